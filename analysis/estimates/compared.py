@@ -147,6 +147,11 @@ def alone(log_ratio: float) -> Shift:
     return Shift(log_ratio, *[np.nan] * (len(Shift._fields) - 1))
 
 
+def one_of_several(coverage: Floats | float, several: Floats | int) -> Floats | float:
+    """What an interval covers at least, chosen from several of which each covers so often (Bonferroni)."""
+    return 1 - several * (1 - coverage)
+
+
 def same_machine(*kinds: str) -> bool:
     """Whether results of one or two kinds may have been made side by side."""
     return len({*kinds}) == 1 or {*kinds} == {"measured", "emulated"}

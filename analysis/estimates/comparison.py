@@ -18,6 +18,7 @@ from analysis.estimates.compared import (
     Samples,
     alone,
     compare_points,
+    one_of_several,
     percent_columns,
     same_machine,
     share_blocks,
@@ -252,7 +253,8 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
             shift = alone(here_by_medians)
         elif shift.estimate * here_by_medians < -(EQUAL**2):
             notes.append(MEDIANS_DISAGREE)
-        columns = {"paired": one.samples[2], "blocks": here.blocks, "coverage": shift.coverage} | tests
+        columns = {"paired": one.samples[2], "blocks": here.blocks} | tests
+        columns |= {"coverage": one_of_several(shift.coverage, several), "candidates": several}
         columns |= {"lag_one_correlation": here.correlation, "effective_blocks": here.effective}
         columns["tested"] = Contrast(one.samples, several)
         rows.append(

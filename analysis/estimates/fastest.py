@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.best import ALPHA, FEWEST, behind_all, block_logs, may_be_best, within_bands
-from analysis.estimates.compared import compare_points, percent_columns, same_machine, share_blocks
+from analysis.estimates.compared import (
+    compare_points,
+    one_of_several,
+    percent_columns,
+    same_machine,
+    share_blocks,
+)
 from analysis.estimates.curves import Curve, names_of
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL
@@ -122,9 +128,10 @@ def _piece(fields: _Fields, settings: Settings) -> tuple[Piece, Floats]:
         mine, best = samples[one], samples[first]
         pairs.append((mine, best, same_machine(kinds[one], kinds[first]) and share_blocks(mine, best)))
     if pairs:
-        shares = (1 - settings.level) / np.where(several > 0, several, fields.size - 1)
-        found = compare_points(pairs, np.repeat(shares, fields.size)[others])
-        estimate, *ends, coverage[others] = np.array([one.shift[:4] for one in found]).T
+        chosen_from = np.repeat(np.where(several > 0, several, fields.size - 1), fields.size)[others]
+        found = compare_points(pairs, (1 - settings.level) / chosen_from)
+        estimate, *ends, attained = np.array([one.shift[:4] for one in found]).T
+        coverage[others] = one_of_several(attained, chosen_from)
         longer[0, others] = np.where(np.isnan(estimate), longer[0, others], estimate)
         longer[1:, others] = ends
     behind = np.where(np.abs(longer[0]) < EQUAL, 0, longer[0])

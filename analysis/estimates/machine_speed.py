@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.estimates.compared import compare_points, percent_columns
+from analysis.estimates.compared import compare_points, one_of_several, percent_columns
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, paired_shift
 from analysis.runs.groups import Floats, Integers
@@ -237,14 +237,16 @@ def _row(line: dict[str, object], ratios: Ratios | None, effect: Effect | None) 
     logs = adjusted_times(ratios, effect)
     other = Sample(ratios.blocks, np.ones(len(logs)))
     pair = (Sample(ratios.blocks, np.exp(logs)), other, True)
-    shift = compare_points([pair], [1 - float(line["coverage"]) + 1e-9])[0].shift
+    missed, several = 1 - float(line["coverage"]), int(line["candidates"])
+    shift = compare_points([pair], [missed / several + 1e-9])[0].shift
     columns = percent_columns("adjusted", shift)
     low, high = (float(line[f"improvement_{end}"]) for end in ("low", "high"))
     if not low <= columns["adjusted_percent"] <= high:
         return row | {"note": "not given: it would move the estimate beyond its interval"}
     width, plain = shift.high - shift.low, np.log1p(high / 100) - np.log1p(low / 100)
     narrower = 100 * (1 - width / plain) if plain > 0 else np.nan
-    return row | columns | {"adjusted_coverage": shift.coverage, "narrower_percent": narrower}
+    coverage = one_of_several(shift.coverage, several)
+    return row | columns | {"adjusted_coverage": coverage, "narrower_percent": narrower}
 
 
 def _hindrance(line: dict[str, object], ratios: Ratios | None, effect: Effect | None) -> str | None:

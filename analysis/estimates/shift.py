@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import comb, pi, sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -123,9 +124,11 @@ def unpaired_shift(first: Floats, second: Floats, alpha: float) -> Shift:
 
     The estimate is the median of all differences. The test is the permutation test of the studentised rank
     statistic, which holds for samples of unequal spread too (Neubert and Brunner, Computational Statistics
-    and Data Analysis 51, 2007): all divisions are enumerated up to `DIVISIONS`; beyond, the larger of the
-    p-values of its approximation by Student's t (Brunner and Munzel, Biometrical Journal 42, 2000) and of
-    the exact rank-sum test. Samples that do not meet are as far apart as can be: p = 2 / C(n + m, n). Those
+    and Data Analysis 51, 2007), on the probit of the share, without which seven wide blocks come out as
+    different too often (Pauly, Asendorf and Konietschke, Biometrical Journal 58, 2016): all divisions are
+    enumerated up to `DIVISIONS`; beyond, the larger of the p-values of the plain statistic's
+    approximation by Student's t (Brunner and Munzel, Biometrical Journal 42, 2000) and of the exact rank-sum
+    test. Samples that do not meet are as far apart as can be: p = 2 / C(n + m, n). Those
     that do meet have at least 2 / 2^n where n, the fewer blocks, is below `FEW`: so often chance puts all of
     them on one side of the others' middle, if their spread is the larger. The interval holds the shifts that
     are not rejected.
@@ -143,10 +146,12 @@ def unpaired_shift(first: Floats, second: Floats, alpha: float) -> Shift:
     rank[np.argsort(differences, axis=None, kind="stable")] = np.arange(count)
     rank = rank.reshape(differences.shape)
 
+    null = _studentised_null(*sorted(rank.shape))
+    enumerated = None if null is None else _enumerated_p(rank, null)
+
     def p_value(below: int) -> float:
         """Of a shift above so many of the differences."""
-        above = rank >= below
-        return _studentised_p(above.sum(axis=1), (~above).sum(axis=0))
+        return _approximate_p(rank >= below) if enumerated is None else float(enumerated[below])
 
     def last_kept(kept: int, rejected: int) -> int:
         while abs(kept - rejected) > 1:
@@ -173,29 +178,57 @@ def _by_chance(few: int) -> float:
     return 2 / 2**few if few < FEW else 0.0
 
 
-def _studentised_p(below_first: NDArray[np.int64], below_second: NDArray[np.int64]) -> float:
-    """Two-sided p-value from how many values of the other sample are below each value, arrays (blocks,)."""
-    n, m = len(below_first), len(below_second)
+def _enumerated_p(rank: NDArray[np.int64], null: Floats) -> Floats:
+    """Two-sided p-values of shifts above none, one, … all of the differences, with their ranks (n, m).
+
+    Of each the largest of any shift farther out: there the probit may grow by less than its standard error.
+    """
+    n, m = rank.shape
+    above = rank >= np.arange(n * m + 1)[:, None, None]
+    below_first, below_second = above.sum(axis=2), n - above.sum(axis=1)
+    variance = below_first.var(axis=1, ddof=1) / n / m**2 + below_second.var(axis=1, ddof=1) / m / n**2
+    statistics = _studentised(below_first.sum(axis=1), n * m, variance)
+    shares = (len(null) - np.searchsorted(null, statistics * (1 - 1e-9))) / len(null)
+    shares = np.where(np.isinf(statistics), shares, np.maximum(shares, _by_chance(min(n, m))))
+    sides = shares[: n * m // 2 + 1], shares[: n * m // 2 : -1]
+    inwards = [np.maximum.accumulate(side) for side in sides]
+    return np.concatenate([inwards[0], inwards[1][::-1]])
+
+
+def _approximate_p(above: NDArray[np.bool_]) -> float:
+    """Two-sided p-value from which values of the first sample are above which of the second, array (n, m)."""
+    n, m = above.shape
+    below_first, below_second = above.sum(axis=1), n - above.sum(axis=0)
     variances = below_first.var(ddof=1) / n / m**2, below_second.var(ddof=1) / m / n**2
-    above = int(below_first.sum())
+    pairs = int(above.sum())
     if sum(variances) == 0:
         return 2 / comb(n + m, n)
-    by_chance = _by_chance(min(n, m))
-    statistic = abs(above / (n * m) - 0.5) / sqrt(sum(variances))
-    null = _studentised_null(min(n, m), max(n, m))
-    if null is not None:
-        return max(float(1 - np.searchsorted(null, statistic * (1 - 1e-9)) / len(null)), by_chance)
+    statistic = abs(pairs / (n * m) - 0.5) / sqrt(sum(variances))
     freedom = sum(variances) ** 2 / (variances[0] ** 2 / (n - 1) + variances[1] ** 2 / (m - 1))
     by_t = 2 * distributions.t_tail(statistic, max(int(freedom), 1))
-    return max(by_t, distributions.rank_sum_p(n, m, above), by_chance)
+    return max(by_t, distributions.rank_sum_p(n, m, pairs), _by_chance(min(n, m)))
+
+
+def _studentised(above: NDArray[np.int64], pairs: int, variance: Floats) -> Floats:
+    """Probit of the share of pairs whose first is above, by its standard error and without its sign.
+
+    Infinite where the samples do not meet, so that nothing varies.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(variance > 0, _probits(pairs)[above] / np.sqrt(variance), np.inf)
+
+
+@cache
+def _probits(pairs: int) -> Floats:
+    """Probits of 0, 1, … of so many, without their sign and by their slope; 0 of none and of all."""
+    normal = NormalDist()
+    values = [normal.inv_cdf(above / pairs) for above in range(1, pairs)]
+    return np.array([0, *(abs(value) * normal.pdf(value) for value in values), 0])
 
 
 @cache
 def _studentised_null(few: int, many: int) -> Floats | None:
-    """The studentised rank statistic, without its sign, of all divisions in increasing order.
-
-    Infinite where the samples do not meet. None where there are more than `DIVISIONS`.
-    """
+    """The studentised statistic of all divisions in increasing order; None of more than `DIVISIONS`."""
     if comb(few + many, few) > DIVISIONS:
         return None
     below = distributions.divisions(few, many) - np.arange(few)
@@ -204,8 +237,7 @@ def _studentised_null(few: int, many: int) -> Floats | None:
     of_few = below.var(axis=1, ddof=1) / few / many**2
     mean = between @ above / many
     of_many = (between @ above**2 - many * mean**2).clip(min=0) / (many - 1) / many / few**2
-    with np.errstate(divide="ignore"):
-        return np.sort(np.abs(below.mean(axis=1) / many - 0.5) / np.sqrt(of_few + of_many))
+    return np.sort(_studentised(below.sum(axis=1), few * many, of_few + of_many))
 
 
 @cache
@@ -214,6 +246,6 @@ def _coverage(few: int, many: int, alpha: float) -> float:
     null = _studentised_null(few, many)
     if null is None:
         return 1 - alpha
-    shares = 1 - np.searchsorted(null, null * (1 - 1e-9)) / len(null)  # of statistics at least as large
+    shares = (len(null) - np.searchsorted(null, null * (1 - 1e-9))) / len(null)  # of statistics as large
     shares = np.where(np.isinf(null), shares, np.maximum(shares, _by_chance(few)))
     return float(1 - shares[shares <= alpha].max())

@@ -130,6 +130,7 @@ TABLES = table_schemas(
         at_processes_other=COUNT,
         **AT_ONCE,
         **DEPENDENCE,
+        candidates=COUNT,
         **THREADS,
     ),
     node_equivalent=dict(

@@ -5,8 +5,16 @@ import pandas as pd
 import pytest
 from small_runs import rows, unplaced
 
+from analysis.estimates.bootstrap import median_interval
 from analysis.estimates.compared import compare_points
-from analysis.estimates.dependence import effective_sweeps, lag_one, spread_about, widening, worth
+from analysis.estimates.dependence import (
+    effective_blocks,
+    effective_sweeps,
+    lag_one,
+    spread_about,
+    widening,
+    worth,
+)
 from analysis.estimates.points import Sample, block_times, point_table
 from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import complete_runs
@@ -70,6 +78,16 @@ def noise(correlation, points, blocks, rng):
         kept = correlation * values[:, block - 1]
         values[:, block] = kept + np.sqrt(1 - correlation**2) * values[:, block]
     return np.exp(0.05 * values)
+
+
+def test_noise_half_of_which_depends_is_told_by_all_lags():
+    """Its correlations are 0.35, 0.25, 0.17, …: by the first alone 92 % of intervals of times hold the median."""
+    rng = np.random.default_rng(9)
+    series = np.log(noise(0.7, 4_000, 30, rng) * noise(0, 4_000, 30, rng))
+    low, high, stated = median_interval(series, 0.95, effective_blocks(series)[1])
+    assert np.mean((low <= 0) & (high >= 0)) > stated - 0.02
+    shifts = [one.shift for one in compare_points([samples(row) for row in series[:2_000]], [0.05] * 2_000)]
+    assert np.mean([shift.p_value <= 0.05 for shift in shifts]) < 0.1
 
 
 @pytest.mark.parametrize(("correlation", "least", "most"), [(0, 28, 30), (0.5, 8, 16), (0.7, 4, 9)])
