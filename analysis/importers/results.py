@@ -8,25 +8,23 @@ from math import inf
 from pathlib import Path
 
 import pandas as pd
-import pandera.pandas as pa
-from pandera.errors import SchemaError
 
-from analysis.runs.checked import empty
+from analysis.runs.checked import Check, Column, Schema, SchemaError, checked, empty
 from analysis.runs.runs import COUNT, KIND, NAME, RUNS, TableError
 
-_POSITIVE = pa.Check.in_range(0, inf, include_min=False, include_max=False, error="must be above 0")
-_SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
+_POSITIVE = Check("in_range", 0, inf, include_min=False, include_max=False, error="must be above 0")
+_SIZE = Check("in_range", 0, 2**62, error="must be 0 or more")
 
 
-def _optional(dtype: str | type, check: pa.Check) -> pa.Column:
-    return pa.Column(dtype, check, nullable=True)
+def _optional(dtype: str | type, check: Check) -> Column:
+    return Column(dtype, check, nullable=True)
 
 
-CURVES = pa.DataFrameSchema(
+CURVES = Schema(
     {
-        "interconnect": pa.Column(str, NAME),
-        "kind": pa.Column(str, KIND),
-        "benchmark": pa.Column(str, NAME),
+        "interconnect": Column(str, NAME),
+        "kind": Column(str, KIND),
+        "benchmark": Column(str, NAME),
         "processes": _optional("Int64", COUNT),
         "group": _optional("Int64", _SIZE),
         "bytes": _optional("Int64", _SIZE),
@@ -36,7 +34,7 @@ CURVES = pa.DataFrameSchema(
         "bandwidth_MBps": _optional(float, _POSITIVE),
         "messages_per_second": _optional(float, _POSITIVE),
         "samples": _optional("Int64", COUNT),
-        "record": pa.Column(str, nullable=True),
+        "record": Column(str, nullable=True),
     },
     name="network curves",
     strict=True,
@@ -97,10 +95,10 @@ def make_curves(
         [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in known]
     )
     try:
-        curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)))
+        curves = checked(CURVES, frame.reindex(columns=list(CURVES.columns)))
     except SchemaError as error:
-        value = error.failure_cases["failure_case"].iloc[0]
-        raise TableError(f"{str(value)!r} {error.check.error}", source, column=error.schema.name) from None
+        column, value, wrong = error.cases[["column", "failure_case", "check"]].iloc[0]
+        raise TableError(f"{str(value)!r} {wrong}", source, column=column) from None
     return Import(curves=curves, unread=unread)
 
 

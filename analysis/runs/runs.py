@@ -14,14 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pandera.pandas as pa
 import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
-from pandera.errors import SchemaError
 
-from analysis.runs.checked import checked
+from analysis.runs.checked import Check, Column, Schema, SchemaError, checked
 from analysis.runs.errors import TableError, readable
 from analysis.runs.groups import Groups, coded
 from analysis.runs.kinds import ORDER
@@ -47,47 +45,46 @@ SMALL = 20_000
 STOPPED = "stopped at its time limit"
 """Why a censored repetition is not valid, where its table does not say."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-NAME = pa.Check.str_matches(
+NAME = Check(
+    "str_matches",
     r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z",
     error="must be letters, digits and _ . + -, the first a letter or a digit",
 )
-COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
-KIND = pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")
-_NAME = pa.Column(str, NAME)
-_NAME_OR_NONE = pa.Column(str, NAME, nullable=True)
-_COUNT = pa.Column("Int64", COUNT)
-_TEXT = pa.Column(str, nullable=True)
-RUNS = pa.DataFrameSchema(
+COUNT = Check("in_range", 1, 10**9, error="must be a whole number from 1 to 10^9")
+KIND = Check("isin", KINDS, error=f"must be one of {', '.join(KINDS)}")
+_NAME = Column(str, NAME)
+_NAME_OR_NONE = Column(str, NAME, nullable=True)
+_COUNT = Column("Int64", COUNT)
+_TEXT = Column(str, nullable=True)
+RUNS = Schema(
     {
         "study": _NAME_OR_NONE,
         "case": _NAME,
         "application": _TEXT,
         "interconnect": _NAME_OR_NONE,
-        "kind": pa.Column(str, KIND),
-        "nodes": pa.Column("Int64", COUNT, nullable=True),
+        "kind": Column(str, KIND),
+        "nodes": Column("Int64", COUNT, nullable=True),
         "processes": _COUNT,
         "cores": _COUNT,
         "oversubscription": _COUNT,
-        "block": pa.Column("Int64"),
+        "block": Column("Int64"),
         "repetition": _COUNT,
         "attempt": _COUNT,
-        "seconds": pa.Column(float, nullable=True),
-        "valid": pa.Column(bool),
+        "seconds": Column(float, nullable=True),
+        "valid": Column(bool),
         "reason": _TEXT,
-        "noise": pa.Column(
-            float, pa.Check.in_range(0, 1, error="must be a share from 0 to 1"), nullable=True
-        ),
+        "noise": Column(float, Check("in_range", 0, 1, error="must be a share from 0 to 1"), nullable=True),
         "started": _TEXT,
         "record": _TEXT,
         "site": _NAME_OR_NONE,
         "threads": _COUNT,
-        "origin": pa.Column(str, nullable=True, required=False),
-        "censored": pa.Column(bool, required=False),
-        "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
-        "work_unit": pa.Column(str, nullable=True, required=False),
-        "energy_joules": pa.Column(
+        "origin": Column(str, nullable=True, required=False),
+        "censored": Column(bool, required=False),
+        "work": Column(float, Check("gt", 0, error="must be above 0"), nullable=True, required=False),
+        "work_unit": Column(str, nullable=True, required=False),
+        "energy_joules": Column(
             float,
-            pa.Check.in_range(0, 1e15, error="must be energy from 0 to 10^15 J"),
+            Check("in_range", 0, 1e15, error="must be energy from 0 to 10^15 J"),
             nullable=True,
             required=False,
         ),
@@ -100,11 +97,11 @@ time limit, which is its `seconds`: it is not valid, but took longer than that. 
 into a study's table; it is empty for results of other tools."""
 COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
-_TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
-_MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
-_VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, [_TIME, _MEASURABLE])})
-_ONE = pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
-_SERIAL_RUNS = pa.DataFrameSchema(dict.fromkeys(("processes", "threads"), pa.Column("Int64", _ONE)))
+_TIME = Check("in_range", 0, np.inf, include_min=False, include_max=False, error="must be a positive time")
+_MEASURABLE = Check("in_range", 1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
+_VALID_RUNS = Schema({"seconds": Column(float, _TIME, _MEASURABLE)})
+_ONE = Check("equal_to", 1, error="must be 1 where 'interconnect' is empty (a serial run)")
+_SERIAL_RUNS = Schema(dict.fromkeys(("processes", "threads"), Column("Int64", _ONE)))
 
 
 def read_runs(path: str | Path) -> pd.DataFrame:
@@ -372,14 +369,16 @@ def _fitting(runs: pd.DataFrame) -> None:
         raise TableError(message, column="oversubscription", row=row)
 
 
-def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
+def _validate(schema: Schema, runs: pd.DataFrame) -> None:
     try:
         checked(schema, runs)
     except SchemaError as error:
-        row, column = int(error.failure_cases["index"].iloc[0]), error.schema.name
-        value, rule = runs.at[row, column], getattr(error.check, "error", None)
-        found = "is empty" if pd.isna(value) else repr(value) if isinstance(value, str) else f"{value:g}"
-        raise TableError(f"{found}: it {rule}" if rule else found, column=column, row=row) from None
+        fault = error.cases.iloc[0]
+        row, column = int(fault["index"]), fault["column"]
+        value = runs.at[row, column]
+        shown = repr(value) if isinstance(value, str) else f"{value:g}"
+        found = "is empty" if pd.isna(value) else f"{shown}: it {fault['check']}"
+        raise TableError(found, column=column, row=row) from None
 
 
 def _distinct(runs: pd.DataFrame) -> None:

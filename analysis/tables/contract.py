@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pandas as pd
-import pandera.pandas as pa
 
-from analysis.runs.checked import checked
+from analysis.runs.checked import Check, Column, Schema, checked, empty
 
-TEXT = pa.Column(str)
-NOTE = pa.Column(str, nullable=True)
-FLAG = pa.Column(bool)
-MARK = pa.Column("boolean", nullable=True)
-COUNT = pa.Column("Int64", pa.Check.ge(1), nullable=True)
-NUMBER = pa.Column(float, nullable=True)
-POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
-SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
+TEXT = Column(str)
+NOTE = Column(str, nullable=True)
+FLAG = Column(bool)
+MARK = Column("boolean", nullable=True)
+COUNT = Column("Int64", Check("ge", 1), nullable=True)
+NUMBER = Column(float, nullable=True)
+POSITIVE = Column(float, Check("gt", 0), nullable=True)
+SHARE = Column(float, Check("in_range", 0, 1), nullable=True)
 
 THREADS = {"threads": COUNT}
 """Column of what names a curve or a point that comes last in every table."""
@@ -37,12 +38,12 @@ OF_AN_IMPROVEMENT = {"case": TEXT, **OF_A_PAIR, "oversubscription": COUNT, "at_p
 """Columns that name a row of ``improvement``, with `THREADS`."""
 
 
-def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
+def with_interval(name: str, column: Column) -> dict[str, Column]:
     """Columns of a quantity and of the ends of its interval."""
     return {name: column, f"{name}_low": column, f"{name}_high": column}
 
 
-def in_percent(name: str) -> dict[str, pa.Column]:
+def in_percent(name: str) -> dict[str, Column]:
     """Columns of a change in percent and of the ends of its interval."""
     return {f"{name}_{end}": NUMBER for end in ("percent", "low", "high")}
 
@@ -61,28 +62,25 @@ _GAIN = dict(
 """What a placement, or a number of threads, brings beside its baseline."""
 
 
-def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
+def table_schema(name: str, **columns: Column) -> Schema:
     """Closed schema of a table: these columns in this order, then site and threads, cast to their types."""
     last = {"site": NOTE, **{key: columns.pop(key) for key in THREADS if key in columns}}
-    return pa.DataFrameSchema(columns | last, name=name, ordered=True, strict=True, coerce=True)
+    return Schema(columns | last, name=name, ordered=True, strict=True, coerce=True)
 
 
-def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchema]:
+def table_schemas(**tables: dict[str, Column]) -> dict[str, Schema]:
     """Closed schemas of several tables by their names: see `table_schema`."""
     return {name: table_schema(name, **columns) for name, columns in tables.items()}
 
 
-def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
+def validated(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
     """Validate a table after giving it the schema's columns, empty where it has none, in its order."""
     if len(table):
         return checked(schema, table.reindex(columns=list(schema.columns)))
-    if id(schema) not in _WITHOUT_ROWS:
-        _WITHOUT_ROWS[id(schema)] = schema, checked(schema, pd.DataFrame(columns=list(schema.columns)))
-    return _WITHOUT_ROWS[id(schema)][1].copy()
+    return _without_rows(schema).copy()
 
 
-_WITHOUT_ROWS: dict[int, tuple[pa.DataFrameSchema, pd.DataFrame]] = {}
-"""Tables without rows, of which most studies have several, by their schemas, which cannot be hashed."""
+_without_rows = cache(empty)  # most studies have several such tables
 
 
 TABLES = table_schemas(

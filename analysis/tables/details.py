@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
-import pandera.pandas as pa
 
-from analysis.runs.checked import checked, empty
+from analysis.runs.checked import Check, Column, Schema, SchemaError, checked, empty
 from analysis.runs.errors import TableError, readable
 from analysis.tables.contract import (
     COUNT,
@@ -23,10 +22,10 @@ from analysis.tables.contract import (
     with_interval,
 )
 
-WHOLE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
+WHOLE = Column("Int64", Check("ge", 0), nullable=True)
 """Bytes or number of a rank: 0 is a value."""
-RATE = pa.Column(float, pa.Check.ge(0), nullable=True)
-SECONDS = pa.Column(float)
+RATE = Column(float, Check("ge", 0), nullable=True)
+SECONDS = Column(float)
 
 RUN = ("record", "started")
 """What names a run: an import may have a record of the same path."""
@@ -49,10 +48,10 @@ OF_A_TRACE = {"case": TEXT, "processes": COUNT, **THREADS}
 CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
 
 
-def _of_runs(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
+def _of_runs(name: str, **columns: Column) -> Schema:
     """Schema of a table that is joined with the runs table by `RUN`."""
     own = dict.fromkeys(RUN, TEXT)
-    return pa.DataFrameSchema(own | columns, name=name, ordered=True, strict=True, coerce=True)
+    return Schema(own | columns, name=name, ordered=True, strict=True, coerce=True)
 
 
 DETAILS = {
@@ -171,11 +170,11 @@ def write_details(tables: Details, folder: str | Path) -> None:
             table.to_csv(Path(folder) / f"{name}.csv", index=False)
 
 
-def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+def _read(file: Path, schema: Schema) -> pd.DataFrame:
     if not file.is_file():
         return empty(schema)
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
-    with readable(file, ValueError, pa.errors.SchemaError):
+    with readable(file, ValueError, SchemaError):
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
         if missing := [name for name in types if name not in table]:
             earlier = "is missing; what an earlier version collected is collected anew by --forcerun collect"

@@ -34,7 +34,7 @@ def test_every_column_is_described_and_nothing_else(name, schema, told):
 
 
 def test_a_column_without_a_description_is_found():
-    schema = reference.STUDY_TABLES["peaks"].add_columns({"colour": reference.pa.Column(str)})
+    schema = reference.STUDY_TABLES["peaks"].with_columns({"colour": reference.checked.Column(str)})
     with pytest.raises(LookupError, match="peaks: column colour"):
         reference.columns(schema, TOLD["tables"]["peaks"], TOLD["everywhere"])
 

@@ -10,12 +10,12 @@ from typing import NoReturn
 
 import pandas as pd
 import yaml
-from pandera.errors import SchemaError
 
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
 from analysis.figures.png import write_pngs
 from analysis.importers.results import CURVES, write_table
+from analysis.runs.checked import SchemaError, checked
 from analysis.runs.errors import TableError
 from analysis.text.formats import listed
 from workflows.domain import Interconnect
@@ -128,7 +128,7 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     try:
-        write_table(CURVES.validate(made.curve.reindex(columns=list(CURVES.columns))), curve_file)
+        write_table(checked(CURVES, made.curve.reindex(columns=list(CURVES.columns))), curve_file)
         file.write_text(text, encoding="utf-8")
         model = make_model(load_interconnect(given.name, folder), ROOT)
         table = fit.fit_table(programs.build(replayer.SOURCE, PROGRAMS), model)
