@@ -270,7 +270,11 @@ def _without_runs(content: Content) -> list[Block]:
     said: list[str] = []
     shown: list[Block] = []
     if (heads := tables.get("network_headlines")) is not None:
-        said += network_sentences.headline_sentences(heads, tables["network"], labels)
+        told = network_sentences.headline_sentences(heads, tables["network"], labels)
+        said += [
+            *told[: MOST_SENTENCES - 1],
+            network_sentences.worth_sentence(content.runs, content.facts.study),
+        ]
         shown += [headline_table(_first(heads), content)]
     if set(CASE_TABLES) & content.published.keys():
         said += published_sentences.improvement_sentences(content.published, labels)

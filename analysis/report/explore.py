@@ -13,6 +13,7 @@ from analysis.decisions.economics import Tariff, tariffs
 from analysis.decisions.money import market_costs
 from analysis.decisions.request import request_of
 from analysis.figures.style import Look, placed
+from analysis.report.chart import axes, chart
 from analysis.report.content import Content
 from analysis.runs.errors import one_line
 from analysis.runs.kinds import comparable_sets, side
@@ -41,7 +42,8 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     dict or None
         None where no case has a curve. ``panels``: what may be compared (a case, its comparable kinds, one
         oversubscription level, one site), of which the ``first`` has most curves, each with its ``curves``,
-        whose ``points`` are lists of the columns `POINT` of table ``scaling``; None is an empty cell.
+        whose ``points`` have the columns `POINT` of table ``scaling`` (None is an empty cell), and the ends
+        of its ``axes``. ``charts``: how each is drawn, as `analysis.report.chart.chart` gives it.
         ``ports``: by interconnect, prices of a node's share ``[nodes, price, low, high]``, each up to the
         next number of nodes. ``equivalents``: of a panel, as `_equivalents` gives them. ``node``,
         ``currency``: of the study's prices. The rest are words.
@@ -54,6 +56,7 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
             "name": f"{labels.case(case)}, {title}",
             "curves": curves,
             "baseline": _baseline(content, curves),
+            "axes": axes(curves),
             "equivalents": _equivalents(rows, curves, content),
         }
         for case, of_case in labels.by_case(scaling)
@@ -68,6 +71,7 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     weak = labels.weak
     return {
         "panels": panels,
+        "charts": [chart(panel["curves"]) for panel in panels],
         "first": max(range(len(panels)), key=[_size(panel) for panel in panels].__getitem__),
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name)}
@@ -116,7 +120,9 @@ def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> 
             "placement": None if is_missing(placement) else float(placement),
             "colour": placed(looks[name], placement).colour,
             "reference": _rounded(points["reference_seconds"].iloc[0]),
-            "points": [[_rounded(value) for value in point] for point in points[POINT].to_numpy(float)],
+            "points": [
+                dict(zip(POINT, map(_rounded, point), strict=True)) for point in points[POINT].to_numpy(float)
+            ],
         }
 
 

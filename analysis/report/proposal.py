@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -71,7 +72,7 @@ def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | 
         cases=tuple(map(labels.case, labels.sorted_cases(table["case"]))),
         curves=table.groupby(CURVE, dropna=False).ngroups,
         thinned=any(len(sheet.rows) > MOST_COUNTS for sheet in found),
-        introduction=f"{_cut(rule_text(rule))} Shown is one curve a case: the one {how}, at the lowest "
+        introduction=f"{_cut(rule_text(rule))} Tabulated is one curve a case: the one {how}, at the lowest "
         "oversubscription that was run.",
     )
 
@@ -100,20 +101,29 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def page(choice: Choice, number: int, labels: Labels) -> dict[str, Any]:
-    """Texts of a page of the first `number` curves of a choice, as plain data.
+def page(
+    choice: Choice, number: int, labels: Labels, figures: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """Put together a page of the first `number` curves of a choice, as plain data.
+
+    Parameters
+    ----------
+    figures : sequence of mapping
+        Entries of the report's figures, of which the page shows the first of all cases side by side.
 
     Returns
     -------
     dict
-        ``title, subtitle, paragraphs, sheets``, the sheets as mappings of the attributes of
-        `analysis.text.proposal_sheets.Sheet`, each title of the header as a list of lines.
+        ``title, subtitle, paragraphs, figure, sheets``, the sheets as mappings of the attributes of
+        `analysis.text.proposal_sheets.Sheet`, each title of the header as a list of lines; the figure is an
+        entry, or None.
     """
     shown = choice.sheets[:number]
     return {
         "title": _cut(labels.title),
         "subtitle": _cut(f"Scaling table for a proposal · {labels.subtitle}"),
         "paragraphs": [choice.introduction, *_left_out(choice, number)],
+        "figure": next((entry for entry in figures if entry["topic"] == "overview"), None),
         "sheets": [
             asdict(sheet) | {"header": [head["title"] for head in right(*sheet.header)]} for sheet in shown
         ],

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from analysis.tables.missing import interval
+from analysis.text.formats import bracketed, counted, seconds
+
 WORDS = {
-    "first": "Interconnect",
     "beyond": "not reached, at most {speedup} on {processes}",
     "below": "reached on {processes}, its fewest",
     "reached": "{speedup} on {processes}",
@@ -12,9 +16,6 @@ WORDS = {
     "none": "none is known",
     "asked": "{name}: {target} {value}.",
     "same": "That is a speedup of {speedup}: {seconds} s a run, {runs} runs a day one after another.",
-    "across": "Processes",
-    "up": "Speedup",
-    "point": "{name}: {processes} processes, {seconds} s, speedup {speedup}",
 }
 COLUMNS = {
     "processes": "Processes",
@@ -40,3 +41,9 @@ NOTE = (
     "where the study compares the two. Nodes are bought whole. For a price a run only the counts of the "
     "tables are looked at."
 )
+
+
+def point_told(name: str, point: Mapping[str, float]) -> str:
+    """Write a point of a curve with its time and speedup."""
+    count, speedup = counted(point["processes"], "process"), bracketed(*interval(point, "speedup"))
+    return f"{name}: {count}, {seconds(point['seconds'])}, speedup {speedup}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.networks.curves import spreads
+from analysis.runs.facts import AboutStudy
 from analysis.runs.kinds import ORDER
 from analysis.tables.selection import alike
 from analysis.text import formats
@@ -20,6 +21,8 @@ SLOW = 1.5
 """A pair is called slow where its time is more than so many times the median over the pairs."""
 BUSY = 0.2
 """Cores kept busy by other programs from which on a sentence says so."""
+A_CASE, BLOCKS = "cavity", 10
+"""What a study of benchmarks is advised to run: the default study's flow, as often as there."""
 
 
 def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
@@ -35,6 +38,21 @@ def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: L
             best = [*_lowest(rows, network, labels), _highest(rows, network, labels)]
             said.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
     return said
+
+
+def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
+    """Say what benchmarks cannot tell, and the command that would, of the study that `runs` are of."""
+    text = (
+        "What it is worth to an application, in processes, nodes or money, these benchmarks cannot tell: a "
+        "case that is run over these interconnects would"
+    )
+    if runs.empty or study.file is None:
+        return f"{text}."
+    counts = sorted({1, *map(int, runs["processes"])})
+    return (
+        f"{text} (./run-study {study.file} --config name={study.name}_{A_CASE} 'cases=[{A_CASE}]' "
+        f"'processes={counts}' 'exclude=[]' blocks={BLOCKS})."
+    )
 
 
 def _lowest(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:

@@ -164,6 +164,18 @@ class TestPdf:
         margin = 18 * 72 / 25.4
         assert ends and max(ends) <= float(paper.mediabox.width) - margin
 
+    def test_the_first_figure_of_all_cases_is_on_it(self, tmp_path):
+        (tmp_path / "overview-1.svg").write_text(
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><path d="M0 0L40 20" stroke="red"/></svg>'
+        )
+        choice = choose(proposal(runs_table(*two_curves())), RULE, LABELS)
+        entries = [{"name": name, "topic": name.partition("-")[0], "caption": f"This is {name}.", "alt": "A line", "height_inches": 2}
+                   for name in ("answer", "overview-1", "overview-2", "scaling")]  # fmt: skip
+        file = tmp_path / "proposal.pdf"
+        write_proposal(lambda number: page(choice, number, LABELS, entries), 1, file, tmp_path)
+        (paper,) = pypdf.PdfReader(file).pages
+        assert "This is overview-1." in paper.extract_text()
+
     def test_no_run_at_all(self, tmp_path):
         pages, shown, text = print_pages(conform("proposal", pd.DataFrame()), LABELS, tmp_path)
         assert (pages, shown) == (1, 0)

@@ -165,6 +165,13 @@ def test_sentences_tell_the_headlines_kind_by_kind(pages):
     assert absent in said(part(pages[1], "network"))
 
 
+def test_the_answer_ends_with_what_benchmarks_cannot_tell(network_study):
+    report = make_report(*network_study[:3], [])
+    items = [item for one in blocks(part(report, "answer"), "list") for item in one["items"]]
+    assert len(items) == 5
+    assert items[-1].startswith("What it is worth to an application, in processes, nodes or money, ")
+
+
 def test_published_and_measured_curves_share_a_figure_and_are_told_apart(pages):
     drawing = pages[0]["network-pingpong"]
     legend = drawing.figure.legends[0]

@@ -1,14 +1,8 @@
 // Exploring: what the tables hold is looked up, interpolated between their counts and multiplied; no statistics.
 // A triple is a value with the ends of its range. `known` is what analysis/report/explore.py makes.
 const choice = document.getElementById("explore-choice");
-const POINT = ["processes", "nodes", "seconds", "seconds_low", "seconds_high", "speedup", "speedup_low", "speedup_high"];
 const HOURS_A_YEAR = 8766;
 const SECONDS_A_DAY = 86400;
-for (const panel of known.panels) {
-  for (const curve of panel.curves) {
-    curve.points = curve.points.map((point) => Object.fromEntries(POINT.map((name, place) => [name, point[place]])));
-  }
-}
 
 // The smallest count on the rising branch that reaches a target, on straight lines between the counts: Infinity
 // where none does, -Infinity where the first is above it, NaN where a speedup is not known.
@@ -17,8 +11,7 @@ function reaches(counts, speedups, target) {
   const at = speedups.findIndex((speedup) => speedup >= target);
   if (at < 0) return Infinity;
   if (at === 0) return speedups[0] > target ? -Infinity : counts[0];
-  const share = (target - speedups[at - 1]) / (speedups[at] - speedups[at - 1]);
-  return counts[at - 1] + share * (counts[at] - counts[at - 1]);
+  return between(speedups.slice(at - 1, at + 1), counts.slice(at - 1, at + 1), target);
 }
 
 // Whole nodes for a number of processes between the counts; below the first, one if that is on one.
@@ -26,9 +19,7 @@ function wholeNodes(counts, nodes, processes) {
   if (Number.isNaN(processes) || nodes.some((count) => count === null)) return NaN;
   if (processes === -Infinity) return nodes[0] === 1 ? 1 : NaN;
   if (processes === Infinity) return Infinity;
-  const at = Math.max(1, counts.findIndex((count) => count >= processes));
-  const slope = (nodes[at] - nodes[at - 1]) / (counts[at] - counts[at - 1]);
-  return Math.ceil(nodes[at - 1] + slope * (processes - counts[at - 1]) - 1e-9);
+  return Math.ceil(between(counts, nodes, processes) - 1e-9);
 }
 
 // A value between two of others, on the straight line; NaN outside them.
@@ -152,26 +143,39 @@ function told(found, baseline) {
   return texts;
 }
 
-function put(parent, name, attributes = {}, text = "") {
-  const element = document.createElementNS(parent.namespaceURI, name);
+function put(parent, name, attributes) {
+  const element = parent.appendChild(document.createElementNS(parent.namespaceURI, name));
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.textContent = text;
-  return parent.appendChild(element);
 }
 
-function fillTable(lines) {
+// Texts of the chosen panel's rows, without columns that are empty.
+function fillTable(texts) {
   const table = document.getElementById("explore-needed");
-  const columns = Object.keys(known.columns).filter((name) => lines.some(({ texts }) => texts[name]));
-  for (const part of [table.tHead, table.tBodies[0]]) part.replaceChildren();
-  const head = put(table.tHead, "tr");
-  put(head, "th", { scope: "col", class: "left" }, known.words.first);
-  for (const name of columns) put(head, "th", { scope: "col", class: "right" }, known.columns[name]);
-  lines.forEach(({ found, texts }, place) => {
-    const row = put(table.tBodies[0], "tr", { "data-interconnect": found.curve.interconnect });
-    const name = put(row, "th", { scope: "row", class: "left" }, `${place + 1} `);
-    put(name, "span", { class: "swatch", style: `background: ${found.curve.colour}` });
-    name.append(` ${found.curve.title}`);
-    for (const one of columns) put(row, "td", { class: "right" }, texts[one]);
+  const rows = table.tBodies[choice.elements.panel.value].rows;
+  for (const [place, name] of Object.keys(known.columns).entries()) {
+    texts.forEach((told, number) => { rows[number].cells[place + 1].textContent = told[name] ?? ""; });
+    for (const row of table.rows) row.cells[place + 1].hidden = !texts.some((told) => told[name]);
+  }
+}
+
+// Marks in the chosen panel's chart: the targets, what reaches them, what is at hand.
+function markChart(all) {
+  const chart = document.querySelector("svg[data-panel]:not([hidden])");
+  const [x, y] = chosen().axes.map(([low, high]) => (value) => (100 * (Math.log2(value) - low)) / (high - low || 1));
+  const across = (count) => `${count > 0 ? clamp(x(count), 0, 100) : 0}%`;
+  const up = (speedup) => `${100 - y(speedup)}%`;
+  for (const old of chart.querySelectorAll(".asked")) old.remove();
+  all.forEach(({ processes, speedup, at_hand }, place) => {
+    const group = chart.querySelectorAll("g")[place];
+    const at = up(speedup);
+    if (y(speedup) >= 0 && y(speedup) <= 100) put(group, "line", { class: "asked target", x2: "100%", y1: at, y2: at });
+    if (Number.isFinite(processes[0])) {
+      const [needed, from, to] = processes.map(across);
+      put(group, "line", { class: "asked drop", x1: needed, x2: needed, y1: at, y2: "100%" });
+      if (!processes.some(Number.isNaN)) put(group, "line", { class: "asked range", x1: from, x2: to, y1: at, y2: at });
+      put(group, "rect", { class: "asked needed", x: needed, y: at, width: 10, height: 10 });
+    }
+    if (at_hand) put(group, "circle", { class: "asked hand", cx: across(at_hand.processes), cy: up(at_hand.speedup), r: 9 });
   });
 }
 
@@ -198,8 +202,8 @@ function explore() {
   const value = typed("value") ?? usual;
   const all = curves.map((curve) => needs(curve, target, value));
   const baseline = all[curves.indexOf(against)];
-  fillTable(all.map((found) => ({ found, texts: told(found, baseline) })));
-  drawChart(all);
+  fillTable(all.map((found) => told(found, baseline)));
+  markChart(all);
   const asked = Number.isNaN(value) ? [] : [say(known.words.asked, { name, target: known.targets[target], value: written(value, 4) })];
   if (target !== "price" && known.words.same) {
     const seconds = against.reference / baseline.speedup;
@@ -209,20 +213,23 @@ function explore() {
   applyFilters();
 }
 
-function listCurves() {
+function showPanel() {
   const { curves, baseline } = chosen();
   const list = choice.elements.baseline;
-  list.replaceChildren();
-  curves.forEach((curve, place) => put(list, "option", { value: place }, curve.title));
-  list.value = list.dataset.usual = String(baseline);
+  list.replaceChildren(...curves.map(({ title }, place) => new Option(title, place)));
+  list.value = list.dataset.usual = baseline;
+  for (const one of document.querySelectorAll("[data-panel]")) {
+    one.toggleAttribute("hidden", one.dataset.panel !== choice.elements.panel.value);
+  }
+  explore();
 }
 
 function recall() {
   const said = addressed();
-  if (!said) return explore();
+  if (!said) return;
   const fill = (one) => { one.value = said.get(one.name) ?? one.dataset.usual ?? ""; };
   fill(choice.elements.panel);
-  listCurves();
+  showPanel();
   for (const one of choice.elements) if (one.name) fill(one);
   explore();
   document.getElementById("explore").scrollIntoView();
@@ -230,17 +237,10 @@ function recall() {
 
 choice.addEventListener("submit", (event) => event.preventDefault());
 for (const kind of ["input", "change"]) {
-  choice.addEventListener(kind, (event) => {
-    if (event.target.name === "panel") listCurves();
-    explore();
-  });
+  choice.addEventListener(kind, (event) => (event.target.name === "panel" ? showPanel : explore)());
 }
-choice.addEventListener("reset", () => setTimeout(() => {
-  listCurves();
-  explore();
-}));
+choice.addEventListener("reset", () => setTimeout(showPanel));
 document.addEventListener("filtered", () => { document.getElementById("explore-sent").href = address(); });
 window.addEventListener("hashchange", recall);
-new ResizeObserver(explore).observe(document.getElementById("explore"));
-listCurves();
-recall();
+if (location.hash.startsWith(PLACE)) recall();
+else showPanel();

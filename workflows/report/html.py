@@ -11,9 +11,11 @@ from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("report.js", "figures.js")
-EXPLORING = ("chart.js", "explore.js")
+EXPLORING = ("explore.js",)
 PROLOG = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
+USED = 'role="application" tabindex="0" aria-roledescription="figure" aria-describedby="keys"'
+"""What a drawing is on the page, where keys step through its values."""
 
 
 def write_html(report: Path, figures: Path, output: Path) -> None:
@@ -34,9 +36,11 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    data.setdefault("explore", None)  # an archive may print what an earlier version wrote
-    known = json.dumps(data["explore"], ensure_ascii=False).replace("<", "\\u003c")
-    names = (*SCRIPTS, *(EXPLORING if data["explore"] else ()))
+    explored = data.get("explore") or {}
+    charts = explored.pop("charts", None)  # an archive may print what an earlier version wrote
+    known = json.dumps(explored, ensure_ascii=False).replace("<", "\\u003c")
+    data["explore"] = {**explored, "charts": charts} if charts else None
+    names = (*SCRIPTS, *(EXPLORING if charts else ()))
     scripts = [f"const known = {known};", *((FOLDER / name).read_text(encoding="utf-8") for name in names)]
     page = environment.get_template("report.html.j2").render(
         report=data,
@@ -50,11 +54,11 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
 
 
 def inline_svg(text: str) -> Markup:
-    """Make an SVG file part of a page: no prolog, and the size that the page gives it.
+    """Make an SVG file part of a page: no prolog, the size that the page gives it, and used by keys.
 
     The files are those of `analysis.figures.drawing.save`, whose texts are escaped already.
     """
     text = PROLOG.sub("", text, count=1)
     while SIZE.match(text):
         text = SIZE.sub(r"\1", text, count=1)
-    return Markup(text)
+    return Markup(text.replace('role="img"', USED, 1))

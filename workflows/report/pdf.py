@@ -42,7 +42,9 @@ def write_pdf(report: Path, figures: Path, output: Path) -> None:
     output.write_bytes(typst.compile(REPORT, root="/", font_paths=[FONTS], sys_inputs=inputs))
 
 
-def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: Path) -> int:
+def write_proposal(
+    page: Callable[[int], dict[str, Any]], curves: int, output: Path, figures: Path = Path()
+) -> int:
     """Print the page of a proposal: of its curves, the first that fit on two pages.
 
     Parameters
@@ -53,6 +55,8 @@ def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: P
         How many there are.
     output : Path
         The PDF; written whole or not at all.
+    figures : Path
+        Folder of the figures, as SVG.
 
     Returns
     -------
@@ -61,7 +65,8 @@ def write_proposal(page: Callable[[int], dict[str, Any]], curves: int, output: P
     """
 
     def given(number: int) -> dict[str, Any]:
-        return {"font_paths": [FONTS], "sys_inputs": {"page": json.dumps(page(number))}}
+        inputs = {"page": json.dumps(page(number)), "figures": str(figures.resolve())}
+        return {"root": "/", "font_paths": [FONTS], "sys_inputs": inputs}
 
     def pages(number: int) -> int:
         return int(typst.query(PROPOSAL, "<pages>", field="value", one=True, **given(number)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,13 +22,20 @@ from workflows.report.pdf import write_proposal
 def write_proposals(
     runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts, folder: Path
 ) -> None:
-    """Write ``proposal.pdf``, ``.tex`` and ``.docx`` of a study, given as `write_report` takes it."""
+    """Write ``proposal.pdf``, ``.tex`` and ``.docx`` of a study into the folder that `write_report` wrote."""
     rule = request_of(facts).rule
     _, found, titled = told_apart(runs, without_benchmarks(tables), facts)
     labels = Labels(titled, full=True)
     table = found.get("proposal", conform("proposal", pd.DataFrame()))
     choice = choose(table, rule, labels, facts.proposal_interconnect)
-    write_proposal(lambda number: page(choice, number, labels), len(choice.sheets), folder / "proposal.pdf")
+    figures = folder / "figures"
+    entries = json.loads((figures / "index.json").read_text(encoding="utf-8"))
+    write_proposal(
+        lambda number: page(choice, number, labels, entries),
+        len(choice.sheets),
+        folder / "proposal.pdf",
+        figures,
+    )
     every = sheets(table, rule, labels)
     (folder / "proposal.tex").write_text(to_latex(every), encoding="utf-8")
     write_word(every, folder / "proposal.docx", labels.title)

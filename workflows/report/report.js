@@ -1,40 +1,21 @@
 "use strict";
 
-// Filters: what belongs to a case or an interconnect that is not ticked is hidden. A figure or
-// section of no case, and a row of no interconnect, always stay.
+// Filters: what belongs to a case or an interconnect that is not ticked is out. A section of no case, and a
+// row of no interconnect, always stay; report.css hides what is out, and what has nothing else left.
 const form = document.getElementById("filters");
-
 const boxes = (name) => [...form.querySelectorAll(`input[name="${name}"]`)];
 const ticked = (name) => new Set(boxes(name).filter((box) => box.checked).map((box) => box.value));
 
-function sayWhatIsShown() {
-  const parts = ["case", "interconnect"].map((name) => [ticked(name).size, boxes(name).length, `${name}s`]);
-  const all = parts.every(([shown, known]) => shown === known);
-  const said = parts.map(([shown, known, what]) => `${shown} of ${known} ${what}`).join(" and ");
-  document.getElementById("shown").textContent = all ? "" : `Shown are ${said}; the sentences speak of all.`;
-}
-
 function applyFilters() {
-  const cases = ticked("case");
-  const interconnects = ticked("interconnect");
+  const [cases, interconnects] = ["case", "interconnect"].map(ticked);
   for (const element of document.querySelectorAll("[data-case], [data-interconnect]")) {
-    const { case: ofCase = "", interconnect = "" } = element.dataset;
+    const { case: ofCase, interconnect } = element.dataset;
     const shown = (!ofCase || cases.has(ofCase)) && (!interconnect || interconnects.has(interconnect));
-    if (element.matches(".panel")) {
-      element.classList.toggle("out", !shown); // its axis may carry the names for the whole row
-    } else if (element instanceof SVGElement) {
-      element.style.display = shown ? "" : "none";
-    } else {
-      element.hidden = !shown;
-    }
+    element.classList.toggle("out", !shown);
   }
-  for (const figure of document.querySelectorAll("figure:has(.panel)")) {
-    figure.hidden = !figure.querySelector(".panel:not(.out)");
-  }
-  for (const group of document.querySelectorAll("tbody")) {
-    group.hidden = ![...group.rows].some((row) => !row.hidden && !row.classList.contains("group"));
-  }
-  sayWhatIsShown();
+  const said = ["case", "interconnect"].map((name) => `${ticked(name).size} of ${boxes(name).length} ${name}s`);
+  const all = !form.querySelector("input:not(:checked)");
+  document.getElementById("shown").textContent = all ? "" : `Shown are ${said.join(" and ")}; the sentences speak of all.`;
   document.dispatchEvent(new Event("filtered"));
 }
 
@@ -59,52 +40,38 @@ function address() {
   return `${PLACE}${said}`;
 }
 
-function remember() {
-  if (address() !== PLACE || location.hash.startsWith(PLACE)) history.replaceState(null, "", address());
-}
-
 function addressed() {
-  const said = location.hash.startsWith(PLACE) ? new URLSearchParams(location.hash.slice(PLACE.length)) : null;
-  const without = (box) => said?.getAll(`without ${box.name}`).includes(box.value);
-  for (const box of said ? form.querySelectorAll("input") : []) box.checked = !without(box);
+  if (!location.hash.startsWith(PLACE)) return null;
+  const said = new URLSearchParams(location.hash.slice(PLACE.length));
+  for (const box of form.querySelectorAll("input")) box.checked = !said.has(`without ${box.name}`, box.value);
   return said;
 }
 
 addressed();
 applyFilters();
-document.addEventListener("filtered", remember);
+document.addEventListener("filtered", () => {
+  if (address() !== PLACE || location.hash.startsWith(PLACE)) history.replaceState(null, "", address());
+});
 
 // On a narrow screen contents and filters are above the answer: they are closed.
 const wide = matchMedia("(min-width: 68rem)");
-function fold() {
-  for (const one of document.querySelectorAll("nav details")) one.open = wide.matches;
-}
-wide.addEventListener("change", fold);
-fold();
+wide.onchange = () => { for (const one of document.querySelectorAll("nav details")) one.open = wide.matches; };
+wide.onchange();
 
 // Tables: a click on the head of a column sorts by it, within each group of rows.
-function sortKey(row, place) {
-  const text = row.cells[place].textContent.trim();
-  const number = parseFloat(text.replace(/[\s\u202f]/g, "").replace(/^−/, "-").replace(/^[+<]/, ""));
-  return { text, number };
-}
+const numberOf = (text) => parseFloat(text.replace(/[\s\u202f]/g, "").replace(/^−/, "-").replace(/^[+<]/, ""));
+const compare = (first, second) =>
+  numberOf(first) - numberOf(second) || first.localeCompare(second, "en", { numeric: true });
 
-function compare(first, second) {
-  const numbers = !Number.isNaN(first.number) && !Number.isNaN(second.number);
-  return numbers ? first.number - second.number : first.text.localeCompare(second.text, "en", { numeric: true });
-}
-
-for (const head of document.querySelectorAll("thead th")) {
+for (const head of document.querySelectorAll("thead th:has(button)")) {
   head.addEventListener("click", () => {
-    const place = head.cellIndex;
     const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+    const textOf = (row) => row.cells[head.cellIndex].textContent.trim();
     for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
     for (const group of head.closest("table").tBodies) {
       const rows = [...group.rows].filter((row) => !row.classList.contains("group"));
-      const keyed = rows.map((row) => [sortKey(row, place), row]);
-      keyed.sort(([first], [second]) => sign * compare(first, second));
-      group.append(...keyed.map(([, row]) => row));
+      group.append(...rows.sort((first, second) => sign * compare(textOf(first), textOf(second))));
     }
   });
 }
