@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import subprocess
 import sys
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import snakemake_executor_plugin_slurm as plugin
 from programs import printed
 from snakemake.exceptions import WorkflowError
 
-from workflows.jobs import slurm_executor
+from workflows.jobs import in_job, slurm_executor
 from workflows.paths import ROOT
 
 
@@ -133,6 +134,13 @@ def test_a_job_starts_one_snakemake_without_pandas_that_can_still_report(monkeyp
     )
     said = printed(sys.executable, "-c", script, str(ROOT))
     assert said.startswith("False\ncreate_efficiency_report() missing 4 required")
+
+
+def test_what_is_read_in_each_job_imports_no_pandas():
+    study = ["--configfile", "config/studies/smoke.yaml", "--dry-run", "--quiet", "all"]
+    started = [sys.executable, "-X", "importtime", in_job.__file__, "-m", "snakemake", *study]
+    told = subprocess.run(started, cwd=ROOT, capture_output=True, text=True, check=True).stderr
+    assert "workflows.plan.plan" in told and "pandas" not in told
 
 
 def test_what_is_submitted_is_noted(monkeypatch, tmp_path):
