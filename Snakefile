@@ -48,7 +48,7 @@ include: "workflows/rules/report.smk"
 
 onstart:
     with one_line_errors():
-        held = start(plan)
+        held = start(plan, config)
         report_while_jobs_run(plan, config)
 
 

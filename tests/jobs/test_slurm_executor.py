@@ -2,16 +2,19 @@
 
 import asyncio
 import shlex
+import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import snakemake_executor_plugin_slurm as plugin
 from programs import printed
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
-from workflows.jobs import slurm_executor
+from workflows.jobs import in_job, slurm_executor
 from workflows.paths import ROOT
 
 
@@ -133,6 +136,49 @@ def test_a_job_starts_one_snakemake_without_pandas_that_can_still_report(monkeyp
     )
     said = printed(sys.executable, "-c", script, str(ROOT))
     assert said.startswith("False\ncreate_efficiency_report() missing 4 required")
+
+
+def test_what_is_read_in_each_job_imports_no_pandas():
+    study = ["--configfile", "config/studies/smoke.yaml", "--dry-run", "--quiet", "all"]
+    started = [sys.executable, "-X", "importtime", in_job.__file__, "-m", "snakemake", *study]
+    told = subprocess.run(started, cwd=ROOT, capture_output=True, text=True, check=True).stderr
+    assert "workflows.plan.plan" in told and "pandas" not in told
+
+
+@pytest.mark.parametrize(
+    ("rule", "methods", "directly"),
+    [
+        ("measure_batch", {DeploymentMethod.ENV_MODULES}, True),
+        ("measure_batch", {DeploymentMethod.CONDA}, False),
+        ("measure_batch", {DeploymentMethod.APPTAINER}, False),
+        ("capture", set(), False),
+    ],
+)
+def test_a_job_that_measures_needs_no_snakemake_where_it_brings_no_software(
+    monkeypatch, rule, methods, directly
+):
+    monkeypatch.setattr(plugin.Executor, "format_job_exec", lambda *_: "by Snakemake")
+    slurm_executor.measure_directly("measure_batch", "ours", Path("results/x/measured/request.json"))
+    executor = SimpleNamespace(
+        workflow=SimpleNamespace(
+            deployment_settings=SimpleNamespace(deployment_method=methods),
+            execution_settings=SimpleNamespace(latency_wait=30),
+        ),
+        get_python_executable=lambda: "python",
+        get_job_exec_suffix=lambda _: "times",
+    )
+    batch = SimpleNamespace(batch="duct/processes-4/blocks-1-1")
+    job = SimpleNamespace(is_group=lambda: False, rule=SimpleNamespace(name=rule), wildcards=batch)
+    ours = "python -m ours results/x/measured/request.json duct/processes-4/blocks-1-1 30 && times"
+    assert plugin.Executor.format_job_exec(executor, job) == (ours if directly else "by Snakemake")
+
+
+def test_what_measures_in_a_job_imports_neither_snakemake_nor_pandas(tmp_path):
+    started = [sys.executable, "-X", "importtime", in_job.__file__, "-m", "workflows.measure.batch"]
+    done = subprocess.run([*started, "no-file", "batch", "0"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "nodeworth: [Errno 2] No such file or directory: 'no-file'" in done.stderr
+    assert "workflows.plan.plan" in done.stderr
+    assert not [name for name in ("snakemake", "pandas", "numpy") if f" {name}\n" in done.stderr]
 
 
 def test_what_is_submitted_is_noted(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -111,6 +112,25 @@ def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
     ended = "duct/block-1-attempt-1.json: job 7 ended as TIMEOUT on n[1-2]"
     assert allocations.interruptions(at_work.cluster, at_work.paths) == ["a line of a job", ended]
     assert allocations.interruptions(at_work.cluster, at_work.paths) == []
+
+
+def test_what_a_job_tells_while_it_is_read_is_told_next_time(at_work, monkeypatch):
+    read = Path.read_text
+
+    def read_and_append(file):
+        text = read(file)
+        if text == "first\n":
+            allocations.pass_on(at_work.paths, ["second"])
+        return text
+
+    at_work.paths.measured.mkdir()
+    allocations.pass_on(at_work.paths, ["first"])
+    monkeypatch.setattr(Path, "read_text", read_and_append)
+    assert [allocations.interruptions(at_work.cluster, at_work.paths) for _ in range(3)] == [
+        ["first"],
+        ["second"],
+        [],
+    ]
 
 
 def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):

@@ -1,15 +1,17 @@
-"""Snakemake in a job: it starts without what it imports for a report that no job makes.
+"""A module started in a job: Snakemake, without what it imports for nothing, or one of ours.
 
     python workflows/jobs/in_job.py -m snakemake ...
 
-Its executor for Slurm imports pandas for a report on the efficiency of a whole workflow: a third of the CPU
-time that Snakemake takes to start.
+Snakemake would import pandas, a third of the CPU time that it takes to start: its executor for Slurm for a
+report on the efficiency of a whole workflow, and it itself to see whether a script's parameter is a table.
 """
 
 from __future__ import annotations
 
 import importlib
+import runpy
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,10 +19,13 @@ _REPORT = "snakemake_executor_plugin_slurm.efficiency_report"
 
 
 def spare_pandas() -> None:
-    """Import that report when it is made, and not before. To be called before Snakemake is imported."""
+    """Import it when that report is made, and for no script. To be called before Snakemake is imported."""
     report = ModuleType(_REPORT)
     report.create_efficiency_report = _create_efficiency_report
     sys.modules.setdefault(_REPORT, report)
+    from snakemake.iocontainers import Snakemake
+
+    Snakemake._safely_store_params = _store_plain
 
 
 def _create_efficiency_report(*given: Any, **named: Any) -> Any:
@@ -28,10 +33,15 @@ def _create_efficiency_report(*given: Any, **named: Any) -> Any:
     return importlib.import_module(_REPORT).create_efficiency_report(*given, **named)
 
 
+def _store_plain(script: Any, params: Any) -> None:
+    script._params_store, script._params_types = type(params)(toclone=list(params)), {}
+    script._params_store._take_names(params._get_names())
+
+
 if __name__ == "__main__":
     sys.path[0] = ""  # as with -m
+    sys.path.append(str(Path(__file__).parents[2]))
     sys.argv = sys.argv[2:]
-    spare_pandas()
-    from snakemake.cli import main
-
-    main()
+    if sys.argv[0] == "snakemake":
+        spare_pandas()
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,4 +1,4 @@
-"""Snakemake's executor for Slurm, adapted: it asks patiently, and a job starts one Snakemake instead of two.
+"""Snakemake's executor for Slurm, adapted: it asks patiently, and a job starts one Snakemake or none.
 
 It says why jobs wait, and what is refused: Snakemake loses that line where several rules are one job. What is
 refused since too many jobs are submitted is submitted again.
@@ -8,6 +8,7 @@ the controller does not say how long it remembers jobs, it asks ``sacct``, which
 
 In a job it starts a Snakemake that only starts another one. That takes a second of CPU, and a second more of
 waiting when the job is done. The one that is left imports what it does not need: see `workflows.jobs.in_job`.
+A job that measures needs none: see `workflows.measure.batch`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 import snakemake_executor_plugin_slurm as plugin
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 
 from workflows.domain import InputError
 from workflows.jobs import in_job, slurm
@@ -93,8 +95,33 @@ def start_directly() -> None:
 
 
 def _quick(executable: Callable[..., str]) -> Callable[..., str]:
-    """Have a job's Python run `workflows.jobs.in_job`, which takes what follows it, ``-m snakemake``."""
+    """Have a job's Python run `workflows.jobs.in_job`, which takes what follows it, ``-m`` and a module."""
     return lambda self: f"{executable(self)} {shlex.quote(in_job.__file__)}"
+
+
+def measure_directly(rule: str, module: str, request: Path) -> None:
+    """Let jobs of a rule run a module of ours instead of Snakemake, where that brings no software into them.
+
+    The module gets the file of the request, the batch, and for how long to wait for files.
+    """
+    by_snakemake = plugin.Executor.format_job_exec
+
+    def format_job_exec(executor: Any, job: Any) -> str:
+        workflow = executor.workflow
+        if (
+            job.is_group()
+            or job.rule.name != rule
+            or not _SOFTWARE.isdisjoint(workflow.deployment_settings.deployment_method)
+        ):
+            return by_snakemake(executor, job)
+        given = [request, job.wildcards.batch, workflow.execution_settings.latency_wait]
+        started = f"{executor.get_python_executable()} -m {module} {shlex.join(map(str, given))}"
+        return " && ".join(filter(None, [started, executor.get_job_exec_suffix(job)]))
+
+    plugin.Executor.format_job_exec = format_job_exec
+
+
+_SOFTWARE = frozenset({DeploymentMethod.CONDA, DeploymentMethod.APPTAINER})
 
 
 def leave_default_partition() -> None:

@@ -263,10 +263,11 @@ def pass_on(paths: StudyPaths, lines: list[str]) -> None:
 
 def interruptions(cluster: Cluster, paths: StudyPaths) -> list[str]:
     """One line for each run that ended with its job, settled by jobs or now; each is given once."""
-    lines, file = settle(cluster, paths), paths.interrupted
-    if file.exists():
-        lines = [*file.read_text().splitlines(), *lines]
-        file.unlink()
+    lines, taken = settle(cluster, paths), paths.interrupted.with_suffix(".taken")
+    with contextlib.suppress(FileNotFoundError):
+        paths.interrupted.rename(taken)  # jobs go on appending meanwhile
+        lines = [*taken.read_text().splitlines(), *lines]
+        taken.unlink()
     return lines
 
 

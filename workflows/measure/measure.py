@@ -46,7 +46,6 @@ def measure_study(
     plan: Plan,
     log: TextIO,
     stopping: Callable[[Plan], Stopping],
-    batch: Batch | None = None,
     report: Report | None = None,
     first_block: bool = False,
 ) -> list[Path]:
@@ -61,8 +60,6 @@ def measure_study(
         Gets the lines that also show the progress on standard error.
     stopping : callable
         Judges by the records whether a study has reached its target; called for a study with a target.
-    batch : Batch, optional
-        What is run of the study, in a job of its own. By default all of it.
     report : callable, optional
         Called after each block but the last, while nothing is timed.
     first_block : bool
@@ -81,8 +78,6 @@ def measure_study(
         A record that cannot be written.
     """
     files = (sys.stderr, log)
-    if batch:
-        return _measure_in_job(plan, files, batch)
     measure_missing = partial(_measure_in_job if plan.here.cluster else _measure_missing, report=report)
     measure_missing(plan, files, first_block=first_block)
     if first_block:
@@ -94,6 +89,11 @@ def measure_study(
         say(f"block {plan.design.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
         measure_missing(plan, files)
     return [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
+
+
+def measure_batch(plan: Plan, batch: Batch, log: TextIO) -> list[Path]:
+    """Run what is not yet recorded of a batch in the job in which this process is; see `measure_study`."""
+    return _measure_in_job(plan, (sys.stderr, log), batch)
 
 
 def _measure_in_job(

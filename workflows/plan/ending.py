@@ -82,16 +82,16 @@ def end(plan: Plan) -> None:
         (results / STAMP).write_text(json.dumps(stamp, indent=1))
 
 
-def start(plan: Plan) -> int:
+def start(plan: Plan, config: Mapping[str, Any]) -> int:
     """Keep others from the study before its first job, and ask whether its jobs will be taken.
 
-    See `hold_study` and `check_requests`. From now on the study is not finished.
+    See `hold_study` and `check_requests`. From now on the study is not finished. `config` is Snakemake's.
     """
     held = hold_study(plan.paths.results)
     (plan.paths.results / STAMP).unlink(missing_ok=True)
     end_scripts_at_sigterm()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy would start a thread a core in each script
-    check_requests(plan)
+    check_requests(plan, config)
     return held
 
 

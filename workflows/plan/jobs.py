@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
@@ -222,10 +223,11 @@ _HIDDEN = (
 )
 
 
-def check_requests(plan: Plan) -> None:
+def check_requests(plan: Plan, config: Mapping[str, Any]) -> None:
     """Ask Slurm whether it would take the jobs of a study, before any is submitted; once for each kind.
 
-    From then on, Snakemake's executor works as `workflows.jobs.slurm_executor` describes.
+    From then on, Snakemake's executor works as `workflows.jobs.slurm_executor` describes. `config` is
+    Snakemake's.
 
     Raises
     ------
@@ -254,6 +256,9 @@ def check_requests(plan: Plan) -> None:
     slurm_executor.note_submitted(plan.paths.submitted)
     slurm_executor.start_directly()
     slurm_executor.leave_default_partition()
+    if not cluster.modules:
+        _write_request(plan, config)
+        slurm_executor.measure_directly("measure_batch", "workflows.measure.batch", plan.paths.request)
     if cluster.exclusive and slurm.hides_neighbours():
         print(_HIDDEN, file=sys.stderr)
     known = batches(plan)
@@ -266,6 +271,14 @@ def check_requests(plan: Plan) -> None:
         steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
         size = ["--ntasks=1", f"--time={steps * preparing_minutes(cluster)}"]
         _check_request(cluster, "what prepares a case", size, cluster.where(None), [])
+
+
+def _write_request(plan: Plan, config: Mapping[str, Any]) -> None:
+    """Write what the jobs need to plan the study; jobs of an earlier Snakemake may read it now."""
+    draft = plan.paths.request.with_suffix(".draft")
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_text(json.dumps({"study": str(plan.asked.study.file), "config": config}))
+    draft.replace(plan.paths.request)
 
 
 def _check_request(

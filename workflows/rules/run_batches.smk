@@ -58,7 +58,7 @@ rule measure_batch:
         study=str(plan.asked.study.file),
         due=due_in_batch,
     script:
-        "../scripts/measure.py"
+        "../scripts/measure_batch.py"
 
 
 rule measure:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from workflows.errors import one_line_errors
 from workflows.measure.measure import measure_study
-from workflows.plan.jobs import batches
 from workflows.plan.machine import end_with_snakemake
 from workflows.plan.plan import make_plan
 from workflows.results.partial import PartialReports
@@ -13,10 +12,8 @@ from workflows.results.target import stopping_by_records
 params, first_block = snakemake.params, snakemake.params.get("first_block", False)
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(params.study), snakemake.config)
-    name = snakemake.wildcards.get("batch")
-    batch = batches(plan)[name] if name else None
     reports = PartialReports(plan.asked.study.file, snakemake.config, simulated=not first_block)
-    report = reports.make if plan.asked.study.report_while_running and not batch else None
+    report = reports.make if plan.asked.study.report_while_running else None
     with Path(snakemake.log[0]).open("a") as log:
-        measured = measure_study(plan, log, stopping_by_records, batch, report, first_block)
+        measured = measure_study(plan, log, stopping_by_records, report, first_block)
 Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))

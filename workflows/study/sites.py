@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts, Site
 from workflows.errors import InputError
 from workflows.inputs import check
 from workflows.paths import FACTS
 
-if TYPE_CHECKING:  # what draws figures can spare its import
+if TYPE_CHECKING:  # what draws figures can spare its import, and what starts a job that of pandas
+    import pandas as pd
+
     from workflows.study.study import SiteGiven, Study
 
 

@@ -1,0 +1,10 @@
+"""Run what is not yet recorded of a batch, in a job of its own."""
+
+from pathlib import Path
+
+from workflows.errors import one_line_errors
+from workflows.measure.batch import measure_in_job
+from workflows.plan.machine import end_with_snakemake
+
+with end_with_snakemake(), one_line_errors():
+    measure_in_job(Path(snakemake.params.study), snakemake.config, snakemake.wildcards.batch)
