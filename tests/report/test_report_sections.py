@@ -91,7 +91,7 @@ class TestWords:
     def test_the_answer_says_who_wins_by_how_much_and_how_surely(self, report):
         said = report_parts.said(part(report, "answer"))
         assert (
-            "in all 2 measured cases of one application" in said
+            "in both measured cases of one application" in said
             and "Shared memory is 54 % to 103 % faster than GigE (emu) at " in said
         )
         assert "Brackets: the range in which a value lies, 95 % intervals." in said
