@@ -190,7 +190,7 @@ def _equivalent(contest: Contest, line: Line, content: Content) -> str:
 def _notes(found: list[Contest], content: Content) -> list[str]:
     """Say once what brackets, counts and names mean, and what is unusual."""
     labels, scaling = content.labels, pd.concat([contest.scaling for contest in found])
-    said = [_names(content), _reference(scaling, content)]
+    said = [_names(content.tables["peaks"], content), _reference(scaling, content)]
     said += [] if content.facts.study.unfinished else look_sentences(content.facts.study)
     if scaling["speedup_low"].notna().any():
         said.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
@@ -253,12 +253,12 @@ def _reference(scaling: pd.DataFrame, content: Content) -> str:
     )
 
 
-def _names(content: Content) -> str:
-    """Explain what names of interconnects are shortened to."""
-    used = " ".join(map(content.labels.curve, content.tables["peaks"].to_dict("records")))
+def _names(rows: pd.DataFrame, content: Content) -> str:
+    """Explain what names of the interconnects of some rows are shortened to."""
+    used = " ".join(map(content.labels.curve, rows.to_dict("records")))
     words = {short: long for long, short in SHORT.items()} | {tag: kind for kind, tag in KINDS.items()}
     named = [f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", used)]
-    labels, names = content.labels, content.tables["peaks"]["interconnect"].unique()
+    labels, names = content.labels, rows["interconnect"].unique()
     cut = [full for name in names if (full := labels.full_name(name)) != labels.cut(name)]
     said = [f"Names: {', '.join(named)}."] * bool(named) + [f"In full: {'; '.join(cut)}."] * bool(cut)
     return " ".join(said)
@@ -269,6 +269,7 @@ def _without_runs(content: Content) -> list[Block]:
     labels, tables = content.labels, content.tables
     said: list[str] = []
     shown: list[Block] = []
+    notes: list[Block] = []
     if (heads := tables.get("network_headlines")) is not None:
         told = network_sentences.headline_sentences(heads, tables["network"], labels)
         said += [
@@ -276,6 +277,8 @@ def _without_runs(content: Content) -> list[Block]:
             network_sentences.worth_sentence(content.runs, content.facts.study),
         ]
         shown += [headline_table(_first(heads), content)]
+        more = filter(None, [_names(heads, content), *network_sentences.pressure_sentences(content.runs)])
+        notes += [paragraph(text) for text in [" ".join(more)] if text]
     if set(CASE_TABLES) & content.published.keys():
         said += published_sentences.improvement_sentences(content.published, labels)
         said += published_sentences.peak_sentences(content.published, labels)
@@ -289,7 +292,7 @@ def _without_runs(content: Content) -> list[Block]:
         why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
         said = [f"{why}, so there is no estimate."]
     figures = [figure for topic in ("network", "prices") for figure in content.figures(topic)]
-    return [*([bullets(said[:MOST_SENTENCES])] if said else []), *figures[:1], *shown[:1]]
+    return [*([bullets(said[:MOST_SENTENCES])] if said else []), *figures[:1], *shown[:1], *notes]
 
 
 def _first(heads: pd.DataFrame) -> pd.DataFrame:

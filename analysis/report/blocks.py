@@ -18,8 +18,9 @@ from analysis.text.formats import MISSING
 
 HEAD_WIDTH = 13
 """Letters on a line of the head of a column of numbers."""
-SHORT = 40
-LONGEST_SHARE = 70
+SHORT, SHORTEST, LONGEST_SHARE = 40, 20, 70
+"""Letters of a column that is as wide as its cells: beside others like it, and beside a longer one, which it
+would squeeze; and the most that count of one."""
 
 
 class Column(TypedDict):
@@ -131,29 +132,28 @@ def table(
     columns: Sequence[Column],
     groups: Mapping[str, Sequence[Row]],
     case: str = "",
-    filled: bool = False,
 ) -> Block:
     """Make a table from rows by the title of their group.
 
-    Columns of long texts share the room. A column of texts without any, after the first, is left out; where
-    only what is `filled` is wanted, one of numbers too.
+    Columns of long texts share the room. A column that is empty, after the first, is left out.
     """
     cells = [
         [line["cells"][index] for rows in groups.values() for line in rows] for index in range(len(columns))
     ]
-    kept = [
-        index == 0 or (head["align"] == "right" and not filled) or bool(set(texts) - {"", MISSING})
-        for index, (head, texts) in enumerate(zip(columns, cells, strict=True))
-    ]
+    kept = [index == 0 or bool(set(texts) - {"", MISSING}) for index, texts in enumerate(cells)]
     columns, cells = list(compress(columns, kept)), list(compress(cells, kept))
     groups = {
         title: [{**line, "cells": list(compress(line["cells"], kept))} for line in rows]
         for title, rows in groups.items()
     }
-    longest = [max((len(cell) for cell in texts), default=0) for texts in cells]
+    longest = [
+        max((len(cell) for cell in texts), default=0) if head["align"] == "left" else 0
+        for head, texts in zip(columns, cells, strict=True)
+    ]
+    short = [SHORT, *[SHORT if max(longest) <= SHORT else SHORTEST] * (len(longest) - 1)]
     shares = [
-        min(length, LONGEST_SHARE) if head["align"] == "left" and length > SHORT else 0
-        for head, length in zip(columns, longest, strict=True)
+        min(length, LONGEST_SHARE) if length > most else 0
+        for length, most in zip(longest, short, strict=True)
     ]
     return {
         "type": "table",

@@ -60,7 +60,7 @@ def _beside_table(
         groups[title] = [line for own in own_cases for line in ours(content, own)]
         groups[title] += theirs(content, figures[figures["case"] == case])
     columns = [*left("Interconnect"), *columns]
-    return [table(f"{caption} {_source(figures)}", columns, groups, filled=True)] if groups else []
+    return [table(f"{caption} {_source(figures)}", columns, groups)] if groups else []
 
 
 def _source(figures: pd.DataFrame) -> str:
@@ -165,7 +165,7 @@ def _cases_table(
         *right("Cells", "Serial time (s)"),
         *left("Here", "Application here", "Size here"),
     ]
-    return table(f"Published cases. {_source(cases)}", columns, {"": rows}, filled=True)
+    return table(f"Published cases. {_source(cases)}", columns, {"": rows})
 
 
 def _of_cases(cases: Sequence[str], key: str, content: Content) -> str:

@@ -291,6 +291,10 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         f"Processes at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
         "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
     )
+    if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
+        caption += (
+            f" {formats.MISSING} in brackets: an end below the smallest count; ∞: one that is not reached."
+        )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     return line_table(caption, fields, lines, _of_baseline("Worth of", equivalent, labels))
 

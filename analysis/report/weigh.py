@@ -9,19 +9,26 @@ from analysis.report.blocks import Section, paragraph, section
 from analysis.report.content import Content
 from analysis.report.lines import line_table, numbers, texts
 from analysis.tables.missing import is_missing
-from analysis.text.formats import exact
+from analysis.text.formats import exact, listed
 
 HOW = (
     "Prices and times do not tell all. Each note held in its year, and its source said so; no figure has it."
 )
 GENERAL = "All of them"
+KEPT = ("topic", "note", "year", "source")
 
 
 def what_else(content: Content) -> Section | None:
-    """Notes on the interconnects of a study: of their files, of price books, and published ones."""
-    notes = list({tuple(note.items()): note for note in _notes(content)}.values())
-    if not notes:
+    """Notes on the interconnects of a study: of their files, of price books, and published ones.
+
+    A note on several of them stands once.
+    """
+    owners: dict[tuple[Any, ...], dict[str, None]] = {}
+    for owner, note in _notes(content):
+        owners.setdefault(tuple(note[key] for key in KEPT), {})[owner] = None
+    if not owners:
         return None
+    notes = [{"owner": listed(own), **dict(zip(KEPT, note, strict=True))} for note, own in owners.items()]
     fields = [
         texts("About", str, "topic"),
         texts("What is to be known", str, "note"),
@@ -37,28 +44,25 @@ def what_else(content: Content) -> Section | None:
     return section("weigh", "What else to weigh", [paragraph(HOW), made])
 
 
-def _notes(content: Content) -> Iterator[dict[str, Any]]:
+def _notes(content: Content) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Notes, each with what it is about."""
     labels = content.labels
     compared = labels.sorted_interconnects(_names(content))
     for name in compared:
         for note in content.facts.interconnect(name).notes:
-            yield _note(labels.interconnect(name, "measured"), note)
+            yield labels.interconnect(name, "measured"), note
     published = content.published.get("notes")
     for note in () if published is None else published.to_dict("records"):
         if is_missing(note["interconnect"]):
-            yield _note(GENERAL, note)
+            yield GENERAL, note
         elif any(
             name == note["interconnect"] or name.startswith(f"{note['interconnect']}_") for name in compared
         ):
-            yield _note(labels.interconnect(note["interconnect"], "measured"), note)
+            yield labels.interconnect(note["interconnect"], "measured"), note
     if (prices := content.tables.get("prices")) is not None:
         booked = prices[(prices["basis"] == "published") & prices["note"].notna()]
         for note in booked.to_dict("records"):
-            yield _note(labels.interconnect(note["interconnect"], "measured"), {**note, "topic": "price"})
-
-
-def _note(owner: str, note: Mapping[str, Any]) -> dict[str, Any]:
-    return {"owner": owner, **{key: note[key] for key in ("topic", "note", "year", "source")}}
+            yield labels.interconnect(note["interconnect"], "measured"), {**note, "topic": "price"}
 
 
 def _names(content: Content) -> list[str]:

@@ -246,7 +246,8 @@ def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: 
         if len(lines) == 1:
             where, aside = f"{where} in {labels.case(first['case'])}", [f"1 of the {whose}"]
         else:
-            where += f" in all {whose}" if len(lines) == of else f" in {len(lines)} of the {whose}"
+            every = whose.replace(formats.whole(of), formats.all_of(of), 1)
+            where += f" in {every}" if len(lines) == of else f" in {len(lines)} of the {whose}"
     if once := sum(_once(line) for line in lines):
         aside.append("one run each" if once == len(lines) else f"{once} of them one run each")
     gain = _percents(line["improvement_percent"] for line in lines)
@@ -354,7 +355,7 @@ def _levels(gains: pd.DataFrame) -> list[str]:
         if not counts:
             said.append(f"whether {level} processes a core pay cannot be told")
             continue
-        all_of = f"all {len(told)}"
+        all_of = formats.all_of(len(told))
         how = listed(
             f"{word} in {all_of if len(own) == len(told) else len(own)} (by {_percents(own)})"
             for word, own in counts.items()

@@ -141,6 +141,11 @@ def spanned(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def all_of(number: int) -> str:
+    """Write a number of things that are all there: ``it``, ``both``, ``all 3``."""
+    return {1: "it", 2: "both"}.get(number, f"all {number}")
+
+
 def plain(value: float) -> str:
     """Write a count that may be interpolated: whole numbers without decimals, others with one."""
     return fixed(value, 0 if is_missing(value) or value == math.floor(value) else 1)

@@ -27,17 +27,24 @@ def processes(*counts: float) -> str:
 def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     """Say which time speedup refers to, with its absolute value."""
     columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
-    sentences = [WEAK] if labels.weak else []
+    sentences, at_sites = [WEAK] if labels.weak else [], []
     for (site, interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
         kinds = list(dict.fromkeys(rows["kind"]))
         whose = f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
-        whose += "" if is_missing(site) else f" ({site})"
-        what, why = "the serial run", ""
-        if not is_missing(interconnect):
-            what = f"the run of {processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
-            why = ", since there is no serial run"
+        time = formats.seconds(seconds)
+        if is_missing(interconnect):
+            whose += "" if is_missing(site) else f" ({site})"
+            sentences.append(f"{labels.speedup.capitalize()}{whose} refers to the serial run, {time}.")
+            continue
+        run = f"{processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
+        if is_missing(site):
+            why = f"{time}, since there is no serial run"
+            sentences.append(f"{labels.speedup.capitalize()}{whose} refers to the run of {run}, {why}.")
+        else:
+            at_sites.append(f"{run} ({time})")
+    if at_sites:
         sentences.append(
-            f"{labels.speedup.capitalize()}{whose} refers to {what}, {formats.seconds(seconds)}{why}."
+            f"{labels.speedup.capitalize()} refers, at sites without a serial run, to {listed(at_sites)}."
         )
     return sentences
 

@@ -62,7 +62,7 @@ def test_tables(section):
     parts, solver = blocks(section, "table")
     rows = cells(parts)
     assert [row[1] for row in rows] == ["1", "2", "2"]
-    assert rows[0][2:] == ["2.000", "–", "0.500", "8.000", "0.250", "0.250", "U 50 %, p 38 %, other 12 %"]
+    assert rows[0][2:] == ["2.000", "0.500", "8.000", "0.250", "0.250", "U 50 %, p 38 %, other 12 %"]
     assert cells(solver) == [["U", "3.00", "3.00"], ["p", "10.0", "13.0"]]
 
 

@@ -91,7 +91,7 @@ class TestWords:
     def test_the_answer_says_who_wins_by_how_much_and_how_surely(self, report):
         said = report_parts.said(part(report, "answer"))
         assert (
-            "in all 2 measured cases of one application" in said
+            "in both measured cases of one application" in said
             and "Shared memory is 54 % to 103 % faster than GigE (emu) at " in said
         )
         assert "Brackets: the range in which a value lies, 95 % intervals." in said
@@ -280,9 +280,14 @@ class TestParts:
         long = table("T.", [*left("A"), *right("B"), *left("C")], {"": [row(["x" * 90, "1", "y"])]})
         assert [head["share"] > 0 for head in long["columns"]] == [True, False, False]
 
-    def test_columns_of_texts_without_any_are_left_out(self):
-        heads = [*left("A", "B"), *right("C")]
-        made = table("T.", heads, {"": [row(["x", "–", "–"]), row(["y", "", "1"])]})
+    def test_a_long_column_squeezes_no_other(self):
+        """Columns as wide as their cells leave the long one no room, and texts stand over one another."""
+        made = table("T.", left("A", "B", "C", "D"), {"": [row(["x" * 30, "x" * 90, "x" * 30, "y"])]})
+        assert [head["share"] > 0 for head in made["columns"]] == [False, True, True, False]
+
+    def test_empty_columns_are_left_out(self):
+        heads = [*left("A", "B"), *right("C", "D")]
+        made = table("T.", heads, {"": [row(["x", "–", "–", ""]), row(["y", "", "1", "–"])]})
         assert [head["title"] for head in made["columns"]] == [["A"], ["C"]]
         assert [line["cells"] for line in made["groups"][0]["rows"]] == [["x", "–"], ["y", "1"]]
 

@@ -42,6 +42,12 @@ def test_a_note_of_a_file_is_listed_with_its_year_and_source():
     assert rows(what_else(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "1"]]}
 
 
+def test_a_note_on_several_stands_once():
+    assert rows(what_else(content({"fast": [NOTE], "swift": [NOTE]}))) == {
+        "fast and swift": [["cabling", "Heavy", "2005", "1"]]
+    }
+
+
 def test_sources_are_named_once_in_the_caption():
     notes = [NOTE, {**NOTE, "note": "Loud"}, {**NOTE, "note": "Long", "source": "them"}]
     made = what_else(content({"fast": notes}))
@@ -51,7 +57,7 @@ def test_sources_are_named_once_in_the_caption():
 
 
 def test_published_notes_are_those_of_the_compared_ones_and_of_all():
-    told = [{**NOTE, "interconnect": name} for name in ("myrinet", "sci", None)]
+    told = [{**NOTE, "note": f"Of {name}", "interconnect": name} for name in ("myrinet", "sci", None)]
     found = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, told)))
     assert list(found) == ["All of them", "Myrinet"]
 

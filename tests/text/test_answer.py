@@ -259,9 +259,9 @@ def test_what_pays_in_one_case_is_not_said_of_all():
 def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
     """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
     for blocks, said in (
-        ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in all 1 (by 25 %), "
+        ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
          "from one run each."),
-        (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in all 1 (by "
+        (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in it (by "
          "25 %)."),
     ):  # fmt: skip
         runs = runs_table(

@@ -74,6 +74,16 @@ class TestReference:
             "Speedup refers to the run of 2 processes over InfiniBand, 12.0 s, since there is no serial run."
         ]
 
+    def test_sites_are_named_in_one_sentence(self):
+        rows = [
+            point("swift", 8, 2.0, site=site, reference_interconnect=name, reference_processes=2)
+            for site, name in (("x", "swift"), ("y", "other"))
+        ]
+        assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
+            "Speedup refers, at sites without a serial run, to 2 processes over InfiniBand (12.0 s) and 2 processes "
+            "over Myrinet (12.0 s)."
+        ]
+
     def test_kinds_with_references_of_their_own(self):
         rows = [point("swift", 8, 2.0), point("slow", 8, 3.0, kind="simulated", reference_seconds=10.0)]
         assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
