@@ -130,16 +130,11 @@ def _check_options(rest: list[str]) -> dict[str, Any]:
     """
     if not any(word.startswith("-") for word in rest):
         return {}
-    from snakemake.cli import get_argument_parser, parse_args, parse_config  # takes seconds
+    from snakemake.cli import parse_args, parse_config  # takes seconds
     from snakemake.exceptions import CliException
 
-    def refuse(message: str) -> NoReturn:
-        raise InputError(f"run-study: {message} (the options of Snakemake are allowed, and those of --help)")
-
-    parser, said = get_argument_parser(), io.StringIO()
-    parser.error = refuse
+    said = io.StringIO()
     try:
-        parser.parse_args(rest)
         with contextlib.redirect_stderr(said):  # it will say itself which profiles it takes
             return parse_config(parse_args(rest)[1].config)
     except (CliException, ValueError) as error:
@@ -147,7 +142,9 @@ def _check_options(rest: list[str]) -> dict[str, Any]:
     except SystemExit:
         if not said.getvalue():  # it was asked for help, and gave it
             raise
-        raise InputError(f"run-study: {said.getvalue().splitlines()[-1]}") from None
+        what = said.getvalue().splitlines()[-1].rpartition(" error: ")[2]
+        allowed = "the options of Snakemake are allowed, and those of --help"
+        raise InputError(f"run-study: {what} ({allowed})") from None
 
 
 def _run(file: Path, rest: list[str]) -> NoReturn:

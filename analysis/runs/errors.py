@@ -51,5 +51,7 @@ def readable(path: Path, *faults: type[Exception]) -> Iterator[None]:
 
 def one_line(text: object) -> str:
     """Put a text on one line: line breaks, tabs and characters without a shape become single spaces."""
-    shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in str(text))
+    shaped = str(text)
+    if not shaped.isprintable():  # most are, and are asked for often
+        shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in shaped)
     return re.sub(" +", " ", shaped).strip(" ")

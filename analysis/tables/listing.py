@@ -22,7 +22,7 @@ def read_listing(path: str | Path, schema: Schema, rules: list[RowRule]) -> pd.D
     Parameters
     ----------
     path : path of a UTF-8 CSV file
-    schema : DataFrameSchema
+    schema : Schema
         Its checks have an ``error`` that reads after "it".
 
     Returns

@@ -189,8 +189,7 @@ def write_word(found: Sequence[Sheet], path: str | Path, title: str) -> None:
         table = document.add_table(rows=0, cols=len(sheet.header), style="Light Grid Accent 1")
         for row in (sheet.header, *sheet.rows):
             for cell, text in zip(table.add_row().cells, row, strict=True):
-                cell.text = one_line(text)
-                cell.paragraphs[0].runs[0].font.size = Pt(8)
+                cell.paragraphs[0].add_run(one_line(text)).font.size = Pt(8)
         document.add_paragraph()
     path = Path(path)
     with tempfile.TemporaryDirectory(prefix=".word-", dir=path.parent) as folder:

@@ -8,6 +8,7 @@ from workflows.errors import one_line_errors
 from workflows.results.analysed import write_all_tables
 from workflows.study.sites import read_facts
 
+gc.disable()  # tables refer to nothing that refers to them
 inputs = snakemake.input
 with one_line_errors(TableError), quick_strings(inputs.runs):
     runs, facts = read_complete(inputs.runs), read_facts(Path(inputs.facts))
