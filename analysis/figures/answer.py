@@ -53,7 +53,8 @@ def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list
         title = f"{labels.speedup} up to {processes(most)}, so far"
     title = f"{title[:1].upper()}{title[1:]}"
     against = f"{labels.speedup} against {counts_of(headline.scaling)}"
-    caption = f"{labels.case(headline.case)}: {against}, with the ideal in grey"
+    ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
+    caption = f"{labels.case(headline.case)}: {against}, with {ideal} in grey"
     caption += "; right, the processes that do what the baseline does at its best." if bars else "."
     with mpl.rc_context(style.RC):
         figure = canvas(HEIGHT)

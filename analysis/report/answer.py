@@ -202,7 +202,7 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
         )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         said.append(
-            "Processes are those that compute; data servers run beside them and count as load of the cores."
+            "Processes are those that compute; processes a core count the data servers beside them too."
         )
     alone = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
     most = scaling[alone].nlargest(1, "efficiency").to_dict("records")
