@@ -36,7 +36,8 @@ WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
 SUBMITTING_SECONDS = 10.0  # after which a job is submitted again, while too many are
 _AGAIN_SECONDS = 2.0
 _FEW_JOBS = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
-_HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld", "ReqNodeNotAvail")
+_HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld")
+_NODES = ("ReqNodeNotAvail", "Nodes required for job")
 States = tuple[dict[str, str] | None, float | None]
 
 
@@ -180,6 +181,8 @@ def _why(reason: str, jobs: list[str]) -> str:
     others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
     if _FEW_JOBS.match(reason):
         held = ", a limit of jobs: they begin as others end"
+    elif reason.startswith(_NODES):
+        held = slurm.out_of_service()
     else:
         held = ", a limit that may hold them for ever" if reason.startswith(_HELD) else ""
     return f"waiting for more than {WAITING_SECONDS / 60:g} min: job {jobs[0]}{others}: {reason}{held}"
