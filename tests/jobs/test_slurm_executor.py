@@ -96,6 +96,13 @@ def test_nodes_that_are_drained_are_named(monkeypatch):
     assert slurm_executor._why(reason, ["7", "8"]) == told
 
 
+@pytest.mark.parametrize("reason", ["JobHeldUser", "launch failed requeued held"])
+def test_a_job_that_is_held_says_who_lets_it_go(reason):
+    """The second after slurmctld crashed and began a job again that ran."""
+    told = f"waiting for more than 2 min: job 7: {reason}, until scontrol release lets them go"
+    assert slurm_executor._why(reason, ["7"]) == told
+
+
 def test_what_sbatch_says_of_a_group_is_not_lost(monkeypatch, capsys):
     """As the executor reports it; Snakemake prints no message of several rules in one job."""
     reported = []
