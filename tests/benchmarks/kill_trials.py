@@ -6,9 +6,12 @@
 
 Every kill is a SIGKILL, of processes that belong together: a Snakemake with all that it started or alone, the program
 that measures, all of a job on one node, slurmd, slurmctld. What has ended is started again, the study grown by some
-blocks, so that there is always something to do. After so many minutes no more is killed. The program that is run does nothing but to write, every 2 ms, what
-time it is: so it is known when each of its processes was there, also of runs that have no record. A strike waits up to
-20 s for what it is to hit.
+blocks, so that there is always something to do. After so many minutes no more is killed. The program that is run does
+nothing but to write, every 2 ms, what time it is: so it is known when each of its processes was there, also of runs
+that have no record. A strike waits up to 20 s for what it is to hit.
+
+A slurmctld that is killed forgets its last seconds: jobs that ended in them run for it, until nodes register anew, and
+jobs that it began in them are begun again, which drains their nodes and holds them. An operator is played that ends this.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from workflows.plan.records import TRIES  # noqa: E402
 
 NAME, NODES, GROWTH = "killed", 2, 6
 STRIKE_SECONDS, LINGER_SECONDS = 20.0, 2.0
-RESTARTED_SECONDS = 10  # in which a slurmctld that was started again begins jobs
+LAUNCHED_SECONDS = 20  # in which a node has begun a job that it was given
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -234,9 +237,17 @@ class Killed:
         """Let the study run to its end."""
         for _ in range(5):
             self.go_on(grows=False)
-            if self.process.wait(1800) == 0:
+            if self.wait(1800) == 0:
                 return
-        raise SystemExit((self.folder / "out").read_text()[-3000:])
+        raise SystemExit(self.said())
+
+    def wait(self, seconds: float) -> int:
+        """Wait for its end."""
+        return self.process.wait(seconds)
+
+    def said(self) -> str:
+        """Give the end of what it printed."""
+        return (self.folder / "out").read_text()[-3000:]
 
 
 class KilledJobs(Killed):
@@ -248,6 +259,7 @@ class KilledJobs(Killed):
 
     def __init__(self, folder: Path, dice: random.Random, slurm: SmallSlurm) -> None:
         super().__init__(folder, dice)
+        slurm.configure("BatchStartTimeout", f"{LAUNCHED_SECONDS}")
         self.slurm, self.on_cluster = slurm, ClusterFolder(slurm, folder)
         self.on_cluster.study = self.study
         self.on_cluster.site.write_text("joined_by: emulated_gigabit\nminutes: 20\nblocks_per_job: 3\n")
@@ -276,13 +288,15 @@ class KilledJobs(Killed):
             case _:
                 return "all of a job on a node", strike(self._of_job, self.dice)
 
-    def finish(self) -> None:
-        """Let the nodes come back, and the study run to its end."""
-        for _ in range(RESTARTED_SECONDS):
+    def wait(self, seconds: float) -> int:
+        """Wait for its end, and let nodes and jobs come back meanwhile."""
+        deadline = time.monotonic() + seconds
+        while (status := self.process.poll()) is None:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"does not end: {self.said()}")
             self._resume()
-            time.sleep(1)
-        self.slurm.wait_for_nodes()
-        super().finish()
+            time.sleep(5)
+        return status
 
     def go_on(self, grows: bool = True) -> None:
         """Start the study where it does not run, on all nodes."""
@@ -290,14 +304,28 @@ class KilledJobs(Killed):
         super().go_on(grows)
 
     def _resume(self) -> None:
-        """Do as an operator: a killed slurmctld may begin a job again that runs, for which it drains the node."""
+        """Do as an operator: a slurmctld that was killed has forgotten its last seconds.
+
+        What jobs have ended meanwhile, its nodes tell it anew. A job that runs it may have begun again, for which it
+        drains the node and holds the job: a node comes back when nothing runs on it any more.
+        """
+        self.slurm.run("scontrol", "reconfigure")
+        busy = {name for name, _ in self._in_jobs()}
         for node in self.slurm.nodes:
-            self.slurm.run(
-                "scontrol", "update", f"nodename={node.name}", "state=resume"
-            )  # refused where it is up
+            if node.name not in busy:  # refused where it is up
+                self.slurm.run("scontrol", "update", f"nodename={node.name}", "state=resume")
+        waiting = self.slurm.run("squeue", "--noheader", "--states=pending", "--format=%i|%r").stdout
+        for job, reason in (line.split("|") for line in waiting.splitlines()):
+            if reason.endswith("held"):
+                self.slurm.run("scontrol", "release", job)
 
     def _of_job(self) -> list[int]:
         """Processes of a job on a node, Slurm's own apart; none where no job runs."""
+        found = self._in_jobs()
+        return self.dice.choice(list(found.values())) if found else []
+
+    def _in_jobs(self) -> dict[tuple[str, str], list[int]]:
+        """Processes of jobs by node and job, Slurm's own apart."""
         found = {}
         for node in self.slurm.nodes:
             for pid in occupants([node.net]):
@@ -307,7 +335,7 @@ class KilledJobs(Killed):
                         job := process.environ().get("SLURM_JOB_ID")
                     ):
                         found.setdefault((node.name, job), []).append(pid)
-        return self.dice.choice(list(found.values())) if found else []
+        return found
 
 
 class KilledAllocation(KilledJobs):
@@ -333,15 +361,6 @@ class _Job:
         if state in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "REQUEUED"):
             return None
         return 0 if state == "COMPLETED" else 1
-
-    def wait(self, seconds: float) -> int:
-        """Wait for its end."""
-        deadline = time.monotonic() + seconds
-        while (status := self.poll()) is None:
-            if time.monotonic() > deadline:
-                raise SystemExit(f"job {self.number} does not end")
-            time.sleep(1)
-        return status
 
 
 def _below(pid: int, word: str = "") -> list[int]:
@@ -385,6 +404,8 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
         study.go_on()
         if until_first is None:  # let it come to its first record once, to know what moments there are
             while not study.files():
+                if study.process.poll() is not None:
+                    raise SystemExit(study.said())
                 time.sleep(0.1)
             until_first = time.monotonic() - begun
         time.sleep(study.dice.uniform(0, study.share * until_first))

@@ -87,6 +87,22 @@ def test_why_jobs_wait_is_said_once(monkeypatch, capsys):
     assert said == [[], [], told, []]
 
 
+def test_nodes_that_are_drained_are_named(monkeypatch):
+    reason = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    drained = [f"n{number}: Kill task failed" for number in range(5)]
+    monkeypatch.setattr(slurm_executor.slurm, "ask", lambda *_, **__: "\n".join(drained))
+    named = "n0: Kill task failed, n1: Kill task failed, n2: Kill task failed and 2 reasons more"
+    told = f"waiting for more than 2 min: job 7 and 1 more: {reason}; out of service: {named}"
+    assert slurm_executor._why(reason, ["7", "8"]) == told
+
+
+@pytest.mark.parametrize("reason", ["JobHeldUser", "launch failed requeued held"])
+def test_a_job_that_is_held_says_who_lets_it_go(reason):
+    """The second after slurmctld crashed and began a job again that ran."""
+    told = f"waiting for more than 2 min: job 7: {reason}, until scontrol release lets them go"
+    assert slurm_executor._why(reason, ["7"]) == told
+
+
 def test_what_sbatch_says_of_a_group_is_not_lost(monkeypatch, capsys):
     """As the executor reports it; Snakemake prints no message of several rules in one job."""
     reported = []

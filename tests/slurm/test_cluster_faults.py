@@ -171,6 +171,28 @@ def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
 
 
+def test_nodes_that_are_drained_are_told_and_the_study_goes_on_when_they_are_back(slurm, tmp_path):
+    """As a site drains them after its controller crashed."""
+    early, late = ((tmp_path / name) for name in ("early", "late"))
+    early.mkdir()
+    late.mkdir()
+    folder = ClusterFolder(slurm, early).faulty("sound", processes=(2,))
+    nodes, out = "nodename=emulated-node[1-6]", "; out of service: emulated-node[1-6]: a crash"
+    study = folder.start()
+    folder.until(lambda: slurm.ask("squeue", "--noheader", "--states=running"))
+    slurm.ask("scontrol", "update", nodes, "state=drain", "reason=a crash")
+    try:
+        folder.until(lambda: out in folder.said())
+        refused = ClusterFolder(slurm, late).faulty("sound", processes=(2,)).run(timeout=120)
+    finally:
+        slurm.ask("scontrol", "update", nodes, "state=resume")
+    assert f"is not available{out}\n" in refused and refused.endswith("exit status 1")
+    said = folder.went_well(study)
+    lines = [line for line in said.splitlines() if "waiting for more than" in line]
+    assert lines and all(line.endswith(out) for line in lines), said
+    assert [record["attempt"] for record in folder.records().values()] == [1]
+
+
 def test_nodes_that_there_are_not_are_one_line(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     for line, told in (

@@ -6,6 +6,7 @@ import sys
 import pytest
 from cluster_folders import ClusterFolder
 from needs import GRID_ENGINE
+from study_files import timed_case
 
 from tests.slurm.small_cell import small_cell
 from workflows.paths import ROOT
@@ -16,6 +17,11 @@ SITE = (
     "scheduler: sge\nlauncher: mpirun\nnodes: 4\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
     "joined_by: emulated_gigabit\n"
 )
+LATE = """#!/bin/sh
+begun=FOLDER/begun-$OMPI_COMM_WORLD_RANK
+[ -e "$begun" ] || { : >"$begun" && sleep 600; }
+[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo took 0.25 s
+"""
 
 
 class CellFolder(ClusterFolder):
@@ -81,6 +87,25 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     )
     assert last["seconds"] == 0.25 and last["cluster"]["job"] == note["job"], said
     assert f"job {note['job']} was put back into the queue (restart 1) on emulated-node" in said
+    assert not list(tmp_path.glob("results/*/scratch/*"))
+
+
+def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(cell, tmp_path):
+    """A minute is the shortest walltime of the profile; the first run of the program takes longer."""
+    program = tmp_path / "late"
+    program.write_text(LATE.replace("FOLDER", str(tmp_path)))
+    program.chmod(0o755)
+    timed_case(tmp_path / "cases", "late", str(program))
+    folder = CellFolder(cell, tmp_path).faulty("sound", processes=(2,))
+    text = folder.study.read_text().replace(str(ROOT / "tests/cases"), str(tmp_path / "cases"))
+    folder.study.write_text(text.replace("[faulty]", "[late]"))
+    said = folder.run_well("--set-resources", "measure_batch:runtime=1")
+    first, last = folder.records().values()
+    assert [one["cluster"]["state"] for one in (first, last)] == ["TIMEOUT", "RUNNING"], said
+    assert [one["seconds"] for one in (first, last)] == [None, 0.25], said
+    number = first["cluster"]["job"]
+    assert first["interrupted"] and number != last["cluster"]["job"]
+    assert f"attempt-1.json: job {number} ended as TIMEOUT on emulated-node" in said
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
 

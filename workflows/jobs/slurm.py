@@ -277,5 +277,21 @@ def refusal(*options: str) -> str | None:
     try:
         ask("sbatch", "--test-only", *options, "--wrap=true")
     except InputError as error:
-        return None if SUBMIT_LIMIT.search(str(error)) else str(error)
+        if SUBMIT_LIMIT.search(str(error)):
+            return None
+        return f"{error}{out_of_service()}" if "is not available" in str(error) else str(error)
     return None
+
+
+def out_of_service() -> str:
+    """Tell which nodes are down or drained, and why: the end of a line, empty where Slurm shows none."""
+    try:
+        shown = ask("sinfo", "--noheader", "--list-reasons", "--format=%N: %E", patience_seconds=0)
+    except InputError:
+        return ""
+    nodes = shown.splitlines()
+    others = f" and {len(nodes) - _SHOWN} reasons more" if len(nodes) > _SHOWN else ""
+    return f"; out of service: {', '.join(nodes[:_SHOWN])}{others}" if nodes else ""
+
+
+_SHOWN = 3  # reasons of nodes out of service

@@ -36,7 +36,8 @@ WAITING_SECONDS = 120.0  # after which it is said why a job has not begun
 SUBMITTING_SECONDS = 10.0  # after which a job is submitted again, while too many are
 _AGAIN_SECONDS = 2.0
 _FEW_JOBS = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
-_HELD = ("Assoc", "QOS", "Partition", "BadConstraints", "JobHeld", "ReqNodeNotAvail")
+_LIMITS = ("Assoc", "QOS", "Partition", "BadConstraints")
+_NODES = ("ReqNodeNotAvail", "Nodes required for job")
 States = tuple[dict[str, str] | None, float | None]
 
 
@@ -180,8 +181,12 @@ def _why(reason: str, jobs: list[str]) -> str:
     others = f" and {len(jobs) - 1} more" if len(jobs) > 1 else ""
     if _FEW_JOBS.match(reason):
         held = ", a limit of jobs: they begin as others end"
+    elif reason.startswith(_NODES):
+        held = slurm.out_of_service()
+    elif "held" in reason.lower():
+        held = ", until scontrol release lets them go"
     else:
-        held = ", a limit that may hold them for ever" if reason.startswith(_HELD) else ""
+        held = ", a limit that may hold them for ever" if reason.startswith(_LIMITS) else ""
     return f"waiting for more than {WAITING_SECONDS / 60:g} min: job {jobs[0]}{others}: {reason}{held}"
 
 
