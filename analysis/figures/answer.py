@@ -55,7 +55,8 @@ def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list
     against = f"{labels.speedup} against {counts_of(headline.scaling)}"
     ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
     caption = f"{labels.case(headline.case)}: {against}, with {ideal} in grey"
-    caption += "; right, the processes that do what the baseline does at its best." if bars else "."
+    right = "; right, the processes, interpolated, that do what the baseline does at its best."
+    caption += right if bars else "."
     with mpl.rc_context(style.RC):
         figure = canvas(HEIGHT)
         drawing = Drawing("answer", "answer", figure, caption, f"{title}. {caption}")

@@ -204,7 +204,7 @@ def test_what_was_edited_after_python_began_is_not_kept(begun, monkeypatch):
 def test_a_study_that_starts_is_not_finished(begun):
     plan, stamp = begun
     stamp.write_text("{}")
-    os.close(ending.start(plan))
+    os.close(ending.start(plan, {}))
     assert not stamp.exists()
 
 
