@@ -103,8 +103,8 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
     ]
     caption = (
         "Headline numbers, among 0 bytes and the powers of two. N/2: half of the peak is reached; loses "
-        "from: it stays 5 % or more below it. Another protocol: the time is 25 % or more above what the sizes "
-        "before let expect; quicker again: 10 % or more below the size before."
+        "from: it stays 5 % or more below it. Another protocol: the time is 25 % or more above what the "
+        "sizes before let expect; quicker again: 10 % or more below the size before."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (
