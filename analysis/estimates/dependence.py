@@ -14,7 +14,9 @@ from analysis.runs.groups import Floats, Integers
 CREDIBLE = 0.025
 """One-sided p-value up to which a lag-one correlation is credible."""
 MANY = 30
-"""Blocks from which on every correlation above what chance gives counts: a test of it would miss too many."""
+"""Blocks from which on a correlation counts that is `LIKELY`: a strict test of it would miss too many."""
+LIKELY = 0.35
+"""One-sided p-value up to which it does: so intervals hold as stated, of independent blocks and of others."""
 ORDERS = 399
 """Random orders of the blocks that a correlation is tested against."""
 MOST = 0.95
@@ -28,7 +30,7 @@ LEAST = 4
 def lag_one(series: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Lag-one correlation of each series, and whether it counts.
 
-    It does with a p-value up to `CREDIBLE`, from `MANY` blocks on up to 1/2.
+    It does with a p-value up to `CREDIBLE`, from `MANY` blocks on up to `LIKELY`.
 
     r = sum of d_t d_(t+1) / sum of d_t^2, d from the mean; under independence its mean is -1/n, its variance
     about (n - 2)^2 / (n^2 (n - 1)) (Moran, Biometrika 35, 1948), and it is taken as normal.
@@ -52,7 +54,7 @@ def lag_one(series: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         correlation = np.where(
             told, (deviations[..., 1:] * deviations[..., :-1]).sum(axis=-1) / total, np.nan
         )
-    return correlation, _beyond(correlation, n, CREDIBLE if n < MANY else 0.5)
+    return correlation, _beyond(correlation, n, CREDIBLE if n < MANY else LIKELY)
 
 
 def credible(correlation: Floats, n: Floats | int, looks: int = 1) -> NDArray[np.bool_]:
