@@ -31,10 +31,8 @@ def measure_in_job(study: Path, config: Mapping[str, Any], name: str, wait_secon
 
     Parameters
     ----------
-    study : Path
-        The study's file.
-    config : mapping
-        What replaces its keys: Snakemake's ``config``.
+    study, config
+        See `workflows.plan.plan.make_plan`.
     name : str
         Of the batch.
     wait_seconds : float
@@ -43,10 +41,14 @@ def measure_in_job(study: Path, config: Mapping[str, Any], name: str, wait_secon
     Raises
     ------
     InputError
-        See `workflows.plan.plan.make_plan` and `measure_batch`; or something is not prepared.
+        See `workflows.plan.plan.make_plan` and `measure_batch`; something is not prepared, or there is no such
+        batch any more.
     """
     plan = make_plan(study, config)
-    batch, paths = batches(plan)[name], plan.paths
+    known = batches(plan)
+    if name not in known:
+        raise InputError(f"{study}: has no batch {name} any more: changed since the job was submitted")
+    batch, paths = known[name], plan.paths
     needed = [*files.prepared(paths, batch.points), *files.expected(paths, batch.points)]
     _wait_for(map(Path, needed), wait_seconds)
     listed, log = paths.batch(name), paths.results / f"logs/measured/{name}.log"
