@@ -41,8 +41,8 @@ def measure_in_job(study: Path, config: Mapping[str, Any], name: str, wait_secon
     Raises
     ------
     InputError
-        See `workflows.plan.plan.make_plan` and `measure_batch`; something is not prepared, or there is no such
-        batch any more.
+        See `workflows.plan.plan.make_plan` and `measure_batch`; something is not prepared, or there is no
+        such batch any more.
     """
     plan = make_plan(study, config)
     known = batches(plan)
