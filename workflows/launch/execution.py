@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import select
 import shutil
@@ -99,8 +100,7 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
     TimeoutError
         If a process stays although it was killed.
     """
-    if shutil.which(argv[0], path=env.get("PATH")) is None:
-        raise FileNotFoundError(f"{argv[0]}: no such program")
+    _program(argv[0], env.get("PATH"))
     with _subreaper(), _termination_raises():
         run = _Run()
         started = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -110,6 +110,14 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
         finally:
             run.stop()
     return run.result(started, timed_out)
+
+
+@functools.cache
+def _program(name: str, path: str | None) -> str:
+    """Where a program is; looked for until it is found, and then never again."""
+    if found := shutil.which(name, path=path):
+        return found
+    raise FileNotFoundError(f"{name}: no such program")
 
 
 class _Stream:
@@ -159,7 +167,7 @@ class _Run:
             env = env | {OUTPUT: f"/proc/{os.getpid()}/fd/{descriptor}"}
         with os.fdopen(end, "wb") as written:
             process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--", *argv],
+                [_program("setpriv", env.get("PATH")), "--pdeathsig", "KILL", "--", *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=written,
                 stderr=subprocess.PIPE,

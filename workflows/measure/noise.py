@@ -37,18 +37,24 @@ class Counters:
 def read_counters() -> Counters:
     """Read /proc/pressure/cpu and /proc/stat."""
     try:
-        some = Path("/proc/pressure/cpu").read_text().split("\n", 1)[0]
-        pressure = int(some.rsplit("total=", 1)[1]) / 1e6
+        some = _first_line("/proc/pressure/cpu")
+        pressure = int(some.rsplit(b"total=", 1)[1]) / 1e6
     except OSError:  # a kernel without pressure accounting, or that forbids reading it
         pressure = None
-    with Path("/proc/stat").open() as stat:
-        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, stat.readline().split()[1:9])
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, _first_line("/proc/stat").split()[1:9])
     return Counters(
         clock=time.monotonic(),
         pressure=pressure,
         busy=(user + nice + system + irq + softirq) / _TICKS_PER_SECOND,
         steal=steal / _TICKS_PER_SECOND,
     )
+
+
+def _first_line(file: str) -> bytes:
+    with Path(file).open(
+        "rb", buffering=0
+    ) as unbuffered:  # half the time of a text: it is read around each run
+        return unbuffered.read(200).split(b"\n", 1)[0]
 
 
 def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:
