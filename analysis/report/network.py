@@ -165,7 +165,7 @@ def _processor(content: Content) -> Section | None:
         texts("Message", size_text, "bytes"),
         numbers("Exchange (µs)", number, "exchange_us"),
         numbers("Overhead (µs)", number, "overhead_us"),
-        numbers("Availability (%)", lambda share: formats.whole(100 * share), "availability"),
+        numbers("Availability (%)", _share_text, "availability"),
     ]
     lines = [
         line
@@ -173,9 +173,18 @@ def _processor(content: Content) -> Section | None:
         for line in own[own["bytes"].isin(_few(own["bytes"]))].to_dict("records")
     ]
     title = "What an exchange leaves of the processor."
+    if not rows["availability"].between(0, 1).all():
+        title += " Less than 0 or more than 100: other work took more of the processor than the exchange."
     shown = line_table(title, fields, lines, content.labels.curve, of_cases=False)
     blocks = [*_figures(content, "network-availability"), shown]
     return section("network-processor", "What communication takes of the processor", blocks)
+
+
+def _share_text(share: float) -> str:
+    """Write a share in percent; one that cannot be says only on which side it lies."""
+    if 0 <= share <= 1:
+        return formats.whole(100 * share)
+    return "< 0" if share < 0 else "> 100"
 
 
 def _few(sizes: pd.Series) -> list[int]:

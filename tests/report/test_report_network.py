@@ -225,6 +225,19 @@ def test_the_processor_is_told_in_percent(pages):
     assert "60" in [line["cells"][-1] for group in table["groups"] for line in group["rows"]]
 
 
+def test_a_share_of_the_processor_that_cannot_be_says_only_its_side(network_study):
+    """Of a busy machine the report printed -184,901 %."""
+    runs, tables, facts, _ = network_study
+    shares = tables["network_availability"]
+    first = shares["interconnect"] == shares["interconnect"].iloc[0]
+    odd = shares.assign(availability=first.map({True: -1849.01, False: 1.2}))
+    report = make_report(runs, {**tables, "network_availability": odd}, facts, [])
+    (table,) = blocks(part(report, "network-processor"), "table")
+    cells = [line["cells"][-1] for group in table["groups"] for line in group["rows"]]
+    assert set(cells) == {"< 0", "> 100"}
+    assert "Less than 0 or more than 100: other work" in table["caption"]
+
+
 def test_collectives_have_a_table_by_size_and_process_count(pages):
     section = part(pages[1], "network-collectives")
     titles = [plain(group["title"]) for table in blocks(section, "table") for group in table["groups"]]
