@@ -252,8 +252,16 @@ def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: 
         aside.append("one run each" if once == len(lines) else f"{once} of them one run each")
     gain = _percents(line["improvement_percent"] for line in lines)
     text = f"{best} is {gain} {word} than {baseline} {where}" + f" ({', '.join(aside)})" * bool(aside)
-    others = [name for name in by_name if name != best and direction(by_name[name][0]) == "faster"]
-    return f"{text}, {some(others, 'other')} by less" if others and word == "faster" else text
+    others = [
+        (name, line["improvement_percent"])
+        for name, rows in by_name.items()
+        for line in rows
+        if name != best and direction(line) == "faster"
+    ]
+    if not others or word != "faster":
+        return text
+    names, gains = zip(*others, strict=True)
+    return f"{text}, {some(names, 'other')} by {_percents(gains)}"
 
 
 def _at(lines: Sequence[Line]) -> str:
@@ -321,9 +329,9 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     saved = _spared([theirs - count for count in needed], "process")
     nodes, on = nodes_of(of_baseline, theirs), [nodes_of(of_own, count) for count in needed]
     if None in (nodes, *on):
-        return f"{text}: worth {saved}"
+        return f"{text}, which saves {saved}"
     spared = [nodes - count for count in on]
-    return f"{text}: worth {saved}, {_spared(spared, 'node') if any(spared) else 'but no whole node'}"
+    return f"{text}, which saves {saved}, {_spared(spared, 'node') if any(spared) else 'but no whole node'}"
 
 
 def _spared(counts: Sequence[int], noun: str) -> str:
@@ -430,7 +438,8 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         f"; {counted(once, 'comparison')} of one run each, so that chance is not ruled out" if once else ""
     )
     if not unsure:
-        return f"{text}; no {'other ' * bool(once)}comparison is left open." if known else f"{text}."
+        left = f"; no {'other ' * bool(once)}comparison of interconnects is left open" if known else ""
+        return f"{text}{left}."
     scaling, labels = pd.concat([contest.scaling for contest in contests]), Labels(facts)
     why = [_why_open(line, scaling, tables.get("precision"), facts) for line in unsure]
     waiting = [line for line, reason in zip(unsure, why, strict=True) if not reason]

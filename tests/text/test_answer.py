@@ -50,14 +50,14 @@ class TestDuct:
         said = plain(answer.worth(contests(duct[1], []), LABELS))
         assert said == (
             "What it is worth: in duct, 16 processes (8 nodes) over GigE (pub) do what 9 processes (5 nodes) do over "
-            "InfiniBand (pub): worth 7 processes, 3 nodes."
+            "InfiniBand (pub), which saves 7 processes, 3 nodes."
         )
 
     def test_the_worth_has_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
         said = plain(answer.worth(contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
-        assert said.endswith(": worth 7 [5, 7] processes, 3 [2, 3] nodes.")
+        assert said.endswith(", which saves 7 [5, 7] processes, 3 [2, 3] nodes.")
 
     def test_where_more_processes_stop_paying(self, duct):
         found = contests(duct[1], [])
