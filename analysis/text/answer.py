@@ -35,6 +35,7 @@ HOW = {
 SECONDS, PERCENT = 60, 100
 LETTERS = 300
 """Of the names of what cannot be told, in a sentence."""
+PLURAL = {"pays": "pay", "does not pay": "do not pay"}
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
 ENDS = {
@@ -401,13 +402,21 @@ def _to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
     own, others = even[even["case"] == headline.case], even[even["case"] != headline.case]
     if own.empty:
         return []
-    said = [
-        f"{some(map(labels.compared, rows.to_dict('records')))} {'may pay' if word == 'undecided' else word}"
-        for word, rows in own.groupby("verdict", sort=False)
-    ]
-    text = f"in {labels.case(headline.case)}, at {node_price(own.iloc[0])} a node, {listed(said)}"
+    text = f"in {labels.case(headline.case)}, at {node_price(own.iloc[0])} a node, {_paying(own, labels)}"
+    if others["case"].nunique() == 1:
+        return [f"{text}; in {labels.case(others['case'].iloc[0])}, {_paying(others, labels)}"]
     found = others.groupby("case")["verdict"].agg(_one_of_them).value_counts(sort=False)
     return [text + "".join(f", in {counted(n, 'other case')} {what}" for what, n in found.items())]
+
+
+def _paying(verdicts: pd.DataFrame, labels: Labels) -> str:
+    """Say which interconnects of a case pay, may pay, and do not."""
+    said = []
+    for word, rows in verdicts.groupby("verdict", sort=False):
+        names = [labels.compared(line) for line in rows.to_dict("records")]
+        verb = "may pay" if word == "undecided" else word
+        said.append(f"{some(names)} {PLURAL.get(verb, verb) if len(set(names)) > 1 else verb}")
+    return listed(said)
 
 
 def _one_of_them(verdicts: pd.Series) -> str:

@@ -254,6 +254,8 @@ def test_what_pays_in_one_case_is_not_said_of_all():
         "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
         "case none pays"
     )
+    (said,) = answer._to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
+    assert plain(said).endswith("; in wing, b (sim) and c (sim) do not pay")
 
 
 def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
