@@ -447,7 +447,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         f"; {counted(once, 'comparison')} of one run each, so that chance is not ruled out" if once else ""
     )
     if not unsure:
-        left = f"; no {'other ' * bool(once)}comparison of interconnects is left open" if known else ""
+        left = f"; no {'other ' * bool(once)}comparison with a baseline is left open" if known else ""
         return f"{text}{left}."
     scaling, labels = pd.concat([contest.scaling for contest in contests]), Labels(facts)
     why = [_why_open(line, scaling, tables.get("precision"), facts) for line in unsure]

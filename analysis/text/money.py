@@ -60,17 +60,23 @@ def comparable_size(cost: pd.DataFrame) -> int:
 
 
 def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
-    """Say what a node's share of each interconnect costs, or of how many what where they are over `most`."""
-    rows = cost[(cost["nodes"] == comparable_size(cost)) & (cost["basis"] != NO_NEED)]
-    rows = rows[rows["interconnect_price_per_node"].notna()].sort_values("interconnect_price_per_node")
+    """Say what a node's share of each interconnect costs, or of how many what where they are over `most`.
+
+    Few nodes share a switch that is priced for more: so each has a range over the sizes that have a price.
+    """
+    rows = cost[cost["interconnect_price_per_node"].notna() & (cost["basis"] != NO_NEED)]
     if rows.empty:
         return []
-    prices = rows["interconnect_price_per_node"].map(money).tolist()
-    names = rows["interconnect"].map(labels.interconnect)
-    each = [f"{price} with {name}" for price, name in zip(prices, names, strict=True)]
-    said = listed(each) if len(each) <= most else f"{prices[0]} to {prices[-1]}"
-    unit = f"{rows['currency'].iloc[0]}, at {nodes(rows['nodes'].iloc[0])}"
-    return [f"the link of a node costs ({unit}) {said}"]
+    ends = rows.groupby("interconnect", sort=False)["interconnect_price_per_node"].agg(["min", "max"])
+    prices = {
+        labels.interconnect(name): formats.spanned(money(low), money(high))
+        for name, low, high in ends.sort_values(["min", "max"]).itertuples()
+    }
+    said = listed(f"{price} with {name}" for name, price in prices.items())
+    if len(prices) > most:
+        said = formats.spanned(money(ends["min"].min()), money(ends["max"].max()))
+    sizes = formats.spanned(*(formats.whole(count) for count in (rows["nodes"].min(), rows["nodes"].max())))
+    return [f"the link of a node costs ({rows['currency'].iloc[0]}, at {sizes} nodes) {said}"]
 
 
 def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:

@@ -202,13 +202,20 @@ class TestMoney:
     def test_the_price_of_a_link_on_page_one(self, tmp_path):
         _, tables, facts = study(tmp_path)
         labels = Labels(facts)
-        told = "the link of a node costs (USD, at 8 nodes) "
+        told = "the link of a node costs (USD, at 2 to 8 nodes) "
         assert (
             plain(*link_prices(tables["cost"], labels, 3))
             == told + "100 with Gigabit and 500 with Infiniband"
         )
         assert plain(*link_prices(tables["cost"], labels, 1)) == told + "100 to 500"
         assert link_prices(tables["cost"].query("nodes == 1"), labels, 3) == []
+        two = tables["cost"]["nodes"].eq(2) & tables["cost"]["interconnect"].eq("infiniband")
+        dear = tables["cost"].assign(
+            interconnect_price_per_node=tables["cost"]["interconnect_price_per_node"].where(~two, 900.0)
+        )
+        assert (
+            plain(*link_prices(dear, labels, 3)) == told + "100 with Gigabit and 500 to 900 with Infiniband"
+        )
 
     def test_the_highest_target_of_the_lowest_level(self):
         rows = [("c", "g", "measured", level, target) for level in (1, 2) for target in (2.0, 3.0)]
