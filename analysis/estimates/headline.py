@@ -28,6 +28,8 @@ class Contest:
     scaling, peaks, improvement, equivalent : DataFrame
         Their rows of these tables, `equivalent` at the highest target of each baseline. `scaling` has the
         serial run too, and `equivalent` only what is worth telling: see `told`.
+    targets : DataFrame
+        Their rows of ``node_equivalent`` at all targets.
     """
 
     case: str
@@ -37,6 +39,7 @@ class Contest:
     peaks: pd.DataFrame
     improvement: pd.DataFrame
     equivalent: pd.DataFrame
+    targets: pd.DataFrame
 
     @property
     def baseline(self) -> str | None:
@@ -70,21 +73,21 @@ def _shows(contest: Contest) -> tuple[bool, int, int]:
 
 
 def _contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> Contest:
-    scaling, peaks, improvement, equivalent = (
+    scaling, peaks, improvement, targets = (
         rows[rows["oversubscription"] == level]
         for rows in (
             _of(tables[name], case, kinds) for name in ("scaling", "peaks", "improvement", "node_equivalent")
         )
     )
     baseline = ["baseline_interconnect", "kind", "processes_per_node", "site"]
-    highest = equivalent.groupby(baseline, dropna=False)["target_speedup"].transform("max")
-    equivalent = equivalent[equivalent["target_speedup"] == highest]
+    highest = targets.groupby(baseline, dropna=False)["target_speedup"].transform("max")
+    equivalent = targets[targets["target_speedup"] == highest]
     pairs = [*CURVE, "baseline_interconnect"]
     told = [
         any(direction(pair) for pair in alike(improvement, line, pairs).to_dict("records"))
         for line in equivalent.to_dict("records")
     ]
-    return Contest(case, kinds, level, scaling, peaks, improvement, equivalent[np.array(told, bool)])
+    return Contest(case, kinds, level, scaling, peaks, improvement, equivalent[np.array(told, bool)], targets)
 
 
 def _of(table: pd.DataFrame, case: str, kinds: Sequence[str]) -> pd.DataFrame:

@@ -197,8 +197,8 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
     said += _rules(pd.concat([contest.improvement for contest in found]), content)
     if found[0].improvement["improvement_percent"].notna().any():
         said.append(
-            "Against its baseline: how much longer the baseline takes at the count where it is best (at the "
-            "other's best, where that is one process)."
+            "Against its baseline: how much longer the baseline takes on the same count, the one where the "
+            "baseline is best; if that is one process, the other's best."
         )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         said.append(

@@ -39,13 +39,13 @@ PLURAL = {"pays": "pay", "does not pay": "do not pay"}
 NEARLY = 0.9
 """Share of the highest speedup from which on fewer processes are named too."""
 ENDS = {
-    "alone": "one process is best",
-    "stops": "the peak is before the last count",
-    "rises": "the last count still gains",
-    "unsure": "whether the last count gains cannot be told",
-    "one count": "there is one count",
+    "alone": ("is best on one process", "are best on one process"),
+    "stops": ("peaks before its last count", "peak before their last count"),
+    "rises": ("still gains at its last count", "still gain at their last count"),
+    "unsure": ("may or may not gain at its last count", "may or may not gain at their last count"),
+    "one count": ("has one count", "have one count"),
 }
-"""How other curves end."""
+"""How another curve ends, and how several do."""
 _CURVE = ["interconnect", "kind", "processes_per_node"]
 BASELINE = ["baseline_interconnect", "kind", "processes_per_node"]
 
@@ -130,11 +130,11 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     if not rest:
         return f"{text}."
     ends = [_end_of_other(line, contest) for line, contest in rest]
-    found = {what: ends.count(end) for end, what in ENDS.items() if end in ends}
     others_in_all = counted(len(rest), "other curve")
+    found = {end: ends.count(end) for end in ENDS if end in ends}
     if len(found) == 1:
-        return f"{text}; in the {others_in_all}, {next(iter(found))}."
-    parts = listed(f"{what} in {number}" for what, number in found.items())
+        return f"{text}; the {others_in_all} {ENDS[ends[0]][len(rest) > 1]}."
+    parts = listed(f"{number} {ENDS[end][number > 1]}" for end, number in found.items())
     return f"{text}; of the {others_in_all}, {parts}."
 
 
@@ -178,18 +178,25 @@ def _peaks(count: int, end: str, lines: Sequence[Line], contest: Contest, labels
 
 
 def _nearly_best(line: Line, contest: Contest) -> str:
-    """Name the fewest processes of a curve that have nearly its highest speedup; of few blocks none."""
-    if ran(line["kind"]) and not is_missing(line["note"]):
+    """Name the count of `_nearly`, and its speedup."""
+    if (near := _nearly(line, contest)) is None:
         return ""
-    curve = alike(contest.scaling, line)
-    near = curve[curve["speedup"] >= NEARLY * line["peak_speedup"]].sort_values("processes")
-    if near.empty or (count := int(near["processes"].iloc[0])) >= line["peak_processes"]:
-        return ""
-    speedup, *ends = interval(near.iloc[0].to_dict(), "speedup")
+    count = int(near["processes"])
+    speedup, *ends = interval(near, "speedup")
     if any(map(is_missing, ends)):
         share = formats.percent(PERCENT * speedup / line["peak_speedup"])
         return f"; {processes(count)} reach {share} of it"
     return f"; {processes(count)} reach {formats.bracketed(speedup, *ends)}"
+
+
+def _nearly(line: Line, contest: Contest) -> Line | None:
+    """The fewest processes of a curve that have nearly its highest speedup; of few blocks none."""
+    if ran(line["kind"]) and not is_missing(line["note"]):
+        return None
+    curve = alike(contest.scaling, line)
+    near = curve[curve["speedup"] >= NEARLY * line["peak_speedup"]].nsmallest(1, "processes")
+    fewer = near[near["processes"] < line["peak_processes"]].to_dict("records")
+    return fewer[0] if fewer else None
 
 
 def _kinds_of(contest: Contest, contests: Sequence[Contest]) -> str:
@@ -315,24 +322,38 @@ def worth(contests: Sequence[Contest], labels: Labels) -> str:
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
-    theirs, own = int(line["baseline_processes"]), whole(line["equivalent_processes"])
-    rows = contest.scaling
-    of_baseline = alike(
-        rows, {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}, _CURVE
-    )
-    of_own = alike(rows, {**line, "kind": side(line["kind"], 1)}, _CURVE)
+    """Say what a row of ``node_equivalent`` saves, and what beside fewer processes that do nearly as much."""
+    baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
+    of_baseline = alike(contest.scaling, baseline, _CURVE)
+    of_own = alike(contest.scaling, {**line, "kind": side(line["kind"], 1)}, _CURVE)
     text = (
-        f"{with_nodes(theirs, of_baseline)} over {_baseline(line, labels)} do what "
-        f"{with_nodes(own, of_own)} do over {labels.compared(line)}"
+        f"{with_nodes(int(line['baseline_processes']), of_baseline)} over {_baseline(line, labels)} do what "
+        f"{with_nodes(whole(line['equivalent_processes']), of_own)} do over {labels.compared(line)}, which "
+        f"saves {_saved(line, of_baseline, of_own)}"
     )
+    peaks = alike(contest.peaks, baseline, _CURVE).to_dict("records")
+    if not peaks or (near := _nearly(peaks[0], contest)) is None:
+        return text
+    rows = contest.targets[contest.targets["baseline_processes"] == near["processes"]]
+    rows = alike(rows[rows["equivalent_processes"].notna()], line, [*BASELINE, "interconnect"])
+    beside = [_saved(row, of_baseline, of_own) for row in rows.to_dict("records")]
+    fewer = f"beside {formats.whole(near['processes'])} that do nearly as much"
+    return f"{text} ({fewer}, {beside[0]})" if beside else text
+
+
+def _saved(line: Line, of_baseline: pd.DataFrame, of_own: pd.DataFrame) -> str:
+    """Write the processes and nodes that a row of ``node_equivalent`` saves, with their ranges."""
+    theirs, own = int(line["baseline_processes"]), whole(line["equivalent_processes"])
+    if own >= theirs:
+        return "nothing"
     ends = line["equivalent_high"], line["equivalent_low"]
     needed = [own, *(map(whole, ends) if np.isfinite(pd.to_numeric(ends)).all() else ())]
     saved = _spared([theirs - count for count in needed], "process")
     nodes, on = nodes_of(of_baseline, theirs), [nodes_of(of_own, count) for count in needed]
     if None in (nodes, *on):
-        return f"{text}, which saves {saved}"
+        return saved
     spared = [nodes - count for count in on]
-    return f"{text}, which saves {saved}, {_spared(spared, 'node') if any(spared) else 'but no whole node'}"
+    return f"{saved}, {_spared(spared, 'node') if any(spared) else 'but no whole node'}"
 
 
 def _spared(counts: Sequence[int], noun: str) -> str:

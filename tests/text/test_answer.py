@@ -59,6 +59,20 @@ class TestDuct:
         said = plain(answer.worth(contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
         assert said.endswith(", which saves 7 [5, 7] processes, 3 [2, 3] nodes.")
 
+    @pytest.mark.parametrize(
+        ("swift", "beside"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
+    )
+    def test_a_flat_peak_has_the_worth_beside_fewer_processes_too(self, swift, beside):
+        """Of 8 1/3, 8 processes reach 7.69: 4 + 4 (7.69 - 5) / 5 = 6.15 of the other, so 7; or 7.69, so 8."""
+        groups = [
+            {"nodes": -(-row["processes"] // 2), **row}
+            for name, times in (("gigabit_ethernet", {**SLOW, 8: 13.0}), ("infiniband", {**SWIFT, **swift}))
+            for row in rows("duct", name, times, blocks=(1.0,), kind="published")
+        ]
+        tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
+        said = plain(answer.worth(contests(tables, []), LABELS))
+        assert said.endswith(f" (beside 8 that do nearly as much, {beside}).")
+
     def test_where_more_processes_stop_paying(self, duct):
         found = contests(duct[1], [])
         assert plain(answer.how_far(found, LABELS)) == (
@@ -312,8 +326,8 @@ class TestUnsureTops:
             "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
             "8.00 [8.00, 8.00]); over c more than 4 processes bring nothing that can be told (speedup 3.20 [3.20, "
             "3.20]); whether speedup still rises over b at 8 processes, the most that was run, cannot be told "
-            "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, the last count still gains in 1 and whether the "
-            "last count gains cannot be told in 2."
+            "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, 1 still gains at its last count and 2 may or "
+            "may not gain at their last count."
         )
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
