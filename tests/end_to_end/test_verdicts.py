@@ -254,7 +254,7 @@ def test_what_the_report_says(tables):
         assert f"{case}: one sample each" not in said
     assert "one: one sample each, without intervals" in said
     assert "1 of them one run each" in said and "; one run each" not in said
-    assert "there is one count" in said and "more block" not in said
+    assert "have one count" in said and "more block" not in said
     assert "speedup still rises at 17 processes" not in said
 
 
