@@ -92,7 +92,9 @@ def _compared(contest: Contest) -> list[Line]:
 def _best(contest: Contest) -> Line | None:
     """The row of ``node_equivalent`` that takes the fewest of its baseline's processes."""
     return min(
-        _attained(contest), key=lambda line: (_share(line), line["equivalent_processes"]), default=None
+        _attained(contest.equivalent),
+        key=lambda line: (_share(line), line["equivalent_processes"]),
+        default=None,
     )
 
 
@@ -101,11 +103,9 @@ def _share(line: Line) -> float:
     return whole(line["equivalent_processes"]) / line["baseline_processes"]
 
 
-def _attained(contest: Contest) -> list[Line]:
-    equivalent = contest.equivalent
-    return equivalent[equivalent["attainable"] & equivalent["equivalent_processes"].notna()].to_dict(
-        "records"
-    )
+def _attained(equivalent: pd.DataFrame) -> list[Line]:
+    known = equivalent["attainable"] & equivalent["equivalent_processes"].notna()
+    return equivalent[known].to_dict("records")
 
 
 def _baseline(line: Line, labels: Labels) -> str:
@@ -334,9 +334,9 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     peaks = alike(contest.peaks, baseline, _CURVE).to_dict("records")
     if not peaks or (near := _nearly(peaks[0], contest)) is None:
         return text
-    rows = contest.targets[contest.targets["baseline_processes"] == near["processes"]]
-    rows = alike(rows[rows["equivalent_processes"].notna()], line, [*BASELINE, "interconnect"])
-    beside = [_saved(row, of_baseline, of_own) for row in rows.to_dict("records")]
+    keys = [*BASELINE, "interconnect", "baseline_processes"]
+    rows = alike(contest.targets, {**line, "baseline_processes": near["processes"]}, keys)
+    beside = [_saved(row, of_baseline, of_own) for row in _attained(rows)]
     fewer = f"beside {formats.whole(near['processes'])} that do nearly as much"
     return f"{text} ({fewer}, {beside[0]})" if beside else text
 
