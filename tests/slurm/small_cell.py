@@ -84,7 +84,7 @@ ckpt_list NONE
 pe_list mpi
 rerun TRUE
 slots 1
-tmpdir /tmp
+tmpdir {folders}
 shell /bin/sh
 prolog NONE
 epilog NONE
@@ -217,7 +217,12 @@ def _begin(cell: SmallCell) -> None:
         _tell(cell, "-Ae", _FILES["host"].format(name=name))
     _tell(cell, "-Ahgrp", _FILES["group"].format(names=" ".join(names)))
     _tell(cell, "-Ap", _FILES["environment"])
-    _tell(cell, "-Aq", _FILES["queue"])
+    # A folder of files a node: when a job leaves one node it is removed, and would be missed on the others.
+    folders = {name: cell.folder / f"files-of-{name}" for name in names}
+    for folder in folders.values():
+        folder.mkdir()
+    own = ",".join(f"[{name}={folder}]" for name, folder in folders.items())
+    _tell(cell, "-Aq", _FILES["queue"].format(folders=f"/tmp,{own}"))
     for node in cell.nodes:
         cell.start_node(node)
 
