@@ -41,8 +41,27 @@ class CellFolder(ClusterFolder):
 
 @pytest.fixture(scope="module")
 def cell():
-    with small_cell(nodes=5) as running:
+    with small_cell(nodes=7) as running:
         yield running
+
+
+@pytest.fixture(scope="module", autouse=True)
+def out_of_time(cell, tmp_path_factory):
+    """A study whose first job is out of time; while it waits for that, the other tests go on.
+
+    A minute is the shortest walltime of the profile; the first run of its program takes longer.
+    """
+    path = tmp_path_factory.mktemp("late")
+    program = path / "late"
+    program.write_text(LATE.replace("FOLDER", str(path)))
+    program.chmod(0o755)
+    timed_case(path / "cases", "late", str(program))
+    folder = CellFolder(cell, path).faulty("sound", processes=(2,))
+    text = folder.study.read_text().replace(str(ROOT / "tests/cases"), str(path / "cases"))
+    folder.study.write_text(text.replace("[faulty]", "[late]"))
+    study = folder.start("--set-resources", "measure_batch:runtime=1")
+    yield folder, study
+    study.kill()
 
 
 def master_of(cell, number):
@@ -60,13 +79,9 @@ def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count
     off = master_of(cell, first["job"])
     cell.switch_off(off)
     cell.ask("qdel", second["job"])
-    said = folder.finish(study)
+    said = folder.went_well(study)  # nodes of one core have a slow link: see small_cluster
     cell.start_node(off)
     records = folder.records().values()
-    whole = [
-        [one.get(key) for key in ("attempt", "problem", "cluster", "exit", "placement")] for one in records
-    ]
-    assert said.endswith("exit status 0"), f"{whole}\n{said}"
     for note, state in ((first, "NODE_FAIL"), (second, "CANCELLED")):
         mine = [one for one in records if one["block"] == note["planned"]["block"]]
         assert [one["cluster"]["state"] for one in mine] == [state, "RUNNING"], said
@@ -90,23 +105,16 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
 
-def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(cell, tmp_path):
-    """A minute is the shortest walltime of the profile; the first run of the program takes longer."""
-    program = tmp_path / "late"
-    program.write_text(LATE.replace("FOLDER", str(tmp_path)))
-    program.chmod(0o755)
-    timed_case(tmp_path / "cases", "late", str(program))
-    folder = CellFolder(cell, tmp_path).faulty("sound", processes=(2,))
-    text = folder.study.read_text().replace(str(ROOT / "tests/cases"), str(tmp_path / "cases"))
-    folder.study.write_text(text.replace("[faulty]", "[late]"))
-    said = folder.run_well("--set-resources", "measure_batch:runtime=1")
+def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(out_of_time):
+    folder, study = out_of_time
+    said = folder.went_well(study)
     first, last = folder.records().values()
     assert [one["cluster"]["state"] for one in (first, last)] == ["TIMEOUT", "RUNNING"], said
     assert [one["seconds"] for one in (first, last)] == [None, 0.25], said
     number = first["cluster"]["job"]
     assert first["interrupted"] and number != last["cluster"]["job"]
     assert f"attempt-1.json: job {number} ended as TIMEOUT on emulated-node" in said
-    assert not list(tmp_path.glob("results/*/scratch/*"))
+    assert not list(folder.folder.glob("results/*/scratch/*"))
 
 
 def test_what_it_says_of_jobs(cell, tmp_path):
