@@ -65,8 +65,7 @@ def main(arguments: list[str]) -> None:
             raise InputError("--compare: name two folders of results: before, then after")
         from workflows.study.comparing import write_comparison
 
-        _check_options(rest[3:])
-        _run(write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:])
+        _run(*_parsed(write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:]))
     if rest[:1] == ["--again"]:
         from workflows.plan.again import WHAT, ask_again
         from workflows.plan.plan import make_plan
@@ -79,14 +78,15 @@ def main(arguments: list[str]) -> None:
         print("\n".join(lines), file=sys.stderr)
         return
     spare_pandas()
-    replaced = _check_options(rest)
     if again:
-        ask_again(make_plan(file, replaced), again)
+        options = _parsed(file, rest)
+        ask_again(make_plan(file, options[2]), again)
     else:
         from workflows.study.study import read_study
 
         read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
-    _run(file, rest)
+        options = _parsed(file, rest)
+    _run(*options)
 
 
 def _archive(rest: list[str], here: Path) -> None:
@@ -123,20 +123,20 @@ def _chosen(rest: list[str], here: Path) -> tuple[Path, list[str]]:
     return DEFAULT, rest
 
 
-def _check_options(rest: list[str]) -> dict[str, Any]:
-    """Check what is handed on to Snakemake, in one line instead of its page of options.
+def _parsed(file: Path, rest: list[str]) -> tuple[Any, Any, dict[str, Any]]:
+    """What Snakemake is to do with a study file: what is wrong is one line instead of its page of options.
 
-    Gives the keys of the study that ``--config`` replaces, and ``--profile``, which names the cluster.
+    Gives its parser, what that made of the options, and the keys of the study that ``--config`` replaces.
     """
-    if not any(word.startswith("-") for word in rest):
-        return {}
     from snakemake.cli import parse_args, parse_config  # takes seconds
     from snakemake.exceptions import CliException
 
+    sys.argv = ["snakemake", "--configfile", str(file), *rest]
     said = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):  # it will say itself which profiles it takes
-            return parse_config(parse_args(rest)[1].config)
+        with contextlib.redirect_stderr(said):
+            parser, options = parse_args(None)
+            replaced = parse_config(options.config)
     except (CliException, ValueError) as error:
         raise InputError(f"run-study: {error}") from None
     except SystemExit:
@@ -145,14 +145,20 @@ def _check_options(rest: list[str]) -> dict[str, Any]:
         what = said.getvalue().splitlines()[-1].rpartition(" error: ")[2]
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {what} ({allowed})") from None
+    print(said.getvalue(), end="", file=sys.stderr)  # which profiles it takes
+    return parser, options, replaced
 
 
-def _run(file: Path, rest: list[str]) -> NoReturn:
-    from snakemake.cli import main as snakemake  # in this process: the options were checked with it
+def _run(parser: Any, options: Any, _replaced: dict[str, Any]) -> NoReturn:
+    """Run a study in this process, as Snakemake's `main` does with what it has parsed."""
+    from snakemake.cli import args_to_api, print_exception
 
     atexit.register(gc.freeze)  # else Python looks for garbage in all of this before it ends
-    sys.argv = ["snakemake", "--configfile", str(file), *rest]
-    sys.exit(snakemake())
+    try:
+        sys.exit(not args_to_api(options, parser))
+    except Exception as error:
+        print_exception(error)
+        sys.exit(1)
 
 
 def _found(given: str, here: Path) -> Path:

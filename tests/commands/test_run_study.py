@@ -53,7 +53,7 @@ def started(monkeypatch):
     """What Snakemake is started with."""
     words = []
     monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(snakemake.cli, "main", lambda: words.extend(sys.argv[1:]))
+    monkeypatch.setattr(snakemake.cli, "args_to_api", lambda *_: words.extend(sys.argv[1:]))
     return words
 
 
