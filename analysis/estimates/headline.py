@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.estimates.outcomes import MEDIANS_DISAGREE
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, as_float, is_missing
-from analysis.tables.selection import CURVE, alike
+from analysis.tables.selection import CURVE, alike, as_lines
 
 WHOLE = 1e-9
 """Less than this above a whole number of processes is rounding."""
@@ -84,8 +84,8 @@ def _contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> C
     equivalent = targets[targets["target_speedup"] == highest]
     pairs = [*CURVE, "baseline_interconnect"]
     told = [
-        any(direction(pair) for pair in alike(improvement, line, pairs).to_dict("records"))
-        for line in equivalent.to_dict("records")
+        any(direction(pair) for pair in as_lines(alike(improvement, line, pairs)))
+        for line in as_lines(equivalent)
     ]
     return Contest(case, kinds, level, scaling, peaks, improvement, equivalent[np.array(told, bool)], targets)
 

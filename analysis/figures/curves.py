@@ -19,6 +19,7 @@ from analysis.figures.drawing import Drawing, dot, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval
+from analysis.tables.selection import as_lines
 from analysis.text import formats
 from analysis.text.labels import DIRECT, SERIAL, Labels
 
@@ -130,7 +131,7 @@ def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
 
 
 def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
-    return rows.sort_values("processes").to_dict("records")
+    return as_lines(rows.sort_values("processes"))
 
 
 def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, labels: FigureLabels) -> None:

@@ -14,6 +14,7 @@ from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, fil
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing, percent_interval
+from analysis.tables.selection import as_lines
 from analysis.text import formats
 from analysis.text.derived_coverage import too_few
 from analysis.text.labels import Labels
@@ -54,7 +55,7 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
 
 def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     cases = labels.sorted_cases(rows["case"])
-    owners = {_name(row, labels): row["interconnect"] for row in rows.to_dict("records")}
+    owners = {_name(row, labels): row["interconnect"] for row in as_lines(rows)}
     entries = sorted(owners, key=lambda name: (labels.place(owners[name]), name))
     columns = min(COLUMNS, len(cases))
     chunks = [cases[start : start + columns] for start in range(0, len(cases), columns)]
@@ -100,7 +101,7 @@ def _draw_panel(
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
-    for row in rows.to_dict("records"):
+    for row in as_lines(rows):
         name, owner = _name(row, labels), row["interconnect"]
         height, look = entries.index(name), labels.look(owner, row["processes_per_node"])
         point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}

@@ -19,7 +19,7 @@ from analysis.figures.curves import ideal_of, speedup_of
 from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, interval, is_missing
-from analysis.tables.selection import CURVE, alike
+from analysis.tables.selection import CURVE, alike, as_lines
 from analysis.text import formats
 from analysis.text.labels import Labels
 from analysis.text.models import compared_models, model_title
@@ -113,7 +113,7 @@ def _draw_panel(
             drawing.mark(axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), owner)
         (drawn,) = axes.plot(x, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
         drawing.mark(drawn, owner, point_text(labels, last, name, _prediction_text(last, line, labels)))
-    for point in points.to_dict("records"):
+    for point in as_lines(points):
         value, low, high = interval(point, "speedup")
         hollow = is_missing(low)
         if not hollow:

@@ -15,6 +15,7 @@ from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.errors import one_line
 from analysis.tables.missing import Line
+from analysis.tables.selection import as_lines
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -130,7 +131,7 @@ def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, l
         if axes.get_rasterization_zorder() is not None:
             axes.plot(group["order"], heights, **marks)
             continue
-        for row, height in zip(group.to_dict("records"), heights, strict=True):
+        for row, height in zip(as_lines(group), heights, strict=True):
             (point,) = axes.plot(row["order"], height, **marks)
             drawing.mark(point, interconnect, _hover_text(row, labels))
 

@@ -15,6 +15,7 @@ from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, sho
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
+from analysis.tables.selection import as_lines
 from analysis.text import formats
 from analysis.text.derived_coverage import too_few
 from analysis.text.labels import Labels
@@ -57,7 +58,7 @@ def _figure(case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: Figure
     all_cores = sorted(int(cores) for cores in rows["cores"].unique())
     cores = all_cores[-COLUMNS:]
     rows = rows[rows["cores"].isin(cores)]
-    rows = rows.assign(name=[_name(row, labels) for row in rows.to_dict("records")])
+    rows = rows.assign(name=[_name(row, labels) for row in as_lines(rows)])
     owners = dict(zip(rows["name"], rows["interconnect"], strict=True))
     sets = comparable_sets(rows["kind"], labels.declared)
     levels = [1, *sorted(int(level) for level in rows["oversubscription"].unique())]
@@ -126,7 +127,7 @@ def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
 def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
     """Bars of one interconnect at one core count: level 1, and every level that is compared with it."""
     bars: dict[int, Bar] = {}
-    for gain in gains.to_dict("records"):
+    for gain in as_lines(gains):
         placement = scaling["processes_per_node"] / scaling["oversubscription"]
         cores_per_node = gain["processes_per_node"] / gain["oversubscription"]
         for level, processes in (
@@ -140,7 +141,7 @@ def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
                 & (scaling["processes"] == processes)
                 & (placement.isna() | (placement == cores_per_node))
             ]
-            for row in found.head(1).to_dict("records"):
+            for row in as_lines(found.head(1)):
                 bars.setdefault(level, Bar(gain["name"], level, row, gain if level > 1 else None))
     return [bars[level] for level in sorted(bars)]
 

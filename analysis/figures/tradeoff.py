@@ -18,6 +18,7 @@ from analysis.figures.legend import add_legend
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval, is_missing
+from analysis.tables.selection import as_lines
 from analysis.text import formats
 from analysis.text.labels import SERIAL, Labels
 
@@ -193,7 +194,7 @@ def _draw_panel(
     ordered = rows.sort_values("pareto", ascending=False, kind="stable")
     again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
     points = ordered[~again]
-    for row in points.to_dict("records"):
+    for row in as_lines(points):
         _draw_point(axes, row, tradeoff, drawing, labels)
     shown = points[points["pareto"]]
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
@@ -204,7 +205,7 @@ def _draw_panel(
         values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel()
         log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
     before, width = 0.0, math.log(axes.get_xlim()[1] / axes.get_xlim()[0])
-    for row in best.drop_duplicates(once).to_dict("records"):
+    for row in as_lines(best.drop_duplicates(once)):
         close = math.log(row[x.column] / before) < CLOSE * width if before else False
         where = {"xytext": (2.5, -2.5), "ha": "left", "va": "top"}
         if not close:

@@ -13,6 +13,7 @@ from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing
+from analysis.tables.selection import as_lines
 from analysis.text.formats import THIN, exact, percent, plain
 
 SERIAL = "Serial run"
@@ -182,7 +183,7 @@ class Labels:
 
     def lines(self, rows: pd.DataFrame, *keys: str) -> list[dict[Hashable, Any]]:
         """Rows in that order as mappings."""
-        return self.in_order(rows, *keys).to_dict("records")
+        return as_lines(self.in_order(rows, *keys))
 
 
 def level_of(facts: Facts) -> str:
