@@ -18,7 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from analysis.figures import style
 from analysis.figures.png import DOTS_PER_INCH
@@ -198,9 +198,24 @@ def _measure_once(axes: Axes) -> None:
     def tight(*given: Any, **more: Any) -> Bbox:
         if not around:
             around.append(measure(*given, **more).extents - axes.bbox.extents)
+            _keep_labels(axes)
         return Bbox.from_extents(axes.bbox.extents + around[0])
 
     axes.get_tightbbox = tight
+
+
+def _keep_labels(axes: Axes) -> None:
+    """Keep labels on the left and below as far away as they were found to be; else drawing looks for that anew."""
+    inches = axes.figure.dpi_scale_trans
+    for axis, side in ((axes.xaxis, "bottom"), (axes.yaxis, "left")):
+        if axis.get_label_text() and axis.get_label_position() == side:
+            x, y = axis.label.get_position()  # across the axis in dots, along it as a share
+            if side == "left":
+                at, away = (0, y), (x - axes.bbox.x0, 0)
+            else:
+                at, away = (x, 0), (0, y - axes.bbox.y0)
+            moved = ScaledTranslation(*(dots / axes.figure.dpi for dots in away), inches)
+            axis.set_label_coords(*at, transform=axes.transAxes + moved)
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:
