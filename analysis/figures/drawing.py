@@ -205,7 +205,7 @@ def _measure_once(axes: Axes) -> None:
 
 
 def _keep_labels(axes: Axes) -> None:
-    """Keep labels on the left and below as far away as they were found to be; else drawing looks for that anew."""
+    """Keep labels on the left and below where their place was found; drawing would look for it anew."""
     inches = axes.figure.dpi_scale_trans
     for axis, side in ((axes.xaxis, "bottom"), (axes.yaxis, "left")):
         if axis.get_label_text() and axis.get_label_position() == side:

@@ -15,8 +15,8 @@ from docx.shared import Pt
 from analysis.decisions.proposal import UNTESTED
 from analysis.runs.errors import one_line
 from analysis.runs.settings import Rule
-from analysis.tables.missing import is_missing
-from analysis.tables.selection import CURVE
+from analysis.tables.missing import Line, is_missing
+from analysis.tables.selection import CURVE, as_lines
 from analysis.text import formats
 from analysis.text.labels import Labels
 
@@ -76,27 +76,27 @@ def _sheet(rows: pd.DataFrame, known: pd.DataFrame, rule: Rule, labels: Labels) 
         rule=rule_text(rule),
         outcome=outcome_text(rows),
         header=tuple(header),
-        rows=tuple(_cells(row, bool(extra)) for row in known.itertuples()),
+        rows=tuple(_cells(line, bool(extra)) for line in as_lines(known)),
     )
 
 
-def _cells(row: tuple, extra: bool) -> tuple[str, ...]:
+def _cells(line: Line, extra: bool) -> tuple[str, ...]:
     def spread(name: str) -> str:
-        value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
+        value, low, high = (line[f"{name}{end}"] for end in ("", "_low", "_high"))
         return formats.bracketed(value, *((None, None) if low == high else (low, high)))
 
     return (
-        formats.whole(row.nodes),
-        formats.whole(row.ranks),
-        f"{row.ranks_per_node:.3g}" if row.ranks_per_node else formats.MISSING,
+        formats.whole(line["nodes"]),
+        formats.whole(line["ranks"]),
+        f"{line['ranks_per_node']:.3g}" if line["ranks_per_node"] else formats.MISSING,
         spread("seconds"),
-        formats.whole(row.n),
+        formats.whole(line["n"]),
         spread("speedup"),
         spread("efficiency"),
         spread("incremental_efficiency"),
-        formats.number(row.node_hours),
+        formats.number(line["node_hours"]),
         *([spread("value")] if extra else []),
-        formats.MISSING if is_missing(row.verdict) else row.verdict,
+        formats.MISSING if is_missing(line["verdict"]) else line["verdict"],
     )
 
 
