@@ -12,7 +12,8 @@ from waiting import wait_until
 
 from workflows.paths import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
+# Alone: it looks for what a small Slurm left on the machine.
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(*SLURM)]
 
 
 def daemons() -> set[str]:

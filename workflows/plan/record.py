@@ -7,7 +7,7 @@ a record of an earlier version lacks has the default that it has here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from workflows import inputs
@@ -211,7 +211,8 @@ class Record:
 
     def as_json(self) -> dict[str, Any]:
         """Give what its file holds, in the order of the schema."""
-        held = {name: vars(value) if is_dataclass(value) else value for name, value in vars(self).items()}
+        sections = {name: getattr(self, name) for name in _SECTIONS}
+        held = vars(self) | {name: vars(section) for name, section in sections.items() if section is not None}
         held["probe"] = self.probe and self.probe.as_json()
         absent = _OF_A_RUN if self.interrupted else {"interrupted"}
         absent = absent if self.cluster else absent | {"cluster"}
