@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -34,6 +36,7 @@ XLINK = "http://www.w3.org/1999/xlink"
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """More than a hundredth of a point, which nobody can see, would double the size of the files."""
 
+_Found = TypeVar("_Found")
 _About = TypeVar("_About", AboutCase, AboutInterconnect)
 
 
@@ -193,22 +196,26 @@ def _measure_once(axes: Axes) -> None:
     """
     for spine in axes.spines.values():
         spine.set_in_layout(False)
-    measure, around = axes.get_tightbbox, []
+    for axis in (axes.xaxis, axes.yaxis):
+        axis._get_ticklabel_bboxes = _once(axis._get_ticklabel_bboxes)
+    measure = axes.get_tightbbox
 
-    def tight(*given: Any, **more: Any) -> Bbox:
-        if not around:
-            around.append(measure(*given, **more).extents - axes.bbox.extents)
-            _keep_labels(axes)
-        return Bbox.from_extents(axes.bbox.extents + around[0])
+    @_once
+    def around(*given: Any, **more: Any) -> np.ndarray:
+        found = measure(*given, **more).extents - axes.bbox.extents
+        _keep_labels(axes)
+        return found
 
-    axes.get_tightbbox = tight
+    axes.get_tightbbox = lambda *given, **more: Bbox.from_extents(axes.bbox.extents + around(*given, **more))
 
 
 def _keep_labels(axes: Axes) -> None:
     """Keep labels on the left and below where their place was found; drawing would look for it anew."""
     inches = axes.figure.dpi_scale_trans
     for axis, side in ((axes.xaxis, "bottom"), (axes.yaxis, "left")):
-        if axis.get_label_text() and axis.get_label_position() == side:
+        if axis.get_label_position() != side or axis.get_offset_text().get_text():
+            del axis._get_ticklabel_bboxes  # drawing goes by it
+        elif axis.get_label_text():
             x, y = axis.label.get_position()  # across the axis in dots, along it as a share
             if side == "left":
                 at, away = (0, y), (x - axes.bbox.x0, 0)
@@ -216,6 +223,18 @@ def _keep_labels(axes: Axes) -> None:
                 at, away = (x, 0), (0, y - axes.bbox.y0)
             moved = ScaledTranslation(*(dots / axes.figure.dpi for dots in away), inches)
             axis.set_label_coords(*at, transform=axes.transAxes + moved)
+
+
+def _once(measure: Callable[..., _Found]) -> Callable[..., _Found]:
+    """A function that measures when it is called first, and then says that ever again."""
+    found: list[_Found] = []
+
+    def measured(*given: Any, **more: Any) -> _Found:
+        if not found:
+            found.append(measure(*given, **more))
+        return found[0]
+
+    return measured
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:
