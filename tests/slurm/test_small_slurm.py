@@ -12,8 +12,7 @@ from waiting import wait_until
 
 from workflows.paths import ROOT
 
-# Alone: it looks for what a small Slurm left on the machine.
-pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(*SLURM)]
+pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 
 
 def daemons() -> set[str]:
