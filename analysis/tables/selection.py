@@ -18,9 +18,9 @@ def alike(rows: pd.DataFrame, line: Line, keys: Sequence[str] = CURVE) -> pd.Dat
     """Rows that have the values of `line` in `keys`, a missing one being equal to a missing one alone."""
     same = np.full(len(rows), True)
     for key in keys:
-        column = rows[key]
-        found = column.isna() if is_missing(line[key]) else column == line[key]
-        same &= found.to_numpy(bool, na_value=False)
+        values = rows[key].array  # a Series would take half as long again
+        found = values.isna() if is_missing(line[key]) else values == line[key]
+        same &= found if isinstance(found, np.ndarray) else found.to_numpy(bool, na_value=False)
     return rows[same]
 
 

@@ -71,6 +71,8 @@ def write_proposal(
     def pages(number: int) -> int:
         return int(typst.query(PROPOSAL, "<pages>", field="value", one=True, **given(number)))
 
-    fitting = max(bisect_right(range(1, curves + 1), MOST_PAGES, key=pages), min(curves, 1))
+    fitting = curves
+    if curves > 1 and pages(curves) > MOST_PAGES:
+        fitting = max(bisect_right(range(1, curves), MOST_PAGES, key=pages), 1)
     output.write_bytes(typst.compile(PROPOSAL, **given(fitting)))
     return fitting
