@@ -30,11 +30,10 @@ def write_study(file: Path) -> None:
     """Write the default study with its cases at their smallest size, in one block."""
     yaml = YAML()
     study = yaml.load((ROOT / "config/studies/laptop.yaml").read_text())
-    sizes = {case: f"{case}-smoke" for case in study["cases"]}
+    sizes = {case: f"{case.partition('-')[0]}-smoke" for case in study["cases"]}
     study |= {"name": NAME, "cases": list(sizes.values()), "blocks": 1}
     for part in study["exclude"]:
         part.update({"case": sizes[part["case"]]} if "case" in part else {})
-    study["simulation"]["cases"] = [sizes[case] for case in study["simulation"]["cases"]]
     study["limits"]["idle_seconds"] = 0.1
     yaml.dump(study, file)
 

@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+from tests.benchmarks import finished
 from tests.benchmarks.clock import grew, over, page, read_table
 from tests.benchmarks.figures import ROOT, Figure, cost, side_by_side
+from workflows.plan.plan import make_plan
 
 WHERE = "Measured 2026-11-22, commit abc, on a machine of two cores."
 BESIDE = Figure("dry run", 7.5, "s CPU", None, "bare Snakemake", 5.0, 2.0)
@@ -85,3 +87,10 @@ def test_two_runs_of_the_tests_end_as_one(tmp_path, failures, said, status):
     command = [sys.executable, "-m", "tests.benchmarks.suite_times", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.returncode) == (f"all together: {said}\n", status)
+
+
+def test_the_default_study_at_its_smallest_can_be_planned(tmp_path):
+    finished.write_study(tmp_path / f"{finished.NAME}.yaml")
+    asked = make_plan(tmp_path / f"{finished.NAME}.yaml").asked
+    assert all(case.endswith("-smoke") for case in asked.study.cases)
+    assert asked.study.blocks == 1
