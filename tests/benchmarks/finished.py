@@ -29,7 +29,9 @@ SHAPES = [(192, (1, 2), 1, 1.2, 1.33, 9), (526, (1, 2, 4, 8, 16), 6, 5.0, None, 
 def write_study(file: Path) -> None:
     """Write the default study with its cases at their smallest size, in one block."""
     yaml = YAML()
-    study = yaml.load((ROOT / "config/studies/laptop.yaml").read_text())
+    shipped = ROOT / "config/studies/laptop.yaml"
+    study = yaml.load(shipped.read_text())
+    study["import"] = [str(shipped.parent / imported) for imported in study["import"]]
     sizes = {case: f"{case.partition('-')[0]}-smoke" for case in study["cases"]}
     study |= {"name": NAME, "cases": list(sizes.values()), "blocks": 1}
     for part in study["exclude"]:
