@@ -65,7 +65,8 @@ def main(arguments: list[str]) -> None:
             raise InputError("--compare: name two folders of results: before, then after")
         from workflows.study.comparing import write_comparison
 
-        _run(*_parsed(write_comparison(*(_found(name, here) for name in rest[1:3])), rest[3:]))
+        compared = write_comparison(*(_found(name, here) for name in rest[1:3]))
+        _run(*_parsed(compared, rest[3:])[:2])
     if rest[:1] == ["--again"]:
         from workflows.plan.again import WHAT, ask_again
         from workflows.plan.plan import make_plan
@@ -78,15 +79,13 @@ def main(arguments: list[str]) -> None:
         print("\n".join(lines), file=sys.stderr)
         return
     spare_pandas()
-    if again:
-        options = _parsed(file, rest)
-        ask_again(make_plan(file, options[2]), again)
-    else:
-        from workflows.study.study import read_study
+    from workflows.study.study import read_study
 
-        read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
-        options = _parsed(file, rest)
-    _run(*options)
+    read_study(file)  # says what is wrong with the file in one line, before Snakemake reads it
+    parser, options, replaced = _parsed(file, rest)
+    if again:
+        ask_again(make_plan(file, replaced), again)
+    _run(parser, options)
 
 
 def _archive(rest: list[str], here: Path) -> None:
@@ -149,7 +148,7 @@ def _parsed(file: Path, rest: list[str]) -> tuple[Any, Any, dict[str, Any]]:
     return parser, options, replaced
 
 
-def _run(parser: Any, options: Any, _replaced: dict[str, Any]) -> NoReturn:
+def _run(parser: Any, options: Any) -> NoReturn:
     """Run a study in this process, as Snakemake's `main` does with what it has parsed."""
     from snakemake.cli import args_to_api, print_exception
 

@@ -191,8 +191,14 @@ _ASIDE = {"$schema", "$defs", "title", "description", "default", "examples"}
 _OF_A_NUMBER = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
 _OF_A_TEXT = {"minLength", "maxLength", "pattern"}
 _OF_A_LIST = {"minItems", "maxItems", "uniqueItems", "items"}
-_OF_A_SECTION = {"minProperties", "maxProperties", "propertyNames"}
-_OF_A_SECTION |= {"required", "properties", "additionalProperties"}
+_OF_A_SECTION = {
+    "properties",
+    "required",
+    "additionalProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+}
 
 
 @functools.cache
@@ -208,12 +214,13 @@ def _surely(schema_name: str) -> Callable[[Any], bool]:
 def _quick(schema: dict[str, Any] | bool) -> _Quick:
     if isinstance(schema, bool):
         return _ANYTHING if schema else _UNKNOWN
-    said = schema.keys() - _ASIDE - {"type"}
-    if said == {"$ref"}:
+    said = schema.keys() - _ASIDE
+    if said == {"$ref"} and not schema["$ref"].startswith("#"):
         file, _, way = schema["$ref"].partition("#/")
         return _quick(functools.reduce(dict.__getitem__, way.split("/") if way else (), _schema(file)))
     if said == {"anyOf"}:
         return _quick_among(schema["anyOf"])
+    said -= {"type"}
     if not (said <= _OF_A_NUMBER | _OF_A_TEXT | _OF_A_LIST | _OF_A_SECTION or said == {"enum"}):
         return _UNKNOWN
     names = schema.get("type", list(_TYPES))
@@ -235,7 +242,7 @@ def _quick(schema: dict[str, Any] | bool) -> _Quick:
         test = tests.get(type(value))
         return test is None or test(value)
 
-    return types, (next(iter(tests.values())) if len(tests) == len(types) == 1 else fits) if tests else None
+    return types, fits if tests else None
 
 
 def _quick_among(alternatives: Iterable[dict[str, Any]]) -> _Quick:
@@ -287,12 +294,9 @@ def _fits_text(schema: dict[str, Any], value: str) -> bool:
 
 
 def _in_range(schema: dict[str, Any], value: float) -> bool:
-    above, below = schema.get("exclusiveMinimum", -math.inf), schema.get("exclusiveMaximum", math.inf)
-    return (
-        schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
-        and (value > above or above == -math.inf)
-        and (value < below or below == math.inf)
-    )
+    within = schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
+    between = schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
+    return within and between
 
 
 @functools.cache
