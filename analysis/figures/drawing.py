@@ -192,8 +192,8 @@ def save(drawing: Drawing, folder: Path) -> Path:
 def _measure_once(axes: Axes) -> None:
     """Lay axes out in half the time: what stands around them is as large wherever they are moved.
 
-    Tick labels too are measured once, not five times; spines, which are as large as their axes, never. Not for
-    images, which have sizes of their own.
+    Tick labels too are measured once, not five times; spines, which are as large as their axes, never. Not
+    for images, which have sizes of their own.
     """
     for spine in axes.spines.values():
         spine.set_in_layout(False)

@@ -169,7 +169,9 @@ def test_what_is_passed_without_jsonschema_is_passed_by_it(schema, file):
     assert passed > 20
 
 
-@pytest.mark.parametrize("schema", [{"type": "integer", "anyOf": [{"type": "string"}]}, {"$ref": "#/$defs/x"}])
+@pytest.mark.parametrize(
+    "schema", [{"type": "integer", "anyOf": [{"type": "string"}]}, {"$ref": "#/$defs/x"}]
+)
 def test_what_is_not_understood_is_left_to_jsonschema(schema):
     types, _ = inputs._quick(schema)
     assert not types
