@@ -1,5 +1,6 @@
 """Running ranks over an interconnect of the project, as a study does."""
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,6 +20,8 @@ from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
 INTERCONNECTS = Path("config/interconnects")
+WANTED = re.compile(rf"\d+|\d+\.messages|{LIBRARIES}")
+"""Files that a run is to leave in its folder."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,8 @@ def run(scratch: Path) -> Iterator[Callable[..., Ran]]:
             folder.mkdir()
             launch = launch_ranks(point, interconnect, emulated, command, env, folder)
             execution = execute(launch.argv, launch.env, folder, time_limit_seconds=120)
-            placement = read_placement(launch.told)
-            kept = (launch.told, folder / LIBRARIES)
-            left = [path for path in folder.iterdir() if path not in kept]
+            placement = read_placement(folder)
+            left = [path for path in folder.iterdir() if not WANTED.fullmatch(path.name)]
             return Ran(execution, placement, check_placement(placement, point, emulated), left)
 
         yield run

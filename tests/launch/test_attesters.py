@@ -59,8 +59,8 @@ def attested(
     given = attesters.environment(point, joins, scratch) | environment
     launch = launch_ranks(point, joins, (), command, given, scratch)
     done = execute(launch.argv, launch.env, scratch, 60)
-    transports, said = chosen(read_windows(launch.told)[1], scratch)
-    return done, attesters.found(scratch, read_placement(launch.told), transports), said
+    transports, said = chosen(read_windows(scratch)[1], scratch)
+    return done, attesters.found(scratch, read_placement(scratch), transports), said
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -148,7 +148,7 @@ def test_a_value_worse_than_attested_is_measured_again(program, tmp_path):
 
 def test_open_mpi_tells_nothing_once_it_is_attested(program, tmp_path):
     attested(interconnect("openmpi", attest={}), [program("openmpi"), "Init"], tmp_path)
-    messages = "".join(file.read_text() for file in (tmp_path / "told").glob("*.messages"))
+    messages = "".join(file.read_text() for file in tmp_path.glob("*.messages"))
     assert "Using tcp btl for send to" in messages
     assert "close: component" not in messages  # which it tells at the end
 
@@ -186,7 +186,7 @@ def here(point: Point, joins: Interconnect, tmp_path: Path) -> list[dict]:
     """Where the ranks of a point are on this machine."""
     launch = launch_ranks(point, joins, (), ["true"], {}, tmp_path)
     execute(launch.argv, launch.env, tmp_path, 30)
-    return read_placement(launch.told)
+    return read_placement(tmp_path)
 
 
 @pytest.mark.slow

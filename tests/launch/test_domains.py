@@ -107,8 +107,7 @@ def test_ranks_are_bound_to_the_cores_that_they_are_dealt(tmp_path):
         (tmp_path / f"cpus/cpu{core}/topology/physical_package_id").write_text("0\n")
         (tmp_path / f"cpus/cpu{core}/topology/core_id").write_text(f"{core}\n")
         (tmp_path / f"cpus/cpu{core}/node{memory}").mkdir()
-    (tmp_path / "told").mkdir()
-    rank = f"{PROGRAMS}/rank {tmp_path}/told 1 1 true"
+    rank = f"{PROGRAMS}/rank {tmp_path} 1 1 true"
     script = f"mount --bind {tmp_path}/cpus /sys/devices/system/cpu && {rank}"
     for number in ("0", "1"):
         names = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
@@ -118,7 +117,7 @@ def test_ranks_are_bound_to_the_cores_that_they_are_dealt(tmp_path):
         }
         done = ran("taskset", "-c", f"{first},{second}", "unshare", "-m", "sh", "-c", script, **own)
         assert done.returncode == 0, done.stderr
-    placement = read_placement(tmp_path / "told")
+    placement = read_placement(tmp_path)
     assert [one["cores"] for one in placement] == [str(second), str(first)]
     assert placement[0]["domains"] == {str(second): "0", str(first): "1"}
     assert check_domains(placement, "packed") is None and check_domains(placement, "spread") is None

@@ -239,7 +239,7 @@ def running(scratch) -> Iterator[tuple[subprocess.Popen, str]]:
     environment = dict(os.environ)  # without what MPI adds when a test initialises it in this process
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
         mark = owner(process.pid)
-        assert wait_until(lambda: len(list(scratch.glob("told/[01]"))) == 2)
+        assert wait_until(lambda: len(list(scratch.glob("[01]"))) == 2)
         yield process, mark
         process.kill()
 

@@ -52,7 +52,7 @@ def mca(argv: list[str]) -> dict[str, str]:
 def test_a_serial_run_has_one_rank_and_no_interconnect(tmp_path):
     launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     assert launch.argv[:5] == ["mpirun", "-n", "1", "--host", "localhost:1"]
-    started = [str(PROGRAMS / "rank"), str(tmp_path / "told"), "1", "1", "solve", "-fast"]
+    started = [str(PROGRAMS / "rank"), str(tmp_path), "1", "1", "solve", "-fast"]
     assert launch.argv[-6:] == started
     assert (mca(launch.argv)["pml"], mca(launch.argv)["btl"]) == ("ob1", "self,vader")
     assert (words(launch.argv, "-x"), launch.env["A"]) == (["A"], "1")

@@ -43,7 +43,7 @@ def test_ranks_of_one_machine_are_started_by_the_wrapper_that_pins_them(tmp_path
     launch = mpiexec(point, MEMORY, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     assert launch.argv == [
         *("mpiexec.hydra", "-n", "2", "-bind-to", "none", "-disable-auto-cleanup"),
-        *(str(PROGRAMS / "rank"), str(tmp_path / "told"), "1", "1", "solve", "-fast"),
+        *(str(PROGRAMS / "rank"), str(tmp_path), "1", "1", "solve", "-fast"),
     ]
     given = [launch.env[name] for name in ("A", "MPI4PY_MPIABI", "TMPDIR")]
     assert given == ["1", "mpich", str(tmp_path)]

@@ -122,7 +122,7 @@ class ClusterFolder:
 
     def ranks(self, note: dict) -> list[str]:
         """Process ids of the ranks of a run that is under way, as its nodes count them."""
-        placed = Path(note["scratch"]).glob("*/told/[01]")
+        placed = Path(note["scratch"]).glob("*/[01]")
         written = (file.read_text().splitlines() for file in placed)
         return [lines[1] for lines in written if len(lines) == 4]
 

@@ -21,6 +21,7 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in modules if (inputs.SCHEMAS / f"case_{name}.yaml").is_file())
 
 
+@cache
 def application(name: str, where: str = "application") -> Application:
     """Return the module of an application; `where` says which file and key hold its name, for the message.
 

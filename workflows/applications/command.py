@@ -5,6 +5,7 @@ The case's folder is its input, the command line and what is read of the output 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +42,12 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None
 def stage(case: Case, prepared: Path, folder: Path) -> None:
     """Fill `folder` with links to the input files, in folders of its own that the program can write to."""
     tools.require_empty(folder)
-    for path in prepared.rglob("*"):
-        target = folder / path.relative_to(prepared)
-        if path.is_dir():
-            target.mkdir()
-        else:
-            target.symlink_to(path.absolute())
+    for where, folders, files in os.walk(prepared.absolute()):
+        own = folder / os.path.relpath(where, prepared)
+        for name in folders:
+            (own / name).mkdir()
+        for name in files:
+            (own / name).symlink_to(f"{where}/{name}")
 
 
 def command(case: Case, processes: int, threads: int = 1) -> list[str]:

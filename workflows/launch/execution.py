@@ -161,26 +161,29 @@ class _Run:
 
     def begin(self, argv: list[str], env: dict[str, str], cwd: Path) -> None:
         """Start the program."""
-        descriptor, end = os.pipe()
-        output = self.resources.enter_context(os.fdopen(descriptor, "rb", buffering=0))
+        pipes = [os.pipe(), os.pipe()]
+        for (read, _), stream in zip(pipes, (self.output, self.errors), strict=True):
+            self.resources.callback(os.close, read)
+            self.open[read] = stream
+            self.poll.register(read, select.POLLIN)
+        (output, written), (_, errors) = pipes
         if OUTPUT in env:
-            env = env | {OUTPUT: f"/proc/{os.getpid()}/fd/{descriptor}"}
-        with os.fdopen(end, "wb") as written:
+            env = env | {OUTPUT: f"/proc/{os.getpid()}/fd/{output}"}
+        try:
             process = subprocess.Popen(
                 [_program("setpriv", env.get("PATH")), "--pdeathsig", "KILL", "--", *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=written,
-                stderr=subprocess.PIPE,
+                stderr=errors,
                 cwd=cwd,
                 env=env,
                 start_new_session=True,
             )
+        finally:
+            os.close(written)
+            os.close(errors)
         process.returncode = 0  # reaped here, for its CPU time, and not by `subprocess`
         self.pid = process.pid
-        self.resources.enter_context(process.stderr)
-        for pipe, stream in ((output, self.output), (process.stderr, self.errors)):
-            self.open[pipe.fileno()] = stream
-            self.poll.register(pipe.fileno(), select.POLLIN)
 
     def follow(self, time_limit_seconds: float) -> bool:
         """Read until the program ends; False if it does not within its time limit."""

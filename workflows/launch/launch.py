@@ -60,14 +60,10 @@ class Launch:
     ----------
     env : dict
         The whole environment.
-    told : Path
-        Folder in which every rank says where it runs (see `read_placement`), and Open MPI in each rank what
-        it does (see `workflows.launch.one_sided.read_windows`).
     """
 
     argv: list[str]
     env: dict[str, str]
-    told: Path
 
 
 def mpirun(
@@ -87,8 +83,9 @@ def mpirun(
     nodes : sequence of EmulatedNode
         The emulated nodes of the interconnect; empty where it is not emulated.
     scratch : Path
-        Folder of this run for Open MPI's files, with a short path: sockets are made in it. The
-        folder ``told`` is made there.
+        Folder of this run for Open MPI's files, with a short path: sockets are made in it. Every rank says
+        there where it runs (see `read_placement`), and Open MPI in each rank what it does (see
+        `workflows.launch.one_sided.read_windows`).
     """
     here = list(nodes[: point.nodes])
     hosts = [node.name for node in here] or ["localhost"]
@@ -152,17 +149,15 @@ def mpi4py_of(library: str) -> dict[str, str]:
 
 
 def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
-    """Make a command start one rank on its own cores, and the folder in which ranks write of themselves.
+    """Make a command start one rank on its own cores, which writes of itself in `scratch`.
 
     Returns
     -------
     Launch
         What a launcher is to start on every rank, in no environment yet.
     """
-    told = scratch / "told"
-    told.mkdir()
     cores = (str(point.processes_per_core), str(point.cores_per_process))
-    return Launch([str(PROGRAMS / "rank"), str(told), *cores, *command], {}, told)
+    return Launch([str(PROGRAMS / "rank"), str(scratch), *cores, *command], {})
 
 
 def on_first(nodes: Sequence[EmulatedNode], launch: Launch) -> Launch:
@@ -209,7 +204,8 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         A rank that was stopped before it could say all of it is missing.
     """
     placement = []
-    for rank in sorted(int(file.name) for file in folder.iterdir() if not file.suffix):
+    names = {file.name for file in folder.iterdir()}
+    for rank in sorted(int(name) for name in names if name.isdecimal()):
         said = (folder / str(rank)).read_text().splitlines()
         if len(said) not in (4, 5):
             continue
@@ -218,15 +214,14 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
         if domains:
             placement[-1]["domains"] = dict(map(str.split, domains[0].split(), repeat("=")))
-        if threads := read_threads(folder / f"{rank}.threads"):
+        if (told := f"{rank}.threads") in names and (threads := read_threads(folder / told)):
             placement[-1]["threads"] = threads
     return placement
 
 
 def read_threads(file: Path) -> list[dict[str, Any]]:
-    """Read what a rank said of its threads, busiest first; nothing where it said nothing."""
-    lines = file.read_text().splitlines() if file.exists() else []
-    threads = ((float(seconds), own) for seconds, own in map(str.split, lines))
+    """Read what a rank said of its threads, busiest first."""
+    threads = ((float(seconds), own) for seconds, own in map(str.split, file.read_text().splitlines()))
     return [{"cores": own, "cpu_seconds": seconds} for seconds, own in sorted(threads, reverse=True)]
 
 

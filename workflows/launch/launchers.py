@@ -47,7 +47,7 @@ def search_path(interconnect: Interconnect | None) -> dict[str, str]:
 def program_of_build(program: str, interconnect: Interconnect | None) -> str | None:
     """Path of a program in the folders that an interconnect names; None where it is in none of them."""
     own = interconnect.launch.get("path", []) if interconnect else []
-    return None if "/" in program else shutil.which(program, path=os.pathsep.join(own) or os.devnull)
+    return shutil.which(program, path=os.pathsep.join(own)) if own and "/" not in program else None
 
 
 def one_process(library: str, environment: dict[str, str], scratch: Path) -> dict[str, str]:

@@ -18,8 +18,8 @@ _CLOSED = re.compile(r"^\[.+\] (\w+) component destroying window with id \d+\n",
 _TELL = {"pt2pt", "rdma"}  # the other components print nothing
 
 
-def read_windows(told: Path) -> tuple[dict[str, int], str]:
-    """Read what Open MPI said in the ranks of a run, from the folder in which they tell it.
+def read_windows(scratch: Path) -> tuple[dict[str, int], str]:
+    """Read what Open MPI said in the ranks of a run, from the folder of its files.
 
     Returns
     -------
@@ -28,8 +28,8 @@ def read_windows(told: Path) -> tuple[dict[str, int], str]:
     str
         Everything else that was said.
     """
-    files = sorted(file for file in told.iterdir() if file.suffix == ".messages")
-    said = "".join(file.read_text(errors="replace") for file in files)
+    files = sorted(file for file in scratch.iterdir() if file.suffix == ".messages")
+    said = "".join(file.read_text(errors="replace") for file in files if file.stat().st_size)
     return dict(Counter(_CLOSED.findall(said))), _CLOSED.sub("", said)
 
 

@@ -92,7 +92,7 @@ def libraries(program: str) -> str:
 
 def relevant_environment(environment: dict[str, str]) -> dict[str, str]:
     """The variables of an environment that change how a run communicates or computes."""
-    return {name: value for name, value in sorted(environment.items()) if name.startswith(RELEVANT_PREFIXES)}
+    return dict(sorted(item for item in environment.items() if item[0].startswith(RELEVANT_PREFIXES)))
 
 
 def _shown(*command: str) -> str:

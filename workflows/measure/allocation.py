@@ -157,7 +157,7 @@ class Allocation:
 
     def _write(self, note: dict[str, Any]) -> None:
         draft = self.notes.with_suffix(".draft")
-        draft.write_text(json.dumps(note))
+        draft.write_bytes(json.dumps(note).encode())
         draft.replace(self.notes)
 
 

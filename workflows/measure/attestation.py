@@ -129,8 +129,8 @@ def probe(
         command, environment = _program(point, interconnect, pair, scratch)
         launch = launch_ranks(point, interconnect, nodes, command, environment, scratch)
         done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
-        transports, _ = chosen(read_windows(launch.told)[1], scratch)
-        ran = read_placement(launch.told)
+        transports, _ = chosen(read_windows(scratch)[1], scratch)
+        ran = read_placement(scratch)
         found = attesters.found(scratch, ran, transports)
     problem = attesters.moved(
         *([(rank["host"], rank["cores"]) for rank in ranks] for ranks in (placement, ran)),

@@ -105,7 +105,7 @@ def run(
         place = also.enter_context(scratch_folder(on_disk=True)) if case.drop_page_cache else scratch
         folder = place / "run"
         folder.mkdir()
-        app.stage(case, prepared.resolve(), folder)
+        app.stage(case, prepared.absolute(), folder)
         placed = placed_ranks(point, case.option)
         asked = _attesting(case, placed, interconnect, scratch) if attest else {}
         asked |= threads_environment(point, interconnect) if point.threads > 1 else {}
@@ -122,13 +122,13 @@ def run(
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
-        windows, said = read_windows(launch.told)
+        windows, said = read_windows(scratch)
         transports, said = chosen(said, scratch)
         execution = replace(execution, errors=said + execution.errors)
         reading = app.read(case, point.processes, execution.lines, point.threads)
-        placement = read_placement(launch.told)
+        placement = read_placement(scratch)
         probe = attesters.found(scratch, placement, transports)
-        meter_readings = [file.read_text() for file in sorted(readings.glob("*"))]
+        meter_readings = [file.read_text() for file in sorted(readings.iterdir())] if meter else []
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
         or check_placement(placement, placed, nodes)
@@ -171,15 +171,16 @@ def placed_ranks(point: Point, option: Option | None) -> Point:
 
 def scratch_parent(on_disk: bool = False) -> Path:
     """Where runs put their files: ``NODEWORTH_SCRATCH``, else in memory or on a disk, or where they may."""
+    if given := os.environ.get("NODEWORTH_SCRATCH"):
+        return Path(given)
     wanted = Path("/var/tmp" if on_disk else "/dev/shm")
-    default = wanted if os.access(wanted, os.W_OK) else tempfile.gettempdir()
-    return Path(os.environ.get("NODEWORTH_SCRATCH", default))
+    return wanted if os.access(wanted, os.W_OK) else Path(tempfile.gettempdir())
 
 
 @contextlib.contextmanager
 def scratch_folder(on_disk: bool = False) -> Iterator[Path]:
     """Give a fresh folder, named after this process, that is gone afterwards: see `scratch_parent`."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent(on_disk).resolve()))
+    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner()}-", dir=scratch_parent(on_disk).absolute()))
     try:
         yield folder
     finally:
