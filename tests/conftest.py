@@ -21,16 +21,15 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("steady")
 
-SLURM = "tests/slurm/"  # looks for what a small Slurm left on the machine: never two of them at once
+SLURM = "tests/slurm/"
 PRINTED = ("tests/report/test_printed.py", "tests/report/test_figures.py", "tests/report/test_browser.py")
 
 
 class ByFile(LoadFileScheduling):
-    """A file goes to one worker; so do all of the small Slurm, and those that read one printed study."""
+    """A file goes to one worker; so do those that read one printed study."""
 
     def _split_scope(self, nodeid):
-        together = (scope for scope in (SLURM, PRINTED) if nodeid.startswith(scope))
-        return str(next(together, super()._split_scope(nodeid)))
+        return "printed" if nodeid.startswith(PRINTED) else super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -39,7 +38,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """Of tests side by side, those that wait longest begin: the small Slurm, then the other slow ones."""
+    """Of tests side by side, those that wait longest begin: the small clusters, then the other slow ones."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: (not item.nodeid.startswith(SLURM), not item.get_closest_marker("slow")))
 

@@ -2,7 +2,8 @@
 
 The nodes are network namespaces joined by shaped links, as `workflows.launch.emulation` builds them. All of it
 lives in a process namespace of its own, whose first process dies with the one that started it: the kernel then
-ends everything, however the starter ended.
+ends everything, however the starter ended. Temporary files and /dev/shm are its own too: programs name files there by
+host and process, which are the same in every such cluster.
 """
 
 from __future__ import annotations
@@ -119,9 +120,8 @@ class SmallCluster:
         daemon.wait(timeout=START_SECONDS)
 
     def _inside(self, node: EmulatedNode, command: Sequence[str]) -> list[str]:
-        return node.enter(
-            ["nsenter", "--target", str(self.first_process), "--mount", "--pid", "--", *command]
-        )
+        entered = ["nsenter", "--target", str(self.first_process), "--mount", "--pid"]
+        return node.enter([*entered, "--", "env", f"TMPDIR={self.folder}/files", *command])
 
 
 @contextlib.contextmanager
@@ -137,7 +137,9 @@ def small_cluster(nodes: int, interconnect: str) -> Iterator[SmallCluster]:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch_folder())
         made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": 1}, cores))
-        yield SmallCluster(made[:-1], made[-1], folder, stack.enter_context(_process_namespace()))
+        cluster = SmallCluster(made[:-1], made[-1], folder, stack.enter_context(_process_namespace()))
+        _keep_files_apart(cluster)
+        yield cluster
 
 
 def join_anew(nodes: Sequence[EmulatedNode], interconnect: str) -> None:
@@ -147,6 +149,16 @@ def join_anew(nodes: Sequence[EmulatedNode], interconnect: str) -> None:
         _batch("tc", [f"qdisc del dev {INTERFACE} root", *_limit(INTERFACE, link)], node.net)
         size = f"mtu {link['mtu']} gso_max_size {link['gso_max_bytes']}"
         _batch("ip", [f"link set {INTERFACE} {size}"], node.net)
+
+
+def _keep_files_apart(cluster: SmallCluster) -> None:
+    """Give a cluster temporary files and a /dev/shm of its own, in its folder, which it finds where it was."""
+    (cluster.folder / "files").mkdir()
+    shared = cluster.folder / "shm"
+    again = shared / cluster.folder.relative_to("/dev/shm")
+    again.mkdir(parents=True)
+    cluster.ask("mount", "--rbind", str(cluster.folder), str(again))
+    cluster.ask("mount", "--rbind", str(shared), "/dev/shm")
 
 
 @contextlib.contextmanager

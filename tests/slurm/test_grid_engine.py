@@ -13,7 +13,7 @@ from tests.slurm.small_cell import small_cell
 from workflows.paths import ROOT
 
 # Alone: on a full machine a host is late, and is not heard of any more after a time.
-pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.alone, pytest.mark.needs(*GRID_ENGINE)]
+pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*GRID_ENGINE)]
 SITE = (
     "scheduler: sge\nlauncher: mpirun\nnodes: 4\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
     "joined_by: emulated_gigabit\n"

@@ -12,7 +12,7 @@ from waiting import wait_until
 
 from workflows.paths import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
+pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(*SLURM)]
 
 
 def daemons() -> set[str]:

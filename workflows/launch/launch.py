@@ -204,8 +204,7 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         A rank that was stopped before it could say all of it is missing.
     """
     placement = []
-    names = {file.name for file in folder.iterdir()}
-    for rank in sorted(int(name) for name in names if name.isdecimal()):
+    for rank in sorted(int(file.name) for file in folder.iterdir() if file.name.isdecimal()):
         said = (folder / str(rank)).read_text().splitlines()
         if len(said) not in (4, 5):
             continue
@@ -214,14 +213,15 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
         if domains:
             placement[-1]["domains"] = dict(map(str.split, domains[0].split(), repeat("=")))
-        if (told := f"{rank}.threads") in names and (threads := read_threads(folder / told)):
+        if threads := read_threads(folder / f"{rank}.threads"):
             placement[-1]["threads"] = threads
     return placement
 
 
 def read_threads(file: Path) -> list[dict[str, Any]]:
-    """Read what a rank said of its threads, busiest first."""
-    threads = ((float(seconds), own) for seconds, own in map(str.split, file.read_text().splitlines()))
+    """Read what a rank said of its threads, busiest first; nothing where it said nothing."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    threads = ((float(seconds), own) for seconds, own in map(str.split, lines))
     return [{"cores": own, "cpu_seconds": seconds} for seconds, own in sorted(threads, reverse=True)]
 
 
