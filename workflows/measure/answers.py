@@ -14,7 +14,7 @@ Expected = dict[str, float | str | None]
 
 def read_expected(file: Path) -> Expected:
     """Read what `workflows.measure.prepare.reference_answer` found."""
-    return json.loads(file.read_bytes())
+    return json.loads(file.read_text())
 
 
 def compare_answer(
