@@ -39,7 +39,9 @@ def test_steps_run_on_nodes_with_names_and_cores_of_their_own():
         assert len(hosts) == 4
         assert all("-" not in line for line in said.splitlines() if line.startswith("Cpus"))
         assert "pmix" in slurm.ask("srun", "--mpi=list")
-        assert slurm.ask("ls", "/dev/shm") == slurm.folder.name  # nothing of the machine's, nor of another cluster's
+        assert (
+            slurm.ask("ls", "/dev/shm") == slurm.folder.name
+        )  # nothing of the machine's, nor of another cluster's
         slurm.wait_for_jobs()
         slurm.switch_off(slurm.nodes[3])
         slurm.start_node(slurm.nodes[3])
