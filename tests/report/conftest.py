@@ -67,6 +67,7 @@ def browser(tmp_path_factory):
         options.add_argument(option)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_script_timeout(240)  # on a busy machine axe takes longer than the usual 30 s
     yield driver
     driver.quit()
 
