@@ -24,7 +24,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.benchmarks.blind_predictions import MODELS, Replays, model_of, speed_for  # noqa: E402
+from tests.benchmarks.blind_predictions import Replays, model_of, speed_for  # noqa: E402
 from workflows.applications import application  # noqa: E402
 from workflows.study.cases import load_case  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
@@ -39,7 +39,6 @@ CASE = "lj_coordination"
 A_NODE, STEPS = 48, 100
 COUNTS = (48, 96, 144, 192, 240)
 TIME_LIMIT_SECONDS = 1800
-MODELS["jureca"] = "infiniband_100"
 
 
 def trace(folder: Path) -> None:

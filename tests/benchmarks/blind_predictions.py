@@ -69,6 +69,7 @@ MODELS = {
     "knsc": "infiniband_fdr",
     "reedbush_u": "infiniband_100",
     "oakleaf_fx": "tofu",
+    "jureca": "infiniband_100",
 }
 CASES = {"channel_3m_pcg_dic": "channel", "channel_3m_gamg_dic": "channel_gamg"}
 INSIDE_LATENCY_US, INSIDE_MBPS = 0.5, 3000.0

@@ -183,7 +183,7 @@ class TestFilters:
         assert reader.seen("[data-interconnect=shared_memory]") == others
         assert reader.one("#shown").text.startswith("Shown are 2 of 2 cases and 2 of 3 interconnects")
         reader.one('#filters button[type="reset"]').click()
-        WebDriverWait(reader.driver, 60).until(lambda _: reader.one("#shown").text == "")
+        WebDriverWait(reader.driver, 10).until(lambda _: reader.one("#shown").text == "")
         assert [reader.seen(selector) for selector in kinds] == before
 
     def test_a_case_leaves_sections_tables_contents_and_panels(self, reader):
@@ -209,7 +209,7 @@ class TestFilters:
             reader.tick("loopback")
             reader.run("window.old = true; location.reload()")
             anew = "return !window.old && document.getElementById('shown')?.textContent"
-            WebDriverWait(browser, 60).until(lambda _: reader.run(anew))
+            WebDriverWait(browser, 30).until(lambda _: reader.run(anew))
             assert not reader.one('#filters input[value="loopback"]').is_selected()
             assert reader.seen("tr[data-interconnect=loopback]") == 0 < reader.seen("tr[data-interconnect]")
             reader.tick("loopback")
