@@ -71,11 +71,11 @@ class StudyPaths:
 
     def prepared(self, case: str, processes: int) -> Path:
         """Folder of a case prepared for a process count."""
-        return self.results / "prepared" / case / f"processes-{processes}"
+        return self.results.joinpath("prepared", case, f"processes-{processes}")
 
     def expected(self, case: str) -> Path:
         """File of the answer that runs of a case must give."""
-        return self.results / "prepared" / case / "reference.json"
+        return self.results.joinpath("prepared", case, "reference.json")
 
     def trace(self, case: str, processes: int, threads: int = 1) -> Path:
         """Folder of the trace of a case on a process count, of processes of so many threads."""

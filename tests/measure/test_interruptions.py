@@ -31,6 +31,7 @@ def at_work(tmp_path):
     """A run under way in job 7."""
     nodes = (JobNode("n1", "srun", "pmix"),)
     here = Allocation(job(), nodes, True, tmp_path / "measured/part.running.json", tmp_path / "scratch")
+    here.notes.parent.mkdir()
     planned = Record.of_point(REPETITION.point, **KNOWN_BEFORE | {"inputs": INPUTS}, cluster=here.facts())
     path = tmp_path / "records/duct/block-1-attempt-1.json"
     paths, cluster = StudyPaths(tmp_path), SimpleNamespace(scheduler="slurm")
@@ -123,7 +124,6 @@ def test_what_a_job_tells_while_it_is_read_is_told_next_time(at_work, monkeypatc
             allocations.pass_on(at_work.paths, ["second"])
         return text
 
-    at_work.paths.measured.mkdir()
     allocations.pass_on(at_work.paths, ["first"])
     monkeypatch.setattr(Path, "read_text", read_and_append)
     assert [allocations.interruptions(at_work.cluster, at_work.paths) for _ in range(3)] == [

@@ -126,9 +126,9 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
     ranges = (interconnect.attest or {}) if judged else {}
     slowest = ranges.get("latency_us", [0, float("inf")])[1], ranges.get("bandwidth_MBps", [0])[0]
     return {
-        "NODEWORTH_PRELOAD": str(attester / "preload.so"),
-        "NODEWORTH_ATTESTER": str(attester / "attest.so"),
-        "NODEWORTH_ATTEST": str(scratch / _WRITTEN),
+        "NODEWORTH_PRELOAD": f"{attester}/preload.so",
+        "NODEWORTH_ATTESTER": f"{attester}/attest.so",
+        "NODEWORTH_ATTEST": f"{scratch}/{_WRITTEN}",
         "NODEWORTH_ATTEST_SLOWEST": "{:g} {:g}".format(*slowest),
         **asking(interconnect, scratch),
     }

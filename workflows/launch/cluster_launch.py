@@ -10,7 +10,7 @@ import os
 import platform
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,18 @@ _OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_")
 _KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
 
 
+def inherited() -> dict[str, str]:
+    """Give what ranks inherit of this process: not what Slurm or Flux say of a job's first tasks."""
+    own = outside_mpi().items()
+    return {name: value for name, value in own if not name.startswith(_OF_JOB) or name in _KEPT}
+
+
 @dataclass(frozen=True)
 class JobNode:
     """A node of a job, and how ranks are started on it: see workflows/schemas/cluster.yaml.
 
-    Which of its cores are the job's is the scheduler's to say (None), and the ranks'.
+    Which of its cores are the job's is the scheduler's to say (None), and the ranks'. `environment` is what
+    they inherit, read once for all runs in the job.
     """
 
     name: str
@@ -53,6 +60,7 @@ class JobNode:
     mpi_plugin: str
     scheduler: str = "slurm"
     cores: tuple[int, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=inherited, compare=False, repr=False)
 
 
 def is_this_machine(node: JobNode) -> bool:
@@ -102,11 +110,7 @@ def launch_in_job(
             argv, more = _mpirun(here, program, nodes[0], added)
         case _:
             argv, more = _hydra(here, program, nodes[0])
-    # What Slurm or Flux say of a job's first tasks is not meant for the ranks that are started in it.
-    inherited = {
-        name: value for name, value in outside_mpi().items() if not name.startswith(_OF_JOB) or name in _KEPT
-    }
-    return replace(rank, argv=argv, env=inherited | added | more)
+    return Launch(argv, {**nodes[0].environment, **added, **more})
 
 
 def mca_of(point: Point, interconnect: Interconnect | None) -> dict[str, Any]:

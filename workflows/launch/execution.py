@@ -9,7 +9,6 @@ import os
 import select
 import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ _TICK_SECONDS = 0.2
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
 _PR_GET_CHILD_SUBREAPER = 37
+_IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python, not by what it starts
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -86,7 +86,8 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
 
     The program gets its own session, no standard input, and SIGKILL when the calling thread ends.
     When the call is left, by return or by an exception, none of its processes is left, wherever they
-    went. One call at a time: children that this process starts meanwhile are taken for the program's.
+    went. One call at a time: children that this process starts meanwhile are taken for the program's, and
+    this process is in `cwd` itself while it starts it.
 
     Parameters
     ----------
@@ -152,6 +153,7 @@ class _Run:
         self.others = _children()
         self.start = time.monotonic()
         self.pid: int | None = None
+        self.end: int | None = None  # readable once the program has ended
         self.status: int | None = None
         self.wall_seconds = self.user_seconds = self.system_seconds = 0.0
         self.output, self.errors = _Stream(), _Stream()
@@ -169,26 +171,35 @@ class _Run:
         (output, written), (_, errors) = pipes
         if OUTPUT in env:
             env = env | {OUTPUT: f"/proc/{os.getpid()}/fd/{output}"}
+        stop_on_exit = [_program("setpriv", env.get("PATH")), "--pdeathsig", "KILL", "--"]
+        streams = [
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, written, 1),
+            (os.POSIX_SPAWN_DUP2, errors, 2),
+        ]
         try:
-            process = subprocess.Popen(
-                [_program("setpriv", env.get("PATH")), "--pdeathsig", "KILL", "--", *argv],
-                stdin=subprocess.DEVNULL,
-                stdout=written,
-                stderr=errors,
-                cwd=cwd,
-                env=env,
-                start_new_session=True,
-            )
+            # A third of the CPU time of `subprocess`, which has each variable go through Python.
+            with contextlib.chdir(cwd):
+                self.pid = os.posix_spawn(
+                    stop_on_exit[0],
+                    [*stop_on_exit, *argv],
+                    env,
+                    file_actions=streams,
+                    setsid=True,
+                    setsigdef=_IGNORED_HERE,
+                )
+            with contextlib.suppress(OSError):  # a kernel before 5.3: then its end is seen at the next look
+                self.end = os.pidfd_open(self.pid)
+                self.resources.callback(os.close, self.end)
+                self.poll.register(self.end, select.POLLIN)
         finally:
             os.close(written)
             os.close(errors)
-        process.returncode = 0  # reaped here, for its CPU time, and not by `subprocess`
-        self.pid = process.pid
 
     def follow(self, time_limit_seconds: float) -> bool:
         """Read until the program ends; False if it does not within its time limit."""
         deadline = self.start + time_limit_seconds
-        while not self._reap(self.pid):
+        while self.end is not None or not self._reap(self.pid):
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
@@ -234,11 +245,15 @@ class _Run:
 
     def _read(self, limit_seconds: float) -> bool:
         """Read one chunk of every pipe that has some, waiting for at most `limit_seconds`."""
-        if not self.open:  # both ends are closed: the program is about to end
+        if not self.open and self.end is None:  # both pipes are closed: the program is about to end
             time.sleep(min(limit_seconds, 0.001))
             return False
         ready = self.poll.poll(limit_seconds * 1000)
         for descriptor, _ in ready:
+            if descriptor == self.end:
+                self.poll.unregister(descriptor)
+                self.end = None
+                continue
             data = os.read(descriptor, _CHUNK_BYTES)
             self.open[descriptor].add(time.monotonic() - self.start, data)
             if not data:

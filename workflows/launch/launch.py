@@ -203,8 +203,8 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         of ranks placed among the domains of a node ``domains``: by core of it, the number of its domain.
         A rank that was stopped before it could say all of it is missing.
     """
-    placement = []
-    for rank in sorted(int(file.name) for file in folder.iterdir() if file.name.isdecimal()):
+    placement, files = [], set(os.listdir(folder))
+    for rank in sorted(int(name) for name in files if name.isdecimal()):
         said = (folder / str(rank)).read_text().splitlines()
         if len(said) not in (4, 5):
             continue
@@ -213,8 +213,8 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
         placement.append({"rank": rank, "host": host, **numbers, "cores": cores})
         if domains:
             placement[-1]["domains"] = dict(map(str.split, domains[0].split(), repeat("=")))
-        if threads := read_threads(folder / f"{rank}.threads"):
-            placement[-1]["threads"] = threads
+        if (told := f"{rank}.threads") in files:
+            placement[-1]["threads"] = read_threads(folder / told)
     return placement
 
 

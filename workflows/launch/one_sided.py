@@ -7,6 +7,7 @@ A component prints a line when a window (memory that others may reach into) is c
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -28,8 +29,9 @@ def read_windows(scratch: Path) -> tuple[dict[str, int], str]:
     str
         Everything else that was said.
     """
-    files = sorted(file for file in scratch.iterdir() if file.suffix == ".messages")
-    said = "".join(file.read_text(errors="replace") for file in files if file.stat().st_size)
+    with os.scandir(scratch) as found:
+        files = sorted(one.path for one in found if one.name.endswith(".messages") and one.stat().st_size)
+    said = "".join(Path(file).read_text(errors="replace") for file in files)
     return dict(Counter(_CLOSED.findall(said))), _CLOSED.sub("", said)
 
 

@@ -7,6 +7,8 @@ UCX prints nothing later.
 
 from __future__ import annotations
 
+import fnmatch
+import os
 import re
 from pathlib import Path
 
@@ -42,7 +44,8 @@ def chosen(said: str, scratch: Path) -> tuple[list[str], str]:
     str
         All other messages.
     """
-    ucx = "".join(file.read_text(errors="replace") for file in sorted(scratch.glob(_LOG)))
+    logs = fnmatch.filter(sorted(os.listdir(scratch)), _LOG)
+    ucx = "".join((scratch / name).read_text(errors="replace") for name in logs)
     names = {name for name in _OPEN_MPI.findall(said) if name != "self"}
     names |= {f"ofi/{device}" for device in _LIBFABRIC.findall(said)}
     ways = (lanes.split() for lanes in _UCX.findall(ucx) if "self/" not in lanes)

@@ -23,7 +23,7 @@ from workflows.domain import InputError, Repetition
 from workflows.jobs import slurm
 from workflows.jobs.cluster import Cluster
 from workflows.jobs.schedulers import SCHEDULERS
-from workflows.launch.cluster_launch import JobNode
+from workflows.launch.cluster_launch import JobNode, inherited
 from workflows.paths import StudyPaths
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
@@ -137,8 +137,10 @@ class Allocation:
 
     @contextlib.contextmanager
     def noted(self, path: Path, planned: Record) -> Iterator[None]:
-        """Note a run as under way until it is recorded, and why it was given up, if that is known."""
-        self.notes.parent.mkdir(parents=True, exist_ok=True)
+        """Note a run as under way until it is recorded, and why it was given up, if that is known.
+
+        The folder of notes is there.
+        """
         note = {
             "record": str(path),
             "planned": planned.as_json(),
@@ -187,10 +189,9 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
     scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
     own_folder(scratch)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
-    nodes = tuple(
-        JobNode(host, cluster.launcher, cluster.mpi_plugin, cluster.scheduler)
-        for host in scheduler.hosts(job.node_list)
-    )
+    how = (cluster.launcher, cluster.mpi_plugin, cluster.scheduler)
+    environment = inherited()
+    nodes = tuple(JobNode(host, *how, environment=environment) for host in scheduler.hosts(job.node_list))
     exclusive = cluster.exclusive and cluster.scheduler == "slurm"
     try:
         hidden = exclusive and slurm.hides_neighbours()

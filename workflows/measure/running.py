@@ -124,7 +124,7 @@ def run(
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
         windows, said = read_windows(scratch)
         transports, said = chosen(said, scratch)
-        execution = replace(execution, errors=said + execution.errors)
+        execution = replace(execution, errors=said + execution.errors) if said else execution
         reading = app.read(case, point.processes, execution.lines, point.threads)
         placement = read_placement(scratch)
         probe = attesters.found(scratch, placement, transports)
