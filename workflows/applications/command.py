@@ -42,12 +42,13 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None
 def stage(case: Case, prepared: Path, folder: Path) -> None:
     """Fill `folder` with links to the input files, in folders of its own that the program can write to."""
     tools.require_empty(folder)
-    for where, folders, files in os.walk(prepared.absolute()):
-        own = folder / os.path.relpath(where, prepared)
+    top = str(prepared.absolute())
+    for where, folders, files in os.walk(top):
+        own = f"{folder}{where.removeprefix(top)}"
         for name in folders:
-            (own / name).mkdir()
+            Path(own, name).mkdir()
         for name in files:
-            (own / name).symlink_to(f"{where}/{name}")
+            Path(own, name).symlink_to(f"{where}/{name}")
 
 
 def command(case: Case, processes: int, threads: int = 1) -> list[str]:

@@ -129,16 +129,19 @@ def mca_of(point: Point, interconnect: Interconnect | None) -> dict[str, Any]:
 def _srun(
     here: Mapping[str, int], program: Sequence[str], node: JobNode, hosts: Path, point: Point
 ) -> Started:
-    """Start a step of the job; the file `hosts`, a host for each rank, says exactly where each goes."""
-    hosts.write_text("".join(f"{host}\n" * count for host, count in here.items()))
+    """Start a step of the job; of several nodes, the file `hosts` says exactly where each rank goes."""
+    where, settings = [f"--nodelist={next(iter(here))}"], {}
+    if len(here) > 1:
+        hosts.write_text("".join(f"{host}\n" * count for host, count in here.items()))
+        where, settings = ["--distribution=arbitrary"], {"SLURM_HOSTFILE": str(hosts)}
     argv = [
         *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={sum(here.values())}"),
         *([f"--cpus-per-task={point.cores_per_process}"] if point.threads > 1 else []),
-        *("--distribution=arbitrary", "--overcommit", "--cpu-bind=none", "--mem=0"),
+        *(*where, "--overcommit", "--cpu-bind=none", "--mem=0"),
         "--overlap",  # the step in which this process itself runs keeps its cores
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
     ]
-    return argv, {"SLURM_HOSTFILE": str(hosts)}
+    return argv, settings
 
 
 def _mpirun(here: Mapping[str, int], program: Sequence[str], node: JobNode, added: Iterable[str]) -> Started:

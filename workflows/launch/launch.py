@@ -157,7 +157,7 @@ def start_rank(point: Point, command: Sequence[str], scratch: Path) -> Launch:
         What a launcher is to start on every rank, in no environment yet.
     """
     cores = (str(point.processes_per_core), str(point.cores_per_process))
-    return Launch([str(PROGRAMS / "rank"), str(scratch), *cores, *command], {})
+    return Launch([f"{PROGRAMS}/rank", str(scratch), *cores, *command], {})
 
 
 def on_first(nodes: Sequence[EmulatedNode], launch: Launch) -> Launch:

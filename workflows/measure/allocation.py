@@ -158,8 +158,8 @@ class Allocation:
         self.made += 1
 
     def _write(self, note: dict[str, Any]) -> None:
-        draft = self.notes.with_suffix(".draft")
-        draft.write_bytes(json.dumps(note).encode())
+        draft = Path(f"{self.notes}.draft")
+        draft.write_text(json.dumps(note))
         draft.replace(self.notes)
 
 

@@ -127,7 +127,7 @@ def run(
         execution = replace(execution, errors=said + execution.errors) if said else execution
         reading = app.read(case, point.processes, execution.lines, point.threads)
         placement = read_placement(scratch)
-        probe = attesters.found(scratch, placement, transports)
+        probe = attesters.found(scratch, placement, transports) if asked else None
         meter_readings = [file.read_text() for file in sorted(readings.iterdir())] if meter else []
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
