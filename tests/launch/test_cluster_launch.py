@@ -35,8 +35,8 @@ def test_srun_puts_every_rank_where_it_belongs(tmp_path):
 
 def test_a_serial_run_is_a_step_too(tmp_path):
     launch = launched("srun", tmp_path, Point("case", None, 1, 1, 1, 1), None)
-    assert launch.argv[:4] == ["srun", "--mpi=pmix", "--nodes=1", "--ntasks=1"]
-    assert launch.env["OMPI_MCA_btl"] == "self,vader"
+    assert launch.argv[:5] == ["srun", "--mpi=pmix", "--nodes=1", "--ntasks=1", "--nodelist=n1"]
+    assert launch.env["OMPI_MCA_btl"] == "self,vader" and "SLURM_HOSTFILE" not in launch.env
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,17 @@ def test_the_program_gets_the_given_environment_and_folder_and_no_input(tmp_path
     assert [line.text for line in done.lines] == ["grey", str(tmp_path)]
 
 
+def test_without_the_kernels_word_the_end_of_a_program_is_seen_all_the_same(tmp_path, monkeypatch):
+    """As before Linux 5.3. What it leaves keeps its pipes open."""
+
+    def unknown(_pid):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(os, "pidfd_open", unknown)
+    done = sh("sleep 60 & echo begun; exit 3", tmp_path)
+    assert ([line.text for line in done.lines], done.exit_status) == (["begun"], 3)
+
+
 @pytest.mark.parametrize(
     ("script", "status", "name"),
     [("exit 3", 3, None), ("kill -KILL $$", None, "SIGKILL"), ("kill -SEGV $$", None, "SIGSEGV")],
