@@ -95,17 +95,20 @@ missing_packages() {
     done < <(cat "$@")
 }
 
+# It comes first: it is compiled for speed, which a Python that somebody built here often is not.
+system_python=/usr/bin/python3
+
 find_python() {
     local python
-    for python in python3.11 python3.12 python3.13 python3; do
-        command -v $python && return
+    for python in $system_python python3.11 python3.12 python3.13 python3; do
+        "$python" -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null &&
+            command -v "$python" && return
     done
+    return 1
 }
 
 missing_python() {
-    local python
-    python=$(find_python) || printf '%s\n' python3
-    "${python:-false}" -c 'import ensurepip' 2>/dev/null || printf '%s\n' python3-venv
+    find_python >/dev/null || printf '%s\n' python3-venv
 }
 
 # What cannot be had of the programs is no failure: the study leaves out what needs it and says so.
@@ -131,9 +134,8 @@ need_python() {
     wanted=$(cat uv.lock pyproject.toml | sha256sum)
     [ "$(cat .venv/locked 2>/dev/null)" = "$wanted" ] && return
     if [ ! -x .venv/bin/python ]; then
-        python=$(find_python)
-        "${python:-false}" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || {
-            say "Nodeworth needs Python 3.11, 3.12 or 3.13; install one of them."
+        python=$(find_python) || {
+            say "Nodeworth needs Python 3.11, 3.12 or 3.13 with its module venv; install one of them."
             return 1
         }
         say "Making the Python environment in .venv"

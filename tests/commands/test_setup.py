@@ -38,6 +38,9 @@ echo > "$2"
 """
 
 
+ONLY_THESE = "PATH=$PROGRAMS system_python=system-python"
+
+
 class Machine:
     """A clone of the set-up and the only programs that it finds."""
 
@@ -58,7 +61,7 @@ class Machine:
 
     def set_up(self, **environment: str) -> str:
         """What it says; the Python environment is another matter."""
-        script = ". envs/setup.sh && need_python() { :; } && PATH=$PROGRAMS && set_up"
+        script = f". envs/setup.sh && need_python() {{ :; }} && {ONLY_THESE} && set_up"
         return self.shell(script, **environment).stderr
 
     def shell(self, script: str, **environment: str) -> subprocess.CompletedProcess:
@@ -126,7 +129,21 @@ def test_without_root_one_message_names_all_that_is_missing(debian, sudo):
 
 def test_python_itself_is_asked_for(debian):
     shutil.rmtree(debian.clone / ".venv")
-    assert "carver libopenmpi-dev python3 python3-venv solver" in debian.set_up()
+    assert "carver libopenmpi-dev python3-venv solver" in debian.set_up()
+
+
+@pytest.mark.parametrize(
+    ("there", "taken"),
+    [
+        ({"system-python": 0, "python3.11": 0}, "system-python"),
+        ({"system-python": 1, "python3.11": 1, "python3.13": 0, "python3": 0}, "python3.13"),
+    ],
+)
+def test_the_systems_own_python_is_taken_where_it_fits(debian, there, taken):
+    for python, status in there.items():
+        debian.add(python, f"exit {status}")
+    found = debian.shell(f". envs/setup.sh && {ONLY_THESE} && find_python").stdout
+    assert found == f"{debian.programs}/{taken}\n"
 
 
 def test_elsewhere_than_on_debian_one_mpi_library_needs_no_suffix(debian):
