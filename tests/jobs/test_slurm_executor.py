@@ -154,11 +154,24 @@ def test_a_job_starts_one_snakemake_without_pandas_that_can_still_report(monkeyp
     assert said.startswith("False\ncreate_efficiency_report() missing 4 required")
 
 
+def imported(cwd, *options):
+    started = [sys.executable, "-X", "importtime", in_job.__file__, "-m", "snakemake", *options]
+    return subprocess.run(started, cwd=cwd, capture_output=True, text=True, check=True).stderr
+
+
 def test_what_is_read_in_each_job_imports_no_pandas():
-    study = ["--configfile", "config/studies/smoke.yaml", "--dry-run", "--quiet", "all"]
-    started = [sys.executable, "-X", "importtime", in_job.__file__, "-m", "snakemake", *study]
-    told = subprocess.run(started, cwd=ROOT, capture_output=True, text=True, check=True).stderr
+    told = imported(ROOT, "--configfile", "config/studies/smoke.yaml", "--dry-run", "--quiet", "all")
     assert "workflows.plan.plan" in told and "pandas" not in told
+
+
+def test_a_result_that_is_there_imports_no_pandas(tmp_path):
+    rule = "rule made:\n    output: 'made'\n    params: size=4\n    shell: 'echo {params.size} > {output}'\n"
+    (tmp_path / "Snakefile").write_text(rule)
+    imported(tmp_path, "--cores", "1")
+    assert "pandas" not in imported(tmp_path, "--dry-run")
+    (tmp_path / "Snakefile").write_text(rule.replace("4", "5"))
+    assert "pandas" not in imported(tmp_path, "--cores", "1")
+    assert (tmp_path / "made").read_text() == "5\n"  # Snakemake still sees that a parameter changed
 
 
 @pytest.mark.parametrize(

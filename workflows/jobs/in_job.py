@@ -3,7 +3,8 @@
     python workflows/jobs/in_job.py -m snakemake ...
 
 Snakemake would import pandas, a third of the CPU time that it takes to start: its executor for Slurm for a
-report on the efficiency of a whole workflow, and it itself to see whether a script's parameter is a table.
+report on the efficiency of a whole workflow, and it itself to see whether a parameter is a table: for a script,
+and where there are results already.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ _REPORT = "snakemake_executor_plugin_slurm.efficiency_report"
 
 
 def spare_pandas() -> None:
-    """Import it when that report is made, and for no script. To be called before Snakemake is imported."""
+    """Import it when that report is made, and for no parameter. To be called before Snakemake is imported."""
     report = ModuleType(_REPORT)
     report.create_efficiency_report = _create_efficiency_report
     sys.modules.setdefault(_REPORT, report)
     from snakemake.iocontainers import Snakemake
+    from snakemake.persistence import PersistenceBase
 
     Snakemake._safely_store_params = _store_plain
+    PersistenceBase._serialize_param = PersistenceBase._serialize_param_builtin
 
 
 def _create_efficiency_report(*given: Any, **named: Any) -> Any:
