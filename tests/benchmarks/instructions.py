@@ -2,11 +2,11 @@
 
     .venv/bin/python tests/benchmarks/instructions.py [CASE [PROCESSES [COUNTS.json]]]
 
-Records an OpenFOAM case with few steps and with more, runs each rank alone under callgrind (Debian: valgrind), and
-takes the difference: the instructions of the steps between, libraries included, without start-up, without MPI's
-waiting and without the tracer. Of other applications it counts the whole run, as a trace covers it. The same case is
-traced. Prints, for each process count, instructions and CPU time as traced, each over that of one process, and how the
-two correlate by rank. What was counted is kept in a file, if one is named, and not counted again.
+Records an OpenFOAM case, runs each rank alone under callgrind (Debian: valgrind), and counts the instructions of its
+later steps, libraries included, without start-up, without MPI's waiting and without the tracer. Of other applications
+it counts from MPI_Init on, as a trace does. The same case is traced. Prints, for each process count, instructions and
+CPU time as traced, each over that of one process, and how the two correlate by rank. What was counted is kept in a
+file, if one is named, and not counted again.
 """
 
 import json
@@ -38,7 +38,8 @@ from workflows.tracing.recording import preload
 from workflows.tracing.request import CARRIER, STEPS, TraceRequest
 from workflows.tracing.trace import Trace
 
-FEW_STEPS, MORE_STEPS = 3, 6
+NOT_COUNTED_STEPS, STEPS_IN_ALL = 3, 6
+BEGINS_STEP = "Foam::Time::loop()"
 TRACED_STEPS = 5
 NOT_COUNTED = re.compile(r"/tracer-\w+\.so$")
 """Object files whose instructions do not count."""
@@ -71,23 +72,16 @@ def work_of_ranks(case: Case, processes: int, scratch: Path, kept: Path | None) 
     known = json.loads(kept.read_text()) if kept and kept.exists() else {}
     name = f"{case.name} on {processes}"
     if name not in known:
-        if steps := STEPS.get(case.application):
-            few, more = (
-                counted(
-                    replace(case, parameters=case.parameters | {steps.parameter: number}), processes, scratch
-                )
-                for number in (FEW_STEPS, MORE_STEPS)
-            )
-            known[name] = [after - before for before, after in zip(few, more, strict=True)]
-        else:
-            known[name] = counted(case, processes, scratch)
+        known[name] = counted(case, processes, scratch)
         if kept:
             kept.write_text(json.dumps(known))
     return known[name]
 
 
-def counted(short: Case, processes: int, scratch: Path) -> list[int]:
+def counted(case: Case, processes: int, scratch: Path) -> list[int]:
     """Record a case and run each rank alone under callgrind; give the instructions by rank."""
+    steps = STEPS.get(case.application)
+    short = replace(case, parameters=case.parameters | {steps.parameter: STEPS_IN_ALL}) if steps else case
     out = scratch / f"callgrind-{processes}"
     written, logs = out / "trace", out / "logs"
     written.mkdir(parents=True)
@@ -102,7 +96,6 @@ def counted(short: Case, processes: int, scratch: Path) -> list[int]:
     point = Point(short.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects") if processes > 1 else None
     command = app.command(short, processes)
-    steps = STEPS.get(short.application)
     tracer, marks = build(compiler_for(command[0])), steps.mark if steps else ()
     logged = {"NODEWORTH_TRACE_LOG": str(logs)}
     done = run(short, point, folder, carrier, (), LIMIT_SECONDS, preload(tracer, written, marks, logged))
@@ -113,18 +106,29 @@ def counted(short: Case, processes: int, scratch: Path) -> list[int]:
         own = out / f"rank-{rank}"
         own.mkdir()
         app.stage(short, folder, own)
-        prefix = preload(tracer, out, marks, logged | {"NODEWORTH_TRACE_ALONE": str(rank)})
+        prefix = preload(f"{counting}:{tracer}", out, marks, logged | {"NODEWORTH_TRACE_ALONE": str(rank)})
         callgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
+        begin = "no" if processes > 1 else "yes"  # a serial run need not call MPI_Init
+        parts = [f"--instr-atstart={begin}", "--trace-children=yes"]
+        parts += [f"--dump-before={BEGINS_STEP}"] if steps else []
         env = one_process("openmpi", case_environment(short, processes), out)
-        started = [*callgrind, "--trace-children=yes", *prefix, *command]
         alone = subprocess.run(
-            started, env=env, cwd=own, timeout=LIMIT_SECONDS, capture_output=True, check=False
+            [*callgrind, *parts, *prefix, *command],
+            env=env,
+            cwd=own,
+            timeout=LIMIT_SECONDS,
+            capture_output=True,
+            check=False,
         )
         if alone.returncode or not (out / f"alone-{rank}").exists():
             raise SystemExit(f"rank {rank} of {processes}: {alone.stderr[-500:].decode(errors='replace')}")
-        total = instructions(out / str(rank))
+        files = [out / f"{rank}.{step + 1}" for step in range(NOT_COUNTED_STEPS + 1, STEPS_IN_ALL + 1)]
+        total = sum((instructions(file) for file in (files if steps else [out / str(rank)])), Counter())
         return sum(count for name, count in total.items() if not NOT_COUNTED.search(name))
 
+    counting = out / "count_from_init.so"
+    source = Path(__file__).with_name("count_from_init.c")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", counting, source], check=True)
     with ThreadPoolExecutor(len(usable_cores())) as pool:  # what is counted does not depend on what else runs
         found = list(pool.map(count, range(processes)))
     shutil.rmtree(out)
