@@ -3,7 +3,7 @@
     python workflows/jobs/in_job.py -m snakemake ...
 
 Snakemake would import pandas, a third of the CPU time that it takes to start: its executor for Slurm for a
-report on the efficiency of a whole workflow, and it itself to see whether a parameter is a table: for a script,
+report on the efficiency of a whole workflow, and it itself to see whether a parameter is a table, for a script
 and where there are results already.
 """
 
