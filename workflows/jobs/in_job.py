@@ -3,8 +3,8 @@
     python workflows/jobs/in_job.py -m snakemake ...
 
 Snakemake would import pandas, a third of the CPU time that it takes to start: its executor for Slurm for a
-report on the efficiency of a whole workflow, and it itself to see whether a parameter is a table, for a script
-and where there are results already.
+report on the efficiency of a whole workflow, and it itself to see whether a parameter is a table: for a
+script, and where there are results already.
 """
 
 from __future__ import annotations
