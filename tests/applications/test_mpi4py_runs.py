@@ -137,7 +137,7 @@ def test_a_rank_that_hangs_is_ended_at_the_time_limit(tmp_path):
         2,
         limit=3.0,
     )
-    assert done.problem == "stopped at its time limit of 3 s"
+    assert done.problem == "stopped at its time limit of 3 s (limits.run_seconds)"
 
 
 def test_a_parameter_that_the_benchmark_does_not_know_is_named(tmp_path):

@@ -65,12 +65,22 @@ def test_a_file_of_the_user_is_not_overwritten(tmp_path):
     assert (tmp_path / "mine.csv").read_text() == "mine\n"
 
 
+def test_a_folder_for_a_model_is_made_where_one_can_be(tmp_path):
+    (tmp_path / "file").touch()
+    told = refusal(
+        InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "file/models"], tmp_path
+    )
+    assert told == "--folder: file/models: Not a directory"
+
+
 def test_a_model_beside_a_study_counts_before_the_projects(tmp_path):
-    new_model(["gigabit_ethernet", "latency_7.4.txt", "--folder", str(tmp_path), "--title", "Mine"], OSU)
+    new_model(
+        ["gigabit_ethernet", "latency_7.4.txt", "--folder", f"{tmp_path}/models", "--title", "Mine"], OSU
+    )
     study = (
         "name: mine\ncases: [elbow_segregated-smoke]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2]\n"
     )
-    (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: .\n")
+    (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: models\n")
     assert read_asked(tmp_path / "mine.yaml").interconnects["gigabit_ethernet"].title == "Mine"
     (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: gone\n")
     told = refusal(InputError, read_asked, tmp_path / "mine.yaml")

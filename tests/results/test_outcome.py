@@ -67,7 +67,7 @@ EXIT = RECORD.exit
         ({"interrupted": True, "exit": None}, "job 7 ended as TIMEOUT on n1", "interrupted"),
         (
             {"exit": replace(EXIT, timed_out=True, signal="SIGKILL")},
-            "stopped at its time limit of 60 s",
+            "stopped at its time limit of 60 s (limits.run_seconds)",
             "stopped",
         ),
         ({"exit": replace(EXIT, status=1)}, "exit status 1: out of luck", "failed"),

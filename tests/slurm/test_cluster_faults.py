@@ -144,7 +144,7 @@ def test_exit_signal_memory_and_time_limit_of_a_run(slurm, tmp_path):
     assert found["faulty-crashes"]["reason"] in {"exit status 1: out of luck", "exit status 143: out of luck"}
     assert found["faulty-killed"]["reason"].endswith(": task 0: Killed")
     assert "memory" in found["faulty-hungry"]["reason"], found["faulty-hungry"]["exit"]
-    assert found["faulty-hangs"]["reason"] == "stopped at its time limit of 30 s"
+    assert found["faulty-hangs"]["reason"] == "stopped at its time limit of 30 s (limits.run_seconds)"
     assert all(record["attempt"] == 1 for record in found.values())
     assert slurm.ask("squeue", "--steps", "--noheader") == ""
 

@@ -195,7 +195,7 @@ def problem_of(
     `reading` is what `app` read of its output, `time_limit_seconds` the limit that `execution` was given.
     """
     if execution.timed_out:
-        return f"stopped at its time limit of {time_limit_seconds:g} s"
+        return f"stopped at its time limit of {time_limit_seconds:g} s (limits.run_seconds)"
     if execution.signal or execution.exit_status:
         ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
         own = without_chatter(execution.errors)

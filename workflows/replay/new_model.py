@@ -67,7 +67,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--predicts", metavar="I", help="interconnect whose measured times it is held against"
     )
-    parser.add_argument("--folder", help="where it goes, a study's interconnects_folder")
+    parser.add_argument(
+        "--folder", help="where it goes, a study's interconnects_folder; made if it is not there"
+    )
     parser.add_argument("--title", help="for legends and tables; by default its name")
     given = parser.parse_args(words)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", given.name):
@@ -100,8 +102,6 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     """
     given = arguments(words)
     folder = here / given.folder if given.folder else INTERCONNECTS
-    if not folder.is_dir():
-        raise InputError(f"--folder: {given.folder}: no such folder")
     file, curve_file = (folder / f"{given.name}.{suffix}" for suffix in ("yaml", "csv"))
     for there in (file, curve_file):
         if there.exists():
@@ -127,6 +127,10 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         | ({"one_sided": "messages"} if predicted and _one_sided(predicted) == "pt2pt" else {}),
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--folder: {given.folder}: {error.strerror}") from None
     try:
         write_table(checked(CURVES, made.curve.reindex(columns=list(CURVES.columns))), curve_file)
         file.write_text(text, encoding="utf-8")

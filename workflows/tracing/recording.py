@@ -134,7 +134,7 @@ class _ByItself:
         self, settings: Mapping[Cores, Mapping[str, str]], folder: Path, in_turn: int = 1
     ) -> str | None:
         """Run the program on cores, each time with its settings and with at most so many ranks in turn."""
-        case, limit = self.request.short, self.request.time_limit_seconds * in_turn
+        case, limit = self.request.short, self.request.time_limit_seconds
         app, threads, parts = application(case.application), self.request.threads, []
         for cores, own_settings in settings.items():
             listed = _listed(cores)
@@ -153,8 +153,10 @@ class _ByItself:
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
         own = case_environment(case, self.processes) | self.ending
         environment = one_process(self.library, own, self.scratch)
-        done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit)
-        return f"stopped at its time limit of {limit:g} s" if done.timed_out else telling_line(done.errors)
+        done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit * in_turn)
+        if done.timed_out:
+            return f"stopped at its time limit of {in_turn} times {limit:g} s (limits.run_seconds)"
+        return telling_line(done.errors)
 
 
 def record(request: TraceRequest, point: Point) -> Traced:
