@@ -14,6 +14,10 @@ from analysis.text import formats
 from analysis.text.formats import counted
 
 AGREES, DISAGREES, NONE = "the same", "another", "no difference here"
+KEYS = {"peaks": ["interconnect"], "improvement": ["baseline_interconnect", "interconnect"]}
+"""Columns by which rows of ours and of theirs are the same, by table."""
+
+PLACE = ["case_published", "case"]
 SMALLEST = 0.5
 """Percent, or processes, from which on there is a difference."""
 
@@ -32,15 +36,16 @@ def agreement_blocks(
     stand_ins : mapping of str to sequence of str
         Cases of the study, by the published case that they stand for.
     """
-    groups: dict[str, list[Row]] = {}
-    for case, own_cases in stand_ins.items():
-        for own in own_cases:
-            rows = [
-                *_peak_rows(published.get("peaks"), case, own, content),
-                *_improvement_rows(published.get("improvement"), case, own, content),
-            ]
-            if rows:
-                groups[f"{content.labels.case(own)}, beside {case}"] = rows
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for name, rows_of in (("peaks", _peak_rows), ("improvement", _improvement_rows)):
+        for place, beside in together(name, published, stand_ins, content).groupby(PLACE, sort=False):
+            rows.setdefault(place, []).extend(rows_of(beside, content))
+    order = ((case, own) for case, own_cases in stand_ins.items() for own in own_cases)
+    groups = {
+        f"{content.labels.case(own)}, beside {case}": rows[case, own]
+        for case, own in order
+        if rows.get((case, own))
+    }
     verdicts = [line["cells"][-1] for rows in groups.values() for line in rows]
     if not verdicts:
         return []
@@ -59,40 +64,51 @@ def agreement_blocks(
     return [paragraph(text), table(caption, columns, groups)]
 
 
-def _peak_rows(theirs: pd.DataFrame | None, case: str, own: str, content: Content) -> Iterator[Row]:
+def together(
+    name: str,
+    published: Mapping[str, pd.DataFrame],
+    stand_ins: Mapping[str, Sequence[str]],
+    content: Content,
+) -> pd.DataFrame:
+    """Join a published table with ours by interconnects of the same name, at oversubscription 1.
+
+    Columns that both have get ``_published`` where they are theirs. `PLACE` holds their case and ours.
+    """
+    keys, found = KEYS[name], []
+    theirs = published.get(name, pd.DataFrame(columns=["case"]))
+    for case, own_cases in stand_ins.items():
+        for own in own_cases if (theirs["case"] == case).any() else ():
+            rows = content.rows(name, own)
+            here = rows[rows["oversubscription"] == 1].drop_duplicates(keys)
+            beside = theirs[theirs["case"] == case].merge(here, on=keys, suffixes=("_published", ""))
+            found.append(beside[beside["peak_processes"].notna()] if name == "peaks" else beside)
+    return pd.concat(found) if found else pd.DataFrame(columns=PLACE)
+
+
+def _peak_rows(beside: pd.DataFrame, content: Content) -> Iterator[Row]:
     """Compare the peak of each interconnect with the peak of the first interconnect of the case."""
-    if theirs is None:
-        return
-    published = theirs[theirs["case"] == case].set_index("interconnect")["peak_processes"]
-    rows = content.rows("peaks", own)
-    here = rows[rows["oversubscription"] == 1].drop_duplicates("interconnect").set_index("interconnect")
-    known = [name for name in published.index if name in here.index]
-    for other in known[1:]:
-        first, labels = known[0], content.labels
-        counts = [(peaks[other], peaks[first]) for peaks in (published, here["peak_processes"])]
-        cells = [f"{formats.whole(count)} against {formats.whole(base)}" for count, base in counts]
-        what = f"Peak: {labels.interconnect(other, '')} against {labels.interconnect(first, '')} (processes)"
-        yield row([what, *cells, _verdict(*(count - base for count, base in counts))], own, other)
+    first, *others = beside.to_dict("records")
+    base = content.labels.interconnect(first["interconnect"], "")
+    for line in others:
+        counts = [(line[key], first[key]) for key in ("peak_processes_published", "peak_processes")]
+        cells = [f"{formats.whole(count)} against {formats.whole(least)}" for count, least in counts]
+        what = f"Peak: {content.labels.interconnect(line['interconnect'], '')} against {base} (processes)"
+        verdict = _verdict(*(count - least for count, least in counts))
+        yield row([what, *cells, verdict], line["case"], line["interconnect"])
 
 
-def _improvement_rows(theirs: pd.DataFrame | None, case: str, own: str, content: Content) -> Iterator[Row]:
+def _improvement_rows(beside: pd.DataFrame, content: Content) -> Iterator[Row]:
     """Improvements at the peak of the baseline, and averaged over the counts up to it."""
-    if theirs is None:
-        return
-    rows = content.rows("improvement", own)
-    here = rows[rows["oversubscription"] == 1].set_index(["baseline_interconnect", "interconnect"])
-    for line in theirs[theirs["case"] == case].to_dict("records"):
-        pair = line["baseline_interconnect"], line["interconnect"]
-        if pair not in here.index:
-            continue
-        base, other = (content.labels.interconnect(name, "") for name in pair)
+    for line in beside.to_dict("records"):
+        base, other = (content.labels.interconnect(line[key], "") for key in KEYS["improvement"])
         compared = {"improvement": f"at the peak of {base}", "average": f"averaged up to the peak of {base}"}
         for key, where in compared.items():
-            percents = line[f"{key}_percent"], here.loc[[pair], f"{key}_percent"].iloc[0]
+            percents = line[f"{key}_percent_published"], line[f"{key}_percent"]
             if any(map(is_missing, percents)):
                 continue
             cells = (formats.percent(value, signed=True, places=0) for value in percents)
-            yield row([f"{other}, {where}", *cells, _verdict(*percents)], own, line["interconnect"])
+            what = f"{other}, {where}"
+            yield row([what, *cells, _verdict(*percents)], line["case"], line["interconnect"])
 
 
 def _verdict(published: float, here: float) -> str:

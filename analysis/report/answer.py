@@ -14,7 +14,7 @@ from analysis.networks.curves import benchmarks
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.network import headline_table
-from analysis.report.published import CASE_TABLES, improvement_overview
+from analysis.report.published import CASE_TABLES, beside_published, improvement_overview
 from analysis.report.simulated import models_of
 from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing, percent_interval
@@ -64,10 +64,12 @@ def _of_runs(content: Content) -> list[Block]:
         ]
     sure = sentences.how_sure(content.runs, tables, found, content.facts)
     said += look_sentences(study) if late else [sure]
+    published = beside_published(content)
     return [
         bullets(filter(None, said)),
         *content.figures("answer"),
         _table(found, content, late),
+        *([paragraph(published)] if published else []),
         paragraph(" ".join(filter(None, _notes(found, content)))),
     ]
 

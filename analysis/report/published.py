@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from analysis.report.agreement import agreement_blocks
+from analysis.report.agreement import agreement_blocks, together
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.tables import equivalent_count
@@ -111,6 +111,14 @@ def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str
         *published_sentences.peak_sentences(tables, content.labels),
         *published_sentences.equivalent_sentences(tables, content.labels),
     ]
+
+
+def beside_published(content: Content) -> str:
+    """One sentence on how far this study is from what was published; empty where nothing stands for it."""
+    beside = (
+        together(name, content.published, _stand_ins(content), content) for name in ("peaks", "improvement")
+    )
+    return published_sentences.beside_sentence(*beside, content.labels)
 
 
 def improvement_overview(content: Content, most: int) -> list[Block]:

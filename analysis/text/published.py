@@ -95,6 +95,38 @@ def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
     ]
 
 
+def beside_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> str:
+    """Say where ours and the published figures of the same interconnects lie; empty where there are none.
+
+    Parameters
+    ----------
+    peaks, improvement : DataFrame
+        From `analysis.report.agreement.together`.
+    """
+    said = []
+    if len(peaks):
+        rows = peaks.assign(same=peaks["peak_processes"] == peaks["peak_processes_published"])
+        same = (
+            f"{labels.interconnect(name, '')} in {int(of_one['same'].sum())} of {len(of_one)}"
+            for name, of_one in rows.groupby("interconnect", sort=False)
+        )
+        said.append(f"curves peak at as many processes over {listed(same)}")
+    columns = ["improvement_percent", "improvement_percent_published"]
+    known = improvement.dropna(subset=columns) if len(improvement) else improvement
+    for sides, rows in (
+        known.groupby(["baseline_interconnect", "interconnect"], sort=False) if len(known) else ()
+    ):
+        base, other = (labels.interconnect(name, "") for name in sides)
+        here, theirs = (_range(rows[column]) for column in columns)
+        said.append(f"the improvement of {other} where {base} peaks is {here}, published {theirs}")
+    return f"Beside what was published for the cases that these stand for: {'; '.join(said)}." if said else ""
+
+
+def _range(values: pd.Series) -> str:
+    ends = [formats.percent(end, signed=True, places=0) for end in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def _equivalent(row: Mapping, labels: Labels) -> str:
     saved = f", {formats.plain(row['processes_saved'])} fewer" if row["processes_saved"] else ""
     return f"{processes(row['processes'])} over {_name(row['interconnect'], labels)}{saved}"

@@ -175,6 +175,23 @@ class TestBesideOurs:
         others = [one for one in report["sections"] if one["id"] not in ("published", "machine")]
         assert others == [one for one in alone["sections"] if one["id"] != "machine"]
 
+    def test_page_one_says_how_far_ours_are_from_them(self, study):
+        """Theirs over InfiniBand: 16 processes, +77 % where Gigabit Ethernet peaks on 8. Ours: made up here."""
+        of_case = {"case": "fl5s1", "interconnect": "shared_memory"}
+        theirs = {"peaks": pd.DataFrame([of_case | {"peak_processes": 8, "note": None, "source": "them"}])}
+        pair = of_case | {"baseline_interconnect": "gigabit", "source": "them", "at_processes": 8}
+        theirs["improvement"] = pd.DataFrame([pair | {"improvement_percent": 77.0, "average_percent": 48.0}])
+        text = whole(part(make_report(*study, [], theirs), "answer"))
+        rows = study[1]["improvement"].query("case == 'elbow' and oversubscription == 1")
+        ours = rows.query("interconnect == 'shared_memory' and baseline_interconnect == 'gigabit'")
+        peak = study[1]["peaks"].query("case == 'elbow' and interconnect == 'shared_memory'")
+        same = int(peak["peak_processes"].iloc[0] == 8)
+        assert (
+            "Beside what was published for the cases that these stand for: curves peak at as many processes over "
+            f"Shared memory in {same} of 1; the improvement of Shared memory where GigE (emulated) peaks is "
+            f"{ours['improvement_percent'].iloc[0]:+.0f} %, published +77 %." in text
+        )
+
     def test_without_a_case_that_stands_for_one_all_are_shown(self, fluent):
         report = make_report(*make_study(make_runs()), [], fluent)
         assert len(rows_of(report, "Peaks of the speedup.")) == 8
