@@ -47,6 +47,7 @@ def test_a_node_throttled_by_a_fifth_is_found_in_as_many_blocks_as_the_test_need
     assert not any(set(names) - {f"n{seed % NODES}"} for seed, names in enumerate(found))
 
 
+@pytest.mark.slow
 def test_where_no_node_is_slow_none_is_told():
     assert not any(told(runs_of(8, seed, 1.0, 0.05)) for seed in range(TRIALS))
 

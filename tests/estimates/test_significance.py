@@ -297,6 +297,7 @@ class TestVerdicts:
         assert judged((-5, 3, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((5, 3, 7, 0.2, 1e-9)) == ["not distinguishable"]
 
+    @pytest.mark.slow
     def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(self):
         noise = np.exp(np.random.default_rng(1).normal(0, 0.02, (600, 2, 20)))
         case, which, block = (index.ravel() for index in np.indices(noise.shape))

@@ -164,6 +164,7 @@ def test_what_is_read_in_each_job_imports_no_pandas():
     assert "workflows.plan.plan" in told and "pandas" not in told
 
 
+@pytest.mark.slow
 def test_a_result_that_is_there_imports_no_pandas(tmp_path):
     rule = "rule made:\n    output: 'made'\n    params: size=4\n    shell: 'echo {params.size} > {output}'\n"
     (tmp_path / "Snakefile").write_text(rule)
