@@ -315,6 +315,7 @@ def svg(printed):
 
 
 class TestFiles:
+    @pytest.mark.slow
     def test_every_figure_is_svg_and_png(self, printed):
         files = sorted(file.name for file in (printed / "figures").iterdir())
         stems = {name.rsplit(".", 1)[0] for name in files} - {"index"}

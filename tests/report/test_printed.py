@@ -188,6 +188,7 @@ class TestPdf:
             rf"Inreport\.htmlthereismoreofsections(\d+,)*{number},.*Allcasessidebyside\.", contents
         )
 
+    @pytest.mark.slow
     def test_nothing_invisible_is_in_the_names(self, attacked):
         text = "".join(page.extract_text() for page in PdfReader(attacked / "report.pdf").pages)
         assert not {"\u200b", "\u00ad", "\ufeff"} & set(text)
