@@ -110,13 +110,12 @@ def beside_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labe
             f"{labels.interconnect(name, '')} in {int(of_one['same'].sum())} of {len(of_one)}"
             for name, of_one in rows.groupby("interconnect", sort=False)
         )
-        said.append(f"curves peak at as many processes over {listed(same)}")
+        said.append(f"curves peak at the published count of processes over {listed(same)}")
+    sides = ["baseline_interconnect", "interconnect"]
     columns = ["improvement_percent", "improvement_percent_published"]
-    known = improvement.dropna(subset=columns) if len(improvement) else improvement
-    for sides, rows in (
-        known.groupby(["baseline_interconnect", "interconnect"], sort=False) if len(known) else ()
-    ):
-        base, other = (labels.interconnect(name, "") for name in sides)
+    known = improvement.reindex(columns=[*sides, *columns]).dropna()
+    for names, rows in known.groupby(sides, sort=False):
+        base, other = (labels.interconnect(name, "") for name in names)
         here, theirs = (_range(rows[column]) for column in columns)
         said.append(f"the improvement of {other} where {base} peaks is {here}, published {theirs}")
     return f"Beside what was published for the cases that these stand for: {'; '.join(said)}." if said else ""

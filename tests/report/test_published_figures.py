@@ -187,8 +187,8 @@ class TestBesideOurs:
         peak = study[1]["peaks"].query("case == 'elbow' and interconnect == 'shared_memory'")
         same = int(peak["peak_processes"].iloc[0] == 8)
         assert (
-            "Beside what was published for the cases that these stand for: curves peak at as many processes over "
-            f"Shared memory in {same} of 1; the improvement of Shared memory where GigE (emulated) peaks is "
+            "Beside what was published for the cases that these stand for: curves peak at the published count of "
+            f"processes over Shared memory in {same} of 1; the improvement of Shared memory where GigE (emulated) peaks is "
             f"{ours['improvement_percent'].iloc[0]:+.0f} %, published +77 %." in text
         )
 
