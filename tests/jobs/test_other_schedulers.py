@@ -242,6 +242,7 @@ end_time     Mon Nov 23 13:43:23 2026
 failed       {failed}
 exit_status  {status}
 ru_wallclock {took}s
+category     -l exclusive=true,h_rt=60 -pe mpi 2
 """
 KILLED = "137                  (Killed)"
 
@@ -275,6 +276,7 @@ def test_a_job_that_grid_engine_lists(state, queue, told, answering, tmp_path):
         ("37  : qmaster enforced h_rt, h_cpu, or h_vmem limit", KILLED, 3, "TIMEOUT"),
         ("37  : qmaster enforced h_rt, h_cpu, or h_vmem limit", "0", 3, "TIMEOUT"),  # it was trapped
         ("100 : assumedly after job", KILLED, 3, "CANCELLED"),
+        ("100 : assumedly after job", KILLED, 59, "TIMEOUT"),  # another node was the first to end its tasks
         ("26  : opening input/output file", "0", 0, "FAILED"),
         ("0", "0", 0, "NODE_FAIL"),  # was deleted by force after 42 s, its host being gone
     ],

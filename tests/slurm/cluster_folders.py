@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 from disturbed import went_through
 from small_slurm import SmallSlurm
 
@@ -35,6 +36,7 @@ class ClusterFolder:
         self.slurm, self.folder = slurm, folder
         self.study, self.site = folder / "study.yaml", folder / "site.yaml"
         self.site.write_text("joined_by: emulated_gigabit\nminutes: 30\n")
+        self.stopped: dict[str, dict] = {}
 
     def faulty(self, *faults: str, blocks: int = 1, processes: tuple = (1, 2)) -> "ClusterFolder":
         cases = ", ".join("faulty" if fault == "sound" else f"faulty-{fault}" for fault in faults)
@@ -61,10 +63,12 @@ class ClusterFolder:
                 env=os.environ | {"NO_COLOR": "1"},
             )
 
-    def finish(self, process: subprocess.Popen, timeout: float = 590) -> str:
+    def finish(self, process: subprocess.Popen, timeout: float = 400) -> str:
         """Wait for a study; give what it printed, its exit status in the last line."""
         try:
             status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"waited {timeout} s in vain\n{self.said()}\n{self.queue()}\n{self.slurm.logs()}")
         finally:
             process.kill()
         return f"{self.said()}exit status {status}"
@@ -79,7 +83,7 @@ class ClusterFolder:
                 one.kill()
         process.wait(timeout=60)
 
-    def run(self, *options: str, timeout: float = 590, **more: str) -> str:
+    def run(self, *options: str, timeout: float = 400, **more: str) -> str:
         return self.finish(self.start(*options, **more), timeout)
 
     def run_well(self, *options: str, **more: str) -> str:
@@ -129,6 +133,11 @@ class ClusterFolder:
     def hold(self, note: dict) -> bool:
         """Stop the ranks of a run, so that it does not end of itself; whether they were all there."""
         return self.slurm.run("kill", "-STOP", *self.ranks(note)).returncode == 0
+
+    def held(self, count: int) -> list[dict]:
+        """Stop the ranks of each run once they are there; notes of the runs once `count` are stopped."""
+        self.stopped |= {note["job"]: note for note in self.under_way() if self.hold(note)}
+        return list(self.stopped.values()) if len(self.stopped) == count else []
 
     def records(self) -> dict[str, dict]:
         """Records by their paths below the study's records."""

@@ -100,9 +100,10 @@ class SmallCluster:
 
     def logs(self, lines: int = 15) -> str:
         """Give the last lines of every log."""
+        files = sorted([*self.folder.glob("*.log"), *self.folder.rglob("messages")])
         shown = {
-            file.name: file.read_text(errors="replace").splitlines()[-lines:]
-            for file in sorted(self.folder.glob("*.log"))
+            str(file.relative_to(self.folder)): file.read_text(errors="replace").splitlines()[-lines:]
+            for file in files
         }
         return "\n".join(f"{name}: {line}" for name, last in shown.items() for line in last)
 

@@ -75,8 +75,7 @@ def master_of(cell, number):
 def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count(cell, tmp_path):
     folder = CellFolder(cell, tmp_path).faulty("slow", blocks=2, processes=(2,))
     study = folder.start()
-    first, second = folder.until(lambda: len(found := folder.under_way()) == 2 and found)
-    assert folder.hold(first) and folder.hold(second)
+    first, second = folder.until(lambda: folder.held(2))
     off = master_of(cell, first["job"])
     cell.switch_off(off)
     cell.ask("qdel", second["job"])
