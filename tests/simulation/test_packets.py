@@ -32,6 +32,8 @@ PACKETS = {
     "turn_bytes": 1,
     "acknowledged": False,
     "arbitration": "first_come",
+    "age_step_us": 1e-6,
+    "keeps_channel": False,
 }
 TREE = {"fat_tree": {"down": [4, 4, 4], "up": [4, 4], "routing": "deterministic"}}
 START = 2.0
@@ -160,6 +162,27 @@ def test_the_oldest_first_is_fair_to_senders_that_are_far(network):
     assert oldest[0] > 1.2 * first[0]
 
 
+def test_coarse_ages_are_no_more_than_an_order_of_coming(network):
+    tree = {"fat_tree": {"down": [4, 4], "up": [4], "routing": "adaptive"}}
+    rows = [(0, sender, 0, 20_000) for sender in (1, *range(4, 16))]
+    first = arrived_us(network(16, tree), *rows)
+    coarse = arrived_us(network(16, tree, arbitration="oldest", age_step_us=1e6), *rows)
+    np.testing.assert_array_equal(coarse, first)
+
+
+@pytest.mark.parametrize(("kept", "firsts"), [(False, {2000}), (True, {1000, 2000})])
+def test_a_packet_that_keeps_its_channel_waits_for_it_though_another_is_free(network, kept, firsts):
+    """Of two senders' packets the first has node 2's link alone where both began by the same channel."""
+    mine = network(4, {}, payload_bytes=100_000, buffer_bytes=2000, keeps_channel=kept)
+    told = set()
+    for drawn in range(8):
+        before = [(0, 3, 1, 1)] * drawn
+        first, second = arrived_us(mine, *before, (500, 0, 2, 100_000), (501, 1, 2, 100_000))[drawn:]
+        assert second == pytest.approx(2500, rel=0.02)
+        told.add(round(first - 500, -3))
+    assert told == firsts
+
+
 def test_nodes_that_send_and_receive_share_what_both_ways_have(network):
     rows = [(0, 0, 1, 100_000), (0, 1, 0, 100_000)]
     assert arrived_us(network(4, {}), *rows) == pytest.approx([1100] * 2, rel=0.02)
@@ -254,6 +277,10 @@ SECTION = {"two_points": {}, "packets": PACKETS}
         (
             {"topology": {"torus": {}}, "packets": PACKETS | {"virtual_channels": 1}},
             "simulate.packets.virtual_channels: 1; a torus needs 2 or more",
+        ),
+        (
+            {"topology": {"torus": {}}, "packets": PACKETS | {"keeps_channel": True}},
+            "simulate.packets.keeps_channel: does not belong here",
         ),
     ],
 )

@@ -213,8 +213,9 @@ int main(int argc, char** argv)
                     int(given.number("buffer_bytes")) / 2,
                     std::int64_t(given.number("turn_bytes")),
                     picoseconds(given.number("switch")),
+                    picoseconds(given.number("age_step")),
                     given.number("acknowledged") > 0,
-                    given.text("arbitration") == "oldest"};
+                    given.number("keeps_channel") > 0};
   Schedule schedule(given, read_topology(given.text("topology")), settings, std::move(messages), count, per_node,
                     std::stod(argv[5]), std::stoi(argv[6]), std::stoi(argv[7]), std::stoi(argv[8]));
   if (!schedule.carry()) {

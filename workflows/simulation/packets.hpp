@@ -25,8 +25,8 @@ struct Settings {
   double link_ps_per_byte, node_ps_per_byte; // of a node's two directions together; 0 where they ignore each other
   int payload_bytes, overhead_bytes, group_bytes;
   std::int64_t turn_bytes; // of a message, before the node's next one has its turn
-  Time switch_ps;
-  bool acknowledged, oldest_first;
+  Time switch_ps, age_step; // of the ages that are compared, at least 1; 0 where none are
+  bool acknowledged, keeps_channel;
 };
 
 class Network {
@@ -50,7 +50,6 @@ private:
   };
   struct Packet {
     int message, source, destination, payload, groups;
-    std::uint64_t number;
     Time start, handled; // when its node sends it, and when its target has dealt with it
     int closed;
     std::vector<Hop> hops;
@@ -82,7 +81,7 @@ private:
   std::vector<Time> node_free;
   std::vector<std::int64_t> bytes_left; // of each message
   std::priority_queue<Event> events;
-  std::uint64_t order = 0, numbers = 0, passed = 0;
+  std::uint64_t order = 0, passed = 0;
   std::minstd_rand draws{1};
   Arrived arrived, call;
 
@@ -104,13 +103,19 @@ private:
     return begin;
   }
 
-  // A free channel of a gate: of the links where most are free, one at random. -1 where there is none.
-  int free_channel(const Gate& gate)
+  bool may_take(const Packet& packet, int channel) const
+  {
+    return !settings.keeps_channel || packet.hops.empty() ||
+           (channel - packet.hops.front().channel) % settings.channels == 0;
+  }
+
+  // A free channel of a gate, for a packet: of the links where most are free, one at random. -1 where there is none.
+  int free_channel(const Gate& gate, const Packet& packet)
   {
     int best = -1, taken = settings.channels + 1, ties = 0;
     for (int channel : gate.channels) {
       int load = wires[channel / settings.channels].taken;
-      if (channels[channel].packet >= 0 || load > taken)
+      if (channels[channel].packet >= 0 || load > taken || !may_take(packet, channel))
         continue;
       ties = load < taken ? 1 : ties + 1;
       if (ties == 1 || draws() % ties == 0)
@@ -124,7 +129,7 @@ private:
   {
     auto& messages   = outgoing[node];
     const Gate& gate = gates[topology->links[topology->entry(node)].gates[0]];
-    for (int channel; !messages.empty() && (channel = free_channel(gate)) >= 0;) {
+    for (int channel; !messages.empty() && (channel = free_channel(gate, {})) >= 0;) {
       Outgoing& first = messages.front();
       int payload     = std::min<std::int64_t>(first.bytes, settings.payload_bytes);
       first.bytes -= payload;
@@ -148,7 +153,6 @@ private:
       packet.destination = message.destination;
       packet.payload     = payload;
       packet.groups      = std::max(1, (payload + settings.overhead_bytes - 1) / settings.group_bytes + 1);
-      packet.number      = numbers++;
       packet.start       = node_begins(node, payload);
       packet.closed      = 0;
       packet.hops.clear();
@@ -173,17 +177,19 @@ private:
       inject(node);
       return;
     }
-    Gate& gate = gates[gate_of(channel)];
-    if (gate.waiting.empty())
+    auto& waiting = gates[gate_of(channel)].waiting;
+    auto next     = waiting.end();
+    for (auto one = waiting.begin(); one != waiting.end(); ++one)
+      if (may_take(packets[*one], channel) && (next == waiting.end() || age(*one) > age(*next)))
+        next = one;
+    if (next == waiting.end())
       return;
-    auto next = gate.waiting.begin();
-    if (settings.oldest_first)
-      next = std::min_element(next, gate.waiting.end(),
-                              [this](int one, int other) { return packets[one].number < packets[other].number; });
     int index = *next;
-    gate.waiting.erase(next);
+    waiting.erase(next);
     take(index, channel);
   }
+
+  Time age(int index) const { return settings.age_step ? (now - packets[index].start) / settings.age_step : 0; }
 
   int gate_of(int channel) const { return link_of(channel).gates[channel % settings.channels % 2]; }
 
@@ -198,7 +204,7 @@ private:
       return;
     }
     Gate& gate = gates[topology->gate(link, packet.source, packet.destination)];
-    if (int channel = free_channel(gate); channel >= 0)
+    if (int channel = free_channel(gate, packets[index]); channel >= 0)
       take(index, channel);
     else
       gate.waiting.push_back(index);
