@@ -136,7 +136,7 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
     if "torus" in topology and simulate["packets"]["virtual_channels"] < 2:
         return "simulate.packets.virtual_channels: 1; a torus needs 2 or more, or packets wait for each other"
     if "torus" in topology and simulate["packets"].get("keeps_channel"):
-        return "simulate.packets.keeps_channel: does not belong here, since packets of a torus change channels"
+        return "simulate.packets.keeps_channel: does not belong here, since a torus changes channels"
     return None
 
 
