@@ -282,6 +282,7 @@ SECTION = {"two_points": {}, "packets": PACKETS}
             {"topology": {"torus": {}}, "packets": PACKETS | {"keeps_channel": True}},
             "simulate.packets.keeps_channel: does not belong here",
         ),
+        ({}, "simulate.packets.age_step_us: does not belong here, since arbitration is not oldest"),
     ],
 )
 def test_sections_that_contradict_packets(changes, said):

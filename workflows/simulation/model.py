@@ -137,6 +137,8 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
         return "simulate.packets.virtual_channels: 1; a torus needs 2 or more, or packets wait for each other"
     if "torus" in topology and simulate["packets"].get("keeps_channel"):
         return "simulate.packets.keeps_channel: does not belong here, since a torus changes channels"
+    if "age_step_us" in simulate["packets"] and simulate["packets"].get("arbitration") != "oldest":
+        return "simulate.packets.age_step_us: does not belong here, since arbitration is not oldest"
     return None
 
 
