@@ -488,7 +488,8 @@ def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None,
         return "compared on one node, where nothing uses the network"
     if "simulated" in kinds:
         models = [facts.interconnect(name).model for name, kind in pair if kind == "simulated"]
-        ranged = any(model and model.host.host_speed_range for model in models)
+        ranges = [model.host.host_speed_range or [] for model in models if model]
+        ranged = any(len(set(speeds)) > 1 for speeds in ranges)
         return (
             "only a narrower range of the cores' speed may tell"
             if ranged
