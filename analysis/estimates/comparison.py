@@ -29,6 +29,7 @@ from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, Shift, plainly_asymmetric
 from analysis.runs.groups import Floats
+from analysis.runs.runs import ENDS_OF_COMPUTING
 from analysis.runs.settings import Settings
 
 NEAR = 1.1
@@ -246,8 +247,11 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
         shift, notes = here.shift, list(filter(None, [one.place.note, here.note]))
         mean = average.shift if average.blocks > 1 else alone(one.of_medians(one.place.up_to))
         here_by_medians = one.of_medians([one.place.at])
+        of_band: dict[str, float] = {}
         if "simulated" in one.kind:
             shift, mean = (_band(one, counts) for counts in ([one.place.at], one.place.up_to))
+            of_band = _same_computing("improvement", one, [one.place.at])
+            of_band |= _same_computing("average", one, one.place.up_to)
             tests = {}
         elif here.blocks < 2:
             shift = alone(here_by_medians)
@@ -261,7 +265,7 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
             dict(zip(("at_processes", "at_processes_other"), one.counts, strict=True))
             | percent_columns("improvement", shift)
             | percent_columns("average", mean)
-            | ({} if "simulated" in one.kind else columns)
+            | (of_band or columns)
             | {"note": "; ".join(notes) or None}
         )
     return rows
@@ -271,6 +275,26 @@ def _band(one: _Placed, counts: Sequence[Positions]) -> Shift:
     """From the least mean log ratio that the bands of simulated times hold to the largest."""
     ends = [one.of_medians(counts, *pair) for pair in (("", ""), ("_low", "_high"), ("_high", "_low"))]
     return Shift(*ends, *[np.nan] * (len(Shift._fields) - len(ends)))
+
+
+def _same_computing(name: str, one: _Placed, counts: Sequence[Positions]) -> dict[str, float]:
+    """Columns of what the bands hold where computing takes as long over both: they are replays of one trace.
+
+    At each count all computing is at one end of its range, or as corrected, and each interconnect at either
+    end of its model. Empty where the counts differ or an end is not known.
+    """
+    low, high = np.nan, np.nan
+    if counts and all(one.baseline.processes[i] == one.other.processes[j] for i, j in counts):
+        least_low, least_high, most_low, most_high = ENDS_OF_COMPUTING
+        least, most = (least_low, least_high), (most_low, most_high)
+        ends = ("seconds", "seconds"), least, least[::-1], most, most[::-1]
+        mine, theirs = map(list, zip(*counts, strict=True))
+        times, others = one.baseline.table, one.other.table
+        logs = np.log([times[end][mine] / others[of_other][theirs] for end, of_other in ends])
+        low, high = logs.min(axis=0).mean(), logs.max(axis=0).mean()
+    return {
+        f"{name}_same_computing_{end}": 100 * np.expm1(log) for end, log in (("low", low), ("high", high))
+    }
 
 
 def _candidates(found: Sequence[_Placed]) -> list[int]:

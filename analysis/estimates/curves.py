@@ -16,7 +16,7 @@ from analysis.estimates.best import block_logs
 from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.points import CasePoints, Sample, cases
 from analysis.runs.groups import Floats, Integers
-from analysis.runs.runs import TableError
+from analysis.runs.runs import ENDS_OF_COMPUTING, TableError
 from analysis.runs.settings import Settings
 from analysis.tables.selection import CURVE
 
@@ -52,7 +52,8 @@ class Curve:
     processes_per_node : float or None
         None where each process count of the case has one placement only.
     table : dict of arrays (counts,)
-        ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``; nodes 0 is unknown.
+        ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``, `ENDS_OF_COMPUTING`;
+        nodes 0 is unknown.
     speedup, speedup_low, speedup_high : arrays (counts,)
         With the ends of its interval. Weak scaling: the scaled speedup.
     draws, speedup_draws : arrays (counts, scenarios, B)
@@ -226,8 +227,8 @@ def _curves(
 ) -> Iterator[Curve]:
     """Curves of one kind with the same number of counts, worked out together."""
     numbers = np.array([_numbers(points, members, serial) for members in rows.values()])
-    names = ["processes", "cores", "nodes", "n", "seconds", "seconds_low", "seconds_high", "coverage"]
-    table = {name: points.table[name][numbers] for name in names}
+    names = ("processes", "cores", "nodes", "n", "seconds", "seconds_low", "seconds_high", "coverage")
+    table = {name: points.table[name][numbers] for name in (*names, *ENDS_OF_COMPUTING)}
     draws = np.stack([points.draws[number] for number in numbers.flat])
     draws = draws.reshape(*numbers.shape, *draws.shape[1:])
     if settings.scaling == "weak":

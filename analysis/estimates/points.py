@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analysis.estimates.bootstrap import counted_medians, median_draws, median_interval, picked
 from analysis.estimates.dependence import effective_blocks
 from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
-from analysis.runs.runs import TableError, timed_rows
+from analysis.runs.runs import ENDS_OF_COMPUTING, TableError, timed_rows
 from analysis.runs.settings import Settings
 
 PLACE = ["case", "site", "machine"]
@@ -24,6 +24,7 @@ GROUP = [*PLACE, "processes", "oversubscription"]
 """What shares blocks."""
 POINT = [*GROUP, "kind", "interconnect", "nodes", "threads"]
 BANDS = ["seconds_low", "seconds_high"]
+_OF_BANDS = (*BANDS, *ENDS_OF_COMPUTING)
 _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 
 
@@ -125,7 +126,7 @@ def block_times(runs: pd.DataFrame, quantity: str = "seconds") -> tuple[dict[str
     if "censored" in valid and valid["censored"].any():
         times["at_most"] = groups.median(valid["seconds"].mask(valid["censored"], np.inf).to_numpy())
     times["sweep"] = _sweeps(valid, groups, [codes[name][0] for name in PLACE], times["block"])
-    for name in (name for name in BANDS if name in valid):
+    for name in (name for name in _OF_BANDS if name in valid):
         times[name] = valid[name].groupby(groups.number).median().to_numpy()
     of_point = combined([codes[name][0][groups.rows] for name in POINT])
     return times, np.cumsum(np.diff(of_point, prepend=of_point[:1]) != 0)
@@ -162,9 +163,10 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     Returns
     -------
     dict of arrays (points,)
-        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage, censored`` and ``first``: where the
-        point's block times begin. A simulated point has its band and neither n nor coverage. ``censored`` is
-        the number of blocks that are not known; a median or end beyond a limit is NaN.
+        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage, censored``, `ENDS_OF_COMPUTING` and
+        ``first``: where the point's block times begin. A simulated point has its band and neither n nor
+        coverage. ``censored`` is the number of blocks that are not known; a median or end beyond a limit is
+        NaN.
 
     Raises
     ------
@@ -178,7 +180,7 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
         row = {name: times[name][other_cores.argmax()] for name in ("case", "interconnect", "processes")}
         where = f"case '{row['case']}', interconnect '{row['interconnect']}', {row['processes']} processes"
         raise TableError("two core counts for one point", where, column="cores")
-    columns = {name: np.full(len(first), np.nan) for name in ("n", "seconds", *BANDS, "coverage")}
+    columns = {name: np.full(len(first), np.nan) for name in ("n", "seconds", *_OF_BANDS, "coverage")}
     columns["n"][:] = n
     for points, rows in rectangles(first, n):
         samples = times["seconds"][rows]
@@ -200,7 +202,7 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     simulated = table["kind"] == "simulated"
     for name in ("n", *BANDS, "coverage"):
         columns[name][simulated] = np.nan
-    for name in (name for name in BANDS if name in times):
+    for name in (name for name in _OF_BANDS if name in times):
         ends = pd.Series(times[name]).groupby(point).median().to_numpy()
         columns[name][simulated] = ends[simulated]
     return table | columns | {"first": first}

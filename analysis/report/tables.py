@@ -183,12 +183,14 @@ def _peak(line: Line) -> str:
 def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     """Print every comparison that could be made with its interval, its test and what it says."""
     at_once = bool(improvement[["simultaneous_low", "simultaneous_high"]].notna().any(axis=None))
+    same_computing = bool(improvement["improvement_same_computing_low"].notna().any())
     fields = [
         texts("Case", labels.case, "case"),
         texts("Interconnect", labels.compared),
         numbers("Processes", _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", _improvement),
-        *[numbers("All at once (%)", _at_once)] * at_once,
+        *[numbers("With the same computing (%)", _ends("improvement_same_computing"))] * same_computing,
+        *[numbers("All at once (%)", _ends("simultaneous"))] * at_once,
         numbers("Average (%)", in_percent("average")),
         numbers("p", p_value, "p_adjusted"),
         texts("Outcome", _verdict),
@@ -202,6 +204,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     if improvement["p_adjusted"].notna().any():
         caption += "; p after Holm's correction"
     caption += "; intervals in All at once hold together" * at_once
+    caption += "; with the same computing, the band if computing takes as long over both" * same_computing
     keys = ["baseline_interconnect", "oversubscription", "case", "interconnect"]
     lines = labels.lines(improvement[improvement["improvement_percent"].notna()], *keys)
     return line_table(f"{caption}.", fields, lines, _of_baseline("Over", improvement, labels))
@@ -247,11 +250,14 @@ def _improvement(line: Line) -> str:
     return sentences.bound(line["note"]) + formats.bracketed_percent(*percent_interval(line, "improvement"))
 
 
-def _at_once(line: Line) -> str:
-    """Write an interval that holds together with those of the other rows."""
-    places = formats.percent_places(line["improvement_percent"])
-    ends = formats.ends(line["simultaneous_low"], line["simultaneous_high"], places, signed=True)
-    return ends.strip() or MISSING
+def _ends(name: str) -> Callable[[Line], str]:
+    """Write an interval of the improvement that has columns of its own."""
+
+    def written(line: Line) -> str:
+        places = formats.percent_places(line["improvement_percent"])
+        return formats.ends(line[f"{name}_low"], line[f"{name}_high"], places, signed=True).strip() or MISSING
+
+    return written
 
 
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:

@@ -36,9 +36,12 @@ RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
 """Beginnings of columns that an application's runs may have: time of a part of the main loop, time of a part
 of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
 an operation of the Global Arrays. Those that a record has are `RECORDED`."""
-_NUMBERS = ("seconds_low", "seconds_high", "wall_seconds", "cpu_seconds", "startup_seconds", "output_seconds",
-            "foreign_cores", "stolen_cores", "idle_wait_seconds", "answer",
-            "speed_probe_seconds")  # fmt: skip
+ENDS_OF_COMPUTING = ("seconds_least_computing_low", "seconds_least_computing_high",
+                     "seconds_most_computing_low", "seconds_most_computing_high")  # fmt: skip
+"""Columns of simulated times with all computing at an end of its range, the interconnect at both of its."""
+_NUMBERS = ("seconds_low", "seconds_high", *ENDS_OF_COMPUTING, "wall_seconds", "cpu_seconds",
+            "startup_seconds", "output_seconds", "foreign_cores", "stolen_cores", "idle_wait_seconds",
+            "answer", "speed_probe_seconds")  # fmt: skip
 """Columns of numbers that a table may have beside those of `RUNS`."""
 SMALL = 20_000
 """Runs of a study whose tables are small."""

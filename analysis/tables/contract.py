@@ -129,6 +129,11 @@ TABLES = table_schemas(
         **AT_ONCE,
         **DEPENDENCE,
         candidates=COUNT,
+        **{
+            f"{name}_same_computing_{end}": NUMBER
+            for name in ("improvement", "average")
+            for end in ("low", "high")
+        },
         **THREADS,
     ),
     node_equivalent=dict(

@@ -223,7 +223,7 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     table = table[table["improvement_percent"].notna()]
     if table.empty:
         return "Which is faster: no two interconnects of kinds that may be compared were run."
-    said, untold = [], {}
+    said, untold, of_same_computing = [], {}, []
     for (name, kind, placement), rows in table.groupby(BASELINE, sort=False, dropna=False):
         baseline = labels.placed(name, side(kind, 0), placement)
         told = [line for line in rows.to_dict("records") if direction(line)]
@@ -232,11 +232,14 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         else:
             why = f"{_not_told(rows)}, in {_cases(rows['case'], facts)}"
             untold.setdefault(why, []).append(baseline)
+            if told := _told_by_same_computing(rows):
+                text = _fastest_over(baseline, told, rows["case"], facts, labels)
+                of_same_computing.append(f"where computing takes as long over both, {text}")
     more = [f"for {counted(len(said) - MOST, 'other baseline')} see the tables"] if len(said) > MOST else []
     said = said[:MOST] + more
     said += [f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})"
              for why, names in untold.items()]  # fmt: skip
-    return f"Which is faster: {'; '.join(said)}."
+    return f"Which is faster: {'; '.join([*said, *of_same_computing[:MOST]])}."
 
 
 def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: Facts, labels: Labels) -> str:
@@ -291,6 +294,14 @@ def _not_told(rows: pd.DataFrame) -> str:
     verdicts = rows["verdict"].astype(str)
     why = {what: text for what, text in said.items() if verdicts.str.contains(what).any()}
     return ", or ".join(why.values()) or "what was run has no test"
+
+
+def _told_by_same_computing(rows: pd.DataFrame) -> list[Line]:
+    """Comparisons of bands that tell a direction only where computing takes as long over both."""
+    within = rows[rows["verdict"].astype(str).str.endswith("within the band")]
+    low, high = (within[f"improvement_same_computing_{end}"] for end in ("low", "high"))
+    told = within.assign(verdict=np.where(low > 0, "faster", "slower"))
+    return told[(low > 0) | (high < 0)].to_dict("records")
 
 
 def _cases(cases: pd.Series, facts: Facts, noun: str = "case") -> str:

@@ -11,7 +11,7 @@ from refused import refusal
 from small_runs import FACTORS, rows, unplaced
 
 from analysis.estimates.scaling import make_tables, write_tables
-from analysis.runs.runs import TableError, complete_runs, read_runs
+from analysis.runs.runs import ENDS_OF_COMPUTING, TableError, complete_runs, read_runs
 from analysis.runs.settings import Settings
 from analysis.tables.contract import TABLES
 
@@ -161,6 +161,28 @@ def test_a_band_of_a_ratio_holds_all_corners():
     # the reference is a on 2 processes, with itself exactly 1
     ends = scaling[["speedup_low", "speedup_high"]]
     assert ends.loc[("a", 2)].tolist() == [1, 1] and ends.loc[("b", 4)].tolist() == [5 / 4, 15 / 2]
+
+
+def test_replays_of_one_trace_are_compared_where_computing_takes_as_long_over_both():
+    """By hand, on 2 processes 10/5, 5/3 to 6/2.5 and 14/8 to 15/7; on 4 6/4, 3/2.5 and 9/6: means of logs."""
+
+    def replayed(interconnect, processes, least, seconds, most):
+        ends = dict(zip(ENDS_OF_COMPUTING, (*least, *most), strict=True))
+        band = {"seconds_low": least[0], "seconds_high": most[1]}
+        return rows("duct", interconnect, {processes: seconds}, (1,), "simulated", **band, **ends)
+
+    runs = replayed("a", 2, (5, 6), 10, (14, 15)) + replayed("b", 2, (2.5, 3), 5, (7, 8))
+    runs += replayed("a", 4, (3, 3), 6, (9, 9)) + replayed("b", 4, (2.5, 2.5), 4, (6, 6))
+    runs += simulated("a", 8, 2, 5, 9) + simulated("b", 8, 1, 4, 8)
+    found = table("improvement", runs, baselines=("a",)).iloc[0]
+    assert found["at_processes"] == 8 and np.isnan(found["improvement_same_computing_low"])
+    (found,) = table("improvement", runs[:-2], baselines=("a",)).to_dict("records")
+    assert found["verdict"] == "faster or slower within the band"
+    columns = [
+        f"{name}_same_computing_{end}" for name in ("improvement", "average") for end in ("low", "high")
+    ]
+    by_hand = [1.2, 1.5, (5 / 3 * 1.2) ** 0.5, (2.4 * 1.5) ** 0.5]
+    assert [1 + found[name] / 100 for name in columns] == pytest.approx(by_hand)
 
 
 def test_two_counts_of_one_curve_take_their_ends_apart():

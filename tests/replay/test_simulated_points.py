@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.networks.traffic import make_traffic_tables
-from analysis.runs.runs import complete_runs
+from analysis.runs.runs import ENDS_OF_COMPUTING, complete_runs
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan import files
@@ -95,6 +95,8 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
     file = traced.paths.simulated / "elbow_segregated-smoke/gigabit_ethernet/processes-4.json"
     record = json.loads(file.read_text())
     assert record["details"]["transfer_seconds"][2] == pytest.approx(10 * (31e-6 + 10000 / 112.5e6))
+    ends = [slow["seconds_low"]] * 2 + [slow["seconds_high"]] * 2  # the model is one curve, without a range
+    assert slow[list(ENDS_OF_COMPUTING)].tolist() == ends
 
 
 def test_a_study_that_is_stopped_keeps_its_replays(traced, monkeypatch):
@@ -269,6 +271,8 @@ def test_what_a_model_assumes_widens_the_band(traced):
         file = plan.paths.simulated / "elbow_segregated-smoke/infiniband/processes-4.json"
         record = json.loads(file.read_text())
         assert record["seconds_low"] <= record["seconds"] <= record["seconds_high"]
+        low, high = record["details"]["least_computing_seconds"]
+        assert low == record["seconds_low"] and (high > low if assumed else high == low)
         return record["seconds_high"] - record["seconds_low"]
 
     assert band("host_overhead") > band()

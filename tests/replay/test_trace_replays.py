@@ -193,7 +193,7 @@ def test_where_the_time_of_a_rank_goes():
     """Two ranks compute 3 and 1 s; one waits 2 s for the other; the interconnect adds 1 s."""
     free = Replay(3.0, (3.0, 3.0), (3.0, 1.0), (), 0.0, 0)
     real = Replay(4.0, (4.0, 4.0), (3.0, 1.0), (), 0.0, 0)
-    split = split_times(Replays(real, real, real, free), 10.0)
+    split = split_times(Replays(real, real, real, free, real, real), 10.0)
     assert split["compute_seconds"] == [30, 10]
     assert split["waiting_seconds"] == [0, 20]
     assert split["transfer_seconds"] == [10, 10]

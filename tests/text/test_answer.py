@@ -111,6 +111,26 @@ class TestDuct:
         )
         assert "chance is not ruled out" in answer.how_sure(duct[0], duct[1], found, Facts())
 
+    def test_a_band_of_both_directions_may_tell_one_where_computing_takes_as_long(self, duct):
+        ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
+        told = {"verdict": "faster or slower within the band"} | ends
+        found = contests({**duct[1], "improvement": duct[1]["improvement"].assign(**told)}, [])
+        assert plain(answer.which_is_faster(found, Facts(), LABELS)) == (
+            "Which is faster: nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
+            "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
+            "latter's best of 16 processes."
+        )
+        untold = contests(
+            {
+                **duct[1],
+                "improvement": duct[1]["improvement"].assign(
+                    **told | {"improvement_same_computing_low": -1.0}
+                ),
+            },
+            [],
+        )
+        assert "takes as long" not in answer.which_is_faster(untold, Facts(), LABELS)
+
 
 @pytest.fixture(scope="module")
 def study():

@@ -35,12 +35,22 @@ PROGRAMS = ROOT / RESULTS / ".programs"
 
 @dataclass(frozen=True)
 class Replays:
-    """The replays of one point: the ends of its band, corrected, and on an ideal interconnect."""
+    """The replays of one point: the ends of its band, corrected, and on an ideal interconnect.
+
+    Attributes
+    ----------
+    low, high : Replay
+        Computing and interconnect both at their quickest, or both at their slowest.
+    least_computing, most_computing : Replay
+        The quickest computing over the slowest interconnect, and the other way round.
+    """
 
     low: Replay
     high: Replay
     corrected: Replay
     ideal: Replay
+    least_computing: Replay
+    most_computing: Replay
 
 
 def replay_study(plan: Plan, threads: int) -> None:
@@ -133,9 +143,9 @@ def _replay_trace(
         unpack(trace, Path(scratch))
         begun: dict[tuple, Future[Replay]] = {}
 
-        def replayed(point: Point, end: str, free: bool) -> Future[Replay]:
+        def replayed(point: Point, end: str, end_of_model: str, free: bool) -> Future[Replay]:
             """A replay that is under way; equal ones, as many without messages are, are made once."""
-            model = models[point.interconnect][end] if point.interconnect else anybody
+            model = models[point.interconnect][end_of_model] if point.interconnect else anybody
             per_node = point.processes_per_node or model.cores_per_node // point.threads
             factors, slower = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
             text = platform_xml(ideal(model) if free else model, point.nodes, cores.at(end), slower)
@@ -150,9 +160,16 @@ def _replay_trace(
                 begun[key] = pool.submit(_once, file, *arguments)
             return begun[key]
 
-        ways = (("low", False), ("high", False), ("corrected", False), ("corrected", True))
-        asked = [[replayed(point, end, free) for end, free in ways] for point in points]
-        return [Replays(*(one.result() for one in four)) for four in asked]
+        ways = {
+            "low": ("low", "low", False),
+            "high": ("high", "high", False),
+            "corrected": ("corrected", "corrected", False),
+            "ideal": ("corrected", "corrected", True),
+            "least_computing": ("low", "high", False),
+            "most_computing": ("high", "low", False),
+        }
+        asked = [{name: replayed(point, *way) for name, way in ways.items()} for point in points]
+        return [Replays(**{name: one.result() for name, one in those.items()}) for those in asked]
 
 
 def _once(file: Path, *arguments: Any) -> Replay:
@@ -197,6 +214,10 @@ def _replayed(trace: Trace, replays: Replays, speed: float, corun: float) -> dic
             "timed_steps": trace.timed_steps,
             "timing": trace.about["timing"],
             "corun_percent": corun,
+            "least_computing_seconds": [
+                scale * one.seconds for one in (replays.low, replays.least_computing)
+            ],
+            "most_computing_seconds": [scale * one.seconds for one in (replays.most_computing, replays.high)],
             **split_times(replays, scale),
             "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
         },

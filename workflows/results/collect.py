@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from analysis.estimates.core_hours import INTERRUPTED, LOSS
 from analysis.estimates.nodes import NAMES
 from analysis.importers.sacct import read_jobs
 from analysis.runs.facts import Facts
-from analysis.runs.runs import PREPARE_SECONDS, RECORDED, TableError, complete_runs
+from analysis.runs.runs import ENDS_OF_COMPUTING, PREPARE_SECONDS, RECORDED, TableError, complete_runs
 from analysis.tables.contract import validated
 from analysis.tables.details import DETAILS
 from workflows.applications import application
@@ -184,7 +184,8 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     """Gather what a study replayed: as `runs_table`, with the band of each time.
 
     ``seconds`` is replayed with corrected compute times, ``seconds_low`` and ``seconds_high`` are the lowest
-    and the highest of that and of what the compute times as they were taken give.
+    and the highest of that and of what the compute times as they were taken give. Where a trace was replayed,
+    `ENDS_OF_COMPUTING` have its ends apart from those of the interconnect.
     """
     records, rows, asked = [], [], plan.asked
     for path, record in read_simulated(plan.paths) if plan.design.simulated else ():
@@ -192,7 +193,9 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
         row |= {"case": asked.study.case_of(record.case), "size": asked.cases[record.case].size}
         row["site"] = asked.study.site
         records.append(record)
-        rows.append(row | {"seconds_low": record.seconds_low, "seconds_high": record.seconds_high})
+        row |= {"seconds_low": record.seconds_low, "seconds_high": record.seconds_high}
+        ends = (record.details.get(f"{end}_computing_seconds", (None, None)) for end in ("least", "most"))
+        rows.append(row | dict(zip(ENDS_OF_COMPUTING, chain(*ends), strict=True)))
     return pd.DataFrame(rows), records
 
 
