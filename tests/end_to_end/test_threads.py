@@ -70,7 +70,10 @@ def test_processes_or_threads(tmp_path):
     runs = pd.read_csv(results / "runs.csv")
     simulated, runs = (runs[runs["kind"].eq("simulated") == own] for own in (True, False))
     bad = runs["interconnect"] == "both_on_a_core"
-    assert list(runs)[-7:] == ["threads", "seconds_low", "seconds_high", *ENDS_OF_COMPUTING] and runs.loc[~bad, "valid"].all()
+    assert (
+        list(runs)[-7:] == ["threads", "seconds_low", "seconds_high", *ENDS_OF_COMPUTING]
+        and runs.loc[~bad, "valid"].all()
+    )
     assert runs.loc[bad, "reason"].str.contains("rank 0: 2 of its threads on core 0, not 1 on each of").all()
     assert sorted(runs.loc[~bad, ["processes", "threads", "cores"]].values.tolist()) == [
         *[[1, 1, 1]] * 2,
