@@ -5,7 +5,8 @@
 Records an OpenFOAM case, runs each rank alone under callgrind (Debian: valgrind), and counts the instructions of its
 later steps, libraries included, without start-up, without MPI's waiting and without the tracer. Of other applications
 it counts from MPI_Init on, as a trace does. The same case is traced. Prints, for each process count, instructions and
-CPU time as traced, each over that of one process, and how the two correlate by rank. What was counted is kept in a
+CPU time as traced, each over that of one process, how many instructions a CPU second carries out, and how instructions
+and time correlate by rank. What was counted is kept in a
 file, if one is named, and not counted again.
 """
 
@@ -161,9 +162,11 @@ def main() -> None:
             trace = capture(request, folder, serial)
             seconds = trace.about["compute_seconds"]
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
+            share = (STEPS_IN_ALL - NOT_COUNTED_STEPS) / trace.steps if case.application in STEPS else 1.0
+            rate = sum(work) / 1e6 / (sum(seconds) * share)
             alike = statistics.correlation(seconds, work) if processes > 2 else 1.0
             print(
-                f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million), "
+                f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million, {rate:.0f} a CPU second), "
                 f"CPU time {trace.about['timing']} {trace.about['inflation']:.2f} (ends of the band "
                 f"{over(trace.factors('low'), trace, serial_seconds):.2f} and "
                 f"{over(trace.factors('high'), trace, serial_seconds):.2f}); by rank they correlate at {alike:.2f}; "
