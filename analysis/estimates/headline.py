@@ -110,6 +110,19 @@ def direction(line: Line) -> str | None:
     return word if tells and MEDIANS_DISAGREE not in note and word in ("faster", "slower") else None
 
 
+def direction_with_same_computing(line: Line) -> str | None:
+    """Say what a comparison of bands of both directions tells where computing takes as long over both."""
+    low, high = (as_float(line[f"improvement_same_computing_{end}"]) for end in ("low", "high"))
+    if not str(line["verdict"]).endswith("within the band") or not low * high > 0:
+        return None
+    return "faster" if low > 0 else "slower"
+
+
+def once(line: Line) -> bool:
+    """Whether a comparison is of one figure each."""
+    return "one figure each" in str(line["verdict"])
+
+
 def whole(count: float) -> int:
     """Whole processes that reach what a count between two counts reaches."""
     return math.ceil(count - WHOLE)

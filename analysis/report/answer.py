@@ -23,7 +23,9 @@ from analysis.text import answer as sentences
 from analysis.text import formats
 from analysis.text import networks as network_sentences
 from analysis.text import published as published_sentences
-from analysis.text.formats import MISSING, counted, listed
+from analysis.text.certainty import how_sure
+from analysis.text.faster import which_is_faster
+from analysis.text.formats import MISSING, MOST, counted, listed
 from analysis.text.labels import KINDS, SHORT
 from analysis.text.money import list_price_sentences
 from analysis.text.scaling import look_sentences
@@ -58,11 +60,11 @@ def _of_runs(content: Content) -> list[Block]:
     else:
         said = [
             sentences.how_far(found, labels),
-            sentences.which_is_faster(found, content.facts, labels),
+            which_is_faster(found, content.facts, labels),
             sentences.worth(found, labels),
             sentences.what_pays(tables, found, labels),
         ]
-    sure = sentences.how_sure(content.runs, tables, found, content.facts)
+    sure = how_sure(content.runs, tables, found, content.facts)
     said += look_sentences(study) if late else [sure]
     published = beside_published(content)
     return [
@@ -246,7 +248,7 @@ def _reference(scaling: pd.DataFrame, content: Content) -> str:
     )
     if not named:
         return ""
-    if len(named) <= sentences.MOST:
+    if len(named) <= MOST:
         return f"{content.labels.speedup.capitalize()} is relative to {listed(named)}."
     counts = [formats.whole(scaling["reference_processes"].agg(end)) for end in ("min", "max")]
     return (

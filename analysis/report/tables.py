@@ -10,7 +10,6 @@ import pandas as pd
 
 from analysis.report.blocks import Block, Row, left, lines_of, right, row, table
 from analysis.report.lines import in_percent, line_table, numbers, texts, with_levels
-from analysis.runs.kinds import side
 from analysis.tables.missing import Line, as_float, interval, is_missing, percent_interval
 from analysis.tables.selection import alike
 from analysis.text import formats
@@ -212,12 +211,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
 
 def _of_baseline(word: str, rows: pd.DataFrame, labels: Labels) -> Callable[[Line], str]:
     """Write the baseline above its rows."""
-
-    def name(line: Line) -> str:
-        kind = side(line["kind"], 0)
-        return f"{word} {labels.placed(line['baseline_interconnect'], kind, line['processes_per_node'])}"
-
-    return with_levels(rows, name)
+    return with_levels(rows, lambda line: f"{word} {labels.baseline(line)}")
 
 
 MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}

@@ -12,6 +12,8 @@ from analysis.tables.missing import Line, is_missing
 
 CURVE = ["case", "interconnect", "kind", "oversubscription", "processes_per_node", "threads"]
 """Columns that name a curve in every table that has curves."""
+BASELINE = ["baseline_interconnect", "kind", "processes_per_node"]
+"""Columns that name the baseline of a comparison."""
 
 
 def alike(rows: pd.DataFrame, line: Line, keys: Sequence[str] = CURVE) -> pd.DataFrame:

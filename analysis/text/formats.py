@@ -16,6 +16,8 @@ SPACE = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MISSING = "\N{EN DASH}"
+MOST = 3
+"""Names that a sentence lists."""
 
 
 def decimals(value: float, digits: int = 3) -> int:
@@ -141,6 +143,12 @@ def spanned(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def percents(values: Iterable[float]) -> str:
+    """Write percentages without their signs, as a range."""
+    known = sorted(abs(value) for value in values)
+    return spanned(percent(known[0]), percent(known[-1]))
+
+
 def all_of(number: int) -> str:
     """Write a number of things that are all there: ``it``, ``both``, ``all 3``."""
     return {1: "it", 2: "both"}.get(number, f"all {number}")
@@ -167,6 +175,12 @@ def listed(items: Iterable[str], last: str = "and") -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
+
+
+def some(names: Iterable[str], what: str = "interconnect") -> str:
+    """List names once each, or count them where there are more than a sentence can hold."""
+    names = list(dict.fromkeys(names))
+    return listed(names) if len(names) <= MOST else counted(len(names), what)
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:

@@ -77,6 +77,10 @@ class Labels:
         """Title of the curve that a row compares with a baseline."""
         return self.curve({**row, "kind": side(row["kind"], 1)})
 
+    def baseline(self, row: Line) -> str:
+        """Title of the baseline that a row has."""
+        return self.placed(row["baseline_interconnect"], side(row["kind"], 0), row["processes_per_node"])
+
     def placed(self, interconnect: object, kind: str, placement: object) -> str:
         """Title of an interconnect with its processes per node, where they vary."""
         name = self.interconnect(interconnect, kind)

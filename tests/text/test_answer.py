@@ -12,7 +12,7 @@ from analysis.estimates.headline import contests, direction, nodes_of, whole
 from analysis.estimates.scaling import make_tables
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
-from analysis.text import answer
+from analysis.text import answer, certainty, faster
 from analysis.text.labels import Labels
 
 LABELS = Labels(Facts())
@@ -105,17 +105,17 @@ class TestDuct:
 
     def test_one_run_each_is_said_with_the_direction(self, duct):
         found = contests(duct[1], [])
-        assert plain(answer.which_is_faster(found, Facts(), LABELS)) == (
+        assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
             "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
             "(one run each)."
         )
-        assert "chance is not ruled out" in answer.how_sure(duct[0], duct[1], found, Facts())
+        assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], found, Facts())
 
     def test_a_band_of_both_directions_may_tell_one_where_computing_takes_as_long(self, duct):
         ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
         told = {"verdict": "faster or slower within the band"} | ends
         found = contests({**duct[1], "improvement": duct[1]["improvement"].assign(**told)}, [])
-        assert plain(answer.which_is_faster(found, Facts(), LABELS)) == (
+        assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
             "Which is faster: nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
             "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
             "latter's best of 16 processes."
@@ -129,7 +129,7 @@ class TestDuct:
             },
             [],
         )
-        assert "takes as long" not in answer.which_is_faster(untold, Facts(), LABELS)
+        assert "takes as long" not in faster.which_is_faster(untold, Facts(), LABELS)
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def study():
 class TestUntold:
     def test_no_direction_and_no_number(self, study):
         _, tables, facts = study
-        said = plain(answer.which_is_faster(contests(tables, []), facts, Labels(facts)))
+        said = plain(faster.which_is_faster(contests(tables, []), facts, Labels(facts)))
         assert said.startswith("Which is faster: nothing is faster or slower than") and "%" not in said
         assert "3 blocks are too few to tell" in said
         assert "cannot be told" in answer.worth(contests(tables, []), Labels(facts))
@@ -151,7 +151,9 @@ class TestUntold:
         precision = tables["improvement"].assign(
             blocks_wanted=9, target_percent=5.0, half_width_percent=6.0, reached=False
         )
-        said = plain(answer.how_sure(runs, {**tables, "precision": precision}, contests(tables, []), facts))
+        said = plain(
+            certainty.how_sure(runs, {**tables, "precision": precision}, contests(tables, []), facts)
+        )
         needed = int(tables["improvement"]["blocks_needed"].max())
         assert needed > 3
         assert f"{needed - 3} more blocks, about 2 minutes, could tell the first of them" in said
@@ -159,7 +161,7 @@ class TestUntold:
 
     def test_what_cannot_be_told_is_named(self, study):
         runs, tables, facts = study
-        said = plain(answer.how_sure(runs, tables, contests(tables, []), facts))
+        said = plain(certainty.how_sure(runs, tables, contests(tables, []), facts))
         names = re.search(r"cannot be told yet \((.*)\)\.$", said).group(1)
         first = tables["improvement"].iloc[0]
         labels = Labels(facts)
@@ -169,7 +171,7 @@ class TestUntold:
         line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
         assert (
-            answer._named([line] * 5, [""] * 5, LABELS)
+            certainty._named([line] * 5, [""] * 5, LABELS)
             == "b, b and b against a in duct, 2 processes a core; 2 more"
         )
 
@@ -184,9 +186,9 @@ class TestUntold:
         }
         rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
         for (_, row), why in zip(rows.iterrows(), verdicts.values(), strict=True):
-            assert plain(answer._not_told(row.to_frame().T)) == why
+            assert plain(faster._not_told(row.to_frame().T)) == why
         assert (
-            plain(answer._not_told(rows[:2]))
+            plain(faster._not_told(rows[:2]))
             == "4 blocks are too few to tell, or the blocks differ by as much"
         )
 
@@ -198,7 +200,9 @@ class TestUntold:
 
 
 OPEN = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "simulated",
-        "oversubscription": 1, "processes_per_node": None, "threads": 1, "at_processes": 4, "blocks": 10, "blocks_needed": 9}  # fmt: skip
+        "oversubscription": 1, "processes_per_node": None, "threads": 1, "at_processes": 4, "blocks": 10, "blocks_needed": 9,
+        "verdict": "faster or slower within the band", "improvement_same_computing_low": None,
+        "improvement_same_computing_high": None}  # fmt: skip
 
 
 class TestWhyOpen:
@@ -213,11 +217,14 @@ class TestWhyOpen:
         host = {"host_speed": 0.15, "host_speed_range": ranged}
         model = {"source": "here", "host": host}
         facts = Facts.of({"interconnects": {name: {"model": model} for name in "ab"}})
-        return plain(answer._why_open(line, scaling, precision, facts))
+        return plain(certainty._why_open(line, scaling, precision, facts))
 
     def test_a_simulated_pair_has_no_blocks(self):
         assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band holds both directions"
         assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may tell"
+        slower = {"improvement_same_computing_low": -9.0, "improvement_same_computing_high": -2.0}
+        told = "told only where computing takes as long over both"
+        assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == told
 
     def test_on_one_node_nothing_uses_the_network(self):
         assert self.why(nodes=1) == "compared on one node, where nothing uses the network"
@@ -238,7 +245,7 @@ class TestWhyOpen:
         tables["precision"] = tables["improvement"].assign(
             blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
         )
-        said = plain(answer.how_sure(runs, tables, contests(tables, []), facts))
+        said = plain(certainty.how_sure(runs, tables, contests(tables, []), facts))
         assert "comparisons cannot be told (" in said and "known to ±4.2 points already" in said
         assert "more blocks" not in said
 
@@ -255,7 +262,7 @@ class TestSeveralCases:
             for row in rows(case, name, curve, blocks=(1.0,))
         ]
         tables = make_tables(runs_table(made), Settings(baselines=("gigabit_ethernet",)))
-        return plain(answer.which_is_faster(contests(tables, []), Facts(), LABELS))
+        return plain(faster.which_is_faster(contests(tables, []), Facts(), LABELS))
 
     def test_one_case_is_named(self):
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}

@@ -1,0 +1,140 @@
+"""Page one in words: how the times came about, what is open, and what would settle it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.estimates.headline import (
+    Contest,
+    Tables,
+    direction,
+    direction_with_same_computing,
+    nodes_of,
+    once,
+)
+from analysis.runs.facts import Facts
+from analysis.runs.kinds import side
+from analysis.tables.contract import OF_AN_IMPROVEMENT
+from analysis.tables.missing import Line, as_float
+from analysis.tables.selection import alike
+from analysis.text import formats
+from analysis.text.formats import MOST, counted, listed
+from analysis.text.labels import Labels
+
+HOW = {
+    "measured": "measured",
+    "emulated": "measured over links that are shaped to a rate (emulated)",
+    "simulated": "simulated (traces replayed on models: a band, no test)",
+    "published": "published by others",
+}
+SECONDS = 60
+LETTERS = 300
+"""Of the names of what cannot be told, in a sentence."""
+
+
+def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
+    """Say how the times came about, what cannot be told of them, and what would settle it."""
+    ways = []
+    for kind, how in HOW.items():
+        own = runs[runs["kind"] == kind]
+        ways += [f"{counted(len(own), 'point' if kind == 'simulated' else 'run')} {how}"] if len(own) else []
+    text = f"How sure: {listed(ways)}"
+    table = pd.concat([contest.improvement for contest in contests])
+    known = table[table["improvement_percent"].notna()].to_dict("records")
+    single = sum(map(once, known))
+    if known and single == len(known):
+        return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
+    unsure = [line for line in known if not direction(line)]
+    text += (
+        f"; {counted(single, 'comparison')} of one run each, so that chance is not ruled out"
+        if single
+        else ""
+    )
+    if not unsure:
+        left = f"; no {'other ' * bool(single)}comparison with a baseline is left open" if known else ""
+        return f"{text}{left}."
+    scaling, labels = pd.concat([contest.scaling for contest in contests]), Labels(facts)
+    why = [_why_open(line, scaling, tables.get("precision"), facts) for line in unsure]
+    waiting = [line for line, reason in zip(unsure, why, strict=True) if not reason]
+    text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told{' yet' * bool(waiting)}"
+    names = _named(unsure, why, labels)
+    text += f" ({names})" if len(names) <= LETTERS else ""
+    return f"{text}{_settled_by(runs, tables.get('precision'), waiting, facts)}."
+
+
+def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None, facts: Facts) -> str:
+    """Say why more blocks would not tell a comparison; empty where they may."""
+    kinds = [side(str(line["kind"]), number) for number in (0, 1)]
+    pair = list(zip([line["baseline_interconnect"], line["interconnect"]], kinds, strict=True))
+    curves = [alike(scaling, {**line, "interconnect": name, "kind": kind}) for name, kind in pair]
+    if all(_on_one_node(curve, line["at_processes"]) for curve in curves):
+        return "compared on one node, where nothing uses the network"
+    if "simulated" in kinds:
+        if direction_with_same_computing(line):
+            return "told only where computing takes as long over both"
+        models = [facts.interconnect(name).model for name, kind in pair if kind == "simulated"]
+        ranges = [model.host.host_speed_range or [] for model in models if model]
+        ranged = any(len(set(speeds)) > 1 for speeds in ranges)
+        return (
+            "only a narrower range of the cores' speed may tell"
+            if ranged
+            else "the band holds both directions"
+        )
+    if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
+        return ""
+    found = alike(precision, line, list(OF_AN_IMPROVEMENT))
+    if found.empty or not found["reached"].all():
+        return ""
+    return f"known to ±{formats.number(found['half_width_percent'].max(), 2)} points already"
+
+
+def _on_one_node(curve: pd.DataFrame, count: float) -> bool:
+    """Whether a count of a curve that goes on to several nodes is on one."""
+    nodes = curve.loc[curve["processes"] == count, "nodes"]
+    return nodes_of(curve, count) == 1 and bool((nodes == 1).fillna(False).all())
+
+
+def _named(unsure: Sequence[Line], why: Sequence[str], labels: Labels) -> str:
+    """Name comparisons and why each is open, the first few where there are many, each baseline once."""
+    found: dict[tuple[str, str, int, str], list[str]] = {}
+    for line, reason in list(zip(unsure, why, strict=True))[:MOST]:
+        owner = labels.case(line["case"]), labels.baseline(line), line["oversubscription"], reason
+        found.setdefault(owner, []).append(labels.compared(line))
+    said = [
+        f"{listed(names)} against {baseline} in {case}"
+        + f", {level} processes a core" * (level > 1)
+        + f": {reason}" * bool(reason)
+        for (case, baseline, level, reason), names in found.items()
+    ]
+    more = len(unsure) - MOST
+    return "; ".join([*said, *([f"{more} more"] if more > 0 else [])])
+
+
+def _settled_by(
+    runs: pd.DataFrame, precision: pd.DataFrame | None, unsure: Sequence[Line], facts: Facts
+) -> str:
+    """Say how many blocks more could tell what is not told yet, how long they take, and the command."""
+    study = facts.study
+    if not unsure or precision is None or study.blocks is None or study.file is None:
+        return ""
+    found = pd.concat([alike(precision, line, list(OF_AN_IMPROVEMENT)) for line in unsure])
+    needed = max((as_float(line["blocks_needed"]) for line in unsure), default=math.nan)
+    wanted, would = needed, "could tell the first of them"
+    if not needed > study.blocks:
+        wanted, target = found["blocks_wanted"].astype(float).max(), found["target_percent"].max()
+        would = f"would narrow all intervals to ±{formats.exact(target)} points"
+    if not wanted > study.blocks:
+        return ""
+    own = runs[runs["origin"] == "run"] if "origin" in runs else runs
+    if own.empty:
+        return ""
+    spent = own["wall_seconds"].fillna(own["seconds"]) if "wall_seconds" in own else own["seconds"]
+    minutes = math.ceil(float(spent.sum()) / study.blocks * (wanted - study.blocks) / SECONDS)
+    more = counted(int(wanted) - study.blocks, "more block")
+    return (
+        f": {more}, about {counted(minutes, 'minute')}, {would} ("
+        f"./run-study {study.file} --config blocks={int(wanted)})"
+    )
