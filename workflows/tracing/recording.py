@@ -34,7 +34,7 @@ from workflows.tracing.build import build, compiler_for
 from workflows.tracing.raw import Raw, read_raw
 from workflows.tracing.request import TraceRequest
 
-MOST_LOGGED_BYTES = 16_000_000_000
+MOST_LOGGED_BYTES = 64_000_000_000
 """Of the logs of all ranks; half of what is free, where that is less."""
 
 LOGS = "logs"
