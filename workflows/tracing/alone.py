@@ -24,9 +24,9 @@ from workflows.tracing.raw import Raw, step_of
 FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
 """How often each rank runs by itself, if nobody says; more than the fewest while all take no longer.
 
-Other work on a machine only adds to times: of the fastest third of a rank's repeats the median of each burst
-is taken. On a machine where many stretches of 50 ms were 1.5 times as slow, the sum of eight ranks was the
-same within 1.5 % in four trials of nine repeats so, and within 25 % by the median of all repeats.
+Other work on a machine only adds to times, so the middle one of the fastest third of a rank's repeats is
+taken, whole. The median of each burst would be of no run: it lacks what varies from burst to burst, for which
+other ranks wait, and on two ranks said 0 to 9 % less.
 """
 
 RANKS_A_SERIAL_RUN = 16
@@ -183,9 +183,7 @@ def run_alone(
     mean_width = mean_at_once(len(raws), width)
     return Alone(
         [
-            _fastest_runs(
-                raw, _points(written, raw), [repeat[raw.rank] for repeat in repeats], seconds[:, rank]
-            )
+            _as_in(repeats[fast_run(seconds[:, rank])][raw.rank], raw, _points(written, raw))
             for rank, raw in enumerate(raws)
         ],
         seconds,
@@ -297,18 +295,21 @@ def fastest(seconds: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.argsort(seconds, kind="stable")[: -(-len(seconds) // 3)]
 
 
+def fast_run(seconds: NDArray[np.float64]) -> int:
+    """Choose the middle one of the fastest third of repeats."""
+    chosen = fastest(seconds)
+    return int(chosen[len(chosen) // 2])
+
+
 def mean_at_once(ranks: int, cores: int) -> float:
     """How many run at once beside a rank, itself among them, on average: at the end there may be fewer."""
     full, rest = divmod(ranks, cores)
     return (full * cores**2 + rest**2) / ranks
 
 
-def _fastest_runs(
-    raw: Raw, points: NDArray[np.int64], runs: Sequence[_Repeat], seconds: NDArray[np.float64]
-) -> Raw:
-    """The rank with the median of each burst, of its fastest runs."""
-    bursts = np.stack([runs[number].bursts for number in fastest(seconds)])
-    amounts = np.maximum(np.rint(_sums(np.median(bursts, axis=0), points)), 0).astype(np.int64)
+def _as_in(run: _Repeat, raw: Raw, points: NDArray[np.int64]) -> Raw:
+    """The rank with the bursts of a run by itself."""
+    amounts = np.maximum(_sums(run.bursts, points), 0).astype(np.int64)
     return replace(raw, lines=replace(raw.lines, amounts=amounts))
 
 

@@ -213,7 +213,7 @@ def timed_alone(
     ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
     totals = taken.sum(axis=1)
     corrected = [float(speed)] * ranks
-    whole = speed * middle.sum()  # of the medians: below all repeats where each was disturbed elsewhere
+    whole = speed * middle.sum()  # below all repeats where each rank was disturbed in another
     low = corrected if totals.min() > whole else ratios[np.argmin(totals)].tolist()
     high = corrected if totals.max() < whole else ratios[np.argmax(totals)].tolist()
     return {
