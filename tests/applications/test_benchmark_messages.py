@@ -15,6 +15,7 @@ from workflows.benchmarks.sweep import summary
 def test_sizes_of_a_small_sweep():
     assert netpipe_sizes(64, 3) == [0, 1, 2, 4, 8, 13, 16, 19, 29, 32, 35, 61, 64]
     assert netpipe_sizes(64, 0) == [0, 1, 2, 4, 8, 16, 32, 64]
+    assert netpipe_sizes(70, 0, between=3) == [0, 1, 2, 4, 8, 16, 20, 24, 28, 32, 40, 48, 56, 64]
     assert powers(70, smallest=8) == [8, 16, 32, 64]
 
 

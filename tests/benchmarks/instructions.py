@@ -5,8 +5,8 @@
 Records an OpenFOAM case, runs each rank alone under callgrind (Debian: valgrind), and counts the instructions of its
 later steps, libraries included, without start-up, without MPI's waiting and without the tracer. Of other applications
 it counts from MPI_Init on, as a trace does. The same case is traced. Prints, for each process count, instructions and
-CPU time as traced, each over that of one process, how many instructions a CPU second carries out, and how instructions
-and time correlate by rank. What was counted is kept in a
+CPU time as traced, each over that of one process, how many instructions a CPU second carries out, what that is of
+each MPI call against the serial run's rate, and how instructions and time correlate by rank. What was counted is kept in a
 file, if one is named, and not counted again.
 """
 
@@ -145,7 +145,7 @@ def main() -> None:
     kept = Path(words[2]) if len(words) > 2 else None
     case = load_case(name, ROOT / "cases")
     carrier = load_interconnect(CARRIER, ROOT / "config/interconnects")
-    serial_work, serial_seconds = 0, 0.0
+    serial_work, serial_seconds, serial_rate = 0, 0.0, 0.0
     with tempfile.TemporaryDirectory(dir="/dev/shm") as given:
         scratch = Path(given)
         base, traces = scratch / "prepared-1", scratch / "traces"
@@ -164,9 +164,12 @@ def main() -> None:
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
             share = (STEPS_IN_ALL - NOT_COUNTED_STEPS) / trace.steps if case.application in STEPS else 1.0
             rate = sum(work) / 1e6 / (sum(seconds) * share)
+            serial_rate = serial_rate or rate
+            calls = share * sum(row["calls"] for row in trace.about["operations"])
+            beyond = 1e3 * sum(work) * (1 / rate - 1 / serial_rate) / calls if calls else 0.0
             alike = statistics.correlation(seconds, work) if processes > 2 else 1.0
             print(
-                f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million, {rate:.0f} a CPU second), "
+                f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million, {rate:.0f} a CPU second, {beyond:+.0f} ns a call), "
                 f"CPU time {trace.about['timing']} {trace.about['inflation']:.2f} (ends of the band "
                 f"{over(trace.factors('low'), trace, serial_seconds):.2f} and "
                 f"{over(trace.factors('high'), trace, serial_seconds):.2f}); by rank they correlate at {alike:.2f}; "

@@ -232,6 +232,74 @@ def test_a_bus_of_one_direction_at_a_time_shows_in_sendrecv(replayer):
         assert (2 * size / time > 1.5 * both[size]) == (model.both_ways_bytes_per_us is not None)
 
 
+EXCHANGE = {0: 5.0, 1000: 8.0, 2000: 11.0, 4000: 26.0, 8000: 40.0}
+"""Microseconds until both messages are there, where one alone takes `POINTS`."""
+
+
+def with_exchange(folder, exchange, **more):
+    rows = "".join(f"sendrecv,mine,{size},latency_us,{time}\n" for size, time in exchange.items())
+    simulate = curve_file(folder, extra=rows)
+    simulate["curve"]["exchange"] = "sendrecv"
+    return interconnect(simulate, **more)
+
+
+def meets_of(model):
+    return {knot.bytes: knot.meets_us for knot in model.between if knot.bytes in EXCHANGE}
+
+
+def test_messages_that_meet_take_as_much_longer_as_in_an_exchange(tmp_path):
+    """What an exchange of empty messages takes longer is the program's; a shared bus has its part already."""
+    longer = {0: 0.0, 1000: 2.0, 2000: 4.0, 4000: 10.0, 8000: 20.0}
+    assert meets_of(make_model(with_exchange(tmp_path, EXCHANGE), tmp_path)) == pytest.approx(longer)
+    slower_program = {size: time + 1.5 for size, time in EXCHANGE.items()}
+    model = make_model(with_exchange(tmp_path, slower_program), tmp_path)
+    assert meets_of(model) == pytest.approx(longer)
+    bus = make_model(with_exchange(tmp_path, EXCHANGE, both_ways_MBps=1250.0), tmp_path)  # 0.6 ns a byte more
+    assert meets_of(bus) == pytest.approx({size: time - size * 6e-4 for size, time in longer.items()})
+
+
+def one_later(us):
+    """The pattern of an exchange in which the second rank begins so many microseconds later."""
+
+    def pattern(sizes):
+        first, second = sendrecv(sizes)
+        return first, [f"compute {us * 1000}", *second]
+
+    return pattern
+
+
+@pytest.mark.parametrize(("later_us", "time_us"), [(0, 11.0), (5, 16.0), (8, 15.0)])
+def test_a_replay_takes_the_time_of_an_exchange_where_messages_meet(replayer, tmp_path, later_us, time_us):
+    """2000 bytes take 7 µs alone and 4 µs more if the other message is still on its way."""
+    model = make_model(with_exchange(tmp_path, EXCHANGE), tmp_path)
+    (time,) = simulated_times(replayer, model, [2000], one_later(later_us))
+    assert time == pytest.approx(time_us, abs=0.1)
+
+
+def test_a_replay_takes_the_times_of_exchanges_and_of_ping_pongs_after_each_other(replayer, tmp_path):
+    model = make_model(with_exchange(tmp_path, EXCHANGE), tmp_path)
+    sizes = [1000, 2000, 8000, 4000, 4000]
+    times = simulated_times(replayer, model, sizes, sendrecv)
+    assert times == pytest.approx([EXCHANGE[size] for size in sizes], abs=0.1)
+    times = simulated_times(replayer, model, sizes)
+    assert times / 2 == pytest.approx([POINTS[size] for size in sizes], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "said"),
+    [
+        ({}, "simulate.curve.benchmark: no 'sendrecv' in curve.csv; known: pingpong"),
+        (
+            {0: 5.0, 1000: 6.0, 2000: 7.0},
+            "simulate.curve.exchange: no point is above the change of protocol at",
+        ),
+    ],
+)
+def test_an_exchange_that_is_of_no_use_is_refused(tmp_path, exchange, said):
+    told = refusal(InputError, make_model, with_exchange(tmp_path, exchange), tmp_path)
+    assert told.startswith(f"mine.yaml: {said}")
+
+
 @pytest.mark.parametrize(
     ("topology", "nodes", "told"),
     [

@@ -14,16 +14,18 @@ def powers(largest: int, smallest: int = 1) -> list[int]:
     return list(takewhile(lambda size: size <= largest, (smallest << exponent for exponent in range(64))))
 
 
-def netpipe_sizes(largest: int, perturbation: int) -> list[int]:
+def netpipe_sizes(largest: int, perturbation: int, between: int = 0) -> list[int]:
     """Sizes of a sweep, rising: 0, the powers of two, and from 16 bytes on those just below and above each.
 
-    Nothing above `largest` is sent; a `perturbation` of 0 gives the powers alone.
+    Nothing above `largest` is sent; a `perturbation` of 0 gives the powers alone. From 16 bytes on there are
+    also so many sizes `between` two powers, evenly spaced.
     """
+    steps = range(0, between + 1)
     near = {
-        size + change
+        size * (between + 1 + step) // (between + 1) + change
         for size in powers(largest)
-        for change in (-perturbation, 0, perturbation)
-        if change == 0 or size >= 16
+        for step in (steps if size >= 16 else [0])
+        for change in ((-perturbation, 0, perturbation) if size >= 16 else [0])
     }
     return sorted({0, *(size for size in near if size <= largest)})
 

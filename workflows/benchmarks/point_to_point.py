@@ -136,16 +136,20 @@ def _idle(labels: Row, seconds: float, moved: int, messages: int = 1, together: 
     )
 
 
-def pingpong_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float) -> Tasks:
+def pingpong_sweep(
+    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int = 0
+) -> Tasks:
     """Ping-pong between the first and the last rank over all sizes."""
-    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
+    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
     for size in sizes:
         yield from ping_pong(side, 0, comm.size - 1, size, seconds / len(sizes))
 
 
-def sendrecv_sweep(comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float) -> Tasks:
+def sendrecv_sweep(
+    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int = 0
+) -> Tasks:
     """Exchange between the first and the last rank over all sizes."""
-    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes)
+    side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
     partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
     for size in sizes:
         yield from exchange(side, partner, size, seconds / len(sizes), {})

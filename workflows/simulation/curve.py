@@ -17,6 +17,9 @@ from workflows.domain import InputError
 NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")
 """What is read of ``tables/network.csv`` of a study that ran our own ping-pong."""
 
+SMALL_BYTES = 64
+"""Messages of so many bytes at most tell the latency, and how many can be sent in a second."""
+
 
 @dataclass(frozen=True)
 class PingPongCurve:
@@ -35,6 +38,9 @@ class PingPongCurve:
     bytes_per_us : float
         What the link carries, in 10^6 bytes/s: the slope between the two largest messages, or the highest
         bandwidth of a whole message where that is more, or what many messages together are known to reach.
+    exchange : PingPongCurve or None
+        Of messages that both nodes send at the same time, from their start until both are there; None where
+        that was not measured.
     """
 
     bytes: tuple[int, ...]
@@ -42,6 +48,7 @@ class PingPongCurve:
     switches: tuple[int, ...]
     two_points: bool
     bytes_per_us: float
+    exchange: PingPongCurve | None = None
 
     def regions(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Sizes and times of the points between changes of protocol."""
@@ -51,7 +58,11 @@ class PingPongCurve:
 
     def later(self, added_us: float) -> PingPongCurve:
         """The curve of messages that take so much longer, whatever their size; the link carries as much."""
-        return replace(self, microseconds=tuple(taken + added_us for taken in self.microseconds))
+        return replace(
+            self,
+            microseconds=tuple(taken + added_us for taken in self.microseconds),
+            exchange=self.exchange and self.exchange.later(added_us),
+        )
 
     def knots(self) -> tuple[np.ndarray, np.ndarray]:
         """Sizes and times between which time is linear: the points, and both sides of each switch.
@@ -141,6 +152,20 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
         raise InputError(
             f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
         )
+    exchange = _exchange(file, given, switches, peak, f"{where}: simulate.curve")
+    return PingPongCurve(tuple(sizes), tuple(times), switches, False, peak, exchange)
+
+
+def _exchange(
+    file: Path, given: Mapping[str, Any], switches: tuple[int, ...], peak: float, where: str
+) -> PingPongCurve | None:
+    if "exchange" not in given:
+        return None
+    rows = _rows(file, given | {"benchmark": given["exchange"]}, where)
+    one_way = rows.assign(bandwidth_MBps=rows["bandwidth_MBps"] / 2)
+    sizes, times = points_of(one_way, given.get("empty_as_bytes"), where, given["file"])
+    if late := [switch for switch in switches if switch >= sizes[-1]]:
+        raise InputError(f"{where}.exchange: no point is above the change of protocol at {late[0]} bytes")
     return PingPongCurve(tuple(sizes), tuple(times), switches, False, peak)
 
 

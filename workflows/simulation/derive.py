@@ -12,15 +12,16 @@ import pandas as pd
 from analysis.networks.curves import availability
 from analysis.text.formats import listed, number
 from workflows.domain import InputError
-from workflows.simulation.curve import link_rate, points_of
+from workflows.simulation.curve import SMALL_BYTES, link_rate, points_of
 
 PINGPONGS = ("osu_latency", "imb_pingpong", "netpipe", "pingpong")
 STREAMS = ("osu_bandwidth", "imb_uniband")
 BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "sendrecv")
 PAIRS = ("osu_multiple_bandwidth_message_rate",)
 AVAILABILITY = ("availability",)
+EXCHANGES = ("sendrecv", "imb_sendrecv")
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
-processes of two nodes, and of work during an exchange."""
+processes of two nodes, of work during an exchange, and of an exchange by itself."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -39,9 +40,6 @@ BURST = 1.1
 
 APART = 1.4
 """How many times as large a size must be as another, to show where a curve goes."""
-
-SMALL_BYTES = 64
-"""Messages of so many bytes at most tell the latency, and how many can be sent in a second."""
 
 LEAST_EAGER_BYTES, MOST_EAGER_BYTES, ASSUMED_EAGER_BYTES = 256, 262144, 8192
 ASSUMED_INSIDE = {"memory_latency_us": 0.5, "memory_MBps": 5000.0}
@@ -64,7 +62,7 @@ class Derived:
     simulate : dict
         Keys of the section of that name, without ``source`` and without the curve's file.
     curve : DataFrame
-        Rows of the ping-pong.
+        Rows of the ping-pong, and of the exchange that the model knows.
     told : list of str
         A sentence for each thing that was found, or assumed.
     """
@@ -182,6 +180,10 @@ def derive(
         )
     curve = {} if rate == link_rate(sizes, times) else {"peak_MBps": round(rate, 3)}
     simulate["curve"] = {"benchmark": name, **({"empty_as_bytes": empty_as} if empty_as else {}), **curve}
+    exchange = _exchange(curves, empty_as, limit)
+    if exchange is not None:
+        simulate["curve"]["exchange"] = exchange["benchmark"].iloc[0]
+        told.append(f"Messages that meet take as much longer as in {simulate['curve']['exchange']}.")
     simulate["eager_limit_bytes"] = limit
     if others:
         simulate["switches_bytes"] = others
@@ -204,9 +206,10 @@ def derive(
         assumed.append("both_ways")
         told.append("Both directions are assumed not to slow each other down.")
     elif burst and both[1] < FREE * long_run:
-        told.append(
-            f"That both directions together carry {number(both[1])} MB/s is not used: bursts pass faster."
-        )
+        if exchange is None:
+            told.append(
+                f"That both directions together carry {number(both[1])} MB/s is not used: bursts pass faster."
+            )
     elif both[1] < SAME * long_run:
         simulate["half_duplex"] = True
         told.append(f"Both directions share the bandwidth of one, as {both[0]} shows.")
@@ -225,7 +228,7 @@ def derive(
     used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
-    return Derived(simulate, pingpong, told + said)
+    return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)
 
 
 def at_rate(made: Derived, rate: float) -> Derived:
@@ -242,11 +245,18 @@ def at_rate(made: Derived, rate: float) -> Derived:
         A rate above what the benchmarks show: one line.
     """
     curve, known = made.simulate["curve"], made.curve.dropna(subset="bytes").sort_values("bytes")
-    by_itself = link_rate(known["bytes"].to_numpy(float), known["latency_us"].to_numpy(float))
+    one_way = known[known["benchmark"] == curve["benchmark"]]
+    by_itself = link_rate(one_way["bytes"].to_numpy(float), one_way["latency_us"].to_numpy(float))
     shown = made.simulate.get("sustained_MBps", curve.get("peak_MBps", by_itself))
     if rate > shown:
         raise InputError(f"--rate: {rate:g}: is above the {number(shown)} MB/s that the benchmarks show")
-    later = known["latency_us"] + known["bytes"] * (1 / rate - 1 / shown)
+    each = (
+        2
+        * shown
+        / made.simulate.get("both_ways_MBps", shown if made.simulate.get("half_duplex") else 2 * shown)
+    )
+    ways = (known["benchmark"] == curve["benchmark"]).map({True: 1.0, False: each})
+    later = known["latency_us"] + known["bytes"] * ways * (1 / rate - 1 / shown)
     simulate = dict(made.simulate)
     if "sustained_MBps" in simulate:
         simulate["sustained_MBps"] = rate
@@ -348,6 +358,14 @@ def _peak(curves: pd.DataFrame, names: Sequence[str]) -> tuple[str, float] | Non
     """Name and highest bandwidth of the first of these benchmarks that there is; None where it tells none."""
     rows = _first(curves.dropna(subset="bandwidth_MBps"), names)
     return None if rows is None else (rows["benchmark"].iloc[0], float(rows["bandwidth_MBps"].max()))
+
+
+def _exchange(curves: pd.DataFrame, empty_as: int | None, limit: int) -> pd.DataFrame | None:
+    """Rows of an exchange with the ping-pong's empty message and one past the limit; None without."""
+    rows = _first(curves.dropna(subset=["bytes", "latency_us"]), EXCHANGES)
+    if rows is None or (empty_as or 0) not in set(rows["bytes"]) or rows["bytes"].max() <= limit:
+        return None
+    return rows
 
 
 def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[float]]:

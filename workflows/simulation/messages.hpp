@@ -1,10 +1,11 @@
 // What a message costs on a platform that workflows/simulation/platform.py described.
 //
 // The costs are in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
-// BYTES:WAIT:SEND:RECEIVE:AFTER, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the
+// BYTES:WAIT:SEND:RECEIVE:AFTER:MEETS, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the
 // wire, beside the time that the links need for the bytes; SEND and RECEIVE keep the two ends busy, AFTER the sender when
-// the message has left. "hop_us" is added for each switch after the first. Between two messages that a node sends to
-// others pass "gap_us", and "gap_us_per_byte" for each byte of the first, at least.
+// the message has left; MEETS passes too where another is on its way to the sender's node, and then it takes its own as
+// well. "hop_us" is added for each switch after the first. Between two messages that a node sends to others pass "gap_us",
+// and "gap_us_per_byte" for each byte of the first, at least.
 
 #pragma once
 
@@ -25,8 +26,11 @@ namespace s4u = simgrid::s4u;
 // SMPI adds its envelope to what goes over the network, not to what its cost callbacks see.
 constexpr double ENVELOPE_BYTES = 16;
 
+// Seconds by which SimGrid's clock may differ from a sum of the times that it was given.
+constexpr double ROUNDED = 1e-8;
+
 struct Knot {
-  double bytes, wait, send, receive, after;
+  double bytes, wait, send, receive, after, meets;
 };
 
 using Part = double Knot::*;
@@ -40,13 +44,18 @@ public:
     std::istringstream words(text);
     for (std::string word; words >> word;) {
       Knot knot;
-      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive,
-                      &knot.after) != 5)
+      if (std::sscanf(word.c_str(), "%lf:%lf:%lf:%lf:%lf:%lf", &knot.bytes, &knot.wait, &knot.send, &knot.receive,
+                      &knot.after, &knot.meets) != 6)
         throw std::invalid_argument("platform: bad knot " + word);
       knots.push_back(knot);
     }
     if (knots.empty())
       throw std::invalid_argument("platform: no knots");
+  }
+
+  bool has(Part part) const
+  {
+    return std::any_of(knots.begin(), knots.end(), [part](const Knot& knot) { return knot.*part > 0; });
   }
 
   // Seconds that a part of a message takes; constant beyond the last knot but for slopes that go on.
@@ -68,6 +77,15 @@ class Messages {
   Curve between, inside;
   double hop, gap, gap_a_byte;
   mutable std::unordered_map<const s4u::Host*, double> free_at; // when a node may send the next message
+
+  // The last message to a node: whose it is, when it is there, and received at the earliest, and what it takes longer if
+  // it meets another.
+  struct Coming {
+    const s4u::Host* from = nullptr;
+    double there = 0, received = 0, meets = 0, late_until = 0;
+  };
+  bool meeting;
+  mutable std::unordered_map<const s4u::Host*, Coming> coming;
 
   // Seconds that a message waits for its node to have sent those before it.
   double queued(const s4u::Host* from, double bytes) const
@@ -97,7 +115,24 @@ class Messages {
     if (from != to)
       wanted += std::max(0, wires - 2) * hop;
     double passes = std::max(0.0, wanted - (size - bytes) / bandwidth);
-    return (passes + (gap + gap_a_byte > 0 && from != to ? queued(from, bytes) : 0)) / nominal;
+    if (from != to) {
+      passes += gap + gap_a_byte > 0 ? queued(from, bytes) : 0;
+      passes += meeting ? meets(from, to, bytes, passes + size / bandwidth) : 0;
+    }
+    return passes / nominal;
+  }
+
+  // Seconds that a message takes longer since it meets another; that one is late too, which its receiver waits for.
+  double meets(const s4u::Host* from, const s4u::Host* to, double bytes, double alone) const
+  {
+    double now = s4u::Engine::get_clock(), longer = seconds(bytes, from, to, &Knot::meets);
+    Coming& other = coming[from];
+    bool met      = other.received > now + ROUNDED;
+    if (met)
+      other.late_until = other.there + other.meets;
+    double there = now + alone + (met ? longer : 0);
+    coming[to]   = {from, there, there + seconds(bytes, from, to, &Knot::receive), met ? 0 : longer, 0};
+    return met ? longer : 0;
   }
 
 public:
@@ -109,6 +144,7 @@ public:
       , hop(std::stod(zone->get_property("hop_us")) * 1e-6)
       , gap(microseconds(zone, "gap_us"))
       , gap_a_byte(microseconds(zone, "gap_us_per_byte"))
+      , meeting(between.has(&Knot::meets))
       , eager_limit(std::stod(zone->get_property("eager_limit_bytes")))
   {
     auto* network = zone->get_network_model();
@@ -122,5 +158,14 @@ public:
   double seconds(double bytes, const s4u::Host* from, const s4u::Host* to, Part part) const
   {
     return (from == to ? inside : between).seconds(bytes, part);
+  }
+
+  // Seconds that a receive which found its message there waits for it nevertheless, since it met another.
+  double late(const s4u::Host* from, const s4u::Host* to) const
+  {
+    if (!meeting)
+      return 0;
+    const Coming& last = coming[to];
+    return last.from == from ? std::max(0.0, last.late_until - s4u::Engine::get_clock()) : 0;
   }
 };

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.domain import InputError, Interconnect
-from workflows.simulation.curve import PingPongCurve, read_curve
+from workflows.simulation.curve import SMALL_BYTES, PingPongCurve, read_curve
 
 Floats = NDArray[np.float64]
 ENDS = ("low", "high", "corrected")
@@ -24,6 +24,7 @@ class Knot:
 
     ``wait_us`` passes on the way, beside the time that the links need for the bytes; ``send_us`` and
     ``receive_us`` keep the two ranks busy, ``after_us`` the sender when the message has left already.
+    ``meets_us`` passes as well, for both, where it meets one of the other direction.
     """
 
     bytes: int
@@ -31,6 +32,7 @@ class Knot:
     send_us: float
     receive_us: float
     after_us: float
+    meets_us: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         both_ways = curve.bytes_per_us
     return InterconnectModel(
         curve=curve,
-        between=_knots(curve, simulate["eager_limit_bytes"], overhead, where),
+        between=_knots(curve, simulate["eager_limit_bytes"], overhead, both_ways, where),
         inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0, 0.0),),
         memory_bytes_per_us=node["memory_MBps"],
         eager_limit_bytes=simulate["eager_limit_bytes"],
@@ -226,7 +228,11 @@ def _times(curve: PingPongCurve, eager_limit: int) -> tuple[Floats, Floats, Floa
 
 
 def _knots(
-    curve: PingPongCurve, eager_limit: int, overhead: Mapping[str, Any] | None, where: str
+    curve: PingPongCurve,
+    eager_limit: int,
+    overhead: Mapping[str, Any] | None,
+    both_ways: float | None,
+    where: str,
 ) -> tuple[Knot, ...]:
     sizes, times, link = _times(curve, eager_limit)
     if overhead is None:
@@ -244,5 +250,12 @@ def _knots(
             f"{times[left.argmin()] - link[left.argmin()]:.3g} µs that a message of {size} bytes leaves it"
         )
     after = np.maximum(0.0, send - np.maximum(left, 0.0))
-    columns = zip(sizes, np.maximum(left - send, 0.0), send - after, receive, after, strict=True)
+    send, meets = send - after, np.zeros_like(times)
+    if curve.exchange is not None:
+        shared = 0.0 if both_ways is None else np.maximum(0.0, 2 * sizes / both_ways - link)
+        longer = np.interp(sizes, *curve.exchange.knots()) - times - shared
+        small, hidden = sizes <= SMALL_BYTES, np.maximum(0.0, after - link)
+        longer -= max(0.0, float(np.median((longer - hidden)[small])))
+        meets = np.where(longer > hidden, longer, 0.0)
+    columns = zip(sizes, np.maximum(left - send, 0.0), send, receive, after, meets, strict=True)
     return tuple(Knot(int(size), *map(float, costs)) for size, *costs in columns)

@@ -237,6 +237,9 @@ int main(int argc, char** argv)
       return messages->seconds(static_cast<double>(size), from, to, part);
     };
   };
+  auto receive = [cost](size_t size, s4u::Host* from, s4u::Host* to) {
+    return messages->late(from, to) + cost(&Knot::receive)(size, from, to);
+  };
   bool tells = engine.get_netzone_root()->get_property("tell_messages");
   auto send = [cost, tells](size_t size, s4u::Host* from, s4u::Host* to) {
     if (tells)
@@ -248,7 +251,7 @@ int main(int argc, char** argv)
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
   smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
-  smpi_register_op_cost_callback(SmpiOperation::RECV, cost(&Knot::receive));
+  smpi_register_op_cost_callback(SmpiOperation::RECV, receive);
 
   SMPI_app_instance_register("replay", nullptr, processes);
   SMPI_init();
