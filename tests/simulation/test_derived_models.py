@@ -290,6 +290,23 @@ def test_a_slower_link_takes_longer_for_each_byte(tmp_path):
     assert told == "--rate: 125: is above the 100 MB/s that the benchmarks show"
 
 
+def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
+    """Both messages take 2 µs and a quarter of the link's time longer than one, which takes 8 µs and 1 ns a byte."""
+    rows = [{"benchmark": "sendrecv", "bytes": size, "latency_us": 10 + size / 800} for size in SIZES]
+    exchange = pd.DataFrame(rows).assign(interconnect="mine", kind="published")
+    alone = benchmarks(lambda size: 8 + size / 1000)
+    made = derive(pd.concat([alone, exchange], ignore_index=True), None, 1, 65536)
+    assert made.simulate["curve"]["exchange"] == "sendrecv"
+    assert "Messages that meet take as much longer as in sendrecv." in made.told
+    for one in (made, at_rate(made, 100)):
+        meets = {knot.bytes: knot.meets_us for knot in model_of(one, tmp_path).between}
+        assert meets[0] == pytest.approx(0, abs=0.02)
+        assert meets[1 << 20] == pytest.approx((1 << 20) / 4000, rel=1e-3)
+    too_short = exchange[exchange["bytes"] <= 65536]
+    made = derive(pd.concat([alone, too_short], ignore_index=True), None, 1, 65536)
+    assert "exchange" not in made.simulate["curve"]
+
+
 def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():
     curves = benchmarks(lambda size: 8 + size / 1000 * (0.2 if size <= 8192 else 1))
     busy = working(lambda size: 8.0, exchange=lambda size: 10 + size / 1000).assign(oversubscription=1)

@@ -288,7 +288,7 @@ def test_a_replay_takes_the_times_of_exchanges_and_of_ping_pongs_after_each_othe
 @pytest.mark.parametrize(
     ("exchange", "said"),
     [
-        ({}, "simulate.curve.benchmark: no 'sendrecv' in curve.csv; known: pingpong"),
+        ({}, "simulate.curve.exchange: no 'sendrecv' in curve.csv; known: pingpong"),
         (
             {0: 5.0, 1000: 6.0, 2000: 7.0},
             "simulate.curve.exchange: no point is above the change of protocol at",

@@ -140,7 +140,7 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
         return PingPongCurve((0, far), (latency, latency + far / peak), (), True, peak)
     given = simulate["curve"]
     file = root / given["file"]
-    rows = _rows(file, given, f"{where}: simulate.curve")
+    rows = _rows(file, given, "benchmark", f"{where}: simulate.curve")
     sizes, times = points_of(rows, given.get("empty_as_bytes"), f"{where}: simulate.curve", given["file"])
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(
@@ -161,7 +161,7 @@ def _exchange(
 ) -> PingPongCurve | None:
     if "exchange" not in given:
         return None
-    rows = _rows(file, given | {"benchmark": given["exchange"]}, where)
+    rows = _rows(file, given, "exchange", where)
     one_way = rows.assign(bandwidth_MBps=rows["bandwidth_MBps"] / 2)
     sizes, times = points_of(one_way, given.get("empty_as_bytes"), where, given["file"])
     if late := [switch for switch in switches if switch >= sizes[-1]]:
@@ -192,8 +192,8 @@ def read_curves(file: Path, name: str) -> Import:
     return Import(curves=pd.read_csv(file)) if of_a_study else read_foreign(file)
 
 
-def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
-    """Rows of the wanted benchmark and interconnect, with ``bytes, latency_us, bandwidth_MBps``."""
+def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.DataFrame:
+    """Rows of the interconnect, and of the benchmark that the key `wanted` names."""
     if not file.exists():
         raise InputError(f"{where}.file: {given['file']}: no such file")
     name = given["interconnect"]
@@ -201,12 +201,12 @@ def _rows(file: Path, given: Mapping[str, Any], where: str) -> pd.DataFrame:
         table = read_curves(file, name).curves
     except TableError as error:
         raise InputError(f"{where}.file: {error}") from None
-    for key, value in (("interconnect", name), ("benchmark", given["benchmark"])):
-        known = list(dict.fromkeys(table[key]))
+    for key, column in (("interconnect", "interconnect"), (wanted, "benchmark")):
+        known, value = list(dict.fromkeys(table[column])), given[key]
         if value not in known:
             names = ", ".join(known) or "none"
             raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {names}")
-        table = table[table[key] == value]
+        table = table[table[column] == value]
     return table
 
 

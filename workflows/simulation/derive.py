@@ -130,7 +130,7 @@ def derive(
     it, and at most for what an eager message takes beyond its way through the link; where that is not known,
     for the least interval of a stream of small messages, and at most for half of that. Where eager messages
     pass faster than the link carries them in the long run (`BURST`), each waits until those before it have
-    been sent. What nothing tells is ``assumed``.
+    been sent. An exchange goes into the curve, for messages that meet. What nothing tells is ``assumed``.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def derive(
         )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *EXCHANGES}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)
@@ -250,13 +250,9 @@ def at_rate(made: Derived, rate: float) -> Derived:
     shown = made.simulate.get("sustained_MBps", curve.get("peak_MBps", by_itself))
     if rate > shown:
         raise InputError(f"--rate: {rate:g}: is above the {number(shown)} MB/s that the benchmarks show")
-    each = (
-        2
-        * shown
-        / made.simulate.get("both_ways_MBps", shown if made.simulate.get("half_duplex") else 2 * shown)
-    )
-    ways = (known["benchmark"] == curve["benchmark"]).map({True: 1.0, False: each})
-    later = known["latency_us"] + known["bytes"] * ways * (1 / rate - 1 / shown)
+    both = made.simulate.get("both_ways_MBps", (1 if made.simulate.get("half_duplex") else 2) * shown)
+    longer = np.where(known["benchmark"] == curve["benchmark"], 1.0, 2 * shown / both) * known["bytes"]
+    later = known["latency_us"] + longer * (1 / rate - 1 / shown)
     simulate = dict(made.simulate)
     if "sustained_MBps" in simulate:
         simulate["sustained_MBps"] = rate

@@ -160,12 +160,13 @@ public:
     return (from == to ? inside : between).seconds(bytes, part);
   }
 
-  // Seconds that a receive which found its message there waits for it nevertheless, since it met another.
-  double late(const s4u::Host* from, const s4u::Host* to) const
+  // Seconds from when a message is there until it is received: if it met another, it is late.
+  double receiving(double bytes, const s4u::Host* from, const s4u::Host* to) const
   {
-    if (!meeting)
-      return 0;
-    const Coming& last = coming[to];
-    return last.from == from ? std::max(0.0, last.late_until - s4u::Engine::get_clock()) : 0;
+    double late = 0;
+    if (meeting)
+      if (const Coming& last = coming[to]; last.from == from)
+        late = std::max(0.0, last.late_until - s4u::Engine::get_clock());
+    return late + seconds(bytes, from, to, &Knot::receive);
   }
 };

@@ -154,6 +154,9 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     costs, what an eager message takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The
     rest passes without keeping anything busy. A ping-pong does not show the difference.
 
+    Where the curve has an exchange, messages of both directions that meet on their way take as much longer
+    as there, beside what a shared bandwidth explains. What the smallest take longer is the program's.
+
     Parameters
     ----------
     root : Path

@@ -237,8 +237,8 @@ int main(int argc, char** argv)
       return messages->seconds(static_cast<double>(size), from, to, part);
     };
   };
-  auto receive = [cost](size_t size, s4u::Host* from, s4u::Host* to) {
-    return messages->late(from, to) + cost(&Knot::receive)(size, from, to);
+  auto receive = [](size_t size, const s4u::Host* from, const s4u::Host* to) {
+    return messages->receiving(static_cast<double>(size), from, to);
   };
   bool tells = engine.get_netzone_root()->get_property("tell_messages");
   auto send = [cost, tells](size_t size, s4u::Host* from, s4u::Host* to) {

@@ -144,7 +144,7 @@ Carried receive(Rank& own, Tag tag, const Rank* from = nullptr)
   auto found = own.find(tag, from);
   Carried message = *found;
   own.arrived.erase(found);
-  own.spend(costs->seconds(message->bytes, message->from->host, own.host, &Knot::receive));
+  own.spend(costs->receiving(message->bytes, message->from->host, own.host));
   return message;
 }
 

@@ -46,7 +46,7 @@ void transfer(Process& from, Process& to, double bytes)
 {
   busy(from, costs->seconds(bytes, from.host, to.host, &Knot::send));
   s4u::Comm::sendto(from.host, to.host, bytes + ENVELOPE_BYTES);
-  busy(to, costs->seconds(bytes, from.host, to.host, &Knot::receive));
+  busy(to, costs->receiving(bytes, from.host, to.host));
   busy(from, costs->seconds(bytes, from.host, to.host, &Knot::after));
 }
 
