@@ -111,8 +111,8 @@ import os
 from workflows.benchmarks.point_to_point import pingpong_sweep
 from workflows.benchmarks.sweep import main
 
-def dying(comm, largest_bytes, perturbation_bytes, seconds):
-    for place, task in enumerate(pingpong_sweep(comm, largest_bytes, perturbation_bytes, seconds)):
+def dying(comm, largest_bytes, perturbation_bytes, seconds, between):
+    for place, task in enumerate(pingpong_sweep(comm, largest_bytes, perturbation_bytes, seconds, between)):
         if place == 3 and comm.rank == 1:
             {end}
         yield task

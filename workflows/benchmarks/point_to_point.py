@@ -137,7 +137,7 @@ def _idle(labels: Row, seconds: float, moved: int, messages: int = 1, together: 
 
 
 def pingpong_sweep(
-    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int = 0
+    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int
 ) -> Tasks:
     """Ping-pong between the first and the last rank over all sizes."""
     side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
@@ -146,7 +146,7 @@ def pingpong_sweep(
 
 
 def sendrecv_sweep(
-    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int = 0
+    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int
 ) -> Tasks:
     """Exchange between the first and the last rank over all sizes."""
     side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
