@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
+from analysis.estimates.bootstrap import median_interval
 from analysis.runs.facts import Facts
 from analysis.tables.contract import COUNT, NUMBER, POSITIVE, SHARE, TEXT, table_schemas, validated
+from analysis.tables.details import WHOLE
 
 _POINT = ["case", "processes", "site"]
+ALIKE = 1.1
+"""Times what the probe took when a model's curve was measured, up to which a run is compared with it."""
 
 VALIDATION = table_schemas(
     validation=dict(
@@ -18,6 +23,7 @@ VALIDATION = table_schemas(
         **dict.fromkeys(("measured_seconds", "measured_low", "measured_high"), POSITIVE),
         error_percent=NUMBER,
         noise=SHARE,
+        unlike=WHOLE,
     )
 )
 """One row a case, `interconnect` (of `kind`) and process count from 2, at one process a core, that was both
@@ -37,7 +43,8 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
     dict of DataFrame
         Table ``validation``, if it has rows.
     """
-    predicts = {name: about.model and about.model.predicts for name, about in facts.interconnects.items()}
+    models = {name: about.model for name, about in facts.interconnects.items() if about.model}
+    predicts = {name: model.predicts for name, model in models.items()}
     rows = scaling[
         (scaling["processes"] > 1) & (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
     ]
@@ -55,8 +62,12 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
     keys = [*_POINT, "interconnect"]
     valid = runs[runs["valid"] & (runs["oversubscription"] == 1) & (runs["kind"] != "simulated")]
     valid = valid[valid["threads"] == 1]
-    noise = valid.groupby(keys, dropna=False)["noise"].mean().reset_index()
-    table = table.merge(noise, on=keys, how="left")
+    runs_of = dict(list(valid.fillna({"site": ""}).groupby(keys)))
+    none = valid.head(0)  # all were stopped
+    table = pd.DataFrame(
+        row | _compared(runs_of.get(tuple(row[key] for key in keys), none), models[row["model"]].probe_us)
+        for row in table.fillna({"site": ""}).to_dict("records")
+    )
     error = 100 * (table["predicted_seconds"] / table["measured_seconds"] - 1)
     table = table.assign(error_percent=error).sort_values(["case", "processes"], kind="stable")
     return {"validation": validated(VALIDATION["validation"], table.reset_index(drop=True))}
@@ -66,3 +77,20 @@ def _named(times: list[str], whose: str) -> dict[str, str]:
     """Names of columns of times that say whose they are: ``seconds_low`` becomes ``measured_low``."""
     ends = (name.removeprefix("seconds") or "_seconds" for name in times)
     return {name: f"{whose}{end}" for name, end in zip(times, ends, strict=True)}
+
+
+def _compared(runs: pd.DataFrame, probe_us: float | None) -> dict[str, float]:
+    """What runs of a point come to in which its interconnect was as when the model's curve was measured.
+
+    Where all of them are such, or none is, their time is that of the whole point.
+    """
+    apart = runs.get("probe_latency_us", pd.Series(float("nan"), runs.index)) / (probe_us or float("nan"))
+    unlike = apart.notna() & ~apart.between(1 / ALIKE, ALIKE)
+    found = {"noise": runs["noise"].mean(), "unlike": unlike.sum()}
+    if unlike.all() or not unlike.any():
+        return found
+    alike = runs[~unlike]
+    times = alike.groupby("block")["seconds"].median().to_numpy(float)
+    (low,), (high,), _ = median_interval(times[None])
+    found |= {"n": len(times), "noise": alike["noise"].mean(), "measured_seconds": float(np.median(times))}
+    return found | {"measured_low": low, "measured_high": high}

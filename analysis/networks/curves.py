@@ -37,6 +37,7 @@ NETWORK = table_schema(
     target=WHOLE,
     part=NOTE,
     imported_from=NOTE,
+    probe_latency_us=POSITIVE,
 )
 """One row a point and message size (and what else `LABELS` has); columns.yaml says what the columns mean."""
 
@@ -57,7 +58,7 @@ def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         Columns of `NETWORK`, points in the order of the runs, sizes rising; without rows where no run
         is of a network benchmark.
     """
-    frame = runs.reindex(columns=[*RUN, *POINT]).merge(rows, on=list(RUN))
+    frame = runs.reindex(columns=[*RUN, *POINT, "probe_latency_us"]).merge(rows, on=list(RUN))
     if frame.empty:
         return validated(NETWORK, pd.DataFrame())
     key = [*POINT, *LABELS]
@@ -70,6 +71,7 @@ def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         busy_share=("busy_share", "median"),
         n=("n", "sum"),
         runs=("n", "size"),
+        probe_latency_us=("probe_latency_us", "median"),
     ).reset_index()
     times = [column for column in table if column.startswith("latency_us")]
     table[times] *= 1e6

@@ -24,8 +24,8 @@ HOW = (
 TIMED = {
     "alone": (
         "Timed alone: each rank ran again, several times, by itself on a core, its MPI calls answered "
-        "from what was recorded, and sent the same as then. Of the fastest third of its runs the median of "
-        "each stretch of computing counts; the band says how well this repeats."
+        "from what was recorded, and sent the same as then. The middle one of its runs counts; "
+        "the band holds nine tenths of them."
     ),
     "together": (
         "Timed together: computing was timed in the traced run. Where ranks shared a core, it took more CPU "
@@ -85,7 +85,7 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["indicative"]]
     alone = rows["timing"] == "alone"
     reasons = {
-        "groups of repeats of ranks alone are fewer than three or differ by more than 10 %": rows[alone],
+        "repeats of ranks alone are fewer than three or differ by more than 10 %": rows[alone],
         "ranks together took far more or less CPU time than the serial run, or waited": rows[~alone],
     }
     return [

@@ -45,6 +45,12 @@ def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
             f"CPU pressure while it was measured: {formats.percent(noise.median())} of the time in the "
             f"median point, {formats.percent(noise.max())} at most."
         )
+    if unlike := int(rows["unlike"].sum()):
+        said.append(
+            f"In {counted(unlike, 'run')} the ping-pong that attests the interconnect took over 10 % longer "
+            "or shorter than when its model's curve was measured. They are not compared, unless all of a "
+            "point are such."
+        )
     return said
 
 

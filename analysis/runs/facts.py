@@ -125,6 +125,7 @@ class AboutModel(JsonPart, made={"fit": AboutFit.of, "host": Host.of}):
     source: str
     half_duplex: bool = False
     predicts: str | None = None
+    probe_us: float | None = None
     two_points: bool = False
     fit: AboutFit | None = None
     host: Host

@@ -41,7 +41,7 @@ ENDS_OF_COMPUTING = ("seconds_least_computing_low", "seconds_least_computing_hig
 """Columns of simulated times with all computing at an end of its range, the interconnect at both of its."""
 _NUMBERS = ("seconds_low", "seconds_high", *ENDS_OF_COMPUTING, "wall_seconds", "cpu_seconds",
             "startup_seconds", "output_seconds", "foreign_cores", "stolen_cores", "idle_wait_seconds",
-            "answer", "speed_probe_seconds")  # fmt: skip
+            "answer", "speed_probe_seconds", "probe_latency_us")  # fmt: skip
 """Columns of numbers that a table may have beside those of `RUNS`."""
 SMALL = 20_000
 """Runs of a study whose tables are small."""

@@ -3,8 +3,7 @@
     .venv/bin/python tests/benchmarks/real_beside_alone.py [CASE ...]
 
 Traces each case on two ranks that run together and with ranks timed alone, in turn. Prints the median of the ratio of
-what both ranks compute, real over alone with what ranks of a node take from each other, and its range. Of the real
-runs the fastest third counts, as of those alone.
+what both ranks compute, real over alone with what ranks of a node take from each other, and its range.
 """
 
 import statistics
@@ -39,7 +38,7 @@ def computed(trace: Trace) -> float:
 
 
 def ratios(name: str) -> list[float]:
-    """Real over alone, by round: the median of the fastest real runs beside one trace with ranks alone."""
+    """Real over alone, by round: the median of the real runs beside one trace with ranks alone."""
     case, carrier = load_case(name, ROOT / "cases"), load_interconnect(CARRIER, ROOT / "config/interconnects")
     app = application(case.application)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as given:
@@ -57,8 +56,7 @@ def ratios(name: str) -> list[float]:
             by_itself = capture(alone, scratch / "alone", scratch / "1")
             if by_itself.about["timing"] != "alone":
                 raise SystemExit(f"{name}: timed together, since {by_itself.about['timing_reason']}")
-            fastest = sorted(real)[: REAL_RUNS // 3]
-            found.append(statistics.median(fastest) / computed(by_itself))
+            found.append(statistics.median(real) / computed(by_itself))
     return found
 
 

@@ -13,15 +13,22 @@ from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 MODEL = {"source": "a paper", "host": {"host_speed": 1}}
-FACTS = Facts.of(
-    {
-        "interconnects": {
-            "link": {"title": "The link", "kind": "emulated"},
-            "link_model": {"title": "Its model", "kind": "simulated", "model": MODEL | {"predicts": "link"}},
-            "other": {"title": "Another", "kind": "simulated", "model": MODEL},
+
+
+def facts(**of_the_model):
+    its = MODEL | {"predicts": "link"} | of_the_model
+    return Facts.of(
+        {
+            "interconnects": {
+                "link": {"title": "The link", "kind": "emulated"},
+                "link_model": {"title": "Its model", "kind": "simulated", "model": its},
+                "other": {"title": "Another", "kind": "simulated", "model": MODEL},
+            }
         }
-    }
-)
+    )
+
+
+FACTS = facts()
 
 
 def run(interconnect, kind, processes, seconds, block=1, **more):
@@ -57,6 +64,28 @@ def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
     assert (row["predicted_seconds"], row["predicted_low"], row["predicted_high"]) == (7.6, 7.6, 8.4)
     assert row["measured_seconds"] == pytest.approx(8.0) and row["measured_low"] < 8.0 < row["measured_high"]
     assert row["error_percent"] == pytest.approx(-5.0) and row["noise"] == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("probe_us", "n", "unlike", "measured"),
+    [(6.0, 3, 2, 7.9), (7.0, 3, 2, 8.1), (10.0, 5, 5, 8.0), (None, 5, 0, 8.0)],
+)
+def test_runs_are_compared_that_found_the_interconnect_as_the_models_curve_did(
+    runs, probe_us, n, unlike, measured
+):
+    """Of 7.8 to 8.2 s the second and the last found it slower; where all did, none is left out."""
+    own = runs["interconnect"] == "link"
+    runs.loc[own, "probe_latency_us"] = [6.0, 7.2, 6.1, 6.5, 7.5]
+    runs.loc[own, "seconds"] = [7.8, 8.2, 7.9, 8.0, 8.1]
+    scaling = make_tables(runs, Settings(draws=200))["scaling"]
+    table = make_validation(runs, scaling, facts(probe_us=probe_us))["validation"]
+    (row,) = table.to_dict("records")
+    assert (row["n"], row["unlike"]) == (n, unlike)
+    assert row["measured_seconds"] == pytest.approx(measured)
+    assert row["measured_low"] < measured < row["measured_high"]
+    assert row["error_percent"] == pytest.approx(100 * (7.6 / measured - 1))
+    section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
+    assert (f"In {unlike} runs the ping-pong that attests" in said(section)) == bool(unlike)
 
 
 def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):

@@ -63,6 +63,7 @@ def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_wh
     assert record.probe.attempts == 5
     assert record.probe.hosts == ["emulated-node1", "emulated-node2"]
     assert record.probe.bandwidth_MBps < 140
+    assert runs_table(wrong)[0]["probe_latency_us"].tolist() == [record.probe.latency_us]
     assert judged(wrong) == (False, record.reason)
 
     right = changed(wrong, attest={"bandwidth_MBps": [1, 140]})

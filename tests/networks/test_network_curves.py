@@ -37,7 +37,7 @@ TWO = runs_of(("pingpong", "slow", "measured", 2), ("pingpong", "fast", "measure
 
 
 def three_runs():
-    runs = runs_of(*[("pingpong", "slow", "measured", 2)] * 3)
+    runs = runs_of(*[("pingpong", "slow", "measured", 2)] * 3).assign(probe_latency_us=[6.0, 7.5, 6.5])
     return curves_of(runs, [{"rows": [row(8, seconds, 8)]} for seconds in (2e-6, 4e-6, 10e-6)])
 
 
@@ -46,7 +46,7 @@ def test_medians_over_runs_by_hand():
     assert (one["latency_us"], one["bandwidth_MBps"]) == pytest.approx((4.0, 2.0))
     assert (one["latency_us_p5"], one["latency_us_p95"]) == pytest.approx((3.6, 8.0))
     assert (one["latency_us_lowest_run"], one["latency_us_highest_run"]) == pytest.approx((2.0, 10.0))
-    assert (one["n"], one["runs"], one["benchmark"]) == (30, 3, "pingpong")
+    assert (one["n"], one["runs"], one["benchmark"], one["probe_latency_us"]) == (30, 3, "pingpong", 6.5)
 
 
 def test_other_sizes_of_a_case_are_the_same_benchmark():

@@ -58,6 +58,20 @@ def test_a_model_from_the_curves_of_a_study(tmp_path):
     assert pd.read_csv(tmp_path / "slower.csv")["latency_us"].iloc[-1] == pytest.approx(90 + 8000 / 50 - 80)
 
 
+@pytest.mark.parametrize(("exchange", "told"), [(6.1, False), (7.4, True)])
+def test_a_model_tells_what_attested_its_curve_and_whether_that_changed(tmp_path, exchange, told):
+    rows = [
+        f"link,emulated,{name},{size},{10 + size / 100},{2 * size + 0.1},2,{probe}"
+        for name, probe in (("pingpong", 6.0), ("sendrecv", exchange))
+        for size in (0, 8, 1000, 2000, 4000, 8000)
+    ]
+    heading = "interconnect,kind,benchmark,bytes,latency_us,bandwidth_MBps,runs,probe_latency_us"
+    (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
+    said, *_ = new_model(["mine", "network.csv", "--folder", ".", "--eager", "2000"], tmp_path)
+    assert load_interconnect("mine", tmp_path).simulate["probe_us"] == 6.0
+    assert ("(µs: pingpong 6.00 and sendrecv 7.40): better measure them again." in said) == told
+
+
 def test_a_file_of_the_user_is_not_overwritten(tmp_path):
     (tmp_path / "mine.csv").write_text("mine\n")
     told = refusal(InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "."], tmp_path)

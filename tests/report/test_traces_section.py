@@ -144,7 +144,7 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
     told = said(section)
     assert "Timed alone: each rank ran again, several times, by itself" in told and "together" not in told
-    assert "Indicative only, since groups of repeats of ranks alone are fewer than three or differ" in told
+    assert "Indicative only, since repeats of ranks alone are fewer than three or differ" in told
     assert cells(blocks(section, "table")[0])[0][8:10] == ["3–8", "alone, 3 times"]
 
 

@@ -132,6 +132,28 @@ def test_our_own_ping_pong_is_read_from_a_study(tmp_path):
     assert read_curve(simulate, tmp_path, "mine.yaml").microseconds == tuple(POINTS.values())
 
 
+def test_the_ends_of_the_band_have_the_fastest_and_the_slowest_run_of_each_size(tmp_path):
+    """The link carries as much, and processors are as busy, unless a message of the fastest run is too short."""
+    head = (
+        "interconnect,kind,benchmark,processes,bytes,latency_us,latency_us_lowest_run,latency_us_highest_run,"
+    )
+    rows = [
+        f"mine,measured,pingpong,2,{size},{time},{time - 1},{time + 2},,3" for size, time in POINTS.items()
+    ]
+    simulate = curve_file(tmp_path)
+    (tmp_path / "curve.csv").write_text("\n".join([f"{head}bandwidth_MBps,runs", *rows]) + "\n")
+    busy = {"send_us": 1.0, "receive_us": 4.5, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+    found = {
+        end: make_model(interconnect(simulate, host_overhead=busy), tmp_path, end)
+        for end in ("low", "corrected", "high")
+    }
+    assert {model.curve.bytes_per_us for model in found.values()} == {1000}
+    assert found["low"].between[1] == Knot(1000, 0.0, 0.0, 4.0, 1.0)  # 5 µs, one of them the link's
+    assert found["corrected"].between[1] == Knot(1000, 0.0, 0.5, 4.5, 0.5)
+    assert found["high"].between[1] == Knot(1000, 1.5, 1.0, 4.5, 0.0)
+    assert [{knot.bytes: knot.wait_us for knot in found[end].between}[8000] for end in found] == [11, 12, 14]
+
+
 def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
     """1000 bytes take 6 µs, of which the link needs 1 µs; nothing is beyond 5 µs + 1 µs."""
     model = make_model(interconnect(curve_file(tmp_path)), tmp_path)

@@ -178,6 +178,11 @@ class Record:
         return self.speed.seconds if self.speed else None
 
     @property
+    def probe_latency_us(self) -> float | None:
+        """What an empty message took when its interconnect was attested; None where none was."""
+        return self.probe.latency_us if self.probe else None
+
+    @property
     def energy_joules(self) -> float | None:
         """Energy of its machines from its begin to its end; None where it was not counted."""
         return self.energy.joules if self.energy else None

@@ -11,13 +11,14 @@ from typing import NoReturn
 import pandas as pd
 import yaml
 
+from analysis.estimates.validation import ALIKE
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
 from analysis.figures.png import write_pngs
 from analysis.importers.results import CURVES, write_table
 from analysis.runs.checked import SchemaError, checked
 from analysis.runs.errors import TableError
-from analysis.text.formats import listed
+from analysis.text.formats import listed, number
 from workflows.domain import Interconnect
 from workflows.errors import InputError
 from workflows.paths import INTERCONNECTS, RESULTS, ROOT
@@ -114,6 +115,7 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     made = derive(curves, inside, given.cores, given.eager)
     if given.rate:
         made = at_rate(made, given.rate)
+    probe_us, warnings = _probed(curves)
     made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
     files = listed([Path(name).name for name in given.files])
     content = {
@@ -123,6 +125,7 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         "description": f"Model made of {files}.",
         "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
         | ({"predicts": given.predicts} if given.predicts else {})
+        | ({"probe_us": probe_us} if probe_us else {})
         | made.simulate
         | ({"one_sided": "messages"} if predicted and _one_sided(predicted) == "pt2pt" else {}),
     }
@@ -147,8 +150,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     table.to_csv(fitted / "fit.csv", index=False)
     drawn = save(draw_model_fit(table, given.name, content["title"], model.curve.switches), fitted)
     (figure,) = write_pngs([drawn])
-    not_read = [f"Not read: {line}" for line in (*unread, *also_unread)]
-    return [*not_read, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+    warnings += [f"Not read: {line}" for line in (*unread, *also_unread)]
+    return [*warnings, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
 
 
 def _one_sided(interconnect: Interconnect) -> str | None:
@@ -192,6 +195,18 @@ def _curves(file: Path, given: argparse.Namespace) -> tuple[pd.DataFrame, list[s
         raise InputError(f"--model: {file}: has several interconnects ({named}): name one by --interconnect")
     rows = curves[curves["interconnect"] == (wanted or known[0])]
     return rows.assign(interconnect=given.name), imported.unread
+
+
+def _probed(curves: pd.DataFrame) -> tuple[float | None, list[str]]:
+    """What the ping-pong took that attests the runs of the curves, and a word where it changed meanwhile."""
+    if "probe_latency_us" not in curves or curves["probe_latency_us"].isna().all():
+        return None, []
+    by_benchmark = curves.groupby("benchmark", sort=False)["probe_latency_us"].median().dropna()
+    probe_us = float(by_benchmark.iloc[0])
+    told = [f"{name} {number(took)}" for name, took in by_benchmark.items()]
+    alike = by_benchmark.max() <= ALIKE * by_benchmark.min()
+    said = "The ping-pong that attests each run took longer beside some benchmarks"
+    return probe_us, [] if alike else [f"{said} (µs: {listed(told)}): better measure them again."]
 
 
 def _judged(table: pd.DataFrame) -> list[str]:

@@ -55,6 +55,7 @@ _COLUMNS = {
     "censored": None,
     **dict.fromkeys((LOSS, "work", "work_unit", "size", "site", "origin")),
     "threads": attrgetter("threads"),
+    "probe_latency_us": attrgetter("probe_latency_us"),
 }
 """Of a row, in order: what reads it off a record; None for what is not in a record."""
 

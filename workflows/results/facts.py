@@ -143,6 +143,7 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
         source=model["source"],
         half_duplex=model["half_duplex"],
         predicts=model.get("predicts"),
+        probe_us=model.get("probe_us"),
         two_points="two_points" in model,
         fit=fit_summary(pd.read_csv(file)) if file.exists() else None,
         host=_host_facts(study.simulation, paths.processor),

@@ -41,6 +41,8 @@ class PingPongCurve:
     exchange : PingPongCurve or None
         Of messages that both nodes send at the same time, from their start until both are there; None where
         that was not measured.
+    low, high : tuple of float
+        Ends of what each took, over runs or processes; the microseconds where only these are known.
     """
 
     bytes: tuple[int, ...]
@@ -48,6 +50,8 @@ class PingPongCurve:
     switches: tuple[int, ...]
     two_points: bool
     bytes_per_us: float
+    low: tuple[float, ...]
+    high: tuple[float, ...]
     exchange: PingPongCurve | None = None
 
     def regions(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -58,10 +62,18 @@ class PingPongCurve:
 
     def later(self, added_us: float) -> PingPongCurve:
         """The curve of messages that take so much longer, whatever their size; the link carries as much."""
+        times = {
+            name: tuple(taken + added_us for taken in getattr(self, name))
+            for name in ("microseconds", "low", "high")
+        }
+        return replace(self, **times, exchange=self.exchange and self.exchange.later(added_us))
+
+    def at(self, end: str) -> PingPongCurve:
+        """The curve at an end of its band, ``low`` or ``high``, or as it is; the link carries as much."""
+        if end not in ("low", "high"):
+            return self
         return replace(
-            self,
-            microseconds=tuple(taken + added_us for taken in self.microseconds),
-            exchange=self.exchange and self.exchange.later(added_us),
+            self, microseconds=getattr(self, end), exchange=self.exchange and self.exchange.at(end)
         )
 
     def knots(self) -> tuple[np.ndarray, np.ndarray]:
@@ -137,11 +149,12 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
     if two := simulate.get("two_points"):
         latency, peak = two["latency_us"], two["peak_MBps"]
         far = max(switches[-1] + 1, 1 << 20)
-        return PingPongCurve((0, far), (latency, latency + far / peak), (), True, peak)
+        times = (latency, latency + far / peak)
+        return PingPongCurve((0, far), times, (), True, peak, times, times)
     given = simulate["curve"]
     file = root / given["file"]
     rows = _rows(file, given, "benchmark", f"{where}: simulate.curve")
-    sizes, times = points_of(rows, given.get("empty_as_bytes"), f"{where}: simulate.curve", given["file"])
+    sizes, times, *ends = _points(rows, given, f"{where}: simulate.curve")
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(
             f"{where}: simulate: no point of the curve is above the change of protocol at {late[0]} bytes"
@@ -153,7 +166,7 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
             f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
         )
     exchange = _exchange(file, given, switches, peak, f"{where}: simulate.curve")
-    return PingPongCurve(tuple(sizes), tuple(times), switches, False, peak, exchange)
+    return PingPongCurve(sizes, times, switches, False, peak, *ends, exchange)
 
 
 def _exchange(
@@ -163,10 +176,21 @@ def _exchange(
         return None
     rows = _rows(file, given, "exchange", where)
     one_way = rows.assign(bandwidth_MBps=rows["bandwidth_MBps"] / 2)
-    sizes, times = points_of(one_way, given.get("empty_as_bytes"), where, given["file"])
+    sizes, times, *ends = _points(one_way, given, where)
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(f"{where}.exchange: no point is above the change of protocol at {late[0]} bytes")
-    return PingPongCurve(tuple(sizes), tuple(times), switches, False, peak)
+    return PingPongCurve(sizes, times, switches, False, peak, *ends)
+
+
+def _points(rows: pd.DataFrame, given: Mapping[str, Any], where: str) -> tuple[tuple, ...]:
+    """Sizes, and what messages of each took: in the middle, at least, at most."""
+    middle = rows["latency_us"]
+    ends = [rows.get(f"latency_us_{end}", middle).fillna(middle) for end in ("low", "high")]
+    found = [
+        points_of(rows.assign(latency_us=times), given.get("empty_as_bytes"), where, given["file"])
+        for times in (middle, *ends)
+    ]
+    return tuple(found[0][0]), *(tuple(times) for _, times in found)
 
 
 def link_rate(sizes: Sequence[int], times: Sequence[float]) -> float:
@@ -189,7 +213,10 @@ def read_curves(file: Path, name: str) -> Import:
         of_a_study = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
     except ValueError:  # empty, or no text: read_foreign says so
         of_a_study = False
-    return Import(curves=pd.read_csv(file)) if of_a_study else read_foreign(file)
+    if not of_a_study:
+        return read_foreign(file)
+    ends = {"latency_us_lowest_run": "latency_us_low", "latency_us_highest_run": "latency_us_high"}
+    return Import(curves=pd.read_csv(file).rename(columns=ends))
 
 
 def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.DataFrame:

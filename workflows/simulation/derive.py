@@ -252,7 +252,8 @@ def at_rate(made: Derived, rate: float) -> Derived:
         raise InputError(f"--rate: {rate:g}: is above the {number(shown)} MB/s that the benchmarks show")
     both = made.simulate.get("both_ways_MBps", (1 if made.simulate.get("half_duplex") else 2) * shown)
     longer = np.where(known["benchmark"] == curve["benchmark"], 1.0, 2 * shown / both) * known["bytes"]
-    later = known["latency_us"] + longer * (1 / rate - 1 / shown)
+    times = known.columns.intersection(["latency_us", "latency_us_low", "latency_us_high"])
+    later = known[times].add(longer * (1 / rate - 1 / shown), axis="index")
     simulate = dict(made.simulate)
     if "sustained_MBps" in simulate:
         simulate["sustained_MBps"] = rate
@@ -263,7 +264,7 @@ def at_rate(made: Derived, rate: float) -> Derived:
     said = (
         f"The link is taken to carry {number(rate)} MB/s instead of the {number(shown)} that were measured."
     )
-    return Derived(simulate, known.assign(latency_us=later, bandwidth_MBps=np.nan), [*made.told, said])
+    return Derived(simulate, known.assign(**later, bandwidth_MBps=np.nan), [*made.told, said])
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,8 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     root : Path
         Folder that the curve's file starts from.
     end : {"corrected", "low", "high"}
-        Of what the interconnect's file calls ``assumed``: as it is taken to be, or the end of the band at
-        which messages cost least, or most.
+        Of the range of the curve's runs, and of what the interconnect's file calls ``assumed``: as it is
+        taken to be, or the end of the band at which messages cost least, or most.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     """
     simulate = interconnect.simulate
     where = f"{interconnect.name}.yaml"
-    curve = read_curve(simulate, root, where).later(sum(simulate.get("added_us", {}).values()))
+    curve = read_curve(simulate, root, where).later(sum(simulate.get("added_us", {}).values())).at(end)
     node, overhead = simulate["node"], simulate.get("host_overhead")
     both_ways = _both_ways(simulate, curve, where)
     if end != "corrected" and "host_overhead" in simulate.get("assumed", ()):
@@ -182,7 +182,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         both_ways = curve.bytes_per_us
     return InterconnectModel(
         curve=curve,
-        between=_knots(curve, simulate["eager_limit_bytes"], overhead, both_ways, where),
+        between=_knots(curve, simulate["eager_limit_bytes"], overhead, both_ways, where, end),
         inside=(Knot(0, node["memory_latency_us"], 0.0, 0.0, 0.0),),
         memory_bytes_per_us=node["memory_MBps"],
         eager_limit_bytes=simulate["eager_limit_bytes"],
@@ -236,8 +236,10 @@ def _knots(
     overhead: Mapping[str, Any] | None,
     both_ways: float | None,
     where: str,
+    end: str,
 ) -> tuple[Knot, ...]:
     sizes, times, link = _times(curve, eager_limit)
+    times = times if end == "corrected" else np.maximum(times, link)
     if overhead is None:
         copying = np.where(sizes <= eager_limit, np.maximum(0.0, times - times[0] - link), 0.0)
         send = receive = copying / 2
@@ -245,6 +247,7 @@ def _knots(
         eager = sizes <= eager_limit  # SMPI lets ranks that wait for each other do nothing else
         send = eager * (overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000)
         receive = eager * (overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000)
+        receive = receive if end == "corrected" else np.minimum(receive, times - link)
     left = times - link - receive
     if (left < -1e-9 * times).any():
         size = int(sizes[left.argmin()])

@@ -24,9 +24,8 @@ from workflows.tracing.raw import Raw, step_of
 FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
 """How often each rank runs by itself, if nobody says; more than the fewest while all take no longer.
 
-Other work on a machine only adds to times, so the middle one of the fastest third of a rank's repeats is
-taken, whole. The median of each burst would be of no run: it lacks what varies from burst to burst, for which
-other ranks wait, and on two ranks said 0 to 9 % less.
+The middle one of a rank's repeats is taken, whole. The median of each burst would be of no run: it lacks what
+varies from burst to burst, for which other ranks wait, and on two ranks said 0 to 9 % less.
 """
 
 RANKS_A_SERIAL_RUN = 16
@@ -183,7 +182,7 @@ def run_alone(
     mean_width = mean_at_once(len(raws), width)
     return Alone(
         [
-            _as_in(repeats[fast_run(seconds[:, rank])][raw.rank], raw, _points(written, raw))
+            _as_in(repeats[middle_run(seconds[:, rank])][raw.rank], raw, _points(written, raw))
             for rank, raw in enumerate(raws)
         ],
         seconds,
@@ -290,15 +289,9 @@ def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
     return _Repeat(bursts, waited > DISTURBED_SHARE * cpu)
 
 
-def fastest(seconds: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Choose the fastest third of repeats."""
-    return np.argsort(seconds, kind="stable")[: -(-len(seconds) // 3)]
-
-
-def fast_run(seconds: NDArray[np.float64]) -> int:
-    """Choose the middle one of the fastest third of repeats."""
-    chosen = fastest(seconds)
-    return int(chosen[len(chosen) // 2])
+def middle_run(seconds: NDArray[np.float64]) -> int:
+    """Choose the middle one of repeats; of an even number, the faster of two."""
+    return int(np.argsort(seconds, kind="stable")[(len(seconds) - 1) // 2])
 
 
 def mean_at_once(ranks: int, cores: int) -> float:

@@ -18,7 +18,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch import provenance
 from workflows.launch.emulation import usable_cores
 from workflows.tracing.actions import replayable
-from workflows.tracing.alone import Alone, fastest
+from workflows.tracing.alone import FEWEST_REPEATS, Alone
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
 from workflows.tracing.raw import Raw
 from workflows.tracing.recording import record
@@ -32,10 +32,7 @@ INDICATIVE_PRESSURE = 0.5
 """Where tasks waited for a core this share of the time, times of ranks together are disturbed."""
 
 INDICATIVE_SPREAD = 1.1
-"""Where a group of repeats of ranks alone took this much longer than another, the machine was not quiet."""
-
-BAND_GROUPS = 3
-"""Into so many groups repeats of ranks alone are dealt in turn, to see how well they repeat."""
+"""Where the band of ranks alone reaches so many times its lower end, the machine was not quiet."""
 
 CORUN = ("corun_percent", "corun_percent_low", "corun_percent_high")
 """Keys of trace.json: how ranks that compute at once on a node slow each other down, and ends of the band."""
@@ -186,8 +183,8 @@ def timed_alone(
 
     Where the serial run was repeated beside them, all are multiplied by how much faster it was in its own
     trace; they are divided by how much ranks that ran at once slowed each other down. The band says how well
-    all this repeats: every third repeat makes a group, in which the fastest run of each rank is held against
-    the fastest serial run. The groups that took least and most are its ends.
+    all this repeats: in each repeat the ranks are held against the serial runs beside them, and nine tenths
+    of the repeats are between its ends.
 
     Parameters
     ----------
@@ -200,22 +197,19 @@ def timed_alone(
         Keys of trace.json, as its schema describes them.
     """
     repeats, ranks = alone.seconds.shape
-    beside, groups = alone.serial_seconds, _groups(repeats)
-    by_run = [np.median(run[fastest(run)]) for run in beside.T]
-    speed = (serial_cpu_seconds / np.mean(by_run) if len(by_run) else 1.0) / _slower(alone, slice(None))
-    of_groups = [
-        (serial_cpu_seconds / beside[group].min(axis=0).mean() if len(by_run) else 1.0)
-        / _slower(alone, group)
-        for group in groups
-    ]
-    taken = np.array([alone.seconds[group].min(axis=0) for group in groups]) * np.array(of_groups)[:, None]
+    beside, each = alone.serial_seconds, range(repeats)
+    held = serial_cpu_seconds / beside if beside.size else np.ones((repeats, 1))
+    speed = np.median(held, axis=0).mean() / _slower(alone, each)
+    of_repeats = held.mean(axis=1) / [_slower(alone, [repeat]) for repeat in each]
+    taken = alone.seconds * of_repeats[:, None]
     middle = np.array(compute_seconds)
     ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
     totals = taken.sum(axis=1)
+    least, most = _ends(totals)
     corrected = [float(speed)] * ranks
-    whole = speed * middle.sum()  # below all repeats where each rank was disturbed in another
-    low = corrected if totals.min() > whole else ratios[np.argmin(totals)].tolist()
-    high = corrected if totals.max() < whole else ratios[np.argmax(totals)].tolist()
+    whole = speed * middle.sum()  # beside all repeats where each rank was disturbed in another
+    low = corrected if totals[least] > whole else ratios[least].tolist()
+    high = corrected if totals[most] < whole else ratios[most].tolist()
     return {
         "timing": "alone",
         "timing_reason": "",
@@ -229,8 +223,8 @@ def timed_alone(
         "corrected_factor": corrected,
         "low_factor": low,
         "high_factor": high,
-        "correction": "serial_beside" if len(by_run) else "none",
-        "indicative": bool(repeats < BAND_GROUPS or totals.max() > INDICATIVE_SPREAD * totals.min()),
+        "correction": "serial_beside" if beside.size else "none",
+        "indicative": bool(repeats < FEWEST_REPEATS or totals[most] > INDICATIVE_SPREAD * totals[least]),
         **corun(alone),
     }
 
@@ -239,7 +233,7 @@ def corun(alone: Alone) -> dict[str, float | None]:
     """Find by how much ranks that compute at once on a node slow each other down.
 
     A line through 1 for a rank by itself is fitted to the times of the same ranks, some of them at once, by
-    least squares. Of each rank its fastest run counts; its ends are those of the groups of `timed_alone`.
+    least squares. Of each rank the median counts; nine tenths of the repeats are between its ends.
 
     Returns
     -------
@@ -248,13 +242,15 @@ def corun(alone: Alone) -> dict[str, float | None]:
     """
     if not alone.corun_seconds:
         return dict.fromkeys(CORUN)
-    found = [_percent(alone, runs) for runs in (slice(None), *_groups(len(alone.seconds)))]
-    return dict(zip(CORUN, (found[0], min(found), max(found)), strict=True))
+    each = range(len(alone.seconds))
+    whole, found = _percent(alone, each), [_percent(alone, [repeat]) for repeat in each]
+    least, most = (found[place] for place in _ends(np.array(found)))
+    return dict(zip(CORUN, (whole, min(whole, least), max(whole, most)), strict=True))
 
 
-def _percent(alone: Alone, runs: slice) -> float:
+def _percent(alone: Alone, repeats: Sequence[int]) -> float:
     """Fit the line to some of the repeats."""
-    times = {number: taken[runs].min(axis=0).sum() for number, taken in alone.corun_seconds.items()}
+    times = {number: np.median(taken[repeats], axis=0).sum() for number, taken in alone.corun_seconds.items()}
     weights = sum((number - 1) ** 2 for number in times)
     if not weights or not times[1] > 0:
         return 0.0
@@ -262,14 +258,15 @@ def _percent(alone: Alone, runs: slice) -> float:
     return float(100 * max(0.0, slope))
 
 
-def _slower(alone: Alone, runs: slice) -> float:
+def _slower(alone: Alone, repeats: Sequence[int]) -> float:
     """How much longer ranks took since others ran at the same time."""
-    return 1 + _percent(alone, runs) / 100 * (alone.width - 1) if alone.corun_seconds else 1.0
+    return 1 + _percent(alone, repeats) / 100 * (alone.width - 1) if alone.corun_seconds else 1.0
 
 
-def _groups(repeats: int) -> list[slice]:
-    """The groups of repeats, dealt in turn."""
-    return [slice(first, None, BAND_GROUPS) for first in range(min(BAND_GROUPS, repeats))]
+def _ends(values: np.ndarray) -> tuple[int, int]:
+    """Places of the values between which nine tenths of them are; all, of fewer than 20."""
+    order, beyond = np.argsort(values, kind="stable"), len(values) // 20
+    return int(order[beyond]), int(order[-1 - beyond])
 
 
 def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:
