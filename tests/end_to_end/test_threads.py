@@ -71,7 +71,7 @@ def test_processes_or_threads(tmp_path):
     simulated, runs = (runs[runs["kind"].eq("simulated") == own] for own in (True, False))
     bad = runs["interconnect"] == "both_on_a_core"
     assert (
-        list(runs)[-7:] == ["threads", "seconds_low", "seconds_high", *ENDS_OF_COMPUTING]
+        list(runs)[-8:] == ["threads", "probe_latency_us", "seconds_low", "seconds_high", *ENDS_OF_COMPUTING]
         and runs.loc[~bad, "valid"].all()
     )
     assert runs.loc[bad, "reason"].str.contains("rank 0: 2 of its threads on core 0, not 1 on each of").all()
