@@ -42,6 +42,21 @@ def test_lines_are_stamped_as_they_arrive_and_errors_kept_apart(tmp_path):
     assert (done.errors, done.exit_status, done.signal, done.timed_out) == ("wrong\n", 0, None, False)
 
 
+def test_lines_that_come_together_are_read_together(tmp_path):
+    """Each read takes a core from a rank."""
+    lines = "import time; time.sleep(1)\nfor n in range(400): time.sleep(0.0005); print(n, flush=True)"
+    done = execute([sys.executable, "-c", lines], dict(os.environ), tmp_path, 60)
+    assert [line.text for line in done.lines] == list(map(str, range(400)))
+    assert len({line.seconds for line in done.lines}) < 200
+
+
+def test_a_program_that_prints_much_is_not_kept_waiting(tmp_path, monkeypatch):
+    rests = []
+    monkeypatch.setattr(execution.time, "sleep", rests.append)
+    sh("head -c 5000000 /dev/zero", tmp_path)
+    assert len(rests) < 20
+
+
 def test_a_line_that_comes_in_pieces_is_stamped_with_its_end(tmp_path):
     done = sh("printf be; sleep 0.3; printf 'gun\\r\\n\\377\\n'", tmp_path)
     assert [line.text for line in done.lines] == ["begun", "\ufffd"]

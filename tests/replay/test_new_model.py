@@ -50,6 +50,7 @@ def test_a_model_from_the_curves_of_a_study(tmp_path):
     assert told == f"--interconnect: no 'medium' in {tmp_path}/network.csv; known: slow, fast"
     new_model([*words, "slow"], tmp_path)
     model = load_interconnect("mine", tmp_path)
+    assert model.simulate["one_machine"]
     assert model.title == "Mine" and model.simulate["predicts"] == "shared_memory"
     assert len(pd.read_csv(tmp_path / "mine.csv")) == 6 and "one_sided" not in model.simulate
     slower = ["slower", "network.csv", "--folder", ".", "--interconnect", "slow", "--rate", "50"]

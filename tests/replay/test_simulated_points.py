@@ -142,6 +142,13 @@ def test_ranks_of_a_node_slow_each_other_down_as_traced_unless_the_study_says_by
     assert computing(traced)[1] == pytest.approx(0.5e-3)
 
 
+def test_ranks_on_nodes_that_are_one_machine_all_slow_each_other_down(traced, slower):
+    """Of four, each has three others beside it, whatever their node: 60 %, and 30 and 120 at the ends."""
+    slower.update(zip(CORUN, (20.0, 10.0, 40.0), strict=True), timing="alone")
+    traced.asked.interconnects["gigabit_ethernet"].simulate["one_machine"] = True
+    assert computing(traced) == pytest.approx([0.65e-3, 0.8e-3, 2.2e-3])
+
+
 def test_processes_of_several_threads_have_a_core_for_each(monkeypatch, tmp_path):
     """Nodes of two cores: 2 x 2 are on two of them. 2 ms of work by two threads, and a message over the wire."""
     monkeypatch.chdir(tmp_path)

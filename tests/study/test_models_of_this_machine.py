@@ -24,6 +24,7 @@ def model(request, monkeypatch, tmp_path):
 def test_each_predicts_an_interconnect_that_is_there(model):
     real = load_interconnect(model.simulate["predicts"], INTERCONNECTS)
     assert real.kind != "simulated" and model.simulate["curve"]["interconnect"] == real.name
+    assert model.simulate["one_machine"]
 
 
 def test_without_its_curve_it_says_which_study_measures_it(model):

@@ -31,6 +31,10 @@ END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
 
 _CHUNK_BYTES = 1 << 16
 _TICK_SECONDS = 0.2
+_REST_SHARE, _LONGEST_REST_SECONDS = 1 / 200, 0.01
+"""How long nothing is read after a line, relative to the time since the launch, and at most: reading takes a core from
+a rank. A stamp is late by no more."""
+_PRESSING_BYTES = 4096  # of one read: more is coming, and the program would wait for a full pipe
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
 _PR_GET_CHILD_SUBREAPER = 37
@@ -45,7 +49,7 @@ class Execution:
     Attributes
     ----------
     lines : list of Line
-        Standard output; a line is stamped when its end arrives.
+        Standard output; a line is stamped when its end is read.
     errors : str
         Standard error.
     cut : bool
@@ -158,6 +162,7 @@ class _Run:
         self.wall_seconds = self.user_seconds = self.system_seconds = 0.0
         self.output, self.errors = _Stream(), _Stream()
         self.open: dict[int, _Stream] = {}
+        self.just_read = 0  # bytes
         self.poll = select.poll()
         self.resources = contextlib.ExitStack()
 
@@ -204,6 +209,9 @@ class _Run:
             if left <= 0:
                 return False
             self._read(min(left, _TICK_SECONDS))
+            if self.end is not None and 0 < self.just_read < _PRESSING_BYTES:
+                elapsed = time.monotonic() - self.start
+                time.sleep(min(_REST_SHARE * elapsed, _LONGEST_REST_SECONDS))
         return True
 
     def stop(self) -> None:
@@ -245,6 +253,7 @@ class _Run:
 
     def _read(self, limit_seconds: float) -> bool:
         """Read one chunk of every pipe that has some, waiting for at most `limit_seconds`."""
+        self.just_read = 0
         if not self.open and self.end is None:  # both pipes are closed: the program is about to end
             time.sleep(min(limit_seconds, 0.001))
             return False
@@ -256,6 +265,7 @@ class _Run:
                 continue
             data = os.read(descriptor, _CHUNK_BYTES)
             self.open[descriptor].add(time.monotonic() - self.start, data)
+            self.just_read += len(data)
             if not data:
                 self.poll.unregister(descriptor)
                 del self.open[descriptor]

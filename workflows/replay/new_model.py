@@ -125,6 +125,7 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         "description": f"Model made of {files}.",
         "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
         | ({"predicts": given.predicts} if given.predicts else {})
+        | ({"one_machine": True} if predicted and _in_one_machine(predicted) else {})
         | ({"probe_us": probe_us} if probe_us else {})
         | made.simulate
         | ({"one_sided": "messages"} if predicted and _one_sided(predicted) == "pt2pt" else {}),
@@ -152,6 +153,10 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     (figure,) = write_pngs([drawn])
     warnings += [f"Not read: {line}" for line in (*unread, *also_unread)]
     return [*warnings, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+
+
+def _in_one_machine(interconnect: Interconnect) -> bool:
+    return interconnect.kind == "emulated" or interconnect.place == "machine"
 
 
 def _one_sided(interconnect: Interconnect) -> str | None:

@@ -148,6 +148,9 @@ def _replay_trace(
             model = models[point.interconnect][end_of_model] if point.interconnect else anybody
             per_node = point.processes_per_node or model.cores_per_node // point.threads
             factors, slower = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
+            if model.one_machine:  # taken to compute all at once
+                beside, slower = 1 + corun[end] / 100 * (point.processes - 1), 0.0
+                factors = tuple(factor * beside for factor in factors)
             text = platform_xml(ideal(model) if free else model, point.nodes, cores.at(end), slower)
             what = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
