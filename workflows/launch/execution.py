@@ -32,8 +32,8 @@ END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
 _CHUNK_BYTES = 1 << 16
 _TICK_SECONDS = 0.2
 _REST_SHARE, _LONGEST_REST_SECONDS = 1 / 200, 0.01
-"""How long nothing is read after a line, relative to the time since the launch, and at most: reading takes a core from
-a rank. A stamp is late by no more."""
+"""How long nothing is read after a line, relative to the time since the launch, and at most: reading takes a
+core from a rank. A stamp is late by no more."""
 _PRESSING_BYTES = 4096  # of one read: more is coming, and the program would wait for a full pipe
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
