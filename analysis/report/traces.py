@@ -51,6 +51,8 @@ OPERATIONS = {
 """What operations between two ranks are called; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}
 """The other ends of operations that are counted where they are issued."""
+UNEVEN_PERCENT = 10
+"""Where traced steps are further apart, the report says so."""
 
 
 def traces(content: Content) -> Section | None:
@@ -62,6 +64,7 @@ def traces(content: Content) -> Section | None:
     blocks: list[Block] = [on_screen(paragraph(text)) for text in (HOW, *timings)]
     blocks += [paragraph(text) for text in _together(tables["traces"], labels)]
     blocks += [paragraph(text) for text in _indicative(tables["traces"], labels)]
+    blocks += [paragraph(text) for text in _uneven(tables["traces"], labels)]
     blocks.append(_traces_table(tables["traces"], labels))
     if "trace_profile" in tables:
         blocks.append(_profile_table(tables["trace_profile"], labels))
@@ -92,6 +95,17 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
         f"Indicative only, since {reason}: {_named(own, labels)}."
         for reason, own in reasons.items()
         if not own.empty
+    ]
+
+
+def _uneven(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    uneven = rows[rows["step_spread_percent"] > UNEVEN_PERCENT]
+    if uneven.empty:
+        return []
+    most = uneven["step_spread_percent"].max()
+    return [
+        f"Traced steps are up to {most:.0f} % apart: {_named(uneven, labels)}. "
+        "More of them (simulation.steps) would say more of those that were not traced."
     ]
 
 

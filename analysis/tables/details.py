@@ -127,6 +127,7 @@ DETAILS = {
             indicative=FLAG,
             noise=SHARE,
             cpu=NOTE,
+            step_spread_percent=RATE,
         ),
         trace_profile=dict(**OF_A_TRACE, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER),
         trace_pairs=dict(**OF_A_TRACE, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER),

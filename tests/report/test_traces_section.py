@@ -24,6 +24,7 @@ from workflows.tracing.capture import CORUN
 
 ABOUT = {
     "steps": 5,
+    "step_seconds": [0.2, 0.19, 0.2, 0.21, 0.2],
     "clock": "thread_cpu",
     "load": {"cores": 2, "pressure_share": 0.25},
     "machine": {"cpu": "Swift 7"},
@@ -141,7 +142,10 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     row = tables["traces"].iloc[0]
     assert row["timing"] == "alone" and pd.isna(row["timing_reason"])
     assert (row["corrected_seconds"], row["low_seconds"], row["high_seconds"]) == (2.0, 2.0, 4.0)
+    assert row["step_spread_percent"] == pytest.approx(10)
+    uneven = traces(Content(runs, {"traces": tables["traces"].assign(step_spread_percent=15.0)}, FACTS, []))
     section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
+    assert "Traced steps are up to 15 % apart" in said(uneven) and "apart" not in said(section)
     told = said(section)
     assert "Timed alone: each rank ran again, several times, by itself" in told and "together" not in told
     assert "Indicative only, since repeats of ranks alone are fewer than three or differ" in told

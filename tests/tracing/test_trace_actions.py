@@ -10,8 +10,9 @@ from workflows.domain import InputError
 from workflows.tracing.actions import Actions, replayable
 from workflows.tracing.lines import pack
 from workflows.tracing.profile import profile
-from workflows.tracing.raw import Raw, read_raw, steps_window, whole
+from workflows.tracing.raw import Raw, read_raw, step_amounts, steps_window, whole
 from workflows.tracing.subsets import COLLECTIVES, TAG, messages
+from workflows.tracing.trace import step_spread_percent
 
 HEADER = "# tracer 1 rank 0 of 1 clock thread_cpu cost 4 library X\n"
 
@@ -243,6 +244,16 @@ def test_a_line_takes_little_memory_however_often_it_is_repeated():
     )
     assert packed.distinct == ["0 allreduce 8 0"]
     assert packed.which.nbytes + packed.amounts.nbytes == 4 * 10_000 + 8 * 5_000
+
+
+def test_steps_compute_what_is_between_their_marks():
+    (raw,) = raws(
+        "0 compute 9; # mark; 0 compute 5; # mark; 0 compute 3; 0 barrier; 0 compute 4; # mark; # mark; 0 compute 1"
+    )
+    assert step_amounts(raw, 0) == [5, 7, 0] and step_amounts(raw, 1) == [7, 0]
+    assert step_amounts(raws("0 compute 9")[0], 2) == []
+    assert step_spread_percent({"step_seconds": [2.0, 1.9, 2.2]}) == pytest.approx(15)
+    assert step_spread_percent({"step_seconds": [2.0]}) is step_spread_percent({}) is None
 
 
 def test_profile_counts_calls_bytes_and_pairs():

@@ -18,6 +18,7 @@ from workflows.paths import StudyPaths
 from workflows.plan.record import Record
 from workflows.plan.records import read_record
 from workflows.study.study import Study
+from workflows.tracing.trace import step_spread_percent
 
 Run = Mapping[str, Any]
 Details = Mapping[str, Any]
@@ -164,6 +165,7 @@ def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:
         "compute_seconds": sum(taken),
         "noise": about["load"]["pressure_share"],
         "cpu": about["machine"].get("cpu"),
+        "step_spread_percent": step_spread_percent(about),
     }
     return {
         "traces": pd.DataFrame([summary]),

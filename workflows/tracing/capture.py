@@ -20,7 +20,7 @@ from workflows.launch.emulation import usable_cores
 from workflows.tracing.actions import replayable
 from workflows.tracing.alone import FEWEST_REPEATS, Alone
 from workflows.tracing.profile import OPERATION_COLUMNS, PAIR_COLUMNS, profile
-from workflows.tracing.raw import Raw
+from workflows.tracing.raw import Raw, step_amounts
 from workflows.tracing.recording import record
 from workflows.tracing.request import TraceRequest
 from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
@@ -63,7 +63,8 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
         of_serial = _read_serial(serial, case, traced.steps) if serial else None
         nanoseconds = traced.raws[0].clock == "elapsed" or not of_serial
         rate = _ns_per_count(traced.raws[0]) if nanoseconds else of_serial["ns_per_count"]
-        actions = replayable(traced.raws, traced.window, 1.0 if traced.alone else rate)
+        in_nanoseconds = 1.0 if traced.alone else rate
+        actions = replayable(traced.raws, traced.window, in_nanoseconds)
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
     with _complete(folder) as begun:
@@ -88,6 +89,9 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
             "steps": traced.steps,
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
             "skipped_steps": request.skipped,
+            "step_seconds": [
+                amount * in_nanoseconds / 1e9 for amount in step_amounts(traced.raws[0], request.skipped)
+            ],
             "mark": list(request.marks),
             "threads": request.threads,
             "clock": "thread_cpu" if traced.alone and request.threads == 1 else clock,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.domain import InputError
-from workflows.tracing.lines import Lines, pack
+from workflows.tracing.lines import COMPUTING, Lines, pack
 from workflows.tracing.subsets import COLLECTIVES
 from workflows.tracing.trace import what_is_wrong
 
@@ -126,6 +126,13 @@ def step_of(raws: Sequence[Raw], rank: int, line: int) -> int | None:
     calls = int(np.searchsorted(_collective_lines(raws[rank].lines), line))
     of_marks = np.searchsorted(_collective_lines(raws[0].lines), marks)
     return int(np.searchsorted(of_marks, calls, side="right")) + 1
+
+
+def step_amounts(raw: Raw, skipped: int) -> list[int]:
+    """What rank 0 computed in each step after the first `skipped`, by its clock; nothing without steps."""
+    marks = _places(raw.lines, [text == _MARK for text in raw.lines.distinct])[skipped:]
+    before = np.cumsum(raw.lines.which == COMPUTING)[marks]
+    return np.diff(np.append(0, np.cumsum(raw.lines.amounts))[before]).tolist()
 
 
 def whole(raws: Sequence[Raw]) -> list[tuple[int, int]]:

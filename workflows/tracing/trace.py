@@ -9,8 +9,9 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import statistics
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,8 @@ class Trace:
             if about["timing"] == "alone"
             else f"ranks timed together, since {about['timing_reason']}"
         )
+        if (spread := step_spread_percent(self.about)) is not None:
+            timed += f"; its steps {spread:.0f} % apart"
         slower = about["corun_percent"]
         if slower is not None:
             timed += f"; {slower:.0f} % slower for each other rank that computes on its node"
@@ -104,6 +107,16 @@ class Trace:
             A file that is damaged or cut off: one line.
         """
         return _read_rank(self.folder, rank).decode().splitlines()
+
+
+def step_spread_percent(about: Mapping[str, Any]) -> float | None:
+    """How much longer rank 0 computed in its longest step than in the shortest, percent of their median.
+
+    None where what trace.json says, `about`, has no two steps.
+    """
+    steps = about.get("step_seconds", [])
+    middle = statistics.median(steps) if len(steps) > 1 else 0.0
+    return 100 * (max(steps) - min(steps)) / middle if middle else None
 
 
 def read_trace(folder: Path) -> Trace:
