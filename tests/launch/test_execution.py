@@ -47,7 +47,16 @@ def test_lines_that_come_together_are_read_together(tmp_path):
     lines = "import time; time.sleep(1)\nfor n in range(400): time.sleep(0.0005); print(n, flush=True)"
     done = execute([sys.executable, "-c", lines], dict(os.environ), tmp_path, 60)
     assert [line.text for line in done.lines] == list(map(str, range(400)))
-    assert len({line.seconds for line in done.lines}) < 200
+    stamps = [line.seconds for line in done.lines]
+    assert len(set(stamps)) < 200 and stamps == sorted(stamps)
+
+
+def test_what_comes_while_nothing_is_read_is_stamped_with_the_middle_of_that_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(execution, "_REST_SHARE", 1e6)
+    monkeypatch.setattr(execution, "_LONGEST_REST_SECONDS", 1.0)
+    one, two, three = (line.seconds for line in sh("echo 1; sleep 0.1; echo 2; sleep 1.5; echo 3", tmp_path).lines)
+    assert 0.4 < two - one < 0.8 and 0.7 < three - two
+
 
 
 def test_a_program_that_prints_much_is_not_kept_waiting(tmp_path, monkeypatch):

@@ -175,6 +175,14 @@ def test_a_run_that_fails_while_its_job_is_cleared_away_does_not_count(at_work, 
         at_work.here.check_failed("srun: error: Too few NodeNames in Slurm Hostfile\n")
 
 
+def test_a_run_whose_other_node_is_out_of_time_first_ends_with_its_job(at_work, monkeypatch):
+    monkeypatch.setattr(allocations.time, "sleep", lambda _: setattr(at_work, "waited", True))
+    monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT" if hasattr(at_work, "waited") else "RUNNING"))
+    at_work.here.check_failed("out of luck\n")
+    with pytest.raises(JobEndedError, match="TIMEOUT"):
+        at_work.here.check_failed("ORTE has lost communication with a remote daemon.\n")
+
+
 def test_nothing_is_begun_in_a_job_that_is_cleared_away(at_work, monkeypatch):
     monkeypatch.setattr(slurm, "this_job", lambda: job("COMPLETING"))
     cluster = SimpleNamespace(scheduler="slurm", file="site.yaml")

@@ -148,21 +148,21 @@ def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):
 
 
 def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_path):
-    """10 µs there and 10 back, of which each end is busy for 3 with a message that it sends, 2 with one that came."""
-    busy = {"send_us": 3.0, "receive_us": 2.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
-    ranks = [
-        ["flush 1", "mark", "flush 1"],
-        ["compute 60000", "mark", "compute 1000", "barrier"],
-        ["compute 1"],
-    ]
-    ranks[0].append("barrier"), ranks[2].append("barrier")
-    free = replayed(replayer, tmp_path, ranks, host_overhead=busy)
-    done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages")
-    assert free.marks == (0.0,) and done.marks == pytest.approx([20e-6], rel=0.02)
-    assert done.seconds - free.seconds == pytest.approx(2 * 5e-6, rel=0.02)  # the target answered twice
-    both = [["flush 1"], ["flush 0"]]  # each answers while it waits
-    at_once = replayed(replayer, tmp_path, both, host_overhead=busy, one_sided="messages")
-    assert at_once.rank_seconds == pytest.approx([20e-6] * 2, rel=0.02)
+    """10 µs a way, of which each end is busy for 3 with a message that it sends, 2 with one that came."""
+
+    def by_messages(*ranks, send=3.0, receive=2.0):
+        busy = {"send_us": send, "receive_us": receive, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+        done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages")
+        return pytest.approx([1e6 * seconds for seconds in done.rank_seconds], rel=0.02)
+
+    assert replayed(replayer, tmp_path, [["flush 1"], []]).seconds == 0
+    assert by_messages(["flush 1"], []) == [20, 0]
+    computes = ["compute 60000", "mark", "compute 9000"]  # no answer meanwhile, and 5 µs for one afterwards
+    assert by_messages(["flush 1"], computes) == [60 + 5 + 7, 60 + 5 + 9]
+    assert by_messages(["flush 1"], ["flush 0"]) == [20, 20]  # each answers while it waits
+    # What they send keeps them busy until the other's message is there: 2 and 2 µs longer.
+    assert by_messages(["flush 1"], ["flush 0"], send=8.0, receive=4.0) == [24, 24]
+    assert by_messages(["get 1 0"], computes) == [5 + 3 + 5 + 2, 60 + 3 + 9]
 
 
 @pytest.mark.parametrize(

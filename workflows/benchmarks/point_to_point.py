@@ -13,10 +13,10 @@ from itertools import combinations, repeat
 from mpi4py import MPI
 
 from workflows.benchmarks.messages import content, netpipe_sizes, pages, powers, wrong_bytes
-from workflows.benchmarks.sweep import Row, Task, Tasks
+from workflows.benchmarks.sweep import FEWEST_BATCHES, Row, Task, Tasks
 
-_LOOPS_PER_SECOND = 5e7
-"""Rough speed of the loop that stands for work; what it really takes is measured."""
+_LOOPS = 20_000
+"""Of work, by which its speed is found; what it really takes is measured."""
 
 
 class Side:
@@ -193,12 +193,20 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     """
     side, sizes = Side(comm, largest_bytes), [0, *powers(largest_bytes)]
     partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
+    a_loop = comm.allreduce(min(_seconds_of(_LOOPS) for _ in range(FEWEST_BATCHES)), MPI.MIN) / _LOOPS
     for size in sizes:
         share = seconds / len(sizes) / 5
         alone = yield from exchange(side, partner, size, share, {"part": "exchange"})
-        loops = math.ceil(2 * alone["seconds_p50"] * _LOOPS_PER_SECOND)
+        loops = math.ceil(2 * alone["seconds_p50"] / a_loop)
         yield _work(size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
+
+
+def _seconds_of(loops: int) -> float:
+    start = MPI.Wtime()
+    for _ in repeat(None, loops):
+        pass
+    return MPI.Wtime() - start
 
 
 def _work(size: int, loops: int, seconds: float, active: bool) -> Task:

@@ -31,9 +31,9 @@ END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
 
 _CHUNK_BYTES = 1 << 16
 _TICK_SECONDS = 0.2
-_REST_SHARE, _LONGEST_REST_SECONDS = 1 / 200, 0.01
-"""How long nothing is read after a line, relative to the time since the launch, and at most: reading takes a
-core from a rank. A stamp is late by no more."""
+_REST_SHARE, _LONGEST_REST_SECONDS = 1 / 40, 0.01
+"""How long nothing is read after a line, relative to the time since the launch, and at most: each read takes
+30 µs and more from a rank. What came meanwhile is stamped with the middle of the rest."""
 _PRESSING_BYTES = 4096  # of one read: more is coming, and the program would wait for a full pipe
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
@@ -203,15 +203,17 @@ class _Run:
 
     def follow(self, time_limit_seconds: float) -> bool:
         """Read until the program ends; False if it does not within its time limit."""
-        deadline = self.start + time_limit_seconds
+        deadline, came = self.start + time_limit_seconds, None
         while self.end is not None or not self._reap(self.pid):
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            self._read(min(left, _TICK_SECONDS))
+            self._read(0 if came else min(left, _TICK_SECONDS), came)
+            came = None
             if self.end is not None and 0 < self.just_read < _PRESSING_BYTES:
-                elapsed = time.monotonic() - self.start
-                time.sleep(min(_REST_SHARE * elapsed, _LONGEST_REST_SECONDS))
+                begun = time.monotonic()
+                time.sleep(min(_REST_SHARE * (begun - self.start), _LONGEST_REST_SECONDS))
+                came = (begun + time.monotonic()) / 2
         return True
 
     def stop(self) -> None:
@@ -251,8 +253,8 @@ class _Run:
             started=started,
         )
 
-    def _read(self, limit_seconds: float) -> bool:
-        """Read one chunk of every pipe that has some, waiting for at most `limit_seconds`."""
+    def _read(self, limit_seconds: float, came: float | None = None) -> bool:
+        """Read one chunk of every pipe that has some, waiting for at most `limit_seconds`; it came now, or as said."""
         self.just_read = 0
         if not self.open and self.end is None:  # both pipes are closed: the program is about to end
             time.sleep(min(limit_seconds, 0.001))
@@ -264,7 +266,7 @@ class _Run:
                 self.end = None
                 continue
             data = os.read(descriptor, _CHUNK_BYTES)
-            self.open[descriptor].add(time.monotonic() - self.start, data)
+            self.open[descriptor].add((came or time.monotonic()) - self.start, data)
             self.just_read += len(data)
             if not data:
                 self.poll.unregister(descriptor)

@@ -33,6 +33,8 @@ STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made 
 NOT_ALONE = "not alone on its nodes"  # begins the reason of runs that somebody disturbed
 MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
 JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
+LOST_NODE = "lost communication with a remote daemon"  # mpirun's words for a node that ended its ranks
+LOST_SECONDS = 5.0  # in which this node ends them too, if it is the job: each counts its walltime by itself
 REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
 ENDING_SECONDS = 30.0  # in which a job that is being cleared away has ended
 NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
@@ -105,6 +107,8 @@ class Allocation:
         JobEndedError
             If the job is being ended or was put back into the queue, or if Slurm did not start the run.
         """
+        if LOST_NODE in errors:
+            time.sleep(LOST_SECONDS)
         now = SCHEDULERS[self.nodes[0].scheduler].job(self.job.number)
         if now.is_ending or now.restarts != self.job.restarts:
             raise JobEndedError(f"job {self.job.number} ends ({now.state}) while a run is under way")

@@ -33,9 +33,11 @@ struct Rank {
   std::string name;
   s4u::Host* host;
   double seconds_per_amount;
-  double due      = 0.0;
-  double computed = 0.0;
-  bool ended      = false;
+  double due           = 0.0;
+  double computed      = 0.0;
+  double handles_until = 0.0; // messages that carry one-sided calls, one after another
+  bool ended           = false;
+  s4u::MutexPtr computing = s4u::Mutex::create(); // locked meanwhile, where others may ask for an answer
 };
 
 std::vector<Rank> ranks;
@@ -57,6 +59,9 @@ double take_due(Rank& rank)
 
 void let_due_pass(Rank& rank)
 {
+  bool locks = by_messages && rank.due > 0.0;
+  if (locks)
+    rank.computing->lock();
   double due = take_due(rank), begun = s4u::Engine::get_clock();
   if (corun > 0.0 && due > 0.0) {
     s4u::this_actor::execute(due * rank.host->get_speed());
@@ -64,6 +69,8 @@ void let_due_pass(Rank& rank)
   } else {
     s4u::this_actor::sleep_for(due);
   }
+  if (locks)
+    rank.computing->unlock();
 }
 
 // A receive that is posted is not, unless its sender waits for it. What is due before an isend passes with its cost,
@@ -83,40 +90,56 @@ void compute(Words& words)
   rank.computed += seconds;
 }
 
-// One-sided: a transfer in which the target does nothing. What is fetched is asked for first. A rank's own memory is
-// no transfer, so a serial run is the same on every interconnect.
+// One-sided: a transfer in which the target does nothing. What is fetched is asked for first; where messages carry it,
+// the target sends it and the rank receives it. A rank's own memory is no transfer, so a serial run is the same on
+// every interconnect.
 template <bool ASKS> void transfer(Words& words)
 {
   if (words.at(0) == words.at(2))
     return;
+  Rank& target = ranks.at(std::stoi(words.at(2)));
   auto* here   = s4u::this_actor::get_host();
-  auto* there  = ranks.at(std::stoi(words.at(2))).host;
-  double bytes = std::stod(words.at(3)) + ENVELOPE_BYTES;
+  double size = std::stod(words.at(3)), bytes = size + ENVELOPE_BYTES;
   if (ASKS)
-    s4u::Comm::sendto(here, there, ENVELOPE_BYTES);
-  s4u::Comm::sendto(ASKS ? there : here, ASKS ? here : there, bytes);
+    s4u::Comm::sendto(here, target.host, ENVELOPE_BYTES);
+  s4u::Comm::sendto(ASKS ? target.host : here, ASKS ? here : target.host, bytes);
+  if (!ASKS || !by_messages)
+    return;
+  auto cost      = [&](Part part) { return messages->seconds(size, target.host, here, part); };
+  double sending = cost(&Knot::send) + cost(&Knot::after);
+  target.due += sending;
+  s4u::this_actor::sleep_for(sending + cost(&Knot::receive));
 }
 
-// What was done to the targets is complete there. Where one-sided calls are carried by messages, each target is asked for
-// that: it answers in its own time, which it lacks later unless it waits for an answer itself.
+// Until a rank has handled a message, after those before it.
+void handle(Rank& rank, double seconds, double after = 0)
+{
+  double done        = std::max(s4u::Engine::get_clock(), rank.handles_until) + seconds;
+  rank.handles_until = done + after;
+  s4u::this_actor::sleep_until(done);
+}
+
+// What was done to the targets is complete there. Where messages carry one-sided calls, each target is asked for that: it
+// answers as soon as it does not compute, and lacks that time later unless it waits for an answer itself.
 void flush(Words& words)
 {
   if (!by_messages)
     return;
-  Rank& rank  = this_rank();
-  auto pass   = [](double seconds) { s4u::this_actor::sleep_for(seconds); };
+  Rank& rank = this_rank();
   for (size_t word = 2; word < words.size(); word++) {
     Rank& target = ranks.at(std::stoi(words[word]));
     auto cost    = [&](Part part) { return messages->seconds(0, rank.host, target.host, part); };
-    double sending = cost(&Knot::send), receiving = cost(&Knot::receive);
-    pass(sending);
+    double sending = cost(&Knot::send), receiving = cost(&Knot::receive), after = cost(&Knot::after);
+    handle(rank, sending, after);
     double waits = s4u::Engine::get_clock();
     s4u::Comm::sendto(rank.host, target.host, ENVELOPE_BYTES);
-    pass(receiving + sending);
-    target.due += receiving + sending + cost(&Knot::after);
+    target.computing->lock();
+    target.computing->unlock();
+    target.due += receiving + sending + after;
+    handle(target, receiving + sending, after);
     s4u::Comm::sendto(target.host, rank.host, ENVELOPE_BYTES);
-    rank.due = std::max(0.0, rank.due - (s4u::Engine::get_clock() - waits)) + cost(&Knot::after);
-    pass(receiving);
+    handle(rank, receiving);
+    rank.due = std::max(0.0, rank.due - (s4u::Engine::get_clock() - waits));
   }
 }
 
