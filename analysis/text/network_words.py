@@ -16,10 +16,12 @@ BENCHMARKS = {
     "pair_matrix": "Every pair",
     "simultaneous_pairs": "Pairs at once",
     "availability": "Processor availability",
+    "flush": "Completing one-sided calls",
 }
 """What our benchmarks are called in a report, in its order."""
 
-COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier")
+COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush")
+"""Of all processes, and what has no message size either."""
 
 QUANTITIES = {"latency_us": ("Latency", "µs"), "bandwidth_MBps": ("Bandwidth", "MB/s")}
 """Title and unit of what a curve shows, by its column."""

@@ -150,9 +150,9 @@ def test_one_sided_messages_need_no_action_of_their_target(replayer, tmp_path):
 def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_path):
     """10 µs a way, of which each end is busy for 3 with a message that it sends, 2 with one that came."""
 
-    def by_messages(*ranks, send=3.0, receive=2.0):
+    def by_messages(*ranks, send=3.0, receive=2.0, **more):
         busy = {"send_us": send, "receive_us": receive, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
-        done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages")
+        done = replayed(replayer, tmp_path, ranks, host_overhead=busy, one_sided="messages", **more)
         return pytest.approx([1e6 * seconds for seconds in done.rank_seconds], rel=0.02)
 
     assert replayed(replayer, tmp_path, [["flush 1"], []]).seconds == 0
@@ -162,6 +162,7 @@ def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_pat
     assert by_messages(["flush 1"], ["flush 0"]) == [20, 20]  # each answers while it waits
     # What they send keeps them busy until the other's message is there: 2 and 2 µs longer.
     assert by_messages(["flush 1"], ["flush 0"], send=8.0, receive=4.0) == [24, 24]
+    assert by_messages(["flush 1"], ["flush 0"], one_sided_us=1.0) == [22, 22]
     assert by_messages(["get 1 0"], computes) == [5 + 3 + 5 + 2, 60 + 3 + 9]
 
 

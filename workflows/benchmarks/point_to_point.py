@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import combinations, repeat
 
 from mpi4py import MPI
@@ -200,6 +201,21 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
         loops = math.ceil(2 * alone["seconds_p50"] / a_loop)
         yield _work(size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
+
+
+def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
+    """Complete what the first rank has asked of the last by one-sided calls, which is nothing."""
+    window, last = MPI.Win.Allocate(1, comm=comm), comm.size - 1
+    window.Lock_all()
+
+    def iterate(count: int) -> None:
+        for _ in repeat(None, count):
+            window.Flush(last)
+
+    idle = _idle({"bytes": None}, seconds, moved=0)
+    yield replace(idle, iterate=iterate, times_it=True) if comm.rank == 0 else idle
+    window.Unlock_all()
+    window.Free()
 
 
 def _seconds_of(loops: int) -> float:

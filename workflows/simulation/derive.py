@@ -19,9 +19,10 @@ STREAMS = ("osu_bandwidth", "imb_uniband")
 BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "sendrecv")
 PAIRS = ("osu_multiple_bandwidth_message_rate",)
 AVAILABILITY = ("availability",)
+FLUSH = ("flush",)
 EXCHANGES = ("sendrecv", "imb_sendrecv")
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
-processes of two nodes, of work during an exchange, and of an exchange by itself."""
+processes of two nodes, of work during an exchange, of completing one-sided calls, of an exchange by itself."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -216,6 +217,10 @@ def derive(
     elif both[1] < FREE * long_run:
         simulate["both_ways_MBps"] = both[1]
         told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
+    completed = _first(curves, FLUSH)
+    if completed is not None and (longer := float(completed["latency_us"].iloc[0]) / 2 - times[0]) > 0:
+        simulate["one_sided_us"] = round(longer, 4)
+        told.append(f"Where messages carry one-sided calls, each takes {number(longer)} µs longer.")
     fewest = busy.us if busy else None
     told += _message_rate(curves, fewest, simulate)
     if assumed:
@@ -225,7 +230,7 @@ def derive(
         )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *EXCHANGES}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *FLUSH, *EXCHANGES}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)

@@ -69,6 +69,8 @@ class InterconnectModel:
         More of it for each byte of the first of them.
     one_sided : str
         What carries one-sided calls: ``transfers`` without the target's processor, or ``messages``.
+    one_sided_us : float
+        How much longer such a message takes its receiver than another.
     one_machine : bool
         Whether all nodes are one machine, whose ranks all slow each other down.
     """
@@ -88,6 +90,7 @@ class InterconnectModel:
     gap_us: float = 0.0
     gap_us_per_byte: float = 0.0
     one_sided: str = "transfers"
+    one_sided_us: float = 0.0
     one_machine: bool = False
 
 
@@ -199,6 +202,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         gap_us=1e6 / simulate["messages_per_second"] if "messages_per_second" in simulate else 0.0,
         gap_us_per_byte=1 / simulate["sustained_MBps"] if "sustained_MBps" in simulate else 0.0,
         one_sided=simulate.get("one_sided", "transfers"),
+        one_sided_us=simulate.get("one_sided_us", 0.0),
         one_machine=simulate.get("one_machine", False),
     )
 

@@ -65,6 +65,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "eager_limit_bytes": model.eager_limit_bytes,
         "mpi": model.mpi,
         "one_sided": model.one_sided,
+        "one_sided_us": float(model.one_sided_us),
         **{name: gap for name in ("gap_us", "gap_us_per_byte") if (gap := float(getattr(model, name)))},
         **({"corun_percent": corun_percent} if corun_percent else {}),
     }

@@ -44,6 +44,7 @@ std::vector<Rank> ranks;
 std::string folder;
 double eager_limit;
 bool by_messages; // how one-sided calls are carried
+double own_work;  // seconds that such a message takes its receiver longer than another
 const Messages* messages;
 double corun; // how much longer a rank computes for each other of its node that computes at the same time
 
@@ -108,7 +109,7 @@ template <bool ASKS> void transfer(Words& words)
   auto cost      = [&](Part part) { return messages->seconds(size, target.host, here, part); };
   double sending = cost(&Knot::send) + cost(&Knot::after);
   target.due += sending;
-  s4u::this_actor::sleep_for(sending + cost(&Knot::receive));
+  s4u::this_actor::sleep_for(sending + cost(&Knot::receive) + own_work);
 }
 
 // Until a rank has handled a message, after those before it.
@@ -129,7 +130,7 @@ void flush(Words& words)
   for (size_t word = 2; word < words.size(); word++) {
     Rank& target = ranks.at(std::stoi(words[word]));
     auto cost    = [&](Part part) { return messages->seconds(0, rank.host, target.host, part); };
-    double sending = cost(&Knot::send), receiving = cost(&Knot::receive), after = cost(&Knot::after);
+    double sending = cost(&Knot::send), receiving = cost(&Knot::receive) + own_work, after = cost(&Knot::after);
     handle(rank, sending, after);
     double waits = s4u::Engine::get_clock();
     s4u::Comm::sendto(rank.host, target.host, ENVELOPE_BYTES);
@@ -254,6 +255,7 @@ int main(int argc, char** argv)
   Messages costs(engine.get_netzone_root());
   messages    = &costs;
   eager_limit = costs.eager_limit;
+  own_work    = std::stod(engine.get_netzone_root()->get_property("one_sided_us")) * 1e-6;
   by_messages = engine.get_netzone_root()->get_property("one_sided") == std::string("messages");
   auto cost = [](Part part) {
     return [part](size_t size, const s4u::Host* from, const s4u::Host* to) {
