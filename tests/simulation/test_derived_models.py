@@ -236,6 +236,16 @@ def test_work_beside_an_exchange_tells_what_each_of_its_two_messages_costs():
     assert made.simulate["assumed"] == ["both_ways"] and not any("Not used" in said for said in made.told)
 
 
+@pytest.mark.parametrize(("completed", "longer"), [(7.0, 0.5), (0.1, None)])
+def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer):
+    """Completing them takes two of 3 µs at least, or nothing where no message carries them."""
+    curves = benchmarks(lambda size: 3 + size / 1000)
+    flush = curves.head(1).assign(benchmark="flush", bytes=None, latency_us=completed)
+    made = derive(pd.concat([curves, flush], ignore_index=True), None, 1, 8192)
+    assert made.simulate.get("one_sided_us") == longer
+    assert not any("Not used" in said for said in made.told)
+
+
 def test_an_adapter_that_does_all_of_it_leaves_the_processor_free():
     made = with_work(lambda size: -0.1)  # noise below nothing
     assert set(made.simulate["host_overhead"].values()) == {0}
