@@ -21,8 +21,8 @@ PAIRS = ("osu_multiple_bandwidth_message_rate",)
 AVAILABILITY = ("availability",)
 FLUSH = ("flush",)
 EXCHANGES = ("sendrecv", "imb_sendrecv")
-"""Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of processes
-of two nodes, of work during an exchange, of completing one-sided calls, of an exchange by itself."""
+"""Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
+processes of two nodes, of work beside an exchange, of completing one-sided calls, of an exchange."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
