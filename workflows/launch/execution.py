@@ -254,7 +254,7 @@ class _Run:
         )
 
     def _read(self, limit_seconds: float, came: float | None = None) -> bool:
-        """Read a chunk of each pipe that has some, waiting at most `limit_seconds`; it came now, or as said."""
+        """Read one chunk of pipes that has some, waiting at most `limit_seconds`; it came now, or as told."""
         self.just_read = 0
         if not self.open and self.end is None:  # both pipes are closed: the program is about to end
             time.sleep(min(limit_seconds, 0.001))
