@@ -144,7 +144,7 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
         without rows where the table has none of the benchmark.
     """
     key = [*POINT, "bytes"]
-    rows = table[table["part"].notna()]
+    rows = table[table["benchmark"] == "availability"]
     if rows.empty:
         return pd.DataFrame(columns=[*key, "exchange_us", "overhead_us", "availability"])
     wide = rows.groupby([*key, "part"], dropna=False, sort=False)["latency_us"].first().unstack("part")
@@ -153,6 +153,29 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
     return wide[key].assign(
         exchange_us=wide["exchange"], overhead_us=overhead, availability=1 - overhead / wide["exchange"]
     )
+
+
+def after_work(table: pd.DataFrame) -> pd.DataFrame:
+    """How much longer a round trip takes after work than at once after another.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows of benchmark ``after_work`` as `network_table` gives them.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `POINT`, ``work_us, round_trip_us, longer_us``, work rising; without rows where the
+        table has none of the benchmark.
+    """
+    rows = table[table["benchmark"] == "after_work"]
+    work = rows["part"].str.extract(r"after_(\d+)_us", expand=False).astype(float)
+    rows = rows[list(POINT)].assign(work_us=work, round_trip_us=rows["latency_us"])
+    at_once = rows[rows["work_us"] == 0].rename(columns={"round_trip_us": "at_once_us"})
+    rows = rows[rows["work_us"] > 0].merge(at_once.drop(columns="work_us"), on=list(POINT))
+    rows["longer_us"] = rows["round_trip_us"] - rows.pop("at_once_us")
+    return rows.sort_values("work_us", kind="stable", ignore_index=True)
 
 
 def sized(table: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from analysis.networks.curves import (
     DIRECTIONS,
     NETWORK,
     POINT,
+    after_work,
     availability,
     network_parts,
     powers_only,
@@ -52,6 +53,7 @@ _MADE = table_schemas(
     network_availability=dict(
         **_POINT, bytes=WHOLE, exchange_us=POSITIVE, overhead_us=NUMBER, availability=NUMBER
     ),
+    network_after_work=dict(**_POINT, work_us=POSITIVE, round_trip_us=POSITIVE, longer_us=NUMBER),
     network_pairs=dict(
         **_POINT,
         nodes=COUNT,
@@ -122,6 +124,7 @@ def make_network_tables(
         "network_headlines": pd.DataFrame(_headline_rows(kept, links, buses)),
         "network_crossings": pd.DataFrame(_crossing_rows(kept)),
         "network_availability": availability(network),
+        "network_after_work": after_work(network),
         "network_pairs": _pairs_at_once(network),
     }
     tables = {"network": network} | {name: validated(_MADE[name], table) for name, table in made.items()}

@@ -158,9 +158,27 @@ def _pairs(content: Content) -> Section | None:
 
 
 def _processor(content: Content) -> Section | None:
+    blocks = [*_availability(content), *_after_work(content)]
+    return section("network-processor", "What communication takes of the processor", blocks)
+
+
+def _after_work(content: Content) -> list[Block]:
+    rows = _of(content, "network_after_work")
+    if rows.empty:
+        return []
+    fields = [
+        numbers("Work (µs)", formats.whole, "work_us"),
+        numbers("Round trip after it (µs)", number, "round_trip_us"),
+        numbers("Longer than at once (µs)", number, "longer_us"),
+    ]
+    title = "How long an empty message and its answer take after work, and how much longer than at once."
+    return [line_table(title, fields, rows.to_dict("records"), content.labels.curve, of_cases=False)]
+
+
+def _availability(content: Content) -> list[Block]:
     rows = _of(content, "network_availability")
     if rows.empty:
-        return None
+        return []
     fields = [
         texts("Message", size_text, "bytes"),
         numbers("Exchange (µs)", number, "exchange_us"),
@@ -176,8 +194,7 @@ def _processor(content: Content) -> Section | None:
     if not rows["availability"].between(0, 1).all():
         title += " Less than 0 or more than 100: other work took more of the processor than the exchange."
     shown = line_table(title, fields, lines, content.labels.curve, of_cases=False)
-    blocks = [*_figures(content, "network-availability"), shown]
-    return section("network-processor", "What communication takes of the processor", blocks)
+    return [*_figures(content, "network-availability"), shown]
 
 
 def _share_text(share: float) -> str:

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "pair_matrix": "Every pair",
     "simultaneous_pairs": "Pairs at once",
     "availability": "Processor availability",
+    "after_work": "Messages after work",
     "flush": "Completing one-sided calls",
 }
 """What our benchmarks are called in a report, in its order."""

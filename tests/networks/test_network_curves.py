@@ -131,6 +131,18 @@ def test_availability_by_hand():
     assert (one["exchange_us"], one["overhead_us"], one["availability"]) == pytest.approx((10, 4, 0.6))
 
 
+def test_how_much_longer_a_round_trip_takes_after_work():
+    times = {64: 15e-6, 0: 8e-6, 8: 9e-6}
+    rows = [row(0, seconds, 0, part=f"after_{us}_us") for us, seconds in times.items()]
+    runs = runs_of(("after_work", "slow", "measured", 2), ("after_work", "fast", "measured", 2))
+    fast = [{**line, "seconds_p50": line["seconds_p50"] / 4} for line in rows]
+    found = make_network_tables(curves_of(runs, [{"rows": rows}, {"rows": fast}]), {})["network_after_work"]
+    slow, fast = (found[found["interconnect"] == name] for name in ("slow", "fast"))
+    assert list(slow["work_us"]) == [8, 64] == list(fast["work_us"])
+    assert list(slow["longer_us"]) == pytest.approx([1, 7])
+    assert list(fast["longer_us"]) == pytest.approx([0.25, 1.75])
+
+
 def test_pairs_at_once_are_held_against_the_pair_alone():
     # One pair moves 100 MB/s, two together 120: each 60, six tenths of what one has alone.
     rows = [row(1000, 1e-5, 1000, pairs=1), row(1000, 2e-3 / 120, 2000, pairs=2)]

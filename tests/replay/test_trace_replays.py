@@ -166,6 +166,21 @@ def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_pat
     assert by_messages(["get 1 0"], computes) == [5 + 3 + 5 + 2, 60 + 3 + 9]
 
 
+def test_a_rank_communicates_later_after_it_computed(replayer, tmp_path):
+    """3 µs later after 60 µs, half of that after 30, no more after 600; a serial run sends nothing."""
+
+    def ends(work, **more):
+        ranks = [[f"compute {work}000", "send 1 0 0 6"], ["recv 0 0 0 6"]]
+        done = replayed(replayer, tmp_path, ranks, **more)
+        assert done.compute_seconds == pytest.approx([work * 1e-6, 0])
+        return 1e6 * done.rank_seconds[1]
+
+    for work, later in ((30, 1.5), (60, 3), (600, 3)):
+        assert ends(work, after_work_us=[[60, 3]]) == pytest.approx(ends(work) + later)
+    alone = replayed(replayer, tmp_path, [["compute 60000"]], after_work_us=[[60, 3]])
+    assert alone.seconds == pytest.approx(60e-6)
+
+
 @pytest.mark.parametrize(
     ("ranks", "said"),
     [

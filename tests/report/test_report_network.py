@@ -69,13 +69,15 @@ def told_by(case, name):
             for part, share in parts.items()
             for size in SIZES
         ]
+    if case == "after_work":
+        return [row((1 + us / 64) * latency, 0, 0, part=f"after_{us}_us") for us in (0, 64)]
     if case == "barrier":
         return [row(latency, None, None)]
     return sweep(name)
 
 
 CASES = dict.fromkeys(("allreduce", "barrier", "pair_matrix", "simultaneous_pairs"), 4)
-CASES |= {"pingpong": 2, "availability": 2}
+CASES |= {"pingpong": 2, "availability": 2, "after_work": 2}
 
 
 def traffic_rows(name):
@@ -221,8 +223,11 @@ def test_the_slow_pair_is_named(pages):
 
 
 def test_the_processor_is_told_in_percent(pages):
-    (table,) = blocks(part(pages[1], "network-processor"), "table")
-    assert "60" in [line["cells"][-1] for group in table["groups"] for line in group["rows"]]
+    availability, after_work = blocks(part(pages[1], "network-processor"), "table")
+    assert "60" in [line["cells"][-1] for group in availability["groups"] for line in group["rows"]]
+    for cells in [line["cells"] for group in after_work["groups"] for line in group["rows"]]:
+        work, round_trip, longer = cells[-3:]
+        assert work == "64" and float(round_trip) == pytest.approx(2 * float(longer), rel=0.01)
 
 
 def test_a_share_of_the_processor_that_cannot_be_says_only_its_side(network_study):
@@ -232,7 +237,7 @@ def test_a_share_of_the_processor_that_cannot_be_says_only_its_side(network_stud
     first = shares["interconnect"] == shares["interconnect"].iloc[0]
     odd = shares.assign(availability=first.map({True: -1849.01, False: 1.2}))
     report = make_report(runs, {**tables, "network_availability": odd}, facts, [])
-    (table,) = blocks(part(report, "network-processor"), "table")
+    table, _ = blocks(part(report, "network-processor"), "table")
     cells = [line["cells"][-1] for group in table["groups"] for line in group["rows"]]
     assert set(cells) == {"< 0", "> 100"}
     assert "Less than 0 or more than 100: other work" in table["caption"]

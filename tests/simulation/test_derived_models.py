@@ -246,6 +246,21 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
     assert not any("Not used" in said for said in made.told)
 
 
+def test_how_much_longer_a_round_trip_takes_after_work():
+    """Where it seems to take less than at once, or after shorter work, that is noise."""
+    curves = benchmarks(lambda size: 3 + size / 1000)
+    times = {0: 8.0, 8: 7.9, 16: 9.0, 32: 8.8}
+    named = dict.fromkeys(("site", "case", "imported_from", "nodes"), None) | {"oversubscription": 1}
+    late = [
+        curves.head(1).assign(benchmark="after_work", part=f"after_{us}_us", latency_us=time, **named)
+        for us, time in times.items()
+    ]
+    made = derive(pd.concat([curves, *late], ignore_index=True), None, 1, 8192)
+    assert made.simulate["after_work_us"] == [[8, 0], [16, 1], [32, 1]]
+    assert "After 32 µs of computing a round trip takes 1 µs longer than at once." in made.told
+    assert not any("Not used" in said for said in made.told)
+
+
 def test_an_adapter_that_does_all_of_it_leaves_the_processor_free():
     made = with_work(lambda size: -0.1)  # noise below nothing
     assert set(made.simulate["host_overhead"].values()) == {0}

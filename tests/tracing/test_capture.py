@@ -20,7 +20,7 @@ from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import capture, placed
 from workflows.tracing.raw import steps_window
 from workflows.tracing.recording import preload
-from workflows.tracing.request import STEPS, TraceRequest
+from workflows.tracing.request import STEPS, TIMED, TraceRequest
 from workflows.tracing.trace import read_trace
 
 pytestmark = pytest.mark.slow
@@ -179,7 +179,8 @@ def test_tracing_changes_no_result(name, prepared, tmp_path):
     app, folder = application(case.application), prepared(case, 2)
     point = Point(case.name, SHARED_MEMORY.name, 2, 1, nodes=1, cores=2)
     tracer = build(compiler_for(app.command(case, 2)[0]))
-    mark = STEPS[case.application].mark if case.application in STEPS else ()
+    steps = STEPS.get(case.application)
+    mark = steps.mark if steps else TIMED[case.application]
     plain = undisturbed_run(case, point, folder, SHARED_MEMORY, (), 120)
     made = undisturbed_run(case, point, folder, SHARED_MEMORY, (), 120, preload(tracer, tmp_path, mark))
     assert (plain.problem, made.problem) == (None, None)
@@ -190,7 +191,16 @@ def test_tracing_changes_no_result(name, prepared, tmp_path):
         assert len(printed[0]) > 100
         assert printed[0] == printed[1]
     # NWChem deals its work out as it goes, so that sums are added in another order every time.
-    assert made.reading.answer == pytest.approx(plain.reading.answer, rel=1e-12 if mark else 1e-9)
+    assert made.reading.answer == pytest.approx(plain.reading.answer, rel=1e-12 if steps else 1e-9)
+
+
+def test_what_a_run_is_not_timed_by_is_not_traced(prepared, tmp_path):
+    """LAMMPS broadcasts its input, line by line, before its loop."""
+    trace = traced("lj_melt-smoke", 2, prepared, tmp_path / "processes-2")
+    names = {row["operation"] for row in trace.about["operations"]}
+    assert {"send", "allreduce"} <= names and "bcast" not in names
+    assert trace.steps == trace.timed_steps == 1
+    assert trace.about["step_seconds"] == [] and trace.about["timing"] == "alone"
 
 
 def test_one_sided_communication_is_recorded(prepared, tmp_path):

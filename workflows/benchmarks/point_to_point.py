@@ -62,20 +62,9 @@ def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> T
         return
     partner = last if rank == first else first
     with side.requests(size, partner) as (send, receive):
-        earlier, later = (send, receive) if rank == first else (receive, send)
-        start_earlier, end_earlier = earlier.Start, earlier.Wait
-        start_later, end_later = later.Start, later.Wait
-
-        def iterate(count: int) -> None:
-            for _ in repeat(None, count):
-                start_earlier()
-                end_earlier()
-                start_later()
-                end_later()
-
         yield Task(
             {"bytes": size},
-            iterate,
+            _in_turn(send, receive) if rank == first else _in_turn(receive, send),
             side.fill(size),
             side.check(size, partner),
             seconds,
@@ -83,6 +72,20 @@ def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> T
             messages=2,
             moved_bytes=size,
         )
+
+
+def _in_turn(earlier: MPI.Prequest, later: MPI.Prequest) -> Callable[[int], None]:
+    start_earlier, end_earlier = earlier.Start, earlier.Wait
+    start_later, end_later = later.Start, later.Wait
+
+    def iterate(count: int) -> None:
+        for _ in repeat(None, count):
+            start_earlier()
+            end_earlier()
+            start_later()
+            end_later()
+
+    return iterate
 
 
 def exchange(
@@ -194,13 +197,52 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     """
     side, sizes = Side(comm, largest_bytes), [0, *powers(largest_bytes)]
     partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
-    a_loop = comm.allreduce(min(_seconds_of(_LOOPS) for _ in range(FEWEST_BATCHES)), MPI.MIN) / _LOOPS
+    a_loop = _seconds_of_a_loop(comm)
     for size in sizes:
         share = seconds / len(sizes) / 5
         alone = yield from exchange(side, partner, size, share, {"part": "exchange"})
         loops = math.ceil(2 * alone["seconds_p50"] / a_loop)
         yield _work(size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
+
+
+def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float) -> Tasks:
+    """Time round trips of an empty message that the first rank begins at once, and after work from 8 µs on.
+
+    Caches and predictors forget meanwhile what sends and receives. The last rank is always ready.
+    """
+    side, rank, last = Side(comm, 1), comm.rank, comm.size - 1
+    a_loop = _seconds_of_a_loop(comm)
+    lengths = [0, *powers(longest_us, smallest=8)]
+    for us in lengths:
+        idle = _idle({"bytes": 0, "part": f"after_{us}_us"}, seconds / len(lengths), moved=0)
+        if rank not in (0, last):
+            yield idle
+            continue
+        with side.requests(0, last - rank) as (send, receive):
+            loops = round(us * 1e-6 / a_loop)
+            iterate = _begin(send, receive, loops) if rank == 0 else _in_turn(receive, send)
+            yield replace(idle, iterate=iterate, times_it=rank == 0)
+
+
+def _begin(send: MPI.Prequest, receive: MPI.Prequest, loops: int) -> Callable[[int], float]:
+    """Send and wait for the answer, each time after so many loops of work, which do not count."""
+    start_send, end_send, start, end, clock = send.Start, send.Wait, receive.Start, receive.Wait, MPI.Wtime
+
+    def iterate(count: int) -> float:
+        seconds = 0.0
+        for _ in repeat(None, count):
+            for _ in repeat(None, loops):
+                pass
+            seconds -= clock()
+            start_send()
+            end_send()
+            start()
+            end()
+            seconds += clock()
+        return seconds
+
+    return iterate
 
 
 def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
@@ -218,11 +260,16 @@ def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
     window.Free()
 
 
-def _seconds_of(loops: int) -> float:
-    start = MPI.Wtime()
-    for _ in repeat(None, loops):
-        pass
-    return MPI.Wtime() - start
+def _seconds_of_a_loop(comm: MPI.Comm) -> float:
+    """Seconds of a loop of work, on the rank where it is shortest."""
+
+    def taken() -> float:
+        start = MPI.Wtime()
+        for _ in repeat(None, _LOOPS):
+            pass
+        return MPI.Wtime() - start
+
+    return comm.allreduce(min(taken() for _ in range(FEWEST_BATCHES)), MPI.MIN) / _LOOPS
 
 
 def _work(size: int, loops: int, seconds: float, active: bool) -> Task:

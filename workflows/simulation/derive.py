@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.networks.curves import availability
+from analysis.networks.curves import after_work, availability
 from analysis.text.formats import listed, number
 from workflows.domain import InputError
 from workflows.simulation.curve import SMALL_BYTES, link_rate, points_of
@@ -20,9 +20,11 @@ BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "send
 PAIRS = ("osu_multiple_bandwidth_message_rate",)
 AVAILABILITY = ("availability",)
 FLUSH = ("flush",)
+AFTER_WORK = ("after_work",)
 EXCHANGES = ("sendrecv", "imb_sendrecv")
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
-processes of two nodes, of work beside an exchange, of completing one-sided calls, of an exchange."""
+processes of two nodes, of work beside an exchange, of completing one-sided calls, of messages after work, of
+an exchange."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -221,6 +223,11 @@ def derive(
     if completed is not None and (longer := float(completed["latency_us"].iloc[0]) / 2 - times[0]) > 0:
         simulate["one_sided_us"] = round(longer, 4)
         told.append(f"Where messages carry one-sided calls, each takes {number(longer)} µs longer.")
+    if (late := _first(curves, AFTER_WORK)) is not None:
+        points = after_work(late)[["work_us", "longer_us"]].clip(0).cummax().round(3)
+        simulate["after_work_us"] = points.to_numpy(float).tolist()
+        us, longer = map(number, simulate["after_work_us"][-1])
+        told.append(f"After {us} µs of computing a round trip takes {longer} µs longer than at once.")
     fewest = busy.us if busy else None
     told += _message_rate(curves, fewest, simulate)
     if assumed:
@@ -230,7 +237,7 @@ def derive(
         )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *FLUSH, *EXCHANGES}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *FLUSH, *AFTER_WORK, *EXCHANGES}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)

@@ -45,6 +45,7 @@ std::string folder;
 double eager_limit;
 bool by_messages; // how one-sided calls are carried
 double own_work;  // seconds that such a message takes its receiver longer than another
+std::vector<std::pair<double, double>> after_work; // how long a rank computed, and how much later that has it communicate
 const Messages* messages;
 double corun; // how much longer a rank computes for each other of its node that computes at the same time
 
@@ -83,11 +84,23 @@ bool others_notice(const Words& words)
          !(name == "irecv" && words.size() == 5 && std::stod(words[4]) <= eager_limit);
 }
 
+// Linear between the points, from none to the first, constant from the last on.
+double later_after(double work)
+{
+  std::pair<double, double> low = {0.0, 0.0};
+  for (const auto& high : after_work) {
+    if (work < high.first)
+      return low.second + (high.second - low.second) * (work - low.first) / (high.first - low.first);
+    low = high;
+  }
+  return low.second;
+}
+
 void compute(Words& words)
 {
   Rank& rank     = this_rank();
   double seconds = std::stod(words.at(2)) * rank.seconds_per_amount;
-  rank.due += seconds;
+  rank.due += seconds + later_after(seconds);
   rank.computed += seconds;
 }
 
@@ -256,6 +269,9 @@ int main(int argc, char** argv)
   messages    = &costs;
   eager_limit = costs.eager_limit;
   own_work    = std::stod(engine.get_netzone_root()->get_property("one_sided_us")) * 1e-6;
+  std::istringstream points(engine.get_netzone_root()->get_property("after_work_us"));
+  for (double work, later; processes > 1 && points >> work >> later;)
+    after_work.emplace_back(work * 1e-6, later * 1e-6);
   by_messages = engine.get_netzone_root()->get_property("one_sided") == std::string("messages");
   auto cost = [](Part part) {
     return [part](size_t size, const s4u::Host* from, const s4u::Host* to) {

@@ -90,7 +90,8 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
             "skipped_steps": request.skipped,
             "step_seconds": [
-                amount * in_nanoseconds / 1e9 for amount in step_amounts(traced.raws[0], request.skipped)
+                amount * in_nanoseconds / 1e9
+                for amount in (step_amounts(traced.raws[0], request.skipped) if steps else ())
             ],
             "mark": list(request.marks),
             "threads": request.threads,

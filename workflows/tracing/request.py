@@ -36,7 +36,16 @@ class Steps:
 
 
 STEPS = {"openfoam": Steps(("ExecutionTime = ",), "iterations", 1)}
-"""Applications that are traced step by step; of others the whole run is traced."""
+"""Applications that are traced step by step."""
+
+_NWCHEM = ("SCF", "DFT", "MP2", "Extensible Many-Electron Theory")
+TIMED = {
+    "lammps": ("Per MPI rank memory allocation", "Loop time of"),
+    "nwchem": (*(f"NWChem {name}" for name in _NWCHEM), "NWPW PSPW Calculation", "Task  times  cpu:"),
+}
+"""Texts that are printed at both ends of what a run of an application is timed by, and maybe between.
+
+Of these the trace is from the first to the last; of other applications the whole run is traced."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +93,8 @@ class TraceRequest:
 
     @property
     def marks(self) -> Sequence[str]:
-        """Texts, one of which ends a step; empty where the whole run is traced."""
-        return self.steps.mark if self.steps else ()
+        """Texts, one of which ends a step or what is traced; empty where the whole run is traced."""
+        return self.steps.mark if self.steps else TIMED.get(self.case.application, ())
 
     @property
     def skipped(self) -> int:
@@ -104,4 +113,6 @@ class TraceRequest:
 
     def window(self, raws: Sequence[Raw]) -> tuple[Window, int]:
         """Lines that are wanted, and steps that they hold."""
-        return steps_window(raws, self.skipped) if self.marks else (whole(raws), 1)
+        if self.steps:
+            return steps_window(raws, self.skipped)
+        return (steps_window(raws, 0)[0] if self.marks else whole(raws)), 1
