@@ -257,7 +257,7 @@ def test_how_much_longer_a_round_trip_takes_after_work():
     ]
     made = derive(pd.concat([curves, *late], ignore_index=True), None, 1, 8192)
     assert made.simulate["after_work_us"] == [[8, 0], [16, 1], [32, 1]]
-    assert "After 32 µs of computing a round trip takes 1 µs longer than at once." in made.told
+    assert "After 32.0 µs of computing a round trip takes 1.00 µs longer than at once." in made.told
     assert not any("Not used" in said for said in made.told)
 
 
