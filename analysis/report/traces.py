@@ -47,6 +47,7 @@ OPERATIONS = {
     "accumulate": "accumulate",
     "fetch": "fetch and change",
     "flush": "completion at the target",
+    "window": "window for one-sided calls",
 }
 """What operations between two ranks are called; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}

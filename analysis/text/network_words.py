@@ -18,10 +18,11 @@ BENCHMARKS = {
     "availability": "Processor availability",
     "after_work": "Messages after work",
     "flush": "Completing one-sided calls",
+    "window": "Window for one-sided calls",
 }
 """What our benchmarks are called in a report, in its order."""
 
-COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush")
+COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush", "window")
 """Of all processes, and what has no message size either."""
 
 QUANTITIES = {"latency_us": ("Latency", "µs"), "bandwidth_MBps": ("Bandwidth", "MB/s")}

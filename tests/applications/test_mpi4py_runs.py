@@ -20,7 +20,18 @@ def table(done, name, processes):
 
 @pytest.mark.parametrize(
     "name",
-    ["pingpong", "sendrecv", "allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush", "after_work"],
+    [
+        "pingpong",
+        "sendrecv",
+        "allreduce",
+        "alltoall",
+        "bcast",
+        "gatherv",
+        "barrier",
+        "flush",
+        "window",
+        "after_work",
+    ],
 )
 @pytest.mark.parametrize("processes", [2, 3])
 def test_every_size_has_a_time_and_the_payload_is_right(tmp_path, name, processes):

@@ -166,6 +166,12 @@ def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_pat
     assert by_messages(["get 1 0"], computes) == [5 + 3 + 5 + 2, 60 + 3 + 9]
 
 
+def test_a_window_takes_each_rank_so_long(replayer, tmp_path):
+    ranks = [["window", "barrier"], ["window", "barrier"]]
+    nothing, made = (replayed(replayer, tmp_path, ranks, window_us=us).rank_seconds for us in (0, 50))
+    assert [after - before for before, after in zip(nothing, made, strict=True)] == pytest.approx([50e-6] * 2)
+
+
 def test_a_rank_communicates_later_after_it_computed(replayer, tmp_path):
     """3 µs later after 60 µs, half of that after 30, no more after 600; a serial run sends nothing."""
 

@@ -246,6 +246,15 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
     assert not any("Not used" in said for said in made.told)
 
 
+@pytest.mark.parametrize(("takes", "own"), [(56.0, 50), (4.0, None)])
+def test_what_a_window_takes_beside_two_barriers(takes, own):
+    curves = benchmarks(lambda size: 3 + size / 1000)
+    window = curves.head(1).assign(benchmark="window", bytes=None, latency_us=takes)
+    made = derive(pd.concat([curves, window], ignore_index=True), None, 1, 8192)
+    assert made.simulate.get("window_us") == own
+    assert not any("Not used" in said for said in made.told)
+
+
 def test_how_much_longer_a_round_trip_takes_after_work():
     """Where it seems to take less than at once, or after shorter work, that is noise."""
     curves = benchmarks(lambda size: 3 + size / 1000)

@@ -107,7 +107,7 @@ def test_ranks_of_communicators_become_those_of_the_world(built, library, tmp_pa
 def test_one_sided(built, library, tmp_path):
     lines = recorded(built, library, "one_sided", tmp_path)
     acts = ["2 put 3 8", "2 flush 3", "2 get 3 8", "2 accumulate 3 8", "2 fetch 0 8", "2 flush 0 1 3"]
-    assert lines[2] == ["2 barrier", *acts, "2 barrier"]
+    assert lines[2] == ["2 window", "2 barrier", *acts, "2 barrier"]
 
 
 @pytest.mark.parametrize("library", BOTH)

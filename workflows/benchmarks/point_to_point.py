@@ -260,6 +260,16 @@ def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
     window.Free()
 
 
+def window_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
+    """Make a window for one-sided calls, and free it."""
+
+    def iterate(count: int) -> None:
+        for _ in repeat(None, count):
+            MPI.Win.Allocate(1, comm=comm).Free()
+
+    yield replace(_idle({"bytes": None}, seconds, moved=0), iterate=iterate, times_it=True)
+
+
 def _seconds_of_a_loop(comm: MPI.Comm) -> float:
     """Seconds of a loop of work, on the rank where it is shortest."""
 

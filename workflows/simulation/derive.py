@@ -20,11 +20,12 @@ BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "send
 PAIRS = ("osu_multiple_bandwidth_message_rate",)
 AVAILABILITY = ("availability",)
 FLUSH = ("flush",)
+WINDOW = ("window",)
 AFTER_WORK = ("after_work",)
 EXCHANGES = ("sendrecv", "imb_sendrecv")
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
-processes of two nodes, of work beside an exchange, of completing one-sided calls, of messages after work, of
-an exchange."""
+processes of two nodes, of work beside an exchange, of completing one-sided calls, of making windows
+for them, of messages after work, of an exchange."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -223,6 +224,10 @@ def derive(
     if completed is not None and (longer := float(completed["latency_us"].iloc[0]) / 2 - times[0]) > 0:
         simulate["one_sided_us"] = round(longer, 4)
         told.append(f"Where messages carry one-sided calls, each takes {number(longer)} µs longer.")
+    made = _first(curves, WINDOW)
+    if made is not None and (window := float(made["latency_us"].iloc[0]) - 2 * times[0]) > 0:
+        simulate["window_us"] = round(window, 4)
+        told.append(f"A window for one-sided calls takes {number(window)} µs beside two barriers.")
     if (late := _first(curves, AFTER_WORK)) is not None:
         points = after_work(late)[["work_us", "longer_us"]].clip(0).cummax().round(3)
         simulate["after_work_us"] = points.to_numpy(float).tolist()
@@ -237,7 +242,7 @@ def derive(
         )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *FLUSH, *AFTER_WORK, *EXCHANGES}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK, *EXCHANGES}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)

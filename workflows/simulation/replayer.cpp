@@ -45,6 +45,7 @@ std::string folder;
 double eager_limit;
 bool by_messages; // how one-sided calls are carried
 double own_work;  // seconds that such a message takes its receiver longer than another
+double window_work; // seconds that a window takes, beside the barriers where it is made and freed
 std::vector<std::pair<double, double>> after_work; // how long a rank computed, and how much later that has it communicate
 const Messages* messages;
 double corun; // how much longer a rank computes for each other of its node that computes at the same time
@@ -157,6 +158,11 @@ void flush(Words& words)
   }
 }
 
+void window(Words&)
+{
+  this_rank().due += window_work;
+}
+
 void mark(Words& words)
 {
   std::printf("mark %s %.9f\n", words[0].c_str(), s4u::Engine::get_clock());
@@ -167,7 +173,8 @@ const Operation& operation(const std::string& name)
 {
   static std::unordered_map<std::string, Operation> known = {
       {"compute", compute}, {"mark", mark},           {"put", transfer<false>}, {"accumulate", transfer<false>},
-      {"get", transfer<true>}, {"fetch", transfer<true>}, {"flush", flush}};
+      {"get", transfer<true>}, {"fetch", transfer<true>}, {"flush", flush},
+      {"window", window}};
   auto found = known.find(name);
   if (found == known.end()) {
     try {
@@ -269,6 +276,7 @@ int main(int argc, char** argv)
   messages    = &costs;
   eager_limit = costs.eager_limit;
   own_work    = std::stod(engine.get_netzone_root()->get_property("one_sided_us")) * 1e-6;
+  window_work = std::stod(engine.get_netzone_root()->get_property("window_us")) * 1e-6;
   std::istringstream points(engine.get_netzone_root()->get_property("after_work_us"));
   for (double work, later; processes > 1 && points >> work >> later;)
     after_work.emplace_back(work * 1e-6, later * 1e-6);

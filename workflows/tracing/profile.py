@@ -78,7 +78,7 @@ def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
 
 
 def _size(name: str, words: Sequence[str], processes: int) -> int:
-    if name in ("wait", "barrier", "flush"):
+    if name in ("wait", "barrier", "flush", "window"):
         return 0
     if name in ONE_SIDED:
         return int(words[1])

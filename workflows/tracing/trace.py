@@ -26,7 +26,7 @@ ONE_SIDED = {"put", "get", "accumulate", "fetch"}
 """Actions of ours: a transfer that involves no action of the target."""
 
 ACTIONS = {
-    **dict.fromkeys(("init", "finalize"), 0),
+    **dict.fromkeys(("init", "finalize", "window"), 0),
     "compute": 1,
     **dict.fromkeys(("send", "isend", "recv", "irecv", "wait"), 3),
     **dict.fromkeys(ONE_SIDED, 2),
@@ -34,7 +34,7 @@ ACTIONS = {
     **dict.fromkeys(COLLECTIVES, None),
 }
 """Actions of a trace, and how many numbers each has; of collective calls, SimGrid checks that.
-``flush`` names the ranks at which what was done to them is complete."""
+``flush`` names the ranks at which what was done to them is complete; ``window`` is the making of one."""
 
 _FACTORS = ("corrected_factor", "low_factor", "high_factor")
 _LINE = re.compile(r"\d+ \w+(?: \d+)*", re.ASCII)

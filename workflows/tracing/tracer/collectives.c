@@ -123,7 +123,16 @@ static void one_sided(const char *name, int64_t size, int target, MPI_Win win)
     text("\n");
 }
 
-static void window(MPI_Win win, MPI_Comm comm) { meet(add(&windows, (uintptr_t)win, comm)); }
+/* What the library does for it beside meeting is another action. */
+static void window(MPI_Win win, MPI_Comm comm)
+{
+    const Members *all = add(&windows, (uintptr_t)win, comm);
+    if (all->size > 1) {
+        begin_line("window");
+        text("\n");
+    }
+    meet(all);
+}
 
 static void closed(MPI_Win win)
 {
