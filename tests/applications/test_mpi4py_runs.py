@@ -21,16 +21,8 @@ def table(done, name, processes):
 @pytest.mark.parametrize(
     "name",
     [
-        "pingpong",
-        "sendrecv",
-        "allreduce",
-        "alltoall",
-        "bcast",
-        "gatherv",
-        "barrier",
-        "flush",
-        "window",
-        "after_work",
+        *("pingpong", "sendrecv", "sendrecv_after_work", "after_work", "flush", "window"),
+        *("allreduce", "alltoall", "bcast", "gatherv", "barrier"),
     ],
 )
 @pytest.mark.parametrize("processes", [2, 3])

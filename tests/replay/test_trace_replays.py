@@ -156,6 +156,8 @@ def test_a_target_answers_where_messages_carry_one_sided_calls(replayer, tmp_pat
         return pytest.approx([1e6 * seconds for seconds in done.rank_seconds], rel=0.02)
 
     assert replayed(replayer, tmp_path, [["flush 1"], []]).seconds == 0
+    no_message = replayed(replayer, tmp_path, [["flush 1 2"], [], []], flush_us=0.5)
+    assert no_message.seconds == pytest.approx(1e-6)
     assert by_messages(["flush 1"], []) == [20, 0]
     computes = ["compute 60000", "mark", "compute 9000"]  # no answer meanwhile, and 5 µs for one afterwards
     assert by_messages(["flush 1"], computes) == [60 + 5 + 7, 60 + 5 + 9]

@@ -243,6 +243,7 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
     flush = curves.head(1).assign(benchmark="flush", bytes=None, latency_us=completed)
     made = derive(pd.concat([curves, flush], ignore_index=True), None, 1, 8192)
     assert made.simulate.get("one_sided_us") == longer
+    assert made.simulate.get("flush_us") == (None if longer else completed)
     assert not any("Not used" in said for said in made.told)
 
 
@@ -336,6 +337,17 @@ def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
         meets = {knot.bytes: knot.meets_us for knot in model_of(one, tmp_path).between}
         assert meets[0] == pytest.approx(0, abs=0.02)
         assert meets[1 << 20] == pytest.approx((1 << 20) / 4000, rel=1e-3)
+    # After work each takes 5 µs longer; and up to 2,048 bytes no longer than alone, when nothing fills the link.
+    rows = [row | {"latency_us": 15 + row["bytes"] / (1000 if row["bytes"] <= 2048 else 700)} for row in rows]
+    spaced = pd.DataFrame(rows).assign(benchmark="sendrecv_after_work", interconnect="mine", kind="published")
+    made = derive(pd.concat([alone, exchange, spaced], ignore_index=True), None, 1, 65536)
+    meets = {knot.bytes: knot.meets_us for knot in model_of(made, tmp_path).between}
+    assert meets[2048] == pytest.approx(0, abs=0.02)
+    assert meets[1 << 20] == pytest.approx((1 << 20) / 4000, rel=1e-3)
+    assert (
+        "Messages that meet take as much longer as in sendrecv, or after work where that is less."
+        in made.told
+    )
     too_short = exchange[exchange["bytes"] <= 65536]
     made = derive(pd.concat([alone, too_short], ignore_index=True), None, 1, 65536)
     assert "exchange" not in made.simulate["curve"]

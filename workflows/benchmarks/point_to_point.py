@@ -159,6 +159,15 @@ def sendrecv_sweep(
         yield from exchange(side, partner, size, seconds / len(sizes), {})
 
 
+def sendrecv_after_work_sweep(
+    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int, work_us: int
+) -> Tasks:
+    """Exchange between the first and the last rank over all sizes, after both worked for so long."""
+    loops = round(work_us * 1e-6 / _seconds_of_a_loop(comm))
+    for task in sendrecv_sweep(comm, largest_bytes, perturbation_bytes, seconds, between):
+        yield replace(task, iterate=_after(loops, task.iterate)) if task.times_it else task
+
+
 def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: float) -> Tasks:
     """Ping-pong of a small and a large message between every two ranks, one pair after the other."""
     side = Side(comm, max(small_bytes, large_bytes))
@@ -221,13 +230,13 @@ def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float) -> Tasks:
             continue
         with side.requests(0, last - rank) as (send, receive):
             loops = round(us * 1e-6 / a_loop)
-            iterate = _begin(send, receive, loops) if rank == 0 else _in_turn(receive, send)
+            iterate = _after(loops, _in_turn(send, receive)) if rank == 0 else _in_turn(receive, send)
             yield replace(idle, iterate=iterate, times_it=rank == 0)
 
 
-def _begin(send: MPI.Prequest, receive: MPI.Prequest, loops: int) -> Callable[[int], float]:
-    """Send and wait for the answer, each time after so many loops of work, which do not count."""
-    start_send, end_send, start, end, clock = send.Start, send.Wait, receive.Start, receive.Wait, MPI.Wtime
+def _after(loops: int, communicate: Callable[[int], None]) -> Callable[[int], float]:
+    """Communicate, each time after so many loops of work, which do not count."""
+    clock = MPI.Wtime
 
     def iterate(count: int) -> float:
         seconds = 0.0
@@ -235,10 +244,7 @@ def _begin(send: MPI.Prequest, receive: MPI.Prequest, loops: int) -> Callable[[i
             for _ in repeat(None, loops):
                 pass
             seconds -= clock()
-            start_send()
-            end_send()
-            start()
-            end()
+            communicate(1)
             seconds += clock()
         return seconds
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,9 +24,10 @@ FLUSH = ("flush",)
 WINDOW = ("window",)
 AFTER_WORK = ("after_work",)
 EXCHANGES = ("sendrecv", "imb_sendrecv")
+SPACED = ("sendrecv_after_work",)
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
 processes of two nodes, of work beside an exchange, of completing one-sided calls, of making windows
-for them, of messages after work, of an exchange."""
+for them, of messages after work, of an exchange, at once after another and after work."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -187,7 +189,8 @@ def derive(
     exchange = _exchange(curves, empty_as, limit)
     if exchange is not None:
         simulate["curve"]["exchange"] = exchange["benchmark"].iloc[0]
-        told.append(f"Messages that meet take as much longer as in {simulate['curve']['exchange']}.")
+        less = ", or after work where that is less" if _first(curves, SPACED) is not None else ""
+        told.append(f"Messages that meet take as much longer as in {simulate['curve']['exchange']}{less}.")
     simulate["eager_limit_bytes"] = limit
     if others:
         simulate["switches_bytes"] = others
@@ -221,9 +224,14 @@ def derive(
         simulate["both_ways_MBps"] = both[1]
         told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
     completed = _first(curves, FLUSH)
-    if completed is not None and (longer := float(completed["latency_us"].iloc[0]) / 2 - times[0]) > 0:
-        simulate["one_sided_us"] = round(longer, 4)
-        told.append(f"Where messages carry one-sided calls, each takes {number(longer)} µs longer.")
+    if completed is not None:
+        us = float(completed["latency_us"].iloc[0])
+        if (longer := us / 2 - times[0]) > 0:
+            simulate["one_sided_us"] = round(longer, 4)
+            told.append(f"Where messages carry one-sided calls, each takes {number(longer)} µs longer.")
+        else:
+            simulate["flush_us"] = us
+            told.append(f"Completing one-sided calls takes {number(us)} µs.")
     made = _first(curves, WINDOW)
     if made is not None and (window := float(made["latency_us"].iloc[0]) - 2 * times[0]) > 0:
         simulate["window_us"] = round(window, 4)
@@ -242,7 +250,18 @@ def derive(
         )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK, *EXCHANGES}
+    used = {
+        name,
+        *STREAMS,
+        *PAIRS,
+        *BOTH_WAYS,
+        *AVAILABILITY,
+        *FLUSH,
+        *WINDOW,
+        *AFTER_WORK,
+        *EXCHANGES,
+        *SPACED,
+    }
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)
@@ -375,11 +394,24 @@ def _peak(curves: pd.DataFrame, names: Sequence[str]) -> tuple[str, float] | Non
 
 
 def _exchange(curves: pd.DataFrame, empty_as: int | None, limit: int) -> pd.DataFrame | None:
-    """Rows of an exchange with the ping-pong's empty message and one past the limit; None without."""
-    rows = _first(curves.dropna(subset=["bytes", "latency_us"]), EXCHANGES)
+    """Rows of an exchange with the ping-pong's empty message and one past the limit; None without.
+
+    Where exchanges after work are given too, a size takes longer than the smallest by what it does in either,
+    the less: without work they may fill a link, and after it more is forgotten than the smallest tells.
+    """
+    curves = curves.dropna(subset=["bytes", "latency_us"])
+    rows = _first(curves, EXCHANGES)
     if rows is None or (empty_as or 0) not in set(rows["bytes"]) or rows["bytes"].max() <= limit:
         return None
-    return rows
+    spaced = _first(curves, SPACED)
+    if spaced is None:
+        return rows
+    spaced = spaced.set_index("bytes")["latency_us"]
+    smallest = rows["bytes"].min()
+    forgotten = spaced.get(smallest, math.nan) - rows.loc[rows["bytes"] == smallest, "latency_us"].iloc[0]
+    less = np.maximum(0.0, rows["latency_us"] - (rows["bytes"].map(spaced) - forgotten)).fillna(0.0)
+    times = rows.columns.intersection(["latency_us", "latency_us_low", "latency_us_high"])
+    return rows.assign(**rows[times].sub(less, axis="index"))
 
 
 def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[float]]:

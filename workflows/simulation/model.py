@@ -71,6 +71,8 @@ class InterconnectModel:
         What carries one-sided calls: ``transfers`` without the target's processor, or ``messages``.
     one_sided_us : float
         How much longer such a message takes its receiver than another.
+    flush_us : float
+        What completing one-sided calls at a target takes where no message carries them.
     window_us : float
         What a window for one-sided calls takes each rank, beside barriers where it is made and freed.
     after_work_us : tuple of pairs of float
@@ -95,6 +97,7 @@ class InterconnectModel:
     gap_us_per_byte: float = 0.0
     one_sided: str = "transfers"
     one_sided_us: float = 0.0
+    flush_us: float = 0.0
     window_us: float = 0.0
     after_work_us: tuple[tuple[float, float], ...] = ()
     one_machine: bool = False
@@ -209,6 +212,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         gap_us_per_byte=1 / simulate["sustained_MBps"] if "sustained_MBps" in simulate else 0.0,
         one_sided=simulate.get("one_sided", "transfers"),
         one_sided_us=simulate.get("one_sided_us", 0.0),
+        flush_us=simulate.get("flush_us", 0.0),
         window_us=simulate.get("window_us", 0.0),
         after_work_us=tuple((float(work), float(later)) for work, later in simulate.get("after_work_us", ())),
         one_machine=simulate.get("one_machine", False),

@@ -66,6 +66,7 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "mpi": model.mpi,
         "one_sided": model.one_sided,
         "one_sided_us": float(model.one_sided_us),
+        "flush_us": float(model.flush_us),
         "window_us": float(model.window_us),
         "after_work_us": " ".join(f"{work!r} {later!r}" for work, later in model.after_work_us),
         **{name: gap for name in ("gap_us", "gap_us_per_byte") if (gap := float(getattr(model, name)))},
@@ -109,6 +110,7 @@ def ideal(model: InterconnectModel) -> InterconnectModel:
         gap_us=0.0,
         gap_us_per_byte=0.0,
         after_work_us=(),
+        flush_us=0.0,
         window_us=0.0,
         topology={},
     )

@@ -45,6 +45,7 @@ std::string folder;
 double eager_limit;
 bool by_messages; // how one-sided calls are carried
 double own_work;  // seconds that such a message takes its receiver longer than another
+double flush_work; // seconds that completing them at a target takes where no message carries them
 double window_work; // seconds that a window takes, beside the barriers where it is made and freed
 std::vector<std::pair<double, double>> after_work; // how long a rank computed, and how much later that has it communicate
 const Messages* messages;
@@ -138,9 +139,11 @@ void handle(Rank& rank, double seconds, double after = 0)
 // answers as soon as it does not compute, and lacks that time later unless it waits for an answer itself.
 void flush(Words& words)
 {
-  if (!by_messages)
-    return;
   Rank& rank = this_rank();
+  if (!by_messages) {
+    rank.due += flush_work * static_cast<double>(words.size() - 2);
+    return;
+  }
   for (size_t word = 2; word < words.size(); word++) {
     Rank& target = ranks.at(std::stoi(words[word]));
     auto cost    = [&](Part part) { return messages->seconds(0, rank.host, target.host, part); };
@@ -276,6 +279,7 @@ int main(int argc, char** argv)
   messages    = &costs;
   eager_limit = costs.eager_limit;
   own_work    = std::stod(engine.get_netzone_root()->get_property("one_sided_us")) * 1e-6;
+  flush_work  = std::stod(engine.get_netzone_root()->get_property("flush_us")) * 1e-6;
   window_work = std::stod(engine.get_netzone_root()->get_property("window_us")) * 1e-6;
   std::istringstream points(engine.get_netzone_root()->get_property("after_work_us"));
   for (double work, later; processes > 1 && points >> work >> later;)
