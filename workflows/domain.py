@@ -361,6 +361,12 @@ class Application(Protocol):
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
         """Read the output of one run, however cut off it is. Never raises on bad output."""
 
+    def timed_part(self) -> tuple[str, ...]:
+        """Texts that are printed at both ends of what a run is timed by, and maybe between: that is traced.
+
+        Empty where the whole run is, or its steps (`workflows.tracing.request.STEPS`).
+        """
+
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
         """Work done while a run is timed; None where it is not known or has no unit of its own.
 

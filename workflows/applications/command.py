@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import environment, explain, untimed, work  # noqa: F401
+from workflows.applications.defaults import environment, explain, timed_part, untimed, work  # noqa: F401
 from workflows.domain import Case, Line, Reading
 
 

@@ -32,6 +32,11 @@ def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
     return None
 
 
+def timed_part() -> tuple[str, ...]:
+    """Nothing: the whole run is traced."""
+    return ()
+
+
 def untimed(prepared: Path) -> dict[str, float]:
     """Nothing: writing inputs takes no time."""
     return {}

@@ -102,6 +102,11 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
     )
 
 
+def timed_part() -> tuple[str, ...]:
+    """What is printed just before the loop, and after it."""
+    return "Per MPI rank memory allocation", "Loop time of"
+
+
 def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
     """Atoms times steps."""
     amount = (details.get("atoms") or 0) * (details.get("steps") or 0)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import explain, prepare, stage, untimed, work  # noqa: F401
+from workflows.applications.defaults import explain, prepare, stage, timed_part, untimed, work  # noqa: F401
 from workflows.benchmarks import SERVERS
 from workflows.domain import Case, InputError, Line, Reading
 from workflows.paths import ROOT

@@ -143,6 +143,12 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
     )
 
 
+def timed_part() -> tuple[str, ...]:
+    """Headings of modules, and what ends a task."""
+    modules = ("SCF", "DFT", "MP2", "Extensible Many-Electron Theory")
+    return *(f"NWChem {module}" for module in modules), "NWPW PSPW Calculation", "Task  times  cpu:"
+
+
 def explain(errors: str) -> str | None:
     """Reason that Open MPI, or the library under the Global Arrays, gives on standard error."""
     if _NO_THREADS in errors:

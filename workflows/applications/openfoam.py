@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
+from workflows.applications.defaults import timed_part  # noqa: F401 - of the application
 from workflows.applications.lattice import block_mesh_dict
 from workflows.domain import Case, InputError, Line, Reading, Work
 

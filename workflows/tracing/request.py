@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from workflows.applications import application
 from workflows.domain import Case, Interconnect
 from workflows.tracing.alone import Window
 from workflows.tracing.raw import Raw, steps_window, whole
@@ -37,15 +38,6 @@ class Steps:
 
 STEPS = {"openfoam": Steps(("ExecutionTime = ",), "iterations", 1)}
 """Applications that are traced step by step."""
-
-_NWCHEM = ("SCF", "DFT", "MP2", "Extensible Many-Electron Theory")
-TIMED = {
-    "lammps": ("Per MPI rank memory allocation", "Loop time of"),
-    "nwchem": (*(f"NWChem {name}" for name in _NWCHEM), "NWPW PSPW Calculation", "Task  times  cpu:"),
-}
-"""Texts that are printed at both ends of what a run of an application is timed by, and maybe between.
-
-Of these the trace is from the first to the last; of other applications the whole run is traced."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +86,7 @@ class TraceRequest:
     @property
     def marks(self) -> Sequence[str]:
         """Texts, one of which ends a step or what is traced; empty where the whole run is traced."""
-        return self.steps.mark if self.steps else TIMED.get(self.case.application, ())
+        return self.steps.mark if self.steps else application(self.case.application).timed_part()
 
     @property
     def skipped(self) -> int:
