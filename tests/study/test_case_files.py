@@ -243,7 +243,7 @@ def test_applications_are_the_modules_with_a_schema():
 def test_applications_provide_the_whole_interface(name):
     module = application(name)
     wanted = [name for name in vars(Application) if not name.startswith("_")]
-    assert len(wanted) == 12
+    assert len(wanted) == 13
     assert [name for name in wanted if not callable(getattr(module, name, None))] == []
 
 
