@@ -250,18 +250,8 @@ def derive(
         )
     node, said = _node(inside, cores)
     simulate["node"] = node
-    used = {
-        name,
-        *STREAMS,
-        *PAIRS,
-        *BOTH_WAYS,
-        *AVAILABILITY,
-        *FLUSH,
-        *WINDOW,
-        *AFTER_WORK,
-        *EXCHANGES,
-        *SPACED,
-    }
+    once = (*AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK)
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *SPACED, *once}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)

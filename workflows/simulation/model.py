@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,9 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
     if "both_ways_MBps" in simulate and simulate.get("half_duplex"):
         return "simulate.both_ways_MBps: does not belong here, since half_duplex says what it is"
+    work = [of for of, _ in simulate.get("after_work_us", ())]
+    if any(after <= before for before, after in pairwise([0, *work])):
+        return f"simulate.after_work_us: {work} µs of computing; they must rise, from more than 0"
     if wrong := _check_packets(simulate):
         return wrong
     if "torus" in simulate.get("topology", {}):
