@@ -14,8 +14,9 @@ from analysis.text.labels import Labels
 
 HOW = (
     "Each of these points was run, and predicted from a trace on a model of the same interconnect. Errors "
-    "are those of the prediction, in percent of the median that was measured. This is the only comparison of "
-    "simulated with other times that needs no word of the study, and it enters no estimate."
+    "are those of the prediction, in percent of the median that was measured. Those of speedups lack what the "
+    "machine's speed did between traces and runs. This is the only comparison of simulated with other times "
+    "that needs no word of the study, and it enters no estimate."
 )
 
 
@@ -34,11 +35,10 @@ def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     Takes the table ``validation``.
     """
     said = [f"All: {_spread(rows['error_percent'])}."]
-    order = labels.sorted_interconnects(rows["interconnect"])
-    for name in order if len(order) > 1 else ():
-        own = rows[rows["interconnect"] == name]
-        title = labels.interconnect(name, own["kind"].iloc[0])
-        said.append(f"{title}: {_spread(own['error_percent'])}.")
+    if len(speedups := rows["speedup_error_percent"].dropna()):
+        said.append(f"Speedups: {_spread(speedups)}.")
+    said += _meeting(rows, "Bands of times", "")
+    said += _meeting(rows, "Those of speedups", "_speedup")
     if rows["noise"].notna().any():
         noise = 100 * rows["noise"]
         said.append(
@@ -62,13 +62,24 @@ def _spread(errors: pd.Series) -> str:
     )
 
 
+def _meeting(rows: pd.DataFrame, whose: str, what: str) -> list[str]:
+    """In how many points the band of the prediction meets the interval of what was measured."""
+    ends = [f"{told}{what}_{end}" for told in ("predicted", "measured") for end in ("low", "high")]
+    rows = rows.dropna(subset=ends)
+    below = rows[f"predicted{what}_low"] <= rows[f"measured{what}_high"]
+    meet = below & (rows[f"measured{what}_low"] <= rows[f"predicted{what}_high"])
+    met = f"{meet.sum()} of {counted(len(rows), 'point')}"
+    return [f"{whose} meet the interval of what was measured in {met}."] if len(rows) else []
+
+
 def _table(rows: pd.DataFrame, labels: Labels) -> Block:
     fields = [
         texts("Interconnect", labels.interconnect, "interconnect", "kind"),
         numbers("Processes", formats.whole, "processes"),
         numbers("Predicted (s)", _time, "predicted_seconds", "predicted_low", "predicted_high"),
         numbers("Measured (s)", _time, "measured_seconds", "measured_low", "measured_high"),
-        numbers(f"Error{THIN}%", lambda error: formats.fixed(error, 1, signed=True), "error_percent"),
+        numbers(f"Error{THIN}%", _signed, "error_percent"),
+        numbers(f"Of speedup{THIN}%", _signed, "speedup_error_percent"),
         numbers("Runs", formats.whole, "n"),
         numbers("CPU pressure (%)", lambda share: formats.fixed(100 * as_float(share), 1), "noise"),
     ]
@@ -78,6 +89,10 @@ def _table(rows: pd.DataFrame, labels: Labels) -> Block:
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
+
+
+def _signed(error: float) -> str:
+    return formats.fixed(error, 1, signed=True)
 
 
 def _time(seconds: float, low: float, high: float) -> str:

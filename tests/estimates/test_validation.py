@@ -38,15 +38,15 @@ def run(interconnect, kind, processes, seconds, block=1, **more):
 
 @pytest.fixture
 def runs():
-    rows = [run(None, "emulated", 1, 10.0), run(None, "simulated", 1, 10.5)]
-    rows += [run("link", "emulated", 2, 8.0 + block / 10, block, noise=0.1) for block in range(-2, 3)]
+    rows = [run(None, "emulated", 1, 10.0, block) for block in range(1, 6)]
+    rows += [run("link", "emulated", 2, 7.7 + block / 10, block, noise=0.1) for block in range(1, 6)]
     rows += [
+        run(None, "simulated", 1, 10.5, seconds_low=10.5, seconds_high=10.5),
         run("link_model", "simulated", 2, 7.6, seconds_low=7.6, seconds_high=8.4),
         run("other", "simulated", 2, 1.0, seconds_low=1.0, seconds_high=1.0),
         run("link_model", "simulated", 4, 5.0, seconds_low=5.0, seconds_high=6.0),
     ]
     for place, row in enumerate(rows):
-        row["block"] = max(1, row["block"] + 3) if row["interconnect"] == "link" else 1
         row["repetition"] = place + 1
     return complete_runs(pd.DataFrame(rows))
 
@@ -64,6 +64,17 @@ def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
     assert (row["predicted_seconds"], row["predicted_low"], row["predicted_high"]) == (7.6, 7.6, 8.4)
     assert row["measured_seconds"] == pytest.approx(8.0) and row["measured_low"] < 8.0 < row["measured_high"]
     assert row["error_percent"] == pytest.approx(-5.0) and row["noise"] == pytest.approx(0.1)
+    assert row["speedup_error_percent"] == pytest.approx(100 * ((10.5 / 7.6) / (10.0 / 8.0) - 1))
+
+
+def test_speedups_over_other_references_are_not_compared(runs):
+    """Without the simulated serial run, predicted speedups are over two processes."""
+    runs = runs[(runs["kind"] != "simulated") | (runs["processes"] > 1)]
+    scaling = make_tables(runs, Settings(draws=200))["scaling"]
+    table = make_validation(runs, scaling, FACTS)["validation"]
+    assert table["speedup_error_percent"].isna().all() and table["error_percent"].notna().all()
+    section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
+    assert "Speedups:" not in said(section)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +95,8 @@ def test_runs_are_compared_that_found_the_interconnect_as_the_models_curve_did(
     assert row["measured_seconds"] == pytest.approx(measured)
     assert row["measured_low"] < measured < row["measured_high"]
     assert row["error_percent"] == pytest.approx(100 * (7.6 / measured - 1))
+    assert row["measured_speedup"] == pytest.approx(10 / measured)
+    assert row["measured_speedup_low"] < 10 / measured < row["measured_speedup_high"]
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     assert (f"In {unlike} runs the ping-pong that attests" in said(section)) == bool(unlike)
 
@@ -97,11 +110,13 @@ def test_the_report_states_errors_and_noise(table):
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     told = said(section)
     assert "All: 1 point, median error 5.0 % (signs left aside), from -5.0 %" in told
+    assert "Bands of times meet the interval of what was measured in 1 of 1 point." in told
+    assert "Those of speedups meet the interval of what was measured in 1 of 1 point." in told
     assert "CPU pressure while it was measured: 10 %" in told
     (printed,) = blocks(section, "table")
     cells = printed["groups"][0]["rows"][0]["cells"]
     assert cells[:3] == ["The link (emu)", "2", "7.60 [7.60, 8.40]"]
-    assert cells[4:] == ["−5.0", "5", "10.0"]
+    assert cells[4:] == ["−5.0", "+10.5", "5", "10.0"]
 
 
 def test_a_band_without_width_has_no_brackets(table):
