@@ -281,6 +281,23 @@ def test_messages_that_meet_take_as_much_longer_as_in_an_exchange(tmp_path):
     assert meets_of(bus) == pytest.approx({size: time - size * 6e-4 for size, time in longer.items()})
 
 
+def test_an_exchange_takes_its_time_where_processors_are_busy_beyond_a_ping_pong(replayer, tmp_path):
+    """Empty messages take 5 µs, both ends are busy for 7, an exchange takes 8: operations as isend and recv."""
+    busy = {"send_us": 4.0, "receive_us": 3.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
+    exchange = {size: time + 3 for size, time in EXCHANGE.items()}
+    model = make_model(with_exchange(tmp_path, exchange, host_overhead=busy), tmp_path)
+    assert meets_of(model) == pytest.approx({0: 3.0, 1000: 5.0, 2000: 7.0, 4000: 13.0, 8000: 23.0})
+
+    def reduced(sizes):
+        return [["mark", f"allreduce 1 0 {BYTE}", "mark"]] * 2
+
+    for pattern in (sendrecv, reduced):
+        (time,) = simulated_times(replayer, model, [1], pattern)
+        assert time == pytest.approx(8.0, abs=0.1)
+    nearly = make_model(with_exchange(tmp_path, exchange, host_overhead=busy | {"send_us": 2.1}), tmp_path)
+    assert meets_of(nearly)[0] == 0.0
+
+
 def one_later(us):
     """The pattern of an exchange in which the second rank begins so many microseconds later."""
 

@@ -160,13 +160,13 @@ public:
     return (from == to ? inside : between).seconds(bytes, part);
   }
 
-  // Seconds from when a message is there until it is received: if it met another, it is late.
-  double receiving(double bytes, const s4u::Host* from, const s4u::Host* to) const
+  // Seconds from when a message is there until it is received: if it met another, it is late, and the receiver may be busy.
+  double receiving(double bytes, const s4u::Host* from, const s4u::Host* to, double busy = 0) const
   {
-    double late = 0;
+    double late = busy;
     if (meeting)
       if (const Coming& last = coming[to]; last.from == from)
-        late = std::max(0.0, last.late_until - s4u::Engine::get_clock());
+        late = std::max(late, last.late_until - s4u::Engine::get_clock());
     return late + seconds(bytes, from, to, &Knot::receive);
   }
 };

@@ -174,7 +174,8 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     rest passes without keeping anything busy. A ping-pong does not show the difference.
 
     Where the curve has an exchange, messages of both directions that meet on their way take as much longer
-    as there, beside what a shared bandwidth explains. What the smallest take longer is the program's.
+    as there, beside what a shared bandwidth explains. What the smallest take longer is the program's, but where
+    processors are busy for `SEEN` more than a message takes: that holds what the program does.
 
     Parameters
     ----------
@@ -223,6 +224,8 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     )
 
 
+SEEN = 0.1
+"""Share of a small message's time from which on a processor that is busy beyond it is no matter of rounding."""
 MOST_BUSY = 0.999
 """Share, for rounding, of the most that sending and receiving can keep processors busy."""
 
@@ -285,7 +288,8 @@ def _knots(
         shared = 0.0 if both_ways is None else np.maximum(0.0, 2 * sizes / both_ways - link)
         longer = np.interp(sizes, *curve.exchange.knots()) - times - shared
         small, hidden = sizes <= SMALL_BYTES, np.maximum(0.0, after - link)
-        longer -= max(0.0, float(np.median((longer - hidden)[small])))
+        if np.median(hidden[small]) < SEEN * np.median(times[small]):
+            longer -= max(0.0, float(np.median((longer - hidden)[small])))
         meets = np.where(longer > hidden, longer, 0.0)
     columns = zip(sizes, np.maximum(left - send, 0.0), send, receive, after, meets, strict=True)
     return tuple(Knot(int(size), *map(float, costs)) for size, *costs in columns)

@@ -34,6 +34,7 @@ struct Rank {
   s4u::Host* host;
   double seconds_per_amount;
   double due           = 0.0;
+  double busy_until    = 0.0; // with a message that has left
   double computed      = 0.0;
   double handles_until = 0.0; // messages that carry one-sided calls, one after another
   bool ended           = false;
@@ -56,8 +57,15 @@ Rank& this_rank()
   return ranks.at(s4u::this_actor::get_pid() - 1); // the numbers that SMPI's own operations suppose
 }
 
+// Seconds until a rank has done with the message that it sent last.
+double take_busy(Rank& rank)
+{
+  return std::max(0.0, std::exchange(rank.busy_until, 0.0) - s4u::Engine::get_clock());
+}
+
 double take_due(Rank& rank)
 {
+  rank.due += take_busy(rank);
   return rank.due < PRECISION ? 0.0 : std::exchange(rank.due, 0.0);
 }
 
@@ -291,16 +299,16 @@ int main(int argc, char** argv)
     };
   };
   auto receive = [](size_t size, const s4u::Host* from, const s4u::Host* to) {
-    return messages->receiving(static_cast<double>(size), from, to);
+    return messages->receiving(static_cast<double>(size), from, to, take_busy(this_rank()));
   };
   bool tells = engine.get_netzone_root()->get_property("tell_messages");
   auto send = [cost, tells](size_t size, s4u::Host* from, s4u::Host* to) {
     if (tells)
       std::printf("message %s %s %zu\n", from->get_cname(), to->get_cname(), size);
     Rank& rank = this_rank();
-    double due = take_due(rank);
-    rank.due += cost(&Knot::after)(size, from, to);
-    return due + cost(&Knot::send)(size, from, to);
+    double sending  = take_due(rank) + cost(&Knot::send)(size, from, to);
+    rank.busy_until = s4u::Engine::get_clock() + sending + cost(&Knot::after)(size, from, to);
+    return sending;
   };
   smpi_register_op_cost_callback(SmpiOperation::SEND, send);
   smpi_register_op_cost_callback(SmpiOperation::ISEND, send);
