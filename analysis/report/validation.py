@@ -14,9 +14,9 @@ from analysis.text.labels import Labels
 
 HOW = (
     "Each of these points was run, and predicted from a trace on a model of the same interconnect. Errors "
-    "are those of the prediction, in percent of the median that was measured. Those of speedups lack what the "
-    "machine's speed did between traces and runs. This is the only comparison of simulated with other times "
-    "that needs no word of the study, and it enters no estimate."
+    "are those of the prediction, in percent of the median that was measured. Those of speedups lack what "
+    "the machine's speed did between traces and runs. This is the only comparison of simulated with other "
+    "times that needs no word of the study, and it enters no estimate."
 )
 
 

@@ -174,8 +174,8 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     rest passes without keeping anything busy. A ping-pong does not show the difference.
 
     Where the curve has an exchange, messages of both directions that meet on their way take as much longer
-    as there, beside what a shared bandwidth explains. What the smallest take longer is the program's, but where
-    processors are busy for `SEEN` more than a message takes: that holds what the program does.
+    as there, beside what a shared bandwidth explains. What the smallest take longer is the program's, but
+    where processors are busy for `SEEN` more than a message takes: that holds what the program does.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
 
 
 SEEN = 0.1
-"""Share of a small message's time from which on a processor that is busy beyond it is no matter of rounding."""
+"""Share of a small message's time from which on it is no rounding that processors are busy beyond it."""
 MOST_BUSY = 0.999
 """Share, for rounding, of the most that sending and receiving can keep processors busy."""
 
