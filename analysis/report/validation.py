@@ -35,6 +35,11 @@ def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     Takes the table ``validation``.
     """
     said = [f"All: {_spread(rows['error_percent'])}."]
+    order = labels.sorted_interconnects(rows["interconnect"])
+    for name in order if len(order) > 1 else ():
+        own = rows[rows["interconnect"] == name]
+        title = labels.interconnect(name, own["kind"].iloc[0])
+        said.append(f"{title}: {_spread(own['error_percent'])}.")
     if len(speedups := rows["speedup_error_percent"].dropna()):
         said.append(f"Speedups: {_spread(speedups)}.")
     said += _meeting(rows, "Bands of times", "")

@@ -67,9 +67,10 @@ def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
     assert row["speedup_error_percent"] == pytest.approx(100 * ((10.5 / 7.6) / (10.0 / 8.0) - 1))
 
 
-def test_speedups_over_other_references_are_not_compared(runs):
-    """Without the simulated serial run, predicted speedups are over two processes."""
-    runs = runs[(runs["kind"] != "simulated") | (runs["processes"] > 1)]
+@pytest.mark.parametrize("lack_serial", [["simulated"], ["simulated", "emulated"]])
+def test_speedups_over_other_references_and_of_references_are_not_compared(runs, lack_serial):
+    """Without serial runs, speedups are over two processes."""
+    runs = runs[~runs["kind"].isin(lack_serial) | (runs["processes"] > 1)]
     scaling = make_tables(runs, Settings(draws=200))["scaling"]
     table = make_validation(runs, scaling, FACTS)["validation"]
     assert table["speedup_error_percent"].isna().all() and table["error_percent"].notna().all()
@@ -117,6 +118,15 @@ def test_the_report_states_errors_and_noise(table):
     cells = printed["groups"][0]["rows"][0]["cells"]
     assert cells[:3] == ["The link (emu)", "2", "7.60 [7.60, 8.40]"]
     assert cells[4:] == ["−5.0", "+10.5", "5", "10.0"]
+
+
+def test_the_report_states_errors_by_interconnect_where_there_are_several(table):
+    other = table.assign(interconnect="other", kind="simulated", error_percent=4.0)
+    section = validation(Content(pd.DataFrame(), {"validation": pd.concat([table, other])}, FACTS, []))
+    told = said(section)
+    assert "All: 2 points, median error 4.5 % (signs left aside), from -5.0 % to +4.0 %" in told
+    assert "The link (emu): 1 point, median error 5.0 %" in told
+    assert "Another (sim): 1 point, median error 4.0 %" in told
 
 
 def test_a_band_without_width_has_no_brackets(table):

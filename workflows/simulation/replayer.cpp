@@ -71,7 +71,7 @@ double take_due(Rank& rank)
 
 void let_due_pass(Rank& rank)
 {
-  bool locks = by_messages && rank.due > 0.0;
+  bool locks = by_messages && (rank.due > 0.0 || rank.busy_until > s4u::Engine::get_clock());
   if (locks)
     rank.computing->lock();
   double due = take_due(rank), begun = s4u::Engine::get_clock();
