@@ -156,7 +156,7 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def after_work(table: pd.DataFrame) -> pd.DataFrame:
-    """How much longer a round trip takes after work than at once after another.
+    """How much longer an exchange takes after work than at once after another.
 
     Parameters
     ----------
@@ -166,15 +166,15 @@ def after_work(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `POINT`, ``work_us, round_trip_us, longer_us``, work rising; without rows where the
+        Columns of `POINT`, ``work_us, exchange_us, longer_us``, work rising; without rows where the
         table has none of the benchmark.
     """
     rows = table[table["benchmark"] == "after_work"]
     work = rows["part"].str.extract(r"after_(\d+)_us", expand=False).astype(float)
-    rows = rows[list(POINT)].assign(work_us=work, round_trip_us=rows["latency_us"])
-    at_once = rows[rows["work_us"] == 0].rename(columns={"round_trip_us": "at_once_us"})
+    rows = rows[list(POINT)].assign(work_us=work, exchange_us=rows["latency_us"])
+    at_once = rows[rows["work_us"] == 0].rename(columns={"exchange_us": "at_once_us"})
     rows = rows[rows["work_us"] > 0].merge(at_once.drop(columns="work_us"), on=list(POINT))
-    rows["longer_us"] = rows["round_trip_us"] - rows.pop("at_once_us")
+    rows["longer_us"] = rows["exchange_us"] - rows.pop("at_once_us")
     return rows.sort_values("work_us", kind="stable", ignore_index=True)
 
 

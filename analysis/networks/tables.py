@@ -53,7 +53,7 @@ _MADE = table_schemas(
     network_availability=dict(
         **_POINT, bytes=WHOLE, exchange_us=POSITIVE, overhead_us=NUMBER, availability=NUMBER
     ),
-    network_after_work=dict(**_POINT, work_us=POSITIVE, round_trip_us=POSITIVE, longer_us=NUMBER),
+    network_after_work=dict(**_POINT, work_us=POSITIVE, exchange_us=POSITIVE, longer_us=NUMBER),
     network_pairs=dict(
         **_POINT,
         nodes=COUNT,

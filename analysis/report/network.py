@@ -168,10 +168,10 @@ def _after_work(content: Content) -> list[Block]:
         return []
     fields = [
         numbers("Work (µs)", formats.whole, "work_us"),
-        numbers("Round trip after it (µs)", number, "round_trip_us"),
+        numbers("Exchange after it (µs)", number, "exchange_us"),
         numbers("Longer than at once (µs)", number, "longer_us"),
     ]
-    title = "How long an empty message and its answer take after work, and how much longer than at once."
+    title = "How long an exchange of empty messages takes after work, and how much longer than at once."
     return [line_table(title, fields, rows.to_dict("records"), content.labels.curve, of_cases=False)]
 
 

@@ -131,7 +131,7 @@ def test_availability_by_hand():
     assert (one["exchange_us"], one["overhead_us"], one["availability"]) == pytest.approx((10, 4, 0.6))
 
 
-def test_how_much_longer_a_round_trip_takes_after_work():
+def test_how_much_longer_an_exchange_takes_after_work():
     times = {64: 15e-6, 0: 8e-6, 8: 9e-6}
     rows = [row(0, seconds, 0, part=f"after_{us}_us") for us, seconds in times.items()]
     runs = runs_of(("after_work", "slow", "measured", 2), ("after_work", "fast", "measured", 2))

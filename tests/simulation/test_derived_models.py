@@ -256,7 +256,7 @@ def test_what_a_window_takes_beside_two_barriers(takes, own):
     assert not any("Not used" in said for said in made.told)
 
 
-def test_how_much_longer_a_round_trip_takes_after_work():
+def test_how_much_longer_an_exchange_takes_after_work():
     """Where it seems to take less than at once, or after shorter work, that is noise."""
     curves = benchmarks(lambda size: 3 + size / 1000)
     times = {0: 8.0, 8: 7.9, 16: 9.0, 32: 8.8}
@@ -267,7 +267,7 @@ def test_how_much_longer_a_round_trip_takes_after_work():
     ]
     made = derive(pd.concat([curves, *late], ignore_index=True), None, 1, 8192)
     assert made.simulate["after_work_us"] == [[8, 0], [16, 1], [32, 1]]
-    assert "After 32.0 µs of computing a round trip takes 1.00 µs longer than at once." in made.told
+    assert "After 32.0 µs of computing an exchange takes 1.00 µs longer than at once." in made.told
     assert not any("Not used" in said for said in made.told)
 
 

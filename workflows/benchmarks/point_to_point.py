@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import combinations, repeat
+from itertools import combinations, cycle, repeat
 
 from mpi4py import MPI
 
@@ -18,6 +18,9 @@ from workflows.benchmarks.sweep import FEWEST_BATCHES, Row, Task, Tasks
 
 _LOOPS = 20_000
 """Of work, by which its speed is found; what it really takes is measured."""
+
+_PIECE_BYTES = 4096
+"""Of memory that work copies between two looks at the clock, in about 0.3 µs."""
 
 
 class Side:
@@ -125,6 +128,11 @@ def exchange(
         )
 
 
+def _partner(comm: MPI.Comm) -> int | None:
+    """The last rank for the first, the first for the last; None for others."""
+    return {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
+
+
 def _idle(labels: Row, seconds: float, moved: int, messages: int = 1, together: bool = False) -> Task:
     """The task of a rank that only waits."""
     return Task(
@@ -154,18 +162,24 @@ def sendrecv_sweep(
 ) -> Tasks:
     """Exchange between the first and the last rank over all sizes."""
     side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
-    partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
+    partner = _partner(comm)
     for size in sizes:
         yield from exchange(side, partner, size, seconds / len(sizes), {})
 
 
 def sendrecv_after_work_sweep(
-    comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int, work_us: int
+    comm: MPI.Comm,
+    largest_bytes: int,
+    perturbation_bytes: int,
+    seconds: float,
+    between: int,
+    work_us: int,
+    memory_bytes: int,
 ) -> Tasks:
     """Exchange between the first and the last rank over all sizes, after both worked for so long."""
-    loops = round(work_us * 1e-6 / _seconds_of_a_loop(comm))
+    work = _memory_work(memory_bytes)
     for task in sendrecv_sweep(comm, largest_bytes, perturbation_bytes, seconds, between):
-        yield replace(task, iterate=_after(loops, task.iterate)) if task.times_it else task
+        yield _after(work, work_us, task)
 
 
 def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: float) -> Tasks:
@@ -204,8 +218,7 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     With work that takes twice as long as the exchange, what the exchange adds to it is the
     processor's overhead, and the rest of the exchange's time is available to the application.
     """
-    side, sizes = Side(comm, largest_bytes), [0, *powers(largest_bytes)]
-    partner = {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
+    side, sizes, partner = Side(comm, largest_bytes), [0, *powers(largest_bytes)], _partner(comm)
     a_loop = _seconds_of_a_loop(comm)
     for size in sizes:
         share = seconds / len(sizes) / 5
@@ -215,40 +228,55 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
 
 
-def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float) -> Tasks:
-    """Time round trips of an empty message that the first rank begins at once, and after work from 8 µs on.
+def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float, memory_bytes: int) -> Tasks:
+    """Time exchanges of empty messages that the first and the last rank begin at once, and after work from 8 µs on.
 
-    Caches and predictors forget meanwhile what sends and receives. The last rank is always ready.
+    Caches and predictors forget meanwhile what sends and receives.
     """
-    side, rank, last = Side(comm, 1), comm.rank, comm.size - 1
-    a_loop = _seconds_of_a_loop(comm)
-    lengths = [0, *powers(longest_us, smallest=8)]
+    side, partner, lengths = Side(comm, 1), _partner(comm), [0, *powers(longest_us, smallest=8)]
+    work = _memory_work(memory_bytes)
     for us in lengths:
-        idle = _idle({"bytes": 0, "part": f"after_{us}_us"}, seconds / len(lengths), moved=0)
-        if rank not in (0, last):
-            yield idle
-            continue
-        with side.requests(0, last - rank) as (send, receive):
-            loops = round(us * 1e-6 / a_loop)
-            iterate = _after(loops, _in_turn(send, receive)) if rank == 0 else _in_turn(receive, send)
-            yield replace(idle, iterate=iterate, times_it=rank == 0)
+        labels = {"part": f"after_{us}_us"}
+        for task in exchange(side, partner, 0, seconds / len(lengths), labels):
+            yield _after(work, us, task)
 
 
-def _after(loops: int, communicate: Callable[[int], None]) -> Callable[[int], float]:
-    """Communicate, each time after so many loops of work, which do not count."""
+def _memory_work(memory_bytes: int) -> Callable[[float], None]:
+    """Give what works for so many µs: it copies one half of memory to the other, each time the next pieces.
+
+    Messages then find caches as an application leaves them, which goes through its memory.
+    """
     clock = MPI.Wtime
+    memory, half = memoryview(pages(memory_bytes)), memory_bytes // 2
+    starts = range(0, half, _PIECE_BYTES)
+    pieces = cycle([(memory[at : at + _PIECE_BYTES], memory[half + at :][:_PIECE_BYTES]) for at in starts])
+
+    def work(us: float) -> None:
+        end = clock() + us * 1e-6
+        while clock() < end:
+            target, source = next(pieces)
+            target[:] = source
+
+    return work
+
+
+def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
+    """Give the task with work for so long before each exchange, which does not count.
+
+    A rank that is early waits for the other: the shorter time of the two is what the exchange takes.
+    """
+    clock, communicate = MPI.Wtime, task.iterate
 
     def iterate(count: int) -> float:
         seconds = 0.0
         for _ in repeat(None, count):
-            for _ in repeat(None, loops):
-                pass
+            work(us)
             seconds -= clock()
             communicate(1)
             seconds += clock()
         return seconds
 
-    return iterate
+    return replace(task, iterate=iterate, one_by_one=True) if task.times_it else task
 
 
 def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:

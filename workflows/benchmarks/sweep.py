@@ -61,6 +61,8 @@ class Task:
         Iterations of a batch are a multiple of it.
     together : bool
         Whether ranks wait for each other before each batch.
+    one_by_one : bool
+        Whether a batch is one iteration, of which the shortest time of a rank counts, not the mean.
     """
 
     labels: Row
@@ -73,6 +75,7 @@ class Task:
     moved_bytes: int | None = None
     multiple: int = 1
     together: bool = False
+    one_by_one: bool = False
 
 
 def main(program: Callable[..., Tasks]) -> None:
@@ -117,7 +120,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     -------
     dict
         The labels, ``n`` batches of ``iterations`` each, percentiles over the batches of the time of one
-        message (mean over the ranks that time it), the lowest and highest rank's median, the
+        message (mean over the ranks that time it, or the shortest), the lowest and highest rank's median, the
         share of a core that the ranks were busy for, and whether the row counts for the summary time.
     int
         Wrong bytes on all ranks.
@@ -126,7 +129,8 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     comm.Barrier()
     each = _warm_up(comm, task)
     wrong = task.check(0)
-    iterations = task.multiple * max(1, round(BATCH_SECONDS / each / task.multiple))
+    batch = 0.0 if task.one_by_one else BATCH_SECONDS
+    iterations = task.multiple * max(1, round(batch / each / task.multiple))
     most = int(min(max(task.seconds / (iterations * each), FEWEST_BATCHES), MOST_BATCHES))
     task.fill(1)
     comm.Barrier()
@@ -134,7 +138,8 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     wrong += task.check(1)
     of_ranks = [of_rank for of_rank in comm.allgather(times if task.times_it else None) if of_rank]
     factor = 1 / (iterations * task.messages)
-    batches = [factor * statistics.fmean(batch) for batch in zip(*of_ranks, strict=True)]
+    of_batch = min if task.one_by_one else statistics.fmean
+    batches = [factor * of_batch(batch) for batch in zip(*of_ranks, strict=True)]
     medians = [factor * statistics.median(times) for times in of_ranks]
     size = task.labels["bytes"]
     row = {

@@ -240,7 +240,7 @@ def derive(
         points = after_work(late)[["work_us", "longer_us"]].clip(0).cummax().round(3)
         simulate["after_work_us"] = points.to_numpy(float).tolist()
         us, longer = map(number, simulate["after_work_us"][-1])
-        told.append(f"After {us} µs of computing a round trip takes {longer} µs longer than at once.")
+        told.append(f"After {us} µs of computing an exchange takes {longer} µs longer than at once.")
     fewest = busy.us if busy else None
     told += _message_rate(curves, fewest, simulate)
     if assumed:
