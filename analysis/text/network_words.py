@@ -8,7 +8,6 @@ from analysis.text.formats import MISSING, THIN, exact, number
 BENCHMARKS = {
     "pingpong": "Ping-pong",
     "sendrecv": "Exchange in both directions",
-    "sendrecv_after_work": "Exchange after work",
     "allreduce": "Allreduce",
     "alltoall": "All-to-all",
     "bcast": "Broadcast",

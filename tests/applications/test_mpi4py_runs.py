@@ -21,7 +21,7 @@ def table(done, name, processes):
 @pytest.mark.parametrize(
     "name",
     [
-        *("pingpong", "sendrecv", "sendrecv_after_work", "after_work", "flush", "window"),
+        *("pingpong", "sendrecv", "after_work", "flush", "window"),
         *("allreduce", "alltoall", "bcast", "gatherv", "barrier"),
     ],
 )

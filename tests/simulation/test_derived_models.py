@@ -256,7 +256,7 @@ def test_what_a_window_takes_beside_two_barriers(takes, own):
     assert not any("Not used" in said for said in made.told)
 
 
-def test_how_much_longer_an_exchange_takes_after_work():
+def test_how_much_longer_an_exchange_takes_after_work(tmp_path):
     """Where it seems to take less than at once, or after shorter work, that is noise."""
     curves = benchmarks(lambda size: 3 + size / 1000)
     times = {0: 8.0, 8: 7.9, 16: 9.0, 32: 8.8}
@@ -269,6 +269,11 @@ def test_how_much_longer_an_exchange_takes_after_work():
     assert made.simulate["after_work_us"] == [[8, 0], [16, 1], [32, 1]]
     assert "After 32.0 µs of computing an exchange takes 1.00 µs longer than at once." in made.told
     assert not any("Not used" in said for said in made.told)
+    runs = pd.concat(late).assign(latency_us_low=lambda of: of["latency_us"] - 0.5, latency_us_high=20.0)
+    made = derive(pd.concat([curves, runs], ignore_index=True), None, 1, 8192)
+    assert made.simulate["after_work_us"] == [[8, 0, 0, 12], [16, 1, 0.5, 12], [32, 1, 0.5, 12]]
+    ends = {end: model_of(made, tmp_path, end).after_work_us for end in ("low", "corrected", "high")}
+    assert [times[1] for times in ends.values()] == [(16, 0.5), (16, 1), (16, 12)]
 
 
 def test_an_adapter_that_does_all_of_it_leaves_the_processor_free():
@@ -337,17 +342,6 @@ def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
         meets = {knot.bytes: knot.meets_us for knot in model_of(one, tmp_path).between}
         assert meets[0] == pytest.approx(0, abs=0.02)
         assert meets[1 << 20] == pytest.approx((1 << 20) / 4000, rel=1e-3)
-    # After work each takes 5 µs longer; and up to 2,048 bytes no longer than alone, when nothing fills the link.
-    rows = [row | {"latency_us": 15 + row["bytes"] / (1000 if row["bytes"] <= 2048 else 700)} for row in rows]
-    spaced = pd.DataFrame(rows).assign(benchmark="sendrecv_after_work", interconnect="mine", kind="published")
-    made = derive(pd.concat([alone, exchange, spaced], ignore_index=True), None, 1, 65536)
-    meets = {knot.bytes: knot.meets_us for knot in model_of(made, tmp_path).between}
-    assert meets[2048] == pytest.approx(0, abs=0.02)
-    assert meets[1 << 20] == pytest.approx((1 << 20) / 4000, rel=1e-3)
-    assert (
-        "Messages that meet take as much longer as in sendrecv, or after work where that is less."
-        in made.told
-    )
     too_short = exchange[exchange["bytes"] <= 65536]
     made = derive(pd.concat([alone, too_short], ignore_index=True), None, 1, 65536)
     assert "exchange" not in made.simulate["curve"]

@@ -167,21 +167,6 @@ def sendrecv_sweep(
         yield from exchange(side, partner, size, seconds / len(sizes), {})
 
 
-def sendrecv_after_work_sweep(
-    comm: MPI.Comm,
-    largest_bytes: int,
-    perturbation_bytes: int,
-    seconds: float,
-    between: int,
-    work_us: int,
-    memory_bytes: int,
-) -> Tasks:
-    """Exchange between the first and the last rank over all sizes, after both worked for so long."""
-    work = _memory_work(memory_bytes)
-    for task in sendrecv_sweep(comm, largest_bytes, perturbation_bytes, seconds, between):
-        yield _after(work, work_us, task)
-
-
 def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: float) -> Tasks:
     """Ping-pong of a small and a large message between every two ranks, one pair after the other."""
     side = Side(comm, max(small_bytes, large_bytes))
@@ -229,7 +214,7 @@ def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
 
 
 def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float, memory_bytes: int) -> Tasks:
-    """Time exchanges of empty messages that the first and the last rank begin at once, and after work from 8 µs on.
+    """Time exchanges of empty messages that two ranks begin at once, and after work from 8 µs on.
 
     Caches and predictors forget meanwhile what sends and receives.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,10 +23,9 @@ FLUSH = ("flush",)
 WINDOW = ("window",)
 AFTER_WORK = ("after_work",)
 EXCHANGES = ("sendrecv", "imb_sendrecv")
-SPACED = ("sendrecv_after_work",)
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
 processes of two nodes, of work beside an exchange, of completing one-sided calls, of making windows
-for them, of messages after work, of an exchange, at once after another and after work."""
+for them, of an exchange after work, and at once after another."""
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -189,8 +187,7 @@ def derive(
     exchange = _exchange(curves, empty_as, limit)
     if exchange is not None:
         simulate["curve"]["exchange"] = exchange["benchmark"].iloc[0]
-        less = ", or after work where that is less" if _first(curves, SPACED) is not None else ""
-        told.append(f"Messages that meet take as much longer as in {simulate['curve']['exchange']}{less}.")
+        told.append(f"Messages that meet take as much longer as in {simulate['curve']['exchange']}.")
     simulate["eager_limit_bytes"] = limit
     if others:
         simulate["switches_bytes"] = others
@@ -237,9 +234,8 @@ def derive(
         simulate["window_us"] = round(window, 4)
         told.append(f"A window for one-sided calls takes {number(window)} µs beside two barriers.")
     if (late := _first(curves, AFTER_WORK)) is not None:
-        points = after_work(late)[["work_us", "longer_us"]].clip(0).cummax().round(3)
-        simulate["after_work_us"] = points.to_numpy(float).tolist()
-        us, longer = map(number, simulate["after_work_us"][-1])
+        simulate["after_work_us"] = _longer_after_work(late)
+        us, longer = map(number, simulate["after_work_us"][-1][:2])
         told.append(f"After {us} µs of computing an exchange takes {longer} µs longer than at once.")
     fewest = busy.us if busy else None
     told += _message_rate(curves, fewest, simulate)
@@ -251,7 +247,7 @@ def derive(
     node, said = _node(inside, cores)
     simulate["node"] = node
     once = (*AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK)
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *SPACED, *once}
+    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *once}
     if unused := sorted(set(curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)
@@ -347,6 +343,16 @@ def _busy(curves: pd.DataFrame, limit: int, held_to: float | None) -> _Busy | No
     return _Busy(interval, None, f"{how}; that of a byte is assumed")
 
 
+def _longer_after_work(late: pd.DataFrame) -> list[list[float]]:
+    """µs of work, how much longer than at once an exchange then takes, and in the fastest and slowest run."""
+    ends = late.reindex(columns=["latency_us_low", "latency_us_high"]).dropna(axis="columns")
+    points = after_work(late)[["work_us", "longer_us"]]
+    for end in ends:
+        times = late[end].where(late["part"] != "after_0_us", late["latency_us"])
+        points[end] = after_work(late.assign(latency_us=times))["longer_us"]
+    return points.clip(0).cummax().round(3).to_numpy(float).tolist()
+
+
 def _message_rate(curves: pd.DataFrame, interval: float | None, simulate: dict[str, Any]) -> list[str]:
     """What pairs of processes say of the messages of a node: a key of the model where they slowed each other.
 
@@ -384,24 +390,11 @@ def _peak(curves: pd.DataFrame, names: Sequence[str]) -> tuple[str, float] | Non
 
 
 def _exchange(curves: pd.DataFrame, empty_as: int | None, limit: int) -> pd.DataFrame | None:
-    """Rows of an exchange with the ping-pong's empty message and one past the limit; None without.
-
-    Where exchanges after work are given too, a size takes longer than the smallest by what it does in either,
-    the less: without work they may fill a link, and after it more is forgotten than the smallest tells.
-    """
+    """Rows of an exchange with the ping-pong's empty message and one past the limit; None without."""
     curves = curves.dropna(subset=["bytes", "latency_us"])
     rows = _first(curves, EXCHANGES)
-    if rows is None or (empty_as or 0) not in set(rows["bytes"]) or rows["bytes"].max() <= limit:
-        return None
-    spaced = _first(curves, SPACED)
-    if spaced is None:
-        return rows
-    spaced = spaced.set_index("bytes")["latency_us"]
-    smallest = rows["bytes"].min()
-    forgotten = spaced.get(smallest, math.nan) - rows.loc[rows["bytes"] == smallest, "latency_us"].iloc[0]
-    less = np.maximum(0.0, rows["latency_us"] - (rows["bytes"].map(spaced) - forgotten)).fillna(0.0)
-    times = rows.columns.intersection(["latency_us", "latency_us_low", "latency_us_high"])
-    return rows.assign(**rows[times].sub(less, axis="index"))
+    known = rows is not None and (empty_as or 0) in set(rows["bytes"]) and rows["bytes"].max() > limit
+    return rows if known else None
 
 
 def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[float]]:

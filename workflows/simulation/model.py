@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -114,7 +114,7 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
     if "both_ways_MBps" in simulate and simulate.get("half_duplex"):
         return "simulate.both_ways_MBps: does not belong here, since half_duplex says what it is"
-    work = [of for of, _ in simulate.get("after_work_us", ())]
+    work = [point[0] for point in simulate.get("after_work_us", ())]
     if any(after <= before for before, after in pairwise([0, *work])):
         return f"simulate.after_work_us: {work} µs of computing; they must rise, from more than 0"
     if wrong := _check_packets(simulate):
@@ -219,9 +219,14 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
         one_sided_us=simulate.get("one_sided_us", 0.0),
         flush_us=simulate.get("flush_us", 0.0),
         window_us=simulate.get("window_us", 0.0),
-        after_work_us=tuple((float(work), float(later)) for work, later in simulate.get("after_work_us", ())),
+        after_work_us=_after_work(simulate.get("after_work_us", ()), end),
         one_machine=simulate.get("one_machine", False),
     )
+
+
+def _after_work(points: Iterable[Sequence[float]], end: str) -> tuple[tuple[float, float], ...]:
+    at = {"corrected": 1, "low": 2, "high": 3}[end]
+    return tuple((float(point[0]), float(point[at if at < len(point) else 1])) for point in points)
 
 
 SEEN = 0.1
