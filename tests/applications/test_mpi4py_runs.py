@@ -109,6 +109,30 @@ def test_a_wrong_byte_is_found_in_each_of_the_two_rounds(tmp_path):
     assert done.problem is None and done.reading.answer == 2
 
 
+LATE = """
+import time
+
+from workflows.benchmarks.point_to_point import Side, _after, exchange
+from workflows.benchmarks.sweep import main
+
+def late(comm, longest_us, seconds, memory_bytes):
+    def work(us):
+        time.sleep(comm.rank * us * 1e-6)
+
+    for task in exchange(Side(comm, 1), 1 - comm.rank, 0, seconds, {}):
+        yield _after(work, 20_000, task)
+
+main(late)
+"""
+
+
+def test_waiting_for_a_rank_that_works_longer_does_not_count(tmp_path):
+    """The other waits for nearly as long as the slower rank says; half of that would be the mean."""
+    done = measured(tmp_path, with_program(tmp_path, smoke("after_work"), LATE), 2)
+    (row,) = table(done, "after_work", 2).to_dict("records")
+    assert row["latency_us"] < row["latency_us_highest_rank"] / 4
+
+
 DYING = """
 import os
 

@@ -181,6 +181,8 @@ def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
         ({"curve": {}, "topology": {"fat_tree": {"down": [4, 4], "up": [4, 4]}}},
          "2 levels; one less than down (2)"),
         ({"curve": {}, "after_work_us": [[60, 3], [30, 2]]}, "simulate.after_work_us: [60, 30] µs of computing"),
+        ({"curve": {}, "after_work_us": [[30, 2], [60, 3, 1]]}, "simulate.after_work_us: [60, 3, 1]; two numbers"),
+        ({"curve": {}, "after_work_us": [[30, 2, 3, 4]]}, "four: the third is at most the second"),
         ({"curve": {}, "half_duplex": True, "both_ways_MBps": 9}, "since half_duplex says what it is"),
         ({"curve": {}, "half_duplex": True, "topology": {"torus": {"dimensions": [2]}}},
          "simulate.half_duplex: does not belong here, since the nodes of a torus"),
