@@ -120,8 +120,8 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
     for point in simulate.get("after_work_us", ()):
         if len(point) == 3 or sorted(point[1:]) != [*point[2:3], point[1], *point[3:]]:
             return (
-                f"simulate.after_work_us: {point}; two numbers, or four: the third is at most the second, the "
-                "fourth at least"
+                f"simulate.after_work_us: {point}; two numbers, or four: the third is at most the second, "
+                "the fourth at least"
             )
     if wrong := _check_packets(simulate):
         return wrong
