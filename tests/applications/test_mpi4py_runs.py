@@ -109,6 +109,12 @@ def test_a_wrong_byte_is_found_in_each_of_the_two_rounds(tmp_path):
     assert done.problem is None and done.reading.answer == 2
 
 
+def test_a_rank_that_only_waits_makes_as_many_batches_in_little_time(tmp_path):
+    """It iterates as often as those that exchange, or the ranks would wait for each other for ever."""
+    done = measured(tmp_path, smoke("after_work"), 3, limit=20.0, seconds=0.02)
+    assert len(table(done, "after_work", 3)) == 5
+
+
 LATE = """
 import time
 

@@ -261,7 +261,7 @@ def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
             seconds += clock()
         return seconds
 
-    return replace(task, iterate=iterate, one_by_one=True) if task.times_it else task
+    return replace(task, iterate=iterate if task.times_it else task.iterate, one_by_one=True)
 
 
 def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:

@@ -62,7 +62,8 @@ class Task:
     together : bool
         Whether ranks wait for each other before each batch.
     one_by_one : bool
-        Whether a batch is one iteration, of which the shortest time of a rank counts, not the mean.
+        Whether a batch is one iteration, of which the shortest time of a rank counts, not the mean: the
+        same on all ranks, since batches are counted by it.
     """
 
     labels: Row
