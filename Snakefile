@@ -5,7 +5,7 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflows.measure.stopped import tell_stopped
-from workflows.plan.ending import begin, end, start
+from workflows.plan.hooks import begin_run
 from workflows.plan.jobs import in_jobs
 from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
@@ -24,7 +24,7 @@ if not workflow.config_settings.configfiles:
 with one_line_errors():
     has_program = software_of_jobs(config, workflow.deployment_settings)
     plan = make_plan(Path(workflow.configfiles[-1]), config, has_program)
-    begin(plan, workflow)
+    study_run = begin_run(plan, workflow)
 
 
 pathvars:
@@ -48,12 +48,12 @@ include: "workflows/rules/report.smk"
 
 onstart:
     with one_line_errors():
-        held = start(plan, config)
+        study_run.start()
         report_while_jobs_run(plan, config)
 
 
 onsuccess:
-    end(plan)
+    study_run.end()
 
 
 onerror:

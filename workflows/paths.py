@@ -54,8 +54,6 @@ class StudyPaths:
         """What the jobs of a cluster list, and note while they run."""
         self.interrupted = self.measured / "interrupted.txt"
         """Lines that the Snakemake that submitted the jobs is to print for them."""
-        self.request = self.measured / "request.json"
-        """What the jobs that measure need to plan the study."""
         self.submitted = self.measured / "submitted.txt"
         """Numbers of the jobs that were submitted to Slurm, whatever became of them."""
         self.first_block = self.measured / "first-block.txt"

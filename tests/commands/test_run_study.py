@@ -3,26 +3,27 @@
 import sys
 
 import pytest
-import snakemake.cli
 from programs import ran
 from refused import refusal
 
+from workflows import command
 from workflows.command import HELP, main
 from workflows.domain import InputError
 from workflows.paths import ROOT
-from workflows.plan import again, plan
 
 
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        (["."], ".: is no study file; those end in .yaml"),
-        (["runs.csv"], "runs.csv: is no study file; those end in .yaml"),
-        (["--again", "failed", "runs.csv"], "runs.csv: is no study file; those end in .yaml"),
+        (["."], ".: is no study file; study files end in .yaml"),
+        (["runs.csv"], "runs.csv: is no study file; study files end in .yaml"),
+        (["--again", "failed", "runs.csv"], "runs.csv: is no study file; study files end in .yaml"),
         (["none.yaml"], "none.yaml: no such study file, nor one of chemistry, "),
         (["none", "--dry-run"], "none: no such study file, nor one of chemistry, "),
         (["--anonymise"], "--anonymise: belongs to --archive"),
         (["mine.yaml", "--anonymise"], "--anonymise: belongs to --archive"),
+        (["--again"], "run-study: Option '--again' requires an argument."),
+        (["--compare", "results/before"], "run-study: Option '--compare' requires 2 arguments."),
         (["--frobnicate"], "run-study: unrecognized arguments: --frobnicate"),
         (["--cores", "x"], "run-study: Error parsing number of cores"),
         (["--again", "failed", "smoke", "--config", "blocks"], "run-study: Invalid config definition: "),
@@ -53,7 +54,7 @@ def started(monkeypatch):
     """What Snakemake is started with."""
     words = []
     monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(snakemake.cli, "args_to_api", lambda *_: words.extend(sys.argv[1:]))
+    monkeypatch.setattr(command, "args_to_api", lambda *_: words.extend(sys.argv[1:]))
     return words
 
 
@@ -68,8 +69,8 @@ def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(
     tmp_path, monkeypatch, started
 ):
     asked = []
-    monkeypatch.setattr(plan, "make_plan", lambda file, overrides: asked.append(overrides))
-    monkeypatch.setattr(again, "ask_again", lambda _, what: asked.append(what))
+    monkeypatch.setattr(command, "make_plan", lambda file, overrides: asked.append(overrides))
+    monkeypatch.setattr(command, "ask_again", lambda _, what: asked.append(what))
     options = ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"]
     for given in (options, options[:2], []):
         with pytest.raises(SystemExit):

@@ -73,7 +73,7 @@ def test_a_machine_that_has_changed_is_looked_at(looks, tmp_path, monkeypatch, c
         monkeypatch.setattr(here.os, "readlink", lambda name: "mnt:[1]")
     else:
         name, other = {"kernel": ("_KERNEL", "/proc/version"), "rights": ("_RIGHTS", "CapEff:")}[change]
-        monkeypatch.setattr(f"workflows.plan.finished.{name}", (other,))
+        monkeypatch.setattr(f"workflows.plan.here.{name}", (other,))
     unavailable_now(GIGABIT, tmp_path / "kept")
     assert len(looks) == 2
 

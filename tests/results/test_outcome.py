@@ -11,7 +11,7 @@ from small_records import RECORD
 
 from analysis.runs.facts import Facts
 from workflows.paths import StudyPaths
-from workflows.plan.announce import tell_done
+from workflows.plan.announce import print_results
 from workflows.results.collect import loss
 from workflows.results.facts import outcome
 
@@ -27,7 +27,7 @@ def runs(*rows: tuple[str | None, str | None]) -> pd.DataFrame:
 def told(folder: Path, table: pd.DataFrame, capsys) -> str:
     facts = Facts(runs=outcome(table, len(table)))
     (folder / "facts.json").write_text(json.dumps(facts.as_json()))
-    tell_done(StudyPaths(folder))
+    print_results(StudyPaths(folder))
     return capsys.readouterr().err
 
 
@@ -53,7 +53,7 @@ def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
 
 
 def test_a_part_of_a_study_has_no_runs_to_tell_of(tmp_path, capsys):
-    tell_done(StudyPaths(tmp_path))
+    print_results(StudyPaths(tmp_path))
     assert capsys.readouterr().err == f"done: report and proposal in {tmp_path}\n"
 
 

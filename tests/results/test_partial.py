@@ -8,8 +8,9 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 from study_files import study_file
 
+from workflows.domain import InputError
 from workflows.paths import StudyPaths
-from workflows.plan import ending
+from workflows.plan import hooks
 from workflows.plan.machine import hold_study
 from workflows.plan.plan import make_plan
 from workflows.results.job_reports import _WhenJobsEnd
@@ -49,27 +50,27 @@ def stopped(tmp_path, monkeypatch):
     (paths.partial / "report.html").write_text("partial")
     paths.report.symlink_to("partial/report.html")
 
-    def snakemake_looks(dryrun=False):
-        workflow = SimpleNamespace(executor_plugin=object(), dryrun=dryrun)
-        message = logging.makeLogRecord({"msg": "Building DAG of jobs..."})
-        ending._Snakemake(plan, workflow).emit(message)
+    def snakemake_reads(dryrun=False):
+        workflow = SimpleNamespace(is_main_process=True, output_settings=SimpleNamespace(dryrun=dryrun))
+        return hooks.begin_run(plan, workflow)
 
-    return paths, snakemake_looks
+    return paths, snakemake_reads
 
 
 def test_snakemake_never_sees_a_partial_report(stopped):
-    paths, snakemake_looks = stopped
-    snakemake_looks(dryrun=True)
+    paths, snakemake_reads = stopped
+    snakemake_reads(dryrun=True)
     assert paths.report.read_text() == "partial"
-    snakemake_looks()
+    snakemake_reads()
     assert not paths.report.is_symlink() and not paths.partial.exists()
 
 
 def test_the_partial_report_of_a_study_that_runs_is_left_alone(stopped, capsys):
-    paths, snakemake_looks = stopped
+    paths, snakemake_reads = stopped
     held = hold_study(paths.results)
-    with pytest.raises(SystemExit, match="another process is running this study"):
-        snakemake_looks()
+    run = snakemake_reads()
+    with pytest.raises(InputError, match="another process is running this study"):
+        run.start()
     assert paths.report.read_text() == "partial"
     os.close(held)
 
@@ -78,7 +79,7 @@ def test_a_whole_report_stays(tmp_path):
     paths = StudyPaths(tmp_path)
     paths.partial.mkdir()
     paths.report.write_text("whole")
-    ending.drop_partial(paths)
+    hooks.drop_interim_report(paths)
     assert paths.report.read_text() == "whole" and not paths.partial.exists()
 
 

@@ -30,7 +30,14 @@ class ClusterFolder:
     """A study and the cluster file that it runs with, in a folder of their own."""
 
     profile = "cluster"
-    snakemake = (sys.executable, str(Path(__file__).with_name("asking_snakemake.py")))
+    snakemake = (sys.executable, "-m", "snakemake")
+    impatience = (
+        *("--nodeworth-slurm-longest-status-interval", "1"),
+        *("--nodeworth-slurm-init-seconds-before-status-checks", "1"),
+        *("--nodeworth-slurm-explain-after", "5"),
+        *("--nodeworth-slurm-resubmit-after", "1"),
+    )
+    """Options with which the executor asks Slurm every second, and soon explains what waits."""
 
     def __init__(self, slurm: SmallSlurm, folder: Path) -> None:
         self.slurm, self.folder = slurm, folder
@@ -50,7 +57,7 @@ class ClusterFolder:
     def command(self, *options: str, target: str = "results/faulty/runs.csv") -> list[str]:
         where = ["--directory", str(self.folder), "--snakefile", str(ROOT / "Snakefile")]
         where += ["--configfile", str(self.study), "--config", f"cluster={self.site}"]
-        argv = [*self.snakemake, "--profile", self.profile, *where, *options, "--", target]
+        argv = [*self.snakemake, "--profile", self.profile, *self.impatience, *where, *options, "--", target]
         return self.slurm.on_head(argv)
 
     def start(self, *options: str, **more: str) -> subprocess.Popen:

@@ -89,7 +89,11 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
     ("what", "limit", "told"),
     [
         ("user root", "MaxSubmitJobs", "AssocMaxSubmitJobLimit: further jobs are submitted as others end"),
-        ("qos normal", "MaxJobsPerUser", "QOSMaxJobsPerUserLimit, a limit of jobs: they begin as others end"),
+        (
+            "qos normal",
+            "MaxJobsPerUser",
+            "QOSMaxJobsPerUserLimit, a limit of running jobs: the jobs begin as others end",
+        ),
     ],
 )
 def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, what, limit, told):
@@ -139,7 +143,7 @@ def test_a_user_to_whom_all_is_hidden(slurm):
     folder.site.write_text(
         f"{folder.site.read_text()}nodes: 2\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
     )
-    by_sacct = ("--slurm-status-command", "sacct")
+    by_sacct = ("--nodeworth-slurm-status-command", "sacct")
     study = folder.start(*by_sacct)
     (note,) = folder.until(folder.under_way)
     folder.kill(study)

@@ -1,7 +1,6 @@
 """A real Grid Engine: what it says of jobs, and a study of which jobs are deleted and lose their host."""
 
 import re
-import sys
 
 import pytest
 from cluster_folders import ClusterFolder
@@ -29,7 +28,7 @@ class CellFolder(ClusterFolder):
     """A study and the files of Grid Engine that it runs with."""
 
     profile = "cluster/sge"
-    snakemake = (sys.executable, "-m", "snakemake", "--seconds-between-status-checks", "1")
+    impatience = ("--seconds-between-status-checks", "1")
 
     def __init__(self, cell, folder):
         super().__init__(cell, folder)

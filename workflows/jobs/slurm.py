@@ -20,6 +20,8 @@ submits = "sbatch"
 job_variable = "SLURM_JOB_ID"
 ASK_SECONDS = 20.0
 PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
+SUBMITTED_JOBS = "NODEWORTH_SUBMITTED_JOBS"
+"""Environment variable: file to which the executor adds the number of every submitted job."""
 ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
 SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")  # in what sbatch says; passes as other jobs end
 _AWAY = (

@@ -88,8 +88,8 @@ def announcement(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def tell_done(paths: StudyPaths) -> None:
-    """Say where the results of a study are, and which runs do not count.
+def print_results(paths: StudyPaths) -> None:
+    """Print where the results of a study are, and which runs do not count.
 
     Raises
     ------

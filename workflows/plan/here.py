@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +23,6 @@ from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
 from workflows.launch.launchers import program_of_build
 from workflows.launch.page_cache import cannot_drop
 from workflows.paths import ROOT
-from workflows.plan.finished import digest, this_machine
 from workflows.simulation.programs import cannot_simulate
 from workflows.study.asked import Asked
 from workflows.study.interconnects import curve_file
@@ -29,6 +31,14 @@ KEPT = ROOT / ".cache/usable"
 """By interconnect, the state of the machine on which it could be used."""
 _NAMESPACES = [f"/proc/self/ns/{kind}" for kind in ("mnt", "net", "pid", "user")]
 """Another container is another machine; a kernel may lack some."""
+_INSTALLED = ("/etc/ld.so.cache", "/var/lib/dpkg/status", "/var/lib/rpm", sys.prefix)
+_KERNEL = (
+    "/proc/sys/kernel/random/boot_id",
+    "/proc/sys/user/max_net_namespaces",
+    "/proc/sys/user/max_uts_namespaces",
+    "/proc/self/uid_map",
+)
+_RIGHTS = ("Uid:", "Gid:", "Groups:", "CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp:", "Cpus_allowed_list:")
 _OF_MPI = ("LD_", "OMPI_", "OPAL_", "PMIX_")  # variables that decide what Open MPI has
 _What = TypeVar("_What")
 
@@ -137,8 +147,24 @@ def _state(interconnect: Interconnect) -> str:
     inside = [os.readlink(name) for name in _NAMESPACES if os.path.lexists(name)]  # noqa: PTH115 - no file behind
     ours = [Path(module).stat().st_mtime_ns for module in (__file__, mpi.__file__, emulation.__file__)]
     environment = sorted(item for item in os.environ.items() if item[0].startswith(_OF_MPI))
-    machine = this_machine(programs, os.environ.get("PATH", os.defpath))
-    return digest([interconnect, ours, inside, environment, machine])
+    content = [interconnect, ours, inside, environment, _machine_state(programs)]
+    return hashlib.sha256(repr(content).encode(errors="surrogateescape")).hexdigest()
+
+
+def _machine_state(programs: Iterable[str]) -> list[object]:
+    """Give what decides which interconnects this machine has: kernel, rights, packages and programs."""
+    files = [shutil.which(program) or program for program in programs]
+    return [
+        os.uname(),
+        [Path(file).read_text() for file in _KERNEL if Path(file).exists()],
+        [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(_RIGHTS)],
+        [_date(file) for file in (*_INSTALLED, *files)],
+    ]
+
+
+def _date(file: str) -> int | None:
+    """When a file was changed, in ns; None if it does not exist."""
+    return Path(file).stat().st_mtime_ns if Path(file).exists() else None
 
 
 def unavailable(interconnect: Interconnect) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -223,17 +223,13 @@ _HIDDEN = (
 )
 
 
-def check_requests(plan: Plan, config: Mapping[str, Any]) -> None:
+def check_requests(plan: Plan) -> None:
     """Ask Slurm whether it would take the jobs of a study, before any is submitted; once for each kind.
-
-    From then on, Snakemake's executor works as `workflows.jobs.slurm_executor` describes. `config` is
-    Snakemake's.
 
     Raises
     ------
     InputError
-        One line for the first that it refuses, which would fail or wait for ever, or where nothing can
-        be submitted.
+        One line for the first job that Slurm refuses, or if no job can be submitted.
     """
     cluster = plan.here.cluster
     if not in_jobs(plan):
@@ -249,16 +245,7 @@ def check_requests(plan: Plan, config: Mapping[str, Any]) -> None:
         )
     if cluster.scheduler != "slurm":
         return
-    from workflows.jobs import slurm_executor  # only a study on Slurm needs it
-
-    slurm_executor.ask_patiently()
-    slurm_executor.tell_what_is_refused()
-    slurm_executor.note_submitted(plan.paths.submitted)
-    slurm_executor.start_directly()
-    slurm_executor.leave_default_partition()
-    if not cluster.modules:
-        _write_request(plan, config)
-        slurm_executor.measure_directly("measure_batch", "workflows.measure.batch", plan.paths.request)
+    os.environ[slurm.SUBMITTED_JOBS] = str(plan.paths.submitted.absolute())
     if cluster.exclusive and slurm.hides_neighbours():
         print(_HIDDEN, file=sys.stderr)
     known = batches(plan)
@@ -271,14 +258,6 @@ def check_requests(plan: Plan, config: Mapping[str, Any]) -> None:
         steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
         size = ["--ntasks=1", f"--time={steps * preparing_minutes(cluster)}"]
         _check_request(cluster, "what prepares a case", size, cluster.where(None), [])
-
-
-def _write_request(plan: Plan, config: Mapping[str, Any]) -> None:
-    """Write what the jobs need to plan the study; jobs of an earlier Snakemake may read it now."""
-    draft = plan.paths.request.with_suffix(".draft")
-    draft.parent.mkdir(parents=True, exist_ok=True)
-    draft.write_text(json.dumps({"study": str(plan.asked.study.file), "config": config}))
-    draft.replace(plan.paths.request)
 
 
 def _check_request(
@@ -297,8 +276,7 @@ def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any
     Returns
     -------
     dict
-        By name, a value where all batches have the same, else a function of the wildcards: Snakemake takes
-        0.2 ms for each function of each job.
+        By name, a value where all batches have the same, else a function of the wildcards.
     """
     cluster = plan.here.cluster
     of_batches = {

@@ -15,7 +15,6 @@ OUTPUTS:
 
 
 rule analyse:
-    """Estimating speedups, peaks and improvements"""
     input:
         runs="<results>/runs.parquet",
         details="<results>/details",
@@ -30,5 +29,7 @@ rule analyse:
         "../../envs/python.yaml"
     params:
         source=source_digest("analyse"),
+    message:
+        "Estimating speedups, peaks and improvements"
     script:
         "../scripts/analyse.py"

@@ -25,7 +25,6 @@ with one_line_errors():
 
 
 rule capture_serial:
-    """Tracing {wildcards.case} on one process"""
     input:
         prepared="<results>/prepared/{case}/processes-1",
         carrier=str(INTERCONNECTS / "shared_memory.yaml"),
@@ -47,12 +46,13 @@ rule capture_serial:
         steps=plan.asked.study.simulation["steps"],
         repeats=plan.asked.study.simulation.get("repeats"),
         source=source_digest("capture"),
+    message:
+        "Tracing {wildcards.case} on one process"
     script:
         "../scripts/capture.py"
 
 
 use rule capture_serial as capture with:
-    """Tracing {wildcards.case} on {wildcards.processes} processes"""
     input:
         prepared="<results>/prepared/{case}/processes-{processes}",
         serial="<results>/traces/{case}/processes-1",
@@ -62,16 +62,19 @@ use rule capture_serial as capture with:
         trace=directory("<results>/traces/{case}/processes-{processes}"),
     log:
         "<results>/logs/traces/{case}-{processes}.log",
+    message:
+        "Tracing {wildcards.case} on {wildcards.processes} processes"
 
 
 use rule capture as capture_threads with:
-    """Tracing {wildcards.case} on {wildcards.processes} processes of {wildcards.threads} threads"""
     output:
         trace=directory(
             "<results>/traces/{case}/processes-{processes}-threads-{threads}"
         ),
     log:
         "<results>/logs/traces/{case}-{processes}-threads-{threads}.log",
+    message:
+        "Tracing {wildcards.case} on {wildcards.processes} processes of {wildcards.threads} threads"
 
 
 ruleorder: capture_serial > capture

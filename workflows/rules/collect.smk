@@ -25,7 +25,6 @@ from workflows.plan import files
 
 
 rule collect:
-    """Collecting the records"""
     input:
         records="<results>/records.txt",
         prepared=files.prepared(plan.paths, plan.design.points),
@@ -50,5 +49,7 @@ rule collect:
         study=str(plan.asked.study.file),
         description=plan.design.description,
         source=source_digest("collect"),
+    message:
+        "Collecting the records"
     script:
         "../scripts/collect.py"

@@ -30,7 +30,6 @@ cases_folder = plan.asked.study.cases_folder and str(plan.asked.study.cases_fold
 
 
 rule prepare_serial:
-    """Meshing {wildcards.case}"""
     output:
         folder=directory("<results>/prepared/{case}/processes-1"),
     log:
@@ -48,25 +47,27 @@ rule prepare_serial:
         cases=cases_folder,
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("prepare"),
+    message:
+        "Meshing {wildcards.case}"
     script:
         "../scripts/prepare.py"
 
 
 use rule prepare_serial as prepare_parallel with:
-    """Decomposing {wildcards.case} for {wildcards.processes} processes"""
     input:
         base="<results>/prepared/{case}/processes-1",
     output:
         folder=directory("<results>/prepared/{case}/processes-{processes}"),
     log:
         "<results>/logs/prepare/{case}-{processes}.log",
+    message:
+        "Decomposing {wildcards.case} for {wildcards.processes} processes"
 
 
 ruleorder: prepare_serial > prepare_parallel
 
 
 rule reference:
-    """Finding the answer that runs of {wildcards.case} must give"""
     input:
         folder="<results>/prepared/{case}/processes-1",
     output:
@@ -87,5 +88,7 @@ rule reference:
         cases=cases_folder,
         answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),
         source=source_digest("reference"),
+    message:
+        "Finding the answer that runs of {wildcards.case} must give"
     script:
         "../scripts/reference.py"

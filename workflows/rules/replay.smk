@@ -25,7 +25,6 @@ with one_line_errors():
 
 
 rule time_tasks:
-    """Timing the tasks of {wildcards.case}"""
     input:
         prepared="<results>/prepared/{case}/processes-1",
     output:
@@ -44,12 +43,13 @@ rule time_tasks:
         cases=cases_folder,
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("time_tasks"),
+    message:
+        "Timing the tasks of {wildcards.case}"
     script:
         "../scripts/time_tasks.py"
 
 
 rule probe:
-    """Measuring how fast a core is"""
     output:
         probed="<results>/processor.json",
     log:
@@ -64,20 +64,22 @@ rule probe:
         **own_node,
     params:
         source=source_digest("probe"),
+    message:
+        "Measuring how fast a core is"
     script:
         "../scripts/probe.py"
 
 
 use rule probe as probe_bandwidth with:
-    """Measuring the memory that cores share"""
     output:
         probed="<results>/bandwidth.json",
     log:
         "<results>/logs/bandwidth.log",
+    message:
+        "Measuring the memory that cores share"
 
 
 rule replay:
-    """Replaying traces"""
     input:
         traces=files.traces(plan),
         times=files.times(plan),
@@ -98,5 +100,7 @@ rule replay:
         study=str(plan.asked.study.file),
         digest=plan.design.replay_digest,
         source=source_digest("replay"),
+    message:
+        "Replaying traces"
     script:
         "../scripts/replay.py"

@@ -19,7 +19,6 @@ OUTPUTS:
 
 
 rule report:
-    """Drawing the figures, printing report and proposal"""
     input:
         runs="<results>/runs.parquet",
         facts="<results>/facts.json",
@@ -38,5 +37,7 @@ rule report:
         "../../envs/python.yaml"
     params:
         source=source_digest("report"),
+    message:
+        "Drawing the figures, printing report and proposal"
     script:
         "../scripts/report.py"

@@ -23,7 +23,6 @@ from workflows.plan.jobs import site_modules
 
 
 rule measure:
-    """Measuring"""
     input:
         prepared=ancient(files.prepared(plan.paths, plan.design.points)),
         expected=ancient(files.expected(plan.paths, plan.design.points)),
@@ -42,12 +41,13 @@ rule measure:
         study=str(plan.asked.study.file),
         digest=plan.design.digest,
         lost=files.lost_records(plan.paths.listed_records),
+    message:
+        "Measuring"
     script:
         "../scripts/measure.py"
 
 
 use rule measure as measure_first_block with:
-    """Measuring the first block"""
     input:
         prepared=ancient(files.prepared(plan.paths, plan.design.points)),
         expected=ancient(files.expected(plan.paths, plan.design.points)),
@@ -61,3 +61,5 @@ use rule measure as measure_first_block with:
         digest=plan.design.digest,
         lost=files.lost_records(plan.paths.first_block),
         first_block=True,
+    message:
+        "Measuring the first block"

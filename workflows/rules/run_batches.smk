@@ -14,10 +14,8 @@ OUTPUTS:
 
 from workflows.plan import files
 from workflows.plan.jobs import batches, due, measuring_resources, site_modules
-from workflows.plan.once import expect_many_jobs
 from workflows.plan.records import TRIES
 
-expect_many_jobs(workflow)
 with one_line_errors():
     known = batches(plan)
 
@@ -62,7 +60,6 @@ rule measure_batch:
 
 
 rule measure:
-    """Listing what the jobs measured"""
     input:
         lists=lists_of_batches,
     output:
@@ -74,5 +71,7 @@ rule measure:
         "../../envs/python.yaml"
     params:
         source=source_digest("measured"),
+    message:
+        "Listing what the jobs measured"
     script:
         "../scripts/measured.py"

@@ -1,0 +1,109 @@
+"""What Nodeworth does when Snakemake has read a study, starts its jobs, and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from typing import Any
+
+from workflows.errors import InputError
+from workflows.paths import StudyPaths
+from workflows.plan.announce import announce, print_results
+from workflows.plan.interruption import note_interruption
+from workflows.plan.jobs import check_requests
+from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner
+from workflows.plan.plan import Plan
+
+_runs: list[StudyRun] = []
+
+
+def begin_run(plan: Plan, workflow: Any) -> StudyRun:
+    """Announce the study that Snakemake has read in this process."""
+    run = StudyRun(plan, workflow)
+    run.announce()
+    _runs.append(run)
+    return run
+
+
+def end_runs_without_jobs() -> None:
+    """Print where the results are of studies that Snakemake found complete in this process."""
+    for run in _runs:
+        run.end_without_jobs()
+
+
+class StudyRun:
+    """A study in the Snakemake of this process.
+
+    Parameters
+    ----------
+    plan : Plan
+    workflow : snakemake.workflow.Workflow
+    """
+
+    def __init__(self, plan: Plan, workflow: Any) -> None:
+        self.plan, self.workflow = plan, workflow
+        self.has_started = False
+
+    def announce(self) -> None:
+        """Print what the study is about to do. In a job of a cluster, print nothing.
+
+        Whatever this process makes, only its owner may change.
+        """
+        keep_to_owner()
+        if not self.workflow.is_main_process:
+            return
+        _ = self.plan.asked.case_digests  # report an unreadable case before anything else
+        announce(self.plan)
+        note_interruption()
+        if not self.workflow.output_settings.dryrun:
+            self._drop_earlier_interim_report()
+
+    def start(self) -> None:
+        """Keep other processes from the study, and ask the scheduler whether it would take the jobs.
+
+        Raises
+        ------
+        InputError
+            See `hold_study` and `check_requests`.
+        """
+        self.has_started = True
+        self.lock = hold_study(self.plan.paths.results)
+        end_scripts_at_sigterm()
+        check_requests(self.plan)
+
+    def end(self) -> None:
+        """Remove the interim report, and print where the results are.
+
+        Raises
+        ------
+        SystemExit
+            See `workflows.plan.announce.print_results`.
+        """
+        drop_interim_report(self.plan.paths)
+        print_results(self.plan.paths)
+
+    def end_without_jobs(self) -> None:
+        """Print where the results are if Snakemake was to run the study and found nothing to do."""
+        was_asked = self.workflow.executor_plugin and not self.workflow.output_settings.dryrun
+        if was_asked and not self.has_started and self.plan.paths.facts.exists():
+            print_results(self.plan.paths)
+
+    def _drop_earlier_interim_report(self) -> None:
+        """Remove the report of an unfinished study, which Snakemake would take for the final report.
+
+        A process that is running the study keeps its own.
+        """
+        if self.plan.paths.partial.exists():
+            with contextlib.suppress(InputError):
+                lock = hold_study(self.plan.paths.results)
+                drop_interim_report(self.plan.paths)
+                os.close(lock)
+
+
+def drop_interim_report(paths: StudyPaths) -> None:
+    """Remove the report of an unfinished study."""
+    if paths.report.is_symlink():
+        paths.report.unlink()
+    if paths.partial.exists():
+        shutil.rmtree(paths.partial)

@@ -1,0 +1,81 @@
+"""Show a run of Snakemake on the terminal: what begins, in one live line, and what goes wrong.
+
+The complete log stays in ``.snakemake/log``. A dry run lists the jobs. ``--verbose`` and ``--debug-dag`` show
+every message.
+"""
+
+import logging
+import sys
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from workflows.plan import interruption
+
+_HIDDEN_ERRORS = frozenset({LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR})
+"""Scripts print their own errors, and the end of the study lists what has stopped."""
+
+
+class LogHandler(LogHandlerBase):
+    """Write messages of Snakemake to standard error."""
+
+    def __post_init__(self) -> None:
+        """Start before the first job."""
+        self.jobs_have_begun = False
+        settings = self.common_settings
+        self.shows_all = settings.verbose or settings.debug_dag
+        self.stream = sys.stdout if settings.stdout else sys.stderr
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show a message if a user needs it."""
+        event = getattr(record, "event", None)
+        if self.shows_all or (self.common_settings.dryrun and event != LogEvent.WORKFLOW_STARTED):
+            self.write(record)
+        elif event == LogEvent.RUN_INFO:
+            self.jobs_have_begun = True
+        elif event == LogEvent.JOB_INFO:
+            self.show_beginning(record.rule_msg)
+        elif self.is_needed(record, event):
+            self.write(record)
+
+    def is_needed(self, record: logging.LogRecord, event: LogEvent | None) -> bool:
+        """Whether a message is a warning or an error, or says what Snakemake does before the first job."""
+        if record.levelno >= logging.WARNING:
+            return event not in _HIDDEN_ERRORS and not interruption.is_interrupted()
+        return event is None and not self.jobs_have_begun
+
+    def show_beginning(self, message: str | None) -> None:
+        """Show which job begins: on a terminal the next line replaces this line."""
+        if message:
+            before, after = ("\r\033[K", " …") if self.stream.isatty() else ("", "\n")
+            print(before + message, end=after, file=self.stream, flush=True)
+
+    def write(self, record: logging.LogRecord) -> None:
+        """Write a message as Snakemake formats it; some have no text."""
+        if text := self.format(record):
+            print(text, file=self.stream, flush=True)
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """This handler replaces Snakemake's own output."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """Snakemake writes its log file itself."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """This handler chooses what it shows."""
+        return True
+
+    @property
+    def has_formatter(self) -> bool:
+        """Snakemake formats the messages."""
+        return False
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """No graph is shown."""
+        return False
