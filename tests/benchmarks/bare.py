@@ -1,4 +1,4 @@
-"""Bare Snakemake beside a study: as many jobs of the same shape over as many files, and nothing else.
+"""Bare Snakemake as a peer of a study: as many jobs of the same shape over as many files, and nothing else.
 
 Rules are those up to the runs table, with names of files as they come, a line of shell each, and no
 functions, resources, parameters, logs or environments.
@@ -74,13 +74,13 @@ rule collect:
 
 
 def write_bare(folder: Path, cases: Sequence[str], counts: Sequence[int], levels: Sequence[int]) -> None:
-    """Write the Snakefile of as many jobs as a study of these has, with one job a batch and one block."""
+    """Write a Snakefile with as many jobs as a study of these cases and counts has in one block."""
     text = SNAKEFILE.format(cases=list(cases), counts=list(counts), levels=list(levels))
     (folder / "Snakefile").write_text(text)
 
 
-def bare(folder: Path, *options: str) -> list[str]:
-    """Give the command that runs it."""
+def bare_dry_run(folder: Path) -> list[str]:
+    """Command of a dry run of that Snakefile."""
     command = [sys.executable, "-m", "snakemake", "--directory", str(folder), "--cores", "2"]
     snakefile = ["--snakefile", str(folder / "Snakefile"), "--workflow-profile", "none"]
-    return [*command, *snakefile, "--scheduler", "greedy", "--nolock", *options]
+    return [*command, *snakefile, "--scheduler", "greedy", "--nolock", "--dry-run", "--quiet", "all"]

@@ -37,7 +37,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests/slurm")]
 
 from cluster_folders import ClusterFolder  # noqa: E402
 
-from tests.benchmarks.figures import cost  # noqa: E402
+from tests.benchmarks.costs import cost  # noqa: E402
 from tests.slurm.small_slurm import SmallSlurm, small_slurm  # noqa: E402
 from tests.study_files import timed_case  # noqa: E402
 from workflows.launch.emulation import occupants  # noqa: E402

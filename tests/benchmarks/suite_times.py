@@ -1,22 +1,16 @@
-"""What the tests took, from the reports that ./run-tests leaves.
+"""Print in one line how the tests ended, from the reports that ./run-tests leaves.
 
     .venv/bin/python -m tests.benchmarks.suite_times FOLDER
 
-prints in one line how all runs ended whose reports lie in a folder; the exit status is 1 where a test failed
-or none was run.
+The exit status is 1 if a test failed or no test ran.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
-
-from tests.benchmarks.figures import ROOT, Figure
-
-LIMITS_MINUTES = {"quick": 2.5, "all": 18.0}
 
 
 def added_up(folder: Path) -> tuple[Counter[str], float]:
@@ -37,29 +31,6 @@ def added_up(folder: Path) -> tuple[Counter[str], float]:
         ended = {name: int(suite.get(name, 0)) for name in ("failures", "errors", "skipped")}
         counts.update(ended | {"passed": int(suite.get("tests", 0)) - sum(ended.values())})
     return counts, sum(float(suite.get("time", 0)) for suite in suites)
-
-
-def anew() -> None:
-    """Run the tests, quick ones and all, as a user does; `measure` says if they failed."""
-    for which in (["quick"], []):
-        subprocess.run([ROOT / "run-tests", *which])
-
-
-def measure() -> list[Figure]:
-    """Give the minutes of the last whole run of all tests, and of the quick ones.
-
-    Raises
-    ------
-    RuntimeError
-        If one of them has not been, or tests failed in it.
-    """
-    figures = []
-    for which, limit in LIMITS_MINUTES.items():
-        counts, seconds = added_up(ROOT / ".pytest_cache/reports" / which)
-        if counts["failures"] + counts["errors"]:
-            raise RuntimeError(f"the last run of the tests ({which}) failed: its time is none")
-        figures.append(Figure(f"tests, {which}", seconds / 60, "minutes", limit))
-    return figures
 
 
 def main() -> int:

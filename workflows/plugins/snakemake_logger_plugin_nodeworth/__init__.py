@@ -7,11 +7,13 @@ every message.
 import logging
 import sys
 
+from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from workflows.plan import interruption
 
+_HIDDEN_IN_DRY_RUNS = frozenset({LogEvent.WORKFLOW_STARTED, LogEvent.SHELLCMD})
 _HIDDEN_ERRORS = frozenset({LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR})
 """Scripts print their own errors, and the end of the study lists what has stopped."""
 
@@ -24,12 +26,15 @@ class LogHandler(LogHandlerBase):
         self.jobs_have_begun = False
         settings = self.common_settings
         self.shows_all = settings.verbose or settings.debug_dag
+        self.is_quiet = Quietness.ALL in (settings.quiet or ())
         self.stream = sys.stdout if settings.stdout else sys.stderr
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message if a user needs it."""
         event = getattr(record, "event", None)
-        if self.shows_all or (self.common_settings.dryrun and event != LogEvent.WORKFLOW_STARTED):
+        if self.is_quiet and record.levelno < logging.WARNING:
+            return
+        if self.shows_all or (self.common_settings.dryrun and event not in _HIDDEN_IN_DRY_RUNS):
             self.write(record)
         elif event == LogEvent.RUN_INFO:
             self.jobs_have_begun = True

@@ -1,0 +1,69 @@
+"""What the terminal shows of a run of Snakemake."""
+
+import io
+import logging
+from types import SimpleNamespace
+
+import pytest
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_logger_plugin_nodeworth import LogHandler
+
+from workflows.plan import interruption
+
+CHATTER = [("Select jobs to execute...", None), ("Execute 1 jobs...", None)]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Show messages, each a text and an event; give what the terminal has then."""
+
+    def show(*messages, level=logging.INFO, stream=None, **settings):
+        defaults = {"dryrun": False, "verbose": False, "debug_dag": False, "quiet": None, "stdout": False}
+        handler = LogHandler(SimpleNamespace(**(defaults | settings)), None)
+        handler.stream = stream or io.StringIO()
+        for text, event in messages:
+            extra = {} if event is None else {"event": event, "rule_msg": text}
+            handler.emit(logging.makeLogRecord({"msg": text, "levelno": level} | extra))
+        return handler.stream.getvalue()
+
+    return show
+
+
+def test_jobs_are_shown_by_their_messages(shown):
+    messages = [
+        ("Meshing lid", LogEvent.JOB_INFO),
+        ("Measuring", LogEvent.JOB_INFO),
+        (None, LogEvent.JOB_INFO),
+    ]
+    assert shown(*messages) == "Meshing lid\nMeasuring\n"
+    assert shown(*messages, stream=Terminal()) == "\r\033[KMeshing lid …\r\033[KMeasuring …"
+
+
+def test_what_snakemake_writes_between_jobs_is_hidden(shown):
+    before, begun = ("Building DAG of jobs...", None), ("Job stats", LogEvent.RUN_INFO)
+    assert shown(before, begun, *CHATTER) == "Building DAG of jobs...\n"
+    assert shown(before, ("Nothing to be done", None)).endswith("Nothing to be done\n")
+
+
+def test_a_dry_run_lists_jobs(shown):
+    assert "Execute 1 jobs" in shown(("Job stats", LogEvent.RUN_INFO), *CHATTER, dryrun=True)
+
+
+@pytest.mark.parametrize("settings", [{}, {"dryrun": True}])
+def test_quiet_hides_all_but_problems(shown, settings):
+    quiet = settings | {"quiet": {Quietness.ALL}}
+    assert shown(*CHATTER, ("Measuring", LogEvent.JOB_INFO), **quiet) == ""
+    assert shown(("disk full", LogEvent.ERROR), level=logging.ERROR, **quiet) == "disk full\n"
+
+
+def test_errors_are_shown_until_the_user_interrupts(shown, monkeypatch):
+    errors = [("lost a file", LogEvent.ERROR), ("Error in rule measure", LogEvent.JOB_ERROR)]
+    assert shown(*errors, level=logging.ERROR) == "lost a file\n"  # a script prints its own error
+    monkeypatch.setattr(interruption, "is_interrupted", lambda: True)
+    assert shown(*errors, level=logging.ERROR) == ""
