@@ -100,4 +100,4 @@ def test_names_that_a_shell_would_read_are_refused(line, tmp_path):
 def test_a_path_that_snakemake_cannot_quote_is_refused(tmp_path):
     (folder := tmp_path / "it's").mkdir()
     with pytest.raises(InputError, match=r"it's.*: a path with ' in it cannot be given to jobs"):
-        check_requests(plan_on_cluster(folder), {})
+        check_requests(plan_on_cluster(folder))

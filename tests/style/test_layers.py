@@ -12,7 +12,7 @@ from workflows.paths import ROOT
 LAYERS = {
     "analysis": "runs tables importers estimates decisions networks text figures registry report pipeline",
     "workflows": "errors domain paths inputs traffic benchmarks launch applications simulation study jobs plan "
-    "measure tracing replay report results scripts command",
+    "plugins measure tracing replay report results scripts command",
 }
 """Folders and single modules of each package, the lowest layer first; docs/architecture.md says what each holds."""
 
