@@ -12,7 +12,7 @@ from analysis.importers import iperf3, netperf, perftest, qperf, sockperf
 from analysis.importers.imb import BENCHMARK, read_imb
 from analysis.importers.jube import read_table
 from analysis.importers.mapping import COLUMNS, Mapping, make_mapping, read_mapping
-from analysis.importers.netpipe import read_netpipe
+from analysis.importers.netpipe import INTEGRITY, read_netpipe
 from analysis.importers.osu import TITLE, read_osu
 from analysis.importers.reframe import PERFLOG_START, read_perflog, read_report
 from analysis.importers.results import CURVES, Import, make_curves, write_table
@@ -21,7 +21,7 @@ from analysis.importers.tables import merge_derived, read_curve_table, read_deri
 from analysis.importers.transports import make_transports
 from analysis.importers.variables import Recorded, make_runs
 from analysis.runs.errors import readable
-from analysis.runs.runs import TableError, read_runs
+from analysis.runs.runs import REQUIRED, TableError, read_runs
 
 __all__ = [
     "COLUMNS",
@@ -79,7 +79,7 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
         Of a folder, all ``*.log*`` at any depth are read: ReFrame puts a log aside as ``.log.h0`` when its
         header changes
     format : str, optional
-        One of `FORMATS`; by default recognised by the content.
+        One of `FORMATS`. By default the content shows it, except for the numbers of NetPIPE.
     mapping : Mapping, optional
         Which of the file's variables is what, and what the file does not say. A runs table, network
         curves in CSV and derived figures need none and take none.
@@ -185,8 +185,10 @@ def _detected(text: str, path: Path) -> str:
     for format, first in _FIRST_LINES.items():
         if any(first.match(line) for line in lines):
             return format
-    if re.match(r"\s*\d+\s+\d+(\.\d+)?\b(\s+[\d.]+)*|\s*\d+ bytes ", lines[0]):
+    if INTEGRITY.match(lines[0]):
         return "netpipe"
+    if all(map(_NUMBER.fullmatch, re.split(r"[\s,;|]+", lines[0].strip(" \t,;|")))):
+        raise TableError(_NO_HEADING, str(path))
     if own := table_of(text):
         return own
     if any(separator in line for separator in ",;|" for line in lines[:2]):
@@ -201,6 +203,13 @@ _FIRST_LINES = {
     "sockperf": sockperf.START,
 }
 """Lines by which the output of a test of transports is known."""
+
+_NUMBER = re.compile(r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?")
+_NO_HEADING = (
+    "has no heading, and Nodeworth does not guess what its numbers are. For NetPIPE's np.out give "
+    "format: netpipe (on the command line --format netpipe). For runs write CSV whose first line names the "
+    f"columns: {','.join(REQUIRED)}"
+)
 
 
 def _read_perflogs(folder: Path, mapping: Mapping) -> Import:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from analysis.importers.lines import contradicts, quoted, read_row, whole_lines
 
 MEBIT = 2**20 / 8e6
@@ -15,6 +17,10 @@ NETPIPE_3 = (("bytes", 1.0), ("bandwidth_MBps", MEBIT), ("latency_us", 1e6))
 
 NETPIPE_5 = (("bytes", 1.0), ("bandwidth_MBps", GIGABIT), None, None, ("latency_us", 1.0))
 """Bytes, Gbps on average, of the slowest and of the fastest trial, microseconds."""
+
+
+INTEGRITY = re.compile(r" *\d+ bytes +\d+ times +\d+ failures")
+"""A line of NetPIPE 5 with ``--integrity``; NetPIPE marks no other line as its own."""
 
 
 def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:

@@ -32,6 +32,14 @@ def test_curves_are_written_with_what_the_command_says(foreign, tmp_path):
     assert set(curves["interconnect"]) == {"shared_memory"} and set(curves["processes"]) == {2}
 
 
+def test_what_netpipe_wrote_is_read_if_the_command_names_the_format(foreign, tmp_path):
+    words = [foreign / "netpipe/mpi_3.7.out", tmp_path / "curves.csv", "--set", "interconnect=ib"]
+    done = converted(*words)
+    assert done.returncode == 1 and "has no heading" in done.stderr and done.stderr.count("\n") == 1
+    done = converted(*words, "--format", "netpipe")
+    assert (done.returncode, done.stderr) == (0, f"{words[1]}: 82 message sizes\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -4,7 +4,7 @@ import functools
 
 import pandas as pd
 import pytest
-from foreign_files import FOREIGN
+from foreign_files import FOREIGN, format_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from refused import refusal
@@ -28,7 +28,7 @@ CUT = {
 
 @functools.cache
 def whole(file):
-    return rows(read_foreign(FOREIGN / file, mapping=CUT[file]))
+    return rows(read_foreign(FOREIGN / file, format_of(file), CUT[file]))
 
 
 def rows(found):
@@ -47,7 +47,7 @@ def test_a_file_cut_off_anywhere_gives_only_what_the_whole_file_gives(file, tmp_
     path = tmp_path / "cut"
     path.write_bytes(text[:length])
     try:
-        found = read_foreign(path, mapping=CUT[file])
+        found = read_foreign(path, format_of(file), CUT[file])
     except TableError as error:
         assert "\n" not in str(error)
         return
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_read_or_told_in_one_line(tmp_path, file, place, cut, 
     path.write_bytes(text[:start] + put + text[start + cut :])
     for mapping in (CUT.get(file), NETWORKS):
         try:
-            told = read_foreign(path, mapping=mapping).unread
+            told = read_foreign(path, format_of(file), mapping).unread
         except TableError as error:
             told = [str(error)]
         assert not any("\n" in line for line in told)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from foreign_files import FOREIGN, format_of
 from refused import refusal
 
 from analysis.importers import CURVES, make_mapping, read_foreign
@@ -9,7 +10,7 @@ from analysis.runs.runs import TableError
 
 
 def curve(path, mapping, benchmark, **chosen):
-    curves = read_foreign(path, mapping=mapping).curves
+    curves = read_foreign(path, format_of(path), mapping).curves
     for column, value in {"benchmark": benchmark, **chosen}.items():
         curves = curves[curves[column] == value]
     return curves.set_index("bytes")
@@ -164,6 +165,31 @@ def test_times_below_the_printed_resolution_are_not_read_as_zero(foreign, shared
     assert "imb_uniband" not in set(uniband.curves["benchmark"]) and len(uniband.unread) == 6
 
 
+THREE_COLUMNS = "1 100.0 1.00\n2 52.0 1.92\n4 27.5 3.64\n8 15.1 6.62\n16 9.2 10.87\n"
+"""Cores, seconds and speedup, as a spreadsheet exports them: three numbers in a row, as in NetPIPE 3."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        THREE_COLUMNS,
+        "1 100.0\n2 52.0\n4 27.5\n",
+        "1,100.0,1.00\n2,52.0,1.92\n",
+        "1;100.0\n2;5.2e1\n",
+        (FOREIGN / "netpipe/mpi_3.7.out").read_text(),
+        (FOREIGN / "netpipe/mpi_5.out").read_text(),
+    ],
+    ids=["three columns", "two columns", "commas", "semicolons", "NetPIPE 3", "NetPIPE 5"],
+)
+def test_numbers_without_a_heading_are_of_no_format(shared_memory, written, text):
+    path = written(text)
+    assert refusal(TableError, read_foreign, path, mapping=shared_memory) == (
+        f"{path}: has no heading, and Nodeworth does not guess what its numbers are. For NetPIPE's np.out give "
+        "format: netpipe (on the command line --format netpipe). For runs write CSV whose first line names the "
+        "columns: case,interconnect,processes,seconds"
+    )
+
+
 def test_netpipe_3(foreign, shared_memory):
     told = row(foreign / "netpipe/tcp_3.7.out", shared_memory, "netpipe", 8192)
     assert told["latency_us"] == pytest.approx(6.04)
@@ -179,15 +205,18 @@ def test_netpipe_3_in_both_directions_counts_the_bytes_of_both(foreign, shared_m
 def test_netpipe_5(foreign, shared_memory):
     told = row(foreign / "netpipe/mpi_5.out", shared_memory, "netpipe", 768)
     assert (told["latency_us"], told["bandwidth_MBps"]) == (2.37, pytest.approx(2.590e9 / 8 / 1e6))
-    found = read_foreign(foreign / "netpipe/workload_5.out", mapping=shared_memory)
+    found = read_foreign(foreign / "netpipe/workload_5.out", "netpipe", shared_memory)
     assert found.curves["latency_us"].tolist() == [10107.31]
     assert found.unread[0].endswith("columns 3 and 4, the slowest and the fastest trial, are not kept")
 
 
-@pytest.mark.parametrize("file", ["integrity_3.7.out", "integrity_5.out"])
-def test_netpipe_integrity_checks_hold_no_time(foreign, shared_memory, file):
+@pytest.mark.parametrize(
+    ("file", "form"),
+    [("integrity_3.7.out", "netpipe"), ("integrity_5.out", "netpipe"), ("integrity_5.out", None)],
+)
+def test_netpipe_integrity_checks_hold_no_time(foreign, shared_memory, file, form):
     with pytest.raises(TableError, match="is an integrity check without a time"):
-        read_foreign(foreign / "netpipe" / file, mapping=shared_memory)
+        read_foreign(foreign / "netpipe" / file, form, shared_memory)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +233,8 @@ def test_a_changed_digit_is_seen_where_both_numbers_are_there(
 ):
     text = (foreign / file).read_text()
     assert text.count(old) == 1
-    whole = read_foreign(foreign / file, mapping=shared_memory)
-    found = read_foreign(written(text.replace(old, new)), mapping=shared_memory)
+    whole = read_foreign(foreign / file, format_of(file), shared_memory)
+    found = read_foreign(written(text.replace(old, new)), format_of(file), shared_memory)
     assert len(found.curves) == len(whole.curves) - 1 and len(found.unread) == len(whole.unread) + 1
 
 

@@ -35,7 +35,7 @@ CASES = [(suffix, benchmark) for suffix, (_, known) in FORMATS.items() for bench
 def test_round_trip(tmp_path, shared_memory, suffix, benchmark):
     table = network(benchmark)
     (path,) = [path for path in write_texts(table, tmp_path / "curves") if path.suffix == f".{suffix}"]
-    found = read_foreign(path, mapping=shared_memory)
+    found = read_foreign(path, suffix, shared_memory)
     assert [line for line in found.unread if "columns 3 and 4" not in line] == []
     back, sent = found.curves, table
     factor = 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from foreign_files import format_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import pandas as frames
@@ -46,7 +47,7 @@ def test_a_runs_table_written_and_read_back_is_the_same(tmp_path, frame):
     "file", ["osu/allreduce_full_7.4.txt", "imb/multi_2021.11.txt", "netpipe/tcp_3.7.out"]
 )
 def test_network_curves_written_and_read_back_are_the_same(foreign, shared_memory, tmp_path, file):
-    curves = read_foreign(foreign / file, mapping=shared_memory).curves
+    curves = read_foreign(foreign / file, format_of(file), shared_memory).curves
     write_table(curves, tmp_path / "curves.csv")
     pd.testing.assert_frame_equal(read_foreign(tmp_path / "curves.csv").curves, curves)
 

@@ -102,6 +102,15 @@ def test_a_model_beside_a_study_counts_before_the_projects(tmp_path):
     assert told.endswith(f"interconnects_folder: {tmp_path}/gone: no such folder")
 
 
+def test_a_model_from_what_netpipe_wrote_needs_its_format(tmp_path):
+    words = ["vendor", str(OSU.with_name("netpipe") / "mpi_3.7.out"), "--folder", str(tmp_path)]
+    told = refusal(InputError, new_model, words, OSU)
+    assert told.startswith(f"--model: {words[1]}: has no heading, and Nodeworth does not guess")
+    assert not list(tmp_path.iterdir())
+    new_model([*words, "--format", "netpipe", "--inside", words[1]], OSU)
+    assert load_interconnect("vendor", tmp_path).simulate["curve"]["benchmark"] == "netpipe"
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [

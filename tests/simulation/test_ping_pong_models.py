@@ -72,6 +72,15 @@ def test_the_points_that_can_be_left_out_are_predicted_from_their_neighbours(tmp
     assert found[[0, 2000, 4000, 16000]].isna().all()
 
 
+def test_a_curve_that_netpipe_wrote(tmp_path):
+    curve = {"file": "tests/importers/files/netpipe/mpi_3.7.out", "interconnect": "any", "empty_as_bytes": 1}
+    simulate = {"curve": curve | {"benchmark": "netpipe"}, "eager_limit_bytes": 4096}
+    assert read_curve(simulate, ROOT, "mine.yaml").microseconds[:2] == pytest.approx((0.34, 0.34))
+    simulate["curve"]["benchmark"] = "pingpong"
+    told = refusal(InputError, read_curve, simulate, ROOT, "mine.yaml")
+    assert told.startswith(f"mine.yaml: simulate.curve.file: {ROOT}/{curve['file']}: has no heading")
+
+
 def test_a_curve_without_empty_messages_and_a_peak_of_many_messages(tmp_path):
     """The 1000 bytes' time for an empty one; the peak is the link's, and no message is faster than the curve."""
     simulate = curve_file(tmp_path, {size: time for size, time in POINTS.items() if size})

@@ -6,11 +6,11 @@ import pytest
 from refused import refusal
 from study_files import study_file
 
-from analysis.importers import read_published, write_derived
+from analysis.importers import FORMATS, read_published, write_derived
 from analysis.networks.imports import read_imported
 from workflows.domain import InputError
 from workflows.paths import ROOT
-from workflows.study.imports import read_imports
+from workflows.study.imports import check_imports, read_imports
 from workflows.study.study import read_study
 
 FILES = ROOT / "tests/importers/files"
@@ -26,10 +26,13 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
         tmp_path,
         f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {{interconnect: {{value: hdr}}}}}}\n"
         f"  - {{file: {FILES}/imb/mpi1_2018.txt, mapping: {{interconnect: {{value: opa}}, kind: {{value: measured}}}}}}\n"
-        f"  - {{file: {FILES}/netpipe/mpi_5.out, mapping: {{interconnect: {{value: gigabit}}}}}}\n"
+        f"  - {{file: {FILES}/netpipe/mpi_5.out, format: netpipe, mapping: {{interconnect: {{value: gigabit}}}}}}\n"
         f"  - {PUBLISHED}/pmb.csv\n  - {PUBLISHED}/pmb_peak.csv\n",
     )
-    found = read_imports(asked.imports, asked.import_sites, asked.import_mappings)
+    check_imports(asked)
+    found = read_imports(
+        asked.imports, asked.import_sites, asked.import_mappings, formats=asked.import_formats
+    )
     write_derived(found.published, tmp_path / "published")
     table = read_imported(tmp_path / "published")
     of_ping_pong = table[table["benchmark"] == "pingpong"]
@@ -50,8 +53,20 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
 )
 def test_a_wrong_mapping_is_told_in_one_line(tmp_path, mapping, message):
     asked = study(tmp_path, f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {mapping}}}\n")
-    told = refusal(InputError, read_imports, asked.imports, asked.import_sites, asked.import_mappings)
+    told = refusal(InputError, check_imports, asked)
     assert re.search(message, told)
+
+
+def test_numbers_without_a_heading_need_a_format(tmp_path):
+    (tmp_path / "times.txt").write_text("1 100.0 1.00\n2 52.0 1.92\n4 27.5 3.64\n")
+    entry = "file: times.txt, mapping: {interconnect: {value: ib}}"
+    asked = study(tmp_path, f"  - {{{entry}}}\n")
+    told = refusal(InputError, check_imports, asked)
+    assert told.startswith(f"{tmp_path}/times.txt: has no heading, and Nodeworth does not guess")
+    told = refusal(InputError, study, tmp_path, f"  - {{{entry}, format: netpip}}\n")
+    assert told == (
+        f"{asked.file}: import[0].format: no 'netpip' here, did you mean 'netpipe'?; allowed: {', '.join(FORMATS)}"
+    )
 
 
 def test_an_empty_mapping_is_refused(tmp_path):

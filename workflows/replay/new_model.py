@@ -15,6 +15,7 @@ from analysis.estimates.validation import ALIKE
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
 from analysis.figures.png import write_pngs
+from analysis.importers import FORMATS
 from analysis.importers.results import CURVES, write_table
 from analysis.runs.checked import SchemaError, checked
 from analysis.runs.errors import TableError
@@ -57,6 +58,11 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         nargs="+",
         help="output of OSU, IMB or NetPIPE between two nodes, or tables/network.csv of a study; a ping-pong "
         "(osu_latency) at least, and where there are osu_bw and osu_bibw",
+    )
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="of every FILE but CSV, where the content does not show it: netpipe for NetPIPE's np.out",
     )
     parser.add_argument("--interconnect", metavar="I", help="which one, where a file has several")
     parser.add_argument("--inside", metavar="FILE", help="a ping-pong inside a node")
@@ -186,7 +192,7 @@ def _all_curves(files: Sequence[Path], given: argparse.Namespace) -> tuple[pd.Da
 def _curves(file: Path, given: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
     """Rows of a file's only interconnect, or of the one that was named, and what could not be read."""
     try:
-        imported = read_curves(file, given.interconnect or given.name)
+        imported = read_curves(file, given.interconnect or given.name, given.format)
     except (TableError, OSError) as error:
         raise InputError(f"--model: {' '.join(str(error).split())}") from None
     curves, wanted = imported.curves, given.interconnect

@@ -96,7 +96,7 @@ def collect(plan: Plan) -> Collected:
     ran, records = runs_table(plan)
     simulated, replayed = simulated_table(plan)
     study = plan.asked.study
-    imports = read_imports(study.imports, study.import_sites, study.import_mappings)
+    imports = read_imports(study.imports, study.import_sites, study.import_mappings, study.import_formats)
     imported = imports.runs.assign(study=study.name, origin="import")
     ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
     if len(ran) and len(imported):  # blocks of an import were not run together with ours

@@ -199,16 +199,23 @@ def link_rate(sizes: Sequence[int], times: Sequence[float]) -> float:
     return max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
 
 
-def read_curves(file: Path, name: str) -> Import:
-    """Read the curves of a file: ours, a study's, or what a benchmark printed, then of interconnect `name`.
+def read_curves(file: Path, name: str, format: str | None = None) -> Import:
+    """Read the curves of a file: network curves, a table of a study, or the output of a benchmark.
+
+    Parameters
+    ----------
+    name : str
+        Interconnect of a benchmark's output, which does not name its interconnect.
+    format : str, optional
+        Format of a benchmark's output, if its content does not show the format.
 
     Raises
     ------
     TableError
         See `analysis.importers.read_foreign`.
     """
-    if file.suffix != ".csv":  # the output of a benchmark does not name its interconnect
-        return read_foreign(file, mapping=make_mapping({"interconnect": {"value": name}}))
+    if file.suffix != ".csv":
+        return read_foreign(file, format, make_mapping({"interconnect": {"value": name}}))
     try:
         of_a_study = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
     except ValueError:  # empty, or no text: read_foreign says so
@@ -224,8 +231,9 @@ def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.D
     if not file.exists():
         raise InputError(f"{where}.file: {given['file']}: no such file")
     name = given["interconnect"]
+    stated = "netpipe" if given["benchmark"] == "netpipe" else None  # its files do not show their format
     try:
-        table = read_curves(file, name).curves
+        table = read_curves(file, name, stated).curves
     except TableError as error:
         raise InputError(f"{where}.file: {error}") from None
     for key, column in (("interconnect", "interconnect"), (wanted, "benchmark")):

@@ -55,6 +55,7 @@ def read_imports(
     files: Sequence[Path],
     sites: Mapping[Path, SiteGiven],
     mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
+    formats: Mapping[Path, str] = MappingProxyType({}),
 ) -> Imported:
     """Read files of results of other tools, and of other studies.
 
@@ -64,6 +65,8 @@ def read_imports(
         What the study says of the sites of files.
     mappings : mapping of Path to mapping
         What the columns of other files mean: see `analysis.importers.make_mapping`.
+    formats : mapping of Path to str
+        Formats that the study states; see `analysis.importers.read_foreign`.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def read_imports(
     tables, origins, unread, blocks = [], [], [], 0
     try:
         known = {file: make_mapping(given, f"mapping of {file}") for file, given in mappings.items()}
-        found = {file: read_foreign(file, mapping=known.get(file)) for file in files}
+        found = {file: read_foreign(file, formats.get(file), known.get(file)) for file in files}
         published = merge_derived(found)
     except TableError as error:
         raise InputError(str(error)) from None
@@ -100,7 +103,7 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
         One line for a file that cannot be read, two references of one case, a case, interconnect, kind or
         site to compare that there is not, or two sites that have nothing in common.
     """
-    imported = read_imports(study.imports, study.import_sites, study.import_mappings)
+    imported = read_imports(study.imports, study.import_sites, study.import_mappings, study.import_formats)
     check_references(imported.runs, imported.origins)
     check_imported_names(study, imported)
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})

@@ -70,6 +70,7 @@ class Study:
     imports: tuple[Path, ...]
     import_sites: Mapping[Path, SiteGiven]
     import_mappings: Mapping[Path, Mapping[str, Any]]
+    import_formats: Mapping[Path, str]
     site: str | None
     compare_sites: tuple[tuple[str, str], ...]
     simulation: Mapping[str, Any]
@@ -158,7 +159,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Imported files, and the sites and mappings that some of them are given."""
+    """Give the imported files, and the sites, mappings and formats that the study states for some of them."""
     given = [{"file": entry} if isinstance(entry, str) else entry for entry in data.get("import", ())]
     paths = [file.parent / entry["file"] for entry in given]
     for index, path in enumerate(paths):
@@ -168,7 +169,13 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     entries = dict(zip(paths, given, strict=True))
     sites = {path: entry["site"] for path, entry in entries.items() if "site" in entry}
     mappings = {path: entry["mapping"] for path, entry in entries.items() if "mapping" in entry}
-    return {"imports": tuple(paths), "import_sites": sites, "import_mappings": mappings}
+    formats = {path: entry["format"] for path, entry in entries.items() if "format" in entry}
+    return {
+        "imports": tuple(paths),
+        "import_sites": sites,
+        "import_mappings": mappings,
+        "import_formats": formats,
+    }
 
 
 def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
