@@ -111,13 +111,44 @@ def test_a_model_from_what_netpipe_wrote_needs_its_format(tmp_path):
     assert load_interconnect("vendor", tmp_path).simulate["curve"]["benchmark"] == "netpipe"
 
 
+IMB = """\
+#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part
+# Benchmarking PingPong
+# #processes = 2
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         1.50         0.00
+            8         1000         1.52         5.26
+         1024         1000         2.10       487.62
+        65536          640        16.00      4096.00
+      4194304           10       802.00      5229.81
+"""
+UNIBAND = """\
+# Benchmarking Uniband
+# #processes = {}
+       #bytes #repetitions   Mbytes/sec      Msg/sec
+      4194304           10     {}00.00       1454.4
+"""
+
+
+@pytest.mark.parametrize(("counts", "peak"), [((2, 8), 6100), ((8, 2), 6100), ((8,), None)])
+def test_the_rate_of_a_link_is_what_one_pair_of_processes_reaches(tmp_path, counts, peak):
+    rows = "".join(UNIBAND.format(count, {2: 61, 8: 244}[count]) for count in counts)
+    (tmp_path / "imb.txt").write_text(f"{IMB}{rows}# All processes entering MPI_Finalize\n")
+    told = new_model(["vendor", "imb.txt", "--folder", "."], tmp_path)
+    assert load_interconnect("vendor", tmp_path).simulate["curve"].get("peak_MBps") == peak
+    assert (
+        "Not used for the link: imb_uniband of 8 processes, since several pairs do not show what one link carries."
+        in told
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
         (["vendor"], "--model: the following arguments are required: FILE"),
         (["Vendor", "latency_7.4.txt"], "--model: 'Vendor' is no name: small letters, digits and _"),
         (["vendor", "gone.txt"], f"--model: {OSU}/gone.txt: there is no such file"),
-        (["vendor", "bw_7.4.txt"], "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) is among"),
+        (["vendor", "bw_7.4.txt"], "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two"),
         (["vendor", "latency_7.4.txt", "--cores", "0"], "--cores: 0: must be at least 1"),
         (["vendor", "latency_7.4.txt", "--eager", "9000000"], "--eager: 9000000: must be below the largest"),
         (

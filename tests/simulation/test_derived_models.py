@@ -126,7 +126,46 @@ def test_many_messages_that_are_faster_than_one_are_the_links_bandwidth():
     assert made.simulate["curve"]["peak_MBps"] == 10_000
 
 
-def test_pairs_that_carry_more_than_one_are_the_links_bandwidth(tmp_path):
+SEVERAL_PAIRS = {
+    "imb_uniband": "bandwidth_MBps",
+    "imb_biband": "bandwidth_MBps",
+    "imb_sendrecv": "latency_us",
+    "imb_multi_pingpong": "latency_us",
+    "osu_multiple_bandwidth_message_rate": "bandwidth_MBps",
+    "osu_multi_latency": "latency_us",
+}
+
+
+@pytest.mark.parametrize("processes", [4, 8, 64])
+@pytest.mark.parametrize("benchmark", SEVERAL_PAIRS)
+def test_several_pairs_of_processes_give_a_link_no_parameter(benchmark, processes):
+    one_pair = benchmarks(lambda size: 2 + size / 4000)
+    rows = one_pair.assign(benchmark=benchmark, latency_us=np.nan, processes=processes)
+    rows[SEVERAL_PAIRS[benchmark]] = 5 + rows["bytes"] / 9000
+    alone, beside = (derive(curves, None, 1, 1024) for curves in (one_pair, pd.concat([one_pair, rows])))
+    assert beside.simulate == alone.simulate
+    assert (
+        beside.told[-1].startswith(("Not used: ", "Not used for the link: ")) and benchmark in beside.told[-1]
+    )
+    only = one_pair.assign(processes=processes, benchmark="imb_pingpong")
+    told = refusal(InputError, derive, only, None, 1, 1024)
+    assert told.startswith(
+        "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two processes is"
+    )
+    told = refusal(InputError, derive, one_pair, only, 1, 1024)
+    assert told.startswith(
+        "--inside: no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two"
+    )
+
+
+def test_our_benchmarks_keep_to_two_processes_of_any_count():
+    one_pair = benchmarks(lambda size: 2 + size / 4000).assign(benchmark="pingpong", processes=4)
+    imported = one_pair.assign(benchmark="sendrecv", imported_from="imb.txt")
+    made = derive(pd.concat([one_pair, imported]), None, 1, 1024)
+    assert made.simulate["curve"] == {"benchmark": "pingpong"}
+
+
+def test_pairs_show_the_messages_of_a_node_and_one_pair_the_bandwidth_of_a_link(tmp_path):
     curves = benchmarks(lambda size: 2 + size / 4000, lambda size: max(0.5, size / 10_000))
     pairs = curves[curves["benchmark"] == "osu_bandwidth"].assign(
         benchmark="osu_multiple_bandwidth_message_rate",
@@ -134,7 +173,13 @@ def test_pairs_that_carry_more_than_one_are_the_links_bandwidth(tmp_path):
         messages_per_second=lambda of: of["bandwidth_MBps"] / of["bytes"] * 1e6,
     )
     made = derive(pd.concat([curves, pairs]), None, 1, 1024)
-    assert made.simulate["curve"]["peak_MBps"] == 25_000
+    assert made.simulate["curve"]["peak_MBps"] == 10_000
+    assert made.told[-1] == (
+        "Not used for the link: osu_multiple_bandwidth_message_rate of an unknown number of processes, since "
+        "several pairs do not show what one link carries."
+    )
+    of_one = derive(pd.concat([curves, pairs.assign(processes=2)]), None, 1, 1024)
+    assert of_one.simulate["curve"]["peak_MBps"] == 25_000
     said = "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate)"
     assert made.simulate["messages_per_second"] == 5e6 and f"{said}, taken for its limit." in made.told
     # Each alone sends one in 0.5 µs: eight that slow each other, and two that do not.
@@ -200,7 +245,8 @@ def test_without_a_ping_pong_there_is_no_model():
     stream = benchmarks(lambda size: 1.0, lambda size: 1.0).query("benchmark == 'osu_bandwidth'")
     told = refusal(InputError, derive, stream, None, None, None)
     assert told == (
-        "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) is among the curves: osu_bandwidth"
+        "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two processes is among the curves: "
+        "osu_bandwidth"
     )
 
 

@@ -1,13 +1,15 @@
 """From a ping-pong curve to a model: what is read, what is refused, and that a replay repeats the curve."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from refused import refusal
 from simulated_link import SIMULATE, simulated_link
 
-from analysis.importers import read_foreign
+from analysis.importers import CURVES, read_foreign, write_table
 from analysis.networks.headlines import loses_from
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
@@ -79,6 +81,27 @@ def test_a_curve_that_netpipe_wrote(tmp_path):
     simulate["curve"]["benchmark"] = "pingpong"
     told = refusal(InputError, read_curve, simulate, ROOT, "mine.yaml")
     assert told.startswith(f"mine.yaml: simulate.curve.file: {ROOT}/{curve['file']}: has no heading")
+
+
+def test_an_exchange_of_several_pairs_is_no_curve_of_a_link(tmp_path):
+    rows = [
+        f"mine,published,imb_sendrecv,{count},{size},{size + count}" for count in (2, 8) for size in POINTS
+    ]
+    heading = "interconnect,kind,benchmark,processes,bytes,latency_us"
+    rows += [f"mine,published,imb_pingpong,2,{size},{time}" for size, time in POINTS.items()]
+    curves = pd.read_csv(io.StringIO("\n".join([heading, *rows]))).reindex(columns=list(CURVES.columns))
+    curve = {"file": "c.csv", "interconnect": "mine", "benchmark": "imb_pingpong", "exchange": "imb_sendrecv"}
+    simulate = {"curve": curve, "eager_limit_bytes": 2000}
+    write_table(curves, tmp_path / "c.csv")
+    assert read_curve(simulate, tmp_path, "mine.yaml").exchange.microseconds[0] == 2
+    write_table(
+        curves[curves["processes"].ne(2) | curves["benchmark"].ne("imb_sendrecv")], tmp_path / "c.csv"
+    )
+    told = refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml")
+    assert told == (
+        "mine.yaml: simulate.curve.exchange: 'imb_sendrecv' has no row of two processes in c.csv; more do not show "
+        "what a link carries"
+    )
 
 
 def test_a_curve_without_empty_messages_and_a_peak_of_many_messages(tmp_path):

@@ -20,6 +20,12 @@ NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")
 SMALL_BYTES = 64
 """Messages of so many bytes at most tell the latency, and how many can be sent in a second."""
 
+ANY_COUNT = ("pingpong", "sendrecv", "availability", "flush", "after_work")
+"""Benchmarks of Nodeworth in which only the first and the last process communicate, whatever their count."""
+
+SEVERAL_PAIRS = ("osu_multiple_bandwidth_message_rate", "imb_uniband", "imb_biband", "imb_sendrecv")
+"""Benchmarks whose pairs add up or share links: their rows need a count of processes to show a link."""
+
 
 @dataclass(frozen=True)
 class PingPongCurve:
@@ -226,6 +232,25 @@ def read_curves(file: Path, name: str, format: str | None = None) -> Import:
     return Import(curves=pd.read_csv(file).rename(columns=ends))
 
 
+def between_two_processes(curves: pd.DataFrame) -> pd.Series:
+    """Mark the rows in which only two processes communicate: others do not show what a link carries.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns of `analysis.importers.CURVES`, or of ``tables/network.csv`` of a study.
+
+    Returns
+    -------
+    Series of bool
+    """
+    table = curves.reindex(columns=["benchmark", "processes", "imported_from"])
+    benchmark, processes = table["benchmark"], table["processes"].astype(float)
+    measured_here = benchmark.isin(ANY_COUNT) & table["imported_from"].isna()
+    without_count = processes.isna() & ~benchmark.isin(SEVERAL_PAIRS)
+    return measured_here | without_count | (processes == 2)
+
+
 def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.DataFrame:
     """Rows of the interconnect, and of the benchmark that the key `wanted` names."""
     if not file.exists():
@@ -242,6 +267,12 @@ def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.D
             names = ", ".join(known) or "none"
             raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {names}")
         table = table[table[column] == value]
+    table = table[between_two_processes(table)]
+    if table.empty:
+        raise InputError(
+            f"{where}.{wanted}: {given[wanted]!r} has no row of two processes in {given['file']}; "
+            "more do not show what a link carries"
+        )
     return table
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.networks.curves import after_work, availability
 from analysis.text.formats import listed, number
 from workflows.domain import InputError
-from workflows.simulation.curve import SMALL_BYTES, link_rate, points_of
+from workflows.simulation.curve import SMALL_BYTES, between_two_processes, link_rate, points_of
 
 PINGPONGS = ("osu_latency", "imb_pingpong", "netpipe", "pingpong")
 STREAMS = ("osu_bandwidth", "imb_uniband")
@@ -26,6 +26,8 @@ EXCHANGES = ("sendrecv", "imb_sendrecv")
 """Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
 processes of two nodes, of work beside an exchange, of completing one-sided calls, of making windows
 for them, of an exchange after work, and at once after another."""
+
+_NO_PINGPONG = f"no ping-pong ({', '.join(PINGPONGS)}) between two processes"
 
 UNSLOWED = 0.9
 """Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
@@ -113,6 +115,12 @@ def _line(sizes: np.ndarray, times: np.ndarray, at: np.ndarray | float) -> np.nd
     return times[0] + (at - sizes[0]) * (times[1] - times[0]) / (sizes[1] - sizes[0])
 
 
+def _with_counts(benchmark: str, rows: pd.DataFrame) -> str:
+    """Name a benchmark with the counts of processes in its rows."""
+    counts = [str(int(count)) for count in sorted(set(rows["processes"].dropna()))]
+    return f"{benchmark} of {listed(counts) if counts else 'an unknown number of'} processes"
+
+
 def eager_limit(changes: Sequence[Change]) -> int | None:
     """Which change is the eager limit, of those in the order of their sizes; None where none may be.
 
@@ -150,10 +158,12 @@ def derive(
     InputError
         No ping-pong, or one that cannot be a model's curve: one line.
     """
+    of_a_pair = between_two_processes(curves)
+    all_curves, curves, of_pairs = curves, curves[of_a_pair], curves[~of_a_pair]
     pingpong = _first(curves, PINGPONGS)
     if pingpong is None:
-        known = listed(sorted(set(curves["benchmark"])))
-        raise InputError(f"no ping-pong ({', '.join(PINGPONGS)}) is among the curves: {known}")
+        known = listed(sorted(set(all_curves["benchmark"])))
+        raise InputError(f"{_NO_PINGPONG} is among the curves: {known}")
     name = pingpong["benchmark"].iloc[0]
     empty_as, sizes, times = _points(pingpong, name)
     changes = changes_of_protocol(sizes, times)
@@ -238,7 +248,7 @@ def derive(
         us, longer = map(number, simulate["after_work_us"][-1][:2])
         told.append(f"After {us} µs of computing an exchange takes {longer} µs longer than at once.")
     fewest = busy.us if busy else None
-    told += _message_rate(curves, fewest, simulate)
+    told += _message_rate(all_curves, fewest, simulate)
     if assumed:
         simulate["assumed"] = assumed
         told.append(
@@ -248,7 +258,11 @@ def derive(
     simulate["node"] = node
     once = (*AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK)
     used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *once}
-    if unused := sorted(set(curves["benchmark"]) - used):
+    counts = [_with_counts(name, rows) for name, rows in of_pairs.groupby("benchmark") if name in used]
+    if counts:
+        why = "since several pairs do not show what one link carries"
+        said.append(f"Not used for the link: {listed(counts)}, {why}.")
+    if unused := sorted(set(all_curves["benchmark"]) - used):
         said.append(f"Not used: {listed(unused)}.")
     return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)
 
@@ -439,9 +453,9 @@ def _node(inside: pd.DataFrame | None, cores: int | None) -> tuple[dict[str, Any
     if inside is None:
         told.append("Messages inside a node are assumed.")
     else:
-        rows = _first(inside, PINGPONGS)
+        rows = _first(inside[between_two_processes(inside)], PINGPONGS)
         if rows is None:
-            raise InputError(f"--inside: no ping-pong ({', '.join(PINGPONGS)})")
+            raise InputError(f"--inside: {_NO_PINGPONG}")
         _, sizes, times = _points(rows, "--inside")
         node = {"memory_latency_us": times[0], "memory_MBps": round(link_rate(sizes, times), 3)}
     if cores is None:
