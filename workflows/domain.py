@@ -311,6 +311,8 @@ class Reading:
         name, and ``solver_iterations``, the iterations of the linear solver in a time step by field.
     one_sided : bool
         Whether its ranks reached into each other's memory by MPI's one-sided calls.
+    printed : str or None
+        ``seconds`` as the program printed them; None if they are the time between two lines.
     """
 
     seconds: float | None
@@ -320,6 +322,7 @@ class Reading:
     problem: str | None
     details: dict[str, Any] = field(default_factory=dict)
     one_sided: bool = False
+    printed: str | None = None
 
 
 @dataclass(frozen=True)

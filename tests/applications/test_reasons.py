@@ -1,11 +1,18 @@
 """Every bad run of which there is a real log is caught, and for one clear reason."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from workflows.applications import application
+from workflows.domain import Line
 from workflows.launch.execution import Execution
 from workflows.measure.answers import compare_answer
 from workflows.measure.running import problem_of
+from workflows.study.cases import load_case
+
+CASES_OF_TESTS = Path(__file__).parents[1] / "cases"
 
 ELBOW, BOILER, MELT, CCSD = "elbow_segregated-smoke", "coal_boiler-smoke", "lj_melt-smoke", "water_ccsd-smoke"
 BAD = [
@@ -63,6 +70,58 @@ def test_a_bad_run_has_one_reason(reason, log, name, processes, end, said):
 @pytest.mark.parametrize(("log", "name"), [("elbow_parallel", ELBOW), ("melt_parallel", MELT)])
 def test_a_good_run_has_none(reason, log, name):
     assert reason(log, name, 2, 0) is None
+
+
+def timed(case, lines, wall_seconds):
+    """Why a run that ended well does not count, by the output and the wall time of its launch."""
+    app = application(case.application)
+    ended = Execution(lines, "", False, 0, None, False, wall_seconds, 1.0, 0.0, "2026-01-01T00:00:00+00:00")
+    return problem_of(app, ended, app.read(case, 2, lines), 60)
+
+
+@pytest.mark.parametrize(
+    ("printed", "wall_seconds", "shown"),
+    [
+        ("300.0", 0.5712, "0.571"),  # milliseconds
+        ("0.60", 0.5712, "0.571"),
+        ("2", 0.5712, "0.571"),
+        ("5.772e-01", 0.5712, "0.571"),
+        ("0.3D+03", 12.0, "12.0"),
+        ("4000", 3600, "3600"),
+    ],
+)
+def test_a_printed_time_beyond_the_wall_time_of_the_run_does_not_count(printed, wall_seconds, shown):
+    harmonic = load_case("harmonic-smoke", CASES_OF_TESTS)
+    lines = [Line(0.4, f"took {printed} s"), Line(0.4, "sum = 1.6439345666815615"), Line(0.5, "done")]
+    assert timed(harmonic, lines, wall_seconds) == (
+        f"the program printed {printed} s, but the whole run took {shown} s: does it print seconds?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("printed", "wall_seconds"),
+    [("0.571", 0.5712), ("0.576", 0.5712), ("0.58", 0.5712), ("1", 0.5712), ("3630", 3600), ("5e-1", 0.5)],
+)
+def test_a_printed_time_may_exceed_the_wall_time_by_a_percent_and_its_last_digit(printed, wall_seconds):
+    harmonic = load_case("harmonic-smoke", CASES_OF_TESTS)
+    lines = [Line(0.4, f"took {printed} s"), Line(0.4, "sum = 1.6439345666815615"), Line(0.5, "done")]
+    assert timed(harmonic, lines, wall_seconds) is None
+
+
+def test_no_application_may_print_a_time_beyond_the_wall_time(case, real_log):
+    melt = timed(case(MELT), list(real_log("lammps", "melt_parallel")), 1.0)
+    assert melt == "the program printed 3.27801 s, but the whole run took 1.00 s: does it print seconds?"
+    started, finished = '{"started": {"mpi4py": "4"}}', '{"finished": {"seconds": 300.0, "answer": 0}}'
+    lines = [Line(0.1, started), Line(0.2, finished)]
+    assert timed(case("barrier-smoke"), lines, 0.3).startswith(
+        "the program printed 300.0 s, but the whole run"
+    )
+
+
+def test_a_line_that_arrives_after_the_program_ended_is_no_printed_time():
+    harmonic = load_case("harmonic-smoke", CASES_OF_TESTS)
+    plain = replace(harmonic, settings=harmonic.settings | {"read": {}}, answer=None)
+    assert timed(plain, [Line(0.2, "done")], 0.1) is None
 
 
 def test_a_good_log_of_a_program_that_failed_does_not_count(reason):

@@ -70,7 +70,8 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
     """
     patterns = case.settings["read"]
     last = lines[-1].seconds if lines else None
-    seconds = tools.last_number(patterns["seconds"], lines) if "seconds" in patterns else last
+    printed = tools.last_text(patterns["seconds"], lines) if "seconds" in patterns else None
+    seconds = (printed and tools.number(printed)) if "seconds" in patterns else last
     value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
     return Reading(
         seconds=seconds,
@@ -78,6 +79,7 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
         output_seconds=None,
         answer=value,
         problem=_problem(case, lines, seconds, value),
+        printed=printed,
     )
 
 

@@ -99,6 +99,7 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
             "atoms": int(loop[4]) if loop else None,
             "loop_seconds": {} if end is None else _parts(lines[end:]),
         },
+        printed=loop[1] if loop else None,
     )
 
 

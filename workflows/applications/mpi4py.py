@@ -103,6 +103,7 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
         answer=answer if isinstance(answer, int | float) else None,
         problem=problem,
         details={"about": about, **rest},
+        printed=str(seconds),
     )
 
 

@@ -7,9 +7,11 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from analysis.text.formats import decimals
 from workflows.domain import Answer, Case, InputError, Line
 from workflows.launch.last_words import telling_line
 
@@ -18,6 +20,7 @@ TIME_UNSURE = "time unsure"
 """How the reason begins of a run whose two clocks disagree."""
 _CLOCK_SECONDS = 0.3
 _CLOCK_SHARE = 0.05
+_WALL_SHARE = 0.01
 
 
 def case_files(case: Case) -> dict[str, bytes]:
@@ -105,16 +108,19 @@ def require_empty(folder: Path) -> None:
         raise RuntimeError(f"{folder}: not empty ({stale.name}); every run needs a fresh folder")
 
 
-def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
-    """Find the number in the last line that a regular expression matches: its first group, or all of it.
-
-    None where no line matches, or where what matches is no finite number.
-    """
+def last_text(pattern: str, lines: Sequence[Line]) -> str | None:
+    """Find the last line that a regular expression matches; return its first group, or the whole match."""
     compiled = re.compile(pattern)
     for line in reversed(lines):
         if match := compiled.search(line.text):
-            return number(match.group(1 if compiled.groups else 0))
+            return match.group(1 if compiled.groups else 0)
     return None
+
+
+def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
+    """Read the number in the text that `last_text` finds; None if that is no finite number."""
+    text = last_text(pattern, lines)
+    return None if text is None else number(text)
 
 
 def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
@@ -126,10 +132,41 @@ def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
 def number(text: str) -> float | None:
     """Finite number as programs print it, Fortran's ``1.0D-3`` included; None for anything else."""
     try:
-        value = float(re.sub("[dD]", "e", text))
+        value = float(_with_e(text))
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def _with_e(text: str) -> str:
+    """Write Fortran's ``1.0D-3`` as ``1.0e-3``."""
+    return re.sub("[dD]", "e", text)
+
+
+def beyond_wall(printed: str | None, wall_seconds: float) -> str | None:
+    """Compare the time that a program printed with the wall time of its run, which includes that time.
+
+    The printed time may be longer by 1 %, since two clocks differ, and by one unit of its last digit, at most
+    1 s, since a clock has its resolution.
+
+    Parameters
+    ----------
+    printed : str or None
+        Text of the time in seconds; None if the program printed none.
+
+    Returns
+    -------
+    str or None
+        One line if the printed time is longer.
+    """
+    seconds = None if printed is None else number(printed)
+    if printed is None or seconds is None:
+        return None
+    resolution = 10.0 ** min(0, int(Decimal(_with_e(printed)).as_tuple().exponent))
+    if seconds <= (1 + _WALL_SHARE) * wall_seconds + resolution:
+        return None
+    wall = f"{wall_seconds:.{decimals(wall_seconds)}f}"
+    return f"the program printed {printed} s, but the whole run took {wall} s: does it print seconds?"
 
 
 def impossible(value: float | None, answer: Answer) -> str | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import application
+from workflows.applications.tools import beyond_wall
 from workflows.domain import Application, Case, Interconnect, Option, Point, Reading
 from workflows.jobs.slurm import complaint, first_error, without_chatter
 from workflows.launch import attesters
@@ -204,4 +205,4 @@ def problem_of(
         return f"{ended}: {why}" if why else ended
     if reading.problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"
-    return reading.problem
+    return reading.problem or beyond_wall(reading.printed, execution.wall_seconds)
