@@ -313,6 +313,8 @@ class Reading:
         Whether its ranks reached into each other's memory by MPI's one-sided calls.
     printed : str or None
         ``seconds`` as the program printed them; None if they are the time between two lines.
+    copies : int or None
+        How many times the output holds all that a run prints; None if the application cannot know.
     """
 
     seconds: float | None
@@ -323,6 +325,7 @@ class Reading:
     details: dict[str, Any] = field(default_factory=dict)
     one_sided: bool = False
     printed: str | None = None
+    copies: int | None = None
 
 
 @dataclass(frozen=True)

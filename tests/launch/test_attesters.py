@@ -9,10 +9,12 @@ import pytest
 
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import attesters
+from workflows.launch.attesters import check_worlds, read_worlds, watching
 from workflows.launch.compiling import run_compiler
 from workflows.launch.execution import Execution, execute
 from workflows.launch.launch import read_placement
 from workflows.launch.launchers import launch_ranks
+from workflows.launch.mpi import TITLES
 from workflows.launch.one_sided import read_windows
 from workflows.launch.probes import Probe
 from workflows.launch.transport import chosen
@@ -108,6 +110,55 @@ def test_what_was_built_for_another_library_does_nothing(program, library, other
     done, found, _ = attested(joins, [program(library), "Init"], tmp_path, NODEWORTH_ATTESTER=foreign)
     assert [line.text for line in done.lines] == ["3 ranks, sum 3"]
     assert found is None
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_run_shows_that_its_processes_are_one_world(program, library, tmp_path):
+    """Also where its interconnect is not attested."""
+    point, joins = Point("none", NAMES[library], RANKS, 2, 1, 2), interconnect(library)
+    launch = launch_ranks(point, joins, (), [program(library), "Init"], watching(library), tmp_path)
+    assert [line.text for line in execute(launch.argv, launch.env, tmp_path, 60).lines] == ["3 ranks, sum 3"]
+    [world] = read_worlds(tmp_path)
+    assert world.processes == RANKS
+    assert world.library.startswith({"openmpi": "Open MPI v", "mpich": "MPICH Version: "}[library])
+    assert check_worlds([world], RANKS, joins) is None
+
+
+@pytest.mark.parametrize(
+    ("launcher", "library", "shown"),
+    [("openmpi", "mpich", "MPICH Version: "), ("mpich", "openmpi", "Open MPI v")],
+)
+@pytest.mark.parametrize("entry", ["Init", "init_thread_"])
+def test_a_program_of_another_library_than_the_launcher_runs_as_singletons(
+    program, launcher, library, shown, entry, tmp_path
+):
+    joins = interconnect(launcher)
+    script = f"exec {program(library)} {entry}"  # as a site's wrapper, which shows no library
+    done, found, _ = attested(joins, ["sh", "-c", script], tmp_path)
+    assert [line.text for line in done.lines] == ["1 ranks, sum 0"] * RANKS
+    assert found is None
+    worlds = read_worlds(tmp_path)
+    assert [world.processes for world in worlds] == [1] * RANKS
+    problem = check_worlds(worlds, RANKS, joins)
+    assert problem.startswith(f"3 singletons instead of one run of 3 processes: the program uses {shown}")
+    assert problem.endswith(f", but interconnect {joins.name} names {TITLES[launcher]} (launch.mpi)")
+
+
+def test_a_helper_that_is_alone_does_not_count_beside_the_program(program, tmp_path):
+    alone = f"(unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); {program('openmpi')} Init >/dev/null)"
+    attested(interconnect("openmpi"), ["sh", "-c", f"{alone}; exec {program('openmpi')} Init"], tmp_path)
+    worlds = read_worlds(tmp_path)
+    assert {world.processes for world in worlds} == {1, RANKS}
+    assert check_worlds(worlds, RANKS, interconnect("openmpi")) is None
+
+
+def test_several_smaller_runs_are_no_run_of_all_processes():
+    worlds = [attesters.World(4, "Open MPI v5.0.3")] * 2
+    assert check_worlds(worlds, 8, interconnect("openmpi")) == (
+        "2 runs of 4 processes instead of one run of 8 processes: the program uses Open MPI v5.0.3, but "
+        "interconnect tcp_loopback names Open MPI (launch.mpi)"
+    )
+    assert check_worlds([], 8, interconnect("openmpi")) is None
 
 
 def test_the_tracer_records_nothing_of_it(program, tmp_path):

@@ -68,7 +68,7 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
     said = folder.went_well(study)
     assert said.count(held) == 2, said
     (record,) = folder.records().values()
-    assert record["attempt"] == 1 and record["seconds"] == 0.25
+    assert record["attempt"] == 1 and record["seconds"] == 0.02
     states = slurm.ask("sacct", "--noheader", "--allocations", "--parsable2", "--format=State").split()
     assert set(states) == {"COMPLETED"}
     jobs = pd.read_csv(folder.folder / "results/faulty/details/jobs.csv", dtype={"job": str})
@@ -156,7 +156,7 @@ def test_a_user_to_whom_all_is_hidden(slurm):
     assert (first["cluster"]["state"], last["cluster"]["state"]) == ("CANCELLED", "RUNNING"), said
     assert f"job {note['job']} ended as CANCELLED on emulated-node" in said
     assert last["problem"] is None or disturbed(last["problem"]), said
-    assert last["seconds"] == 0.25 and last["cluster"]["neighbours_hidden"]
+    assert last["seconds"] == 0.02 and last["cluster"]["neighbours_hidden"]
     jobs = pd.read_csv(own / "results/faulty/details/jobs.csv")
     assert set(jobs["state"]) == {"CANCELLED", "COMPLETED"}
     writable = [

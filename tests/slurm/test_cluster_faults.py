@@ -108,7 +108,7 @@ def test_an_interrupted_run_is_an_attempt_that_does_not_count(unlucky, misfortun
     assert first["cluster"]["job"] == note["job"]
     assert first["cluster"]["nodes"] == note["planned"]["cluster"]["nodes"]
     assert first["interrupted"] and not first["valid"] and first["seconds"] is None
-    assert last["seconds"] == 0.25 and (last["problem"] is None or disturbed(last["problem"]))
+    assert last["seconds"] == 0.02 and (last["problem"] is None or disturbed(last["problem"]))
     assert f"job {note['job']}" in first["reason"]
 
 
@@ -139,7 +139,7 @@ def test_exit_signal_memory_and_time_limit_of_a_run(slurm, tmp_path):
     found = {record["case"]: record for record in folder.records().values()}
     # Where other work disturbs the link of the only sound run, no run of the study counts.
     assert said.endswith("exit status 0" if found["faulty"]["valid"] else "exit status 1"), said
-    assert found["faulty"]["problem"] is None and found["faulty"]["seconds"] == 0.25
+    assert found["faulty"]["problem"] is None and found["faulty"]["seconds"] == 0.02
     # The status is srun's: the highest of a rank's.
     assert found["faulty-crashes"]["reason"] in {"exit status 1: out of luck", "exit status 143: out of luck"}
     assert found["faulty-killed"]["reason"].endswith(": task 0: Killed")
@@ -257,6 +257,6 @@ def test_a_full_disk_costs_no_record(slurm, tmp_path):
         slurm.ask("mount", "-o", "remount,size=4m", str(records))
         folder.run_well()
         (whole,) = [record for record in written("*.json") if not record.get("interrupted")]
-        assert whole["seconds"] == 0.25
+        assert whole["seconds"] == 0.02
     finally:
         slurm.ask("umount", str(records))

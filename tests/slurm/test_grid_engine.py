@@ -20,7 +20,7 @@ SITE = (
 LATE = """#!/bin/sh
 begun=FOLDER/begun-$OMPI_COMM_WORLD_RANK
 [ -e "$begun" ] || { : >"$begun" && sleep 600; }
-[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo took 0.25 s
+[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo took 0.02 s
 """
 
 
@@ -84,7 +84,7 @@ def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count
     for note, state in ((first, "NODE_FAIL"), (second, "CANCELLED")):
         mine = [one for one in records if one["block"] == note["planned"]["block"]]
         assert [one["cluster"]["state"] for one in mine] == [state, "RUNNING"], said
-        assert [one["seconds"] for one in mine] == [None, 0.25]
+        assert [one["seconds"] for one in mine] == [None, 0.02]
         assert mine[1]["valid"] or disturbed(mine[1]["reason"]), mine[1]["reason"]
         assert re.search(rf"attempt-1\.json: job {note['job']} ended as {state} on emulated-node", said)
     assert not list(tmp_path.glob("results/*/scratch/*"))
@@ -100,7 +100,7 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     assert (first["cluster"]["state"], first["interrupted"], first["seconds"]) == ("REQUEUED", True, None), (
         said
     )
-    assert last["seconds"] == 0.25 and last["cluster"]["job"] == note["job"], said
+    assert last["seconds"] == 0.02 and last["cluster"]["job"] == note["job"], said
     assert f"job {note['job']} was put back into the queue (restart 1) on emulated-node" in said
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
@@ -110,7 +110,7 @@ def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(out_of_time
     said = folder.went_well(study)
     first, last = folder.records().values()
     assert [one["cluster"]["state"] for one in (first, last)] == ["TIMEOUT", "RUNNING"], said
-    assert [one["seconds"] for one in (first, last)] == [None, 0.25], said
+    assert [one["seconds"] for one in (first, last)] == [None, 0.02], said
     number = first["cluster"]["job"]
     assert first["interrupted"] and number != last["cluster"]["job"]
     assert f"attempt-1.json: job {number} ended as TIMEOUT on emulated-node" in said

@@ -6,6 +6,8 @@ The case's folder is its input, the command line and what is read of the output 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +82,19 @@ def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Rea
         answer=value,
         problem=_problem(case, lines, seconds, value),
         printed=printed,
+        copies=_copies(patterns.values(), lines),
     )
 
 
 def version(lines: list[Line]) -> str | None:
     """None: the framework does not know how the program says its version."""
     return None
+
+
+def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
+    """Count the lines that each pattern matches, if all of several patterns match equally many."""
+    counts = {sum(bool(re.search(pattern, line.text)) for line in lines) for pattern in patterns}
+    return counts.pop() if len(counts) == 1 < len(patterns) else None
 
 
 def _problem(case: Case, lines: list[Line], seconds: float | None, value: float | None) -> str | None:

@@ -9,12 +9,14 @@ import platform
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler
 from workflows.launch.launch import listed
+from workflows.launch.mpi import TITLES
 from workflows.launch.probes import Probe
 from workflows.launch.transport import asking
 from workflows.paths import RESULTS, ROOT
@@ -132,6 +134,62 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
         "NODEWORTH_ATTEST_SLOWEST": "{:g} {:g}".format(*slowest),
         **asking(interconnect, scratch),
     }
+
+
+@dataclass(frozen=True)
+class World:
+    """The MPI_COMM_WORLD of a program: how many processes it has, and the MPI library by its own account."""
+
+    processes: int
+    library: str
+
+
+def watching(library: str) -> dict[str, str]:
+    """Make the ranks of a run write what `read_worlds` reads; empty if the attester cannot be built."""
+    try:
+        return {"NODEWORTH_PRELOAD": f"{build(library)}/preload.so"}
+    except InputError:
+        return {}
+
+
+def read_worlds(scratch: Path) -> list[World]:
+    """Read every world that the programs of a run initialised, in the folder where its ranks write."""
+    lines = [line for file in sorted(scratch.glob("*.world")) for line in file.read_text().splitlines()]
+    parted = (line.split(maxsplit=1) for line in lines)
+    return [World(int(processes), " ".join(library.split())) for processes, library in parted]
+
+
+def check_worlds(
+    worlds: Sequence[World], processes: int, interconnect: Interconnect, copies: int | None = None
+) -> str | None:
+    """Find out whether a program ran as several smaller runs, by its largest world.
+
+    Parameters
+    ----------
+    processes : int
+        Ranks that were started.
+    copies : int or None
+        How many times the output holds everything that a run prints. That is the only sign if no program was
+        seen to initialise MPI.
+
+    Returns
+    -------
+    str or None
+        One line if the program did.
+    """
+    largest = max(worlds, key=lambda world: world.processes, default=None)
+    wanted = f"instead of one run of {processes} processes"
+    if largest is None and processes == copies:
+        return (
+            f"{copies} singletons {wanted}: all that the case reads is there {copies} times, and Nodeworth "
+            "saw no process initialise MPI. A right program prints on one process only"
+        )
+    if largest is None or largest.processes >= processes:
+        return None
+    count, size = processes // largest.processes, largest.processes
+    runs = f"{count} singletons" if size == 1 else f"{count} runs of {size} processes"
+    named = f"interconnect {interconnect.name} names {TITLES[interconnect.launch['mpi']]} (launch.mpi)"
+    return f"{runs} {wanted}: the program uses {largest.library}, but {named}"
 
 
 def telling_threads(library: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,8 @@ def run(
     prefix : sequence of str
         What each rank's command begins with: a program that starts the rest of it (``env`` for a tracer).
     attest : bool
-        Whether the ranks attest the interconnect, if its file asks for it and they can.
+        Whether the ranks attest the interconnect, if its file asks for it and they can, and show whether they
+        are one run.
     meter : Meter or None
         What counts its energy; it is read beside it.
     """
@@ -108,7 +110,9 @@ def run(
         folder.mkdir()
         app.stage(case, prepared.absolute(), folder)
         placed = placed_ranks(point, case.option)
-        asked = _attesting(case, placed, interconnect, scratch) if attest else {}
+        watched = attest and interconnect is not None and placed.processes > 1
+        asked = attesters.watching(interconnect.launch["mpi"]) if watched else {}
+        asked |= _attesting(case, placed, interconnect, scratch) if attest else {}
         asked |= threads_environment(point, interconnect) if point.threads > 1 else {}
         readings = scratch / "energy"
         if meter:
@@ -129,9 +133,12 @@ def run(
         reading = app.read(case, point.processes, execution.lines, point.threads)
         placement = read_placement(scratch)
         probe = attesters.found(scratch, placement, transports) if asked else None
+        worlds = attesters.read_worlds(scratch)
         meter_readings = [file.read_text() for file in sorted(readings.iterdir())] if meter else []
+    check_one_run = partial(attesters.check_worlds, worlds, placed.processes, interconnect, reading.copies)
     problem = (
         problem_of(app, execution, reading, time_limit_seconds)
+        or (check_one_run() if watched else None)
         or check_placement(placement, placed, nodes)
         or check_threads(placement, point)
         or check_domains(placement, interconnect and interconnect.launch.get("placement"))

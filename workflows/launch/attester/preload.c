@@ -1,16 +1,23 @@
-/* Preloaded into the ranks of a run: calls attest.c when the program has initialised MPI, once, and does nothing else.
+/* Preloaded into the ranks of a run. When the program has initialised MPI, this library writes how many processes its
+ * MPI_COMM_WORLD has, calls attest.c once, and does nothing else.
  *
  * It is bound to no MPI library, so that a program without one (the shell script that starts a solver) gets none. The
  * library is the one that the caller of MPI_Init is bound to. Where attest.c was built for another one, nothing is
  * attested and the program runs as it would have.
  *
- * Environment: NODEWORTH_ATTESTER  attest.c, built; its other variables are described there
+ * Environment: NODEWORTH_WORLD     file to which rank 0 of MPI_COMM_WORLD appends a line: its size, and the MPI library
+ *              NODEWORTH_ATTESTER  attest.c, built; its other variables are described there
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define MPICH_COMM_WORLD 0x44000000 /* MPI_COMM_WORLD in mpi.h of MPICH and of all libraries with its binary interface */
+#define LONGEST_VERSION 8192        /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH; it is 256 in Open MPI */
 
 typedef void Function(void);
 
@@ -37,14 +44,51 @@ static Function *following(const char *name, void *caller)
     return (Function *)found;
 }
 
-static void attest(void *caller)
+/* MPI_COMM_WORLD of Open MPI, a pointer; the linker moves what it points to into a program that names it. */
+static void *open_mpi_world(void *mpi)
+{
+    void *moved = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"), *in_library = dlsym(mpi, "ompi_mpi_comm_world");
+    return in_library && moved ? moved : in_library;
+}
+
+/* Rank or size in MPI_COMM_WORLD. */
+static int of_world(void *mpi, const char *function)
+{
+    void *call = dlsym(mpi, function), *open_mpi = open_mpi_world(mpi);
+    int value = -1;
+    if (open_mpi) ((int (*)(void *, int *))call)(open_mpi, &value);
+    else ((int (*)(int, int *))call)(MPICH_COMM_WORLD, &value);
+    return value;
+}
+
+static void write_world(void *mpi)
+{
+    const char *path = getenv("NODEWORTH_WORLD");
+    char version[LONGEST_VERSION] = "";
+    int length;
+    int (*get_version)(char *, int *) = (int (*)(char *, int *))dlsym(mpi, "PMPI_Get_library_version");
+    if (!path || !get_version) return;
+    get_version(version, &length);
+    bool like_mpich = strstr(version, "MPICH") || strstr(version, "MVAPICH") || strstr(version, "Intel(R) MPI");
+    if (!open_mpi_world(mpi) && !like_mpich) return;
+    FILE *file = of_world(mpi, "PMPI_Comm_rank") ? NULL : fopen(path, "a");
+    version[strcspn(version, "\n,")] = 0;
+    if (file) fprintf(file, "%d %s\n", of_world(mpi, "PMPI_Comm_size"), version);
+    if (file) fclose(file);
+}
+
+static void initialised(void *caller)
 {
     const char *attester = getenv("NODEWORTH_ATTESTER");
     void *library = bound_to(caller), *initialise = library ? dlsym(library, "PMPI_Init") : NULL;
     Dl_info about;
-    if (!attester || !initialise || !dladdr(initialise, &about)) return;
-    void *mpi = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL); /* attest.c takes its functions */
-    void *own = mpi ? dlopen(attester, RTLD_NOW) : NULL; /* refused where a function is missing */
+    if (!initialise || !dladdr(initialise, &about)) return;
+    void *mpi = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!mpi) return;
+    write_world(mpi);
+    if (!attester) return;
+    mpi = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL); /* attest.c takes its functions */
+    void *own = dlopen(attester, RTLD_NOW); /* refused where a function is missing */
     if (!own || !dlsym(own, "for_open_mpi") != !dlsym(mpi, "ompi_mpi_comm_world")) return;
     void (*run)(void *) = (void (*)(void *))dlsym(own, "attest");
     if (run) run(mpi);
@@ -57,7 +101,7 @@ static void attest(void *caller)
         type(*next) parameters = (type(*) parameters)following(#name, caller);                                         \
         depth++;                                                                                                       \
         CALL_##type(next arguments);                                                                                   \
-        if (--depth == 0 && !(failed)) attest(caller);                                                                 \
+        if (--depth == 0 && !(failed)) initialised(caller);                                                                 \
         RETURN_##type;                                                                                                 \
     }
 #define CALL_int(call) int code = call
