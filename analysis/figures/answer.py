@@ -1,12 +1,13 @@
-"""The figure of page one: how far every interconnect scales, and how many processes each is worth."""
+"""The figure of page one: how far every interconnect scales, and its processes for the same speedup."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.ticker import MaxNLocator
 
 from analysis.estimates.headline import Contest, contests, nodes_of, whole
 from analysis.figures import style
@@ -19,7 +20,7 @@ from analysis.figures.curves import (
     label_ends,
     speedup_of,
 )
-from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.drawing import Drawing, new_drawing, point_text, shortened
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing
@@ -31,22 +32,22 @@ from analysis.text.scaling import processes
 HEIGHT = 2.5
 LETTERS = 34
 BAND = 0.16
-"""How much a band covers what is behind it."""
+"""Opacity of a band."""
 MOST_BARS = 9
 
 
 def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw the headline: speedup of every interconnect, and the processes that each is worth.
+    """Draw the headline: speedup of every interconnect, and the processes that reach the baseline's best.
 
     Returns
     -------
     list of Drawing
-        One; none without a curve of two points.
+        A single figure, or none without a curve of two points.
     """
-    found = contests(tables, labels.declared)
-    if not found or found[0].scaling[counts_of(found[0].scaling)].nunique() < 2:
+    headline = next(iter(contests(tables, labels.declared)), None)
+    if headline is None or headline.scaling[counts_of(headline.scaling)].nunique() < 2:
         return []
-    headline, bars = found[0], _bars(found[0])
+    bars = _bars(headline)
     title = what_is_seen(headline, labels)
     if labels.facts.study.unfinished and any(map(ran, headline.kinds)):
         most = headline.scaling["processes"].max()
@@ -57,9 +58,8 @@ def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list
     caption = f"{labels.case(headline.case)}: {against}, with {ideal} in grey"
     right = "; right, the processes, interpolated, that do what the baseline does at its best."
     caption += right if bars else "."
-    with mpl.rc_context(style.RC):
-        figure = canvas(HEIGHT)
-        drawing = Drawing("answer", "answer", figure, caption, f"{title}. {caption}")
+    with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
+        figure = drawing.figure
         figure.suptitle(shortened(title, 88), fontsize=9, fontweight="bold", x=0.01, ha="left")
         grid = figure.subplots(1, 2, width_ratios=(4, 3)) if bars else [figure.subplots()]
         _draw_curves(grid[0], headline, drawing, labels)
@@ -77,17 +77,21 @@ def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: Figure
     axes.set_ylabel(speedup.title)
     curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
     for curve in curves:
-        bands = [(row[panel.counts], *interval(row, "speedup")[1:]) for row in curve.rows]
-        known = [band for band in bands if not any(map(is_missing, band))]
-        if len(known) > 1:
-            band = axes.fill_between(*zip(*known, strict=True), color=labels.look(curve.interconnect, curve.placement).colour,  # noqa: E501
-                                     alpha=BAND, linewidth=0, zorder=1.5)  # fmt: skip
-            drawing.mark(band, curve.interconnect)
+        ends = [(row[panel.counts], *interval(row, "speedup")[1:]) for row in curve.rows]
+        band = [of_count for of_count in ends if not any(map(is_missing, of_count))]
+        if len(band) > 1:
+            colour = labels.look(curve.interconnect, curve.placement).colour
+            drawing.mark(
+                axes.fill_between(
+                    *zip(*band, strict=True), color=colour, alpha=BAND, linewidth=0, zorder=1.5
+                ),
+                curve.interconnect,
+            )
     label_ends(axes, panel, speedup, HEIGHT - 0.8, drawing, labels)
 
 
 def _bars(headline: Contest) -> list[Line]:
-    """Rows of the node equivalents of the baseline that most are compared with, the best last."""
+    """Rows of the node equivalents of the baseline with most comparisons, the best last."""
     rows = headline.against_baseline(headline.equivalent)
     rows = rows[rows["attainable"] & rows["equivalent_processes"].notna()]
     if rows.empty:
@@ -129,11 +133,11 @@ def _draw_bars(
     axes.set_ylim(len(bars) - 0.6, -0.75)
     axes.grid(False, axis="y")
     axes.set_xlim(0, widest)
-    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.set_xlabel("Processes for the same speedup")
 
 
 def _ink_on(colour: str) -> str:
     """Choose white or ink for text on a colour, by its luminance (ITU-R BT.601)."""
-    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    return style.PAPER if 0.299 * red + 0.587 * green + 0.114 * blue < 140 else style.INK
+    red, green, blue = to_rgb(colour)
+    return style.PAPER if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else style.INK

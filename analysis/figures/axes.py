@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 
 from analysis.text.formats import fixed
 
@@ -56,7 +64,7 @@ def log_axis(
     Parameters
     ----------
     values : sequence of float
-        Positive values to be shown; missing ones are passed over.
+        Positive values to be shown; missing values are left out.
     base : int
         2 for speedups, 10 for times.
     horizontal : bool
@@ -74,47 +82,33 @@ def log_axis(
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:
-    """Round values from `low` to `high`: as many as `most` allows, spaced as evenly on a log axis.
+    """Choose round values from `low` to `high`, at most `most`, spaced as evenly on a log axis as they can be.
 
     Examples
     --------
     >>> log_ticks(0.9, 70, base=2)
     [1.0, 4.0, 16.0, 64.0]
     >>> log_ticks(3.1, 5.2)
-    [3.2, 3.6, 4.0, 4.4, 4.8, 5.2]
+    [3.5, 4.0, 4.5, 5.0]
     """
-    if base == 2:
-        for step in (1, 2, 3, 4, 6, 8):
-            powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-            ticks = [2.0**power for power in powers if power % step == 0]
-            if 3 <= len(ticks) <= most:
-                return ticks
-    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for leading in ((1, 1.5, 2, 3, 4, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)):
-        ticks = [digit * 10.0**decade for decade in decades for digit in leading]
-        ticks = [float(f"{tick:.6g}") for tick in ticks if low <= tick <= high]
+    leading: list[tuple[float, ...]] = [(1, 1.5, 2, 3, 4, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)]
+    locators: list[Locator] = [LogLocator(2**step) for step in (1, 2, 3, 4, 6, 8) if base == 2]
+    locators += [LogLocator(10, digits, numticks=most) for digits in leading]
+    ticks: list[float] = []
+    for locator in [*locators, MaxNLocator(most - 1)]:
+        ticks = [float(f"{tick:.6g}") for tick in locator.tick_values(low, high) if low <= tick <= high]
         if 3 <= len(ticks) <= most:
-            return ticks
-    if high / low > 10:
-        whole = [decade for decade in decades if low <= 10.0**decade <= high]
-        return [10.0**decade for decade in whole[:: math.ceil(len(whole) / most)]]
-    for step in sorted(digit * 10.0**decade for decade in decades for digit in (0.1, 0.2, 0.4, 0.5, 1, 2, 5)):
-        first, last = math.ceil(low / step), math.floor(high / step)
-        if last - first + 1 <= most:
-            return [float(f"{step * multiple:.6g}") for multiple in range(first, last + 1)]
-    return []
+            break
+    return ticks
 
 
 def _plain(value: float) -> str:
     return fixed(value, max(0, len(f"{value:.6f}".rstrip("0").split(".")[1])))
 
 
-def rank_axes(axes: Axes, ranks: int, along: str = "Process", down: str = "Process") -> None:
-    """Let the axes of a matrix of ranks name at most eight or so of them."""
-    step = -(-ranks // 8)
-    axes.set_xticks(range(0, ranks, step))
-    axes.set_yticks(range(0, ranks, step))
-    axes.tick_params(length=0)
-    axes.grid(False)
-    axes.set_xlabel(along)
-    axes.set_ylabel(down)
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name rows on the vertical axis, the first one on top, without lines and ticks between them."""
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)

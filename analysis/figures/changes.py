@@ -1,16 +1,18 @@
-"""What changed between two sites: a dot with its interval for every point that both have."""
+"""Change of speed between two sites: a dot with its interval for every point that both sites have."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, file_stem, shortened
+from analysis.figures.axes import name_rows
+from analysis.figures.drawing import Drawing, file_stem, new_drawing, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, is_missing, percent_interval
 from analysis.text import formats
@@ -23,23 +25,23 @@ TITLE_HEIGHT = 0.6
 PANEL_WIDTH = 1.45
 NAMES_WIDTH = 2.4
 MOST_ROWS = 44
-"""Points beneath each other in one figure."""
+"""Rows of points in one figure, at most."""
 POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per_node", "threads"]
-Point = tuple[Any, ...]
+PointKey = tuple[Any, ...]
 
 
 def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[Drawing]:
-    """Draw the change of every point, one panel a case.
+    """Draw the change of every point, one panel per case.
 
     Parameters
     ----------
     changes : DataFrame or None
-        As `analysis.estimates.changes.make_changes` gives it; None where nothing is compared.
+        As `analysis.estimates.changes.make_changes` gives it; None where the study compares no sites.
 
     Returns
     -------
     list of Drawing
-        One a pair of sites, three cases and 44 points.
+        One per pair of sites, three cases and 44 points.
     """
     if changes is None:
         return []
@@ -57,13 +59,13 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
     return drawings
 
 
-def _points(rows: pd.DataFrame, labels: Labels) -> list[Point]:
+def _points(rows: pd.DataFrame, labels: Labels) -> list[PointKey]:
     """Points of all cases, the serial run first, then in the study's order of interconnects."""
-    found = {_point(row) for row in rows.to_dict("records")}
-    return sorted(found, key=lambda point: (labels.place(point[0] or None), *point[1:]))
+    distinct = {_point(row) for row in rows.to_dict("records")}
+    return sorted(distinct, key=lambda point: (labels.place(point[0] or None), *point[1:]))
 
 
-def _point(row: Line) -> Point:
+def _point(row: Line) -> PointKey:
     name, kind, level, processes, placement, threads = (row[key] for key in POINT)
     placement = 0.0 if is_missing(placement) else float(placement)
     return "" if is_missing(name) else name, kind, int(level), int(processes), placement, int(threads)
@@ -73,28 +75,24 @@ def _figure(
     sites: tuple[str, str],
     rows: pd.DataFrame,
     cases: Sequence[str],
-    points: Sequence[Point],
+    points: Sequence[PointKey],
     labels: FigureLabels,
 ) -> Drawing:
     before, after = sites
-    with mpl.rc_context(style.RC):
-        width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * len(cases))
-        figure = canvas(ROW_HEIGHT * len(points) + 0.1 + TITLE_HEIGHT, width)
-        alt = f"Change of speed from {before} to {after} in percent, by case and point."
-        stem = file_stem("changes", *sites)
-        drawing = Drawing(stem, "changes", figure, _caption(before, after, rows, labels), alt)
-        grid = figure.subplots(1, len(cases), squeeze=False, sharey=True)[0]
-        for axes, case in zip(grid, cases, strict=True):
-            panel = rows[rows["case"] == case]
-            _draw_panel(axes, panel, points, drawing, labels)
+    height = ROW_HEIGHT * len(points) + 0.1 + TITLE_HEIGHT
+    width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * len(cases))
+    alt = f"Change of speed from {before} to {after} in percent, by case and point."
+    caption = _caption(before, after, rows, labels)
+    with new_drawing(file_stem("changes", *sites), "changes", height, caption, alt, width=width) as drawing:
+        for axes, case in zip(drawing.panels(len(cases), COLUMNS, sharey=True), cases, strict=True):
+            name_rows(axes, [_name(point, labels) for point in points])
+            _draw_panel(axes, rows[rows["case"] == case], points, drawing, labels)
             axes.set_title(shortened(labels.case(case), 28))
-        figure.supxlabel("Change of speed (%)", fontsize=style.RC["axes.labelsize"])
-        grid[0].set_yticks(range(len(points)), [_name(point, labels) for point in points])
-        grid[0].set_ylim(len(points) - 0.4, -0.6)
+        drawing.figure.supxlabel("Change of speed (%)")
     return drawing
 
 
-def _name(point: Point, labels: Labels) -> str:
+def _name(point: PointKey, labels: Labels) -> str:
     name, kind, level, processes, placement, threads = point
     title = shortened(labels.interconnect(name or None, kind), 34, lines=1)
     if name:
@@ -104,30 +102,33 @@ def _name(point: Point, labels: Labels) -> str:
 
 
 def _draw_panel(
-    axes: Axes, rows: pd.DataFrame, points: Sequence[Point], drawing: Drawing, labels: FigureLabels
+    axes: Axes, rows: pd.DataFrame, points: Sequence[PointKey], drawing: Drawing, labels: FigureLabels
 ) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
+    dots = []
     for row in rows.to_dict("records"):
-        point, owner, ends = _point(row), row["interconnect"], percent_interval(row, "change")
+        point, interconnect, ends = _point(row), row["interconnect"], percent_interval(row, "change")
         if point in points:
             change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
             text = f"{_name(point, labels)}: {change}, {row['verdict']}"
-            height, star = points.index(point), row["verdict"] in ("faster", "slower")
-            draw_percentage(drawing, axes, height, ends, labels.look(owner), 3.6, Mark(owner, text), star)
+            look, hollow = labels.look(interconnect), any(map(is_missing, ends))
+            star = row["verdict"] in ("faster", "slower")
+            dots.append(
+                Point(ends[0], points.index(point), look, interconnect, text, *ends[1:], hollow, star)
+            )
+    draw_points(drawing, axes, dots, across=True, size=3.6)
     axes.margins(x=0.12)
-    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
+    axes.xaxis.set_major_locator(MaxNLocator(4))
 
 
 def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str:
     sentences = [
-        f"Change of speed from {before} to {after}, point by point: what got faster lies to the right of 0. "
-        "Beside the interconnect stands the number of processes."
+        f"Change of speed from {before} to {after}, point by point: faster points lie right of 0. "
+        "The number after the interconnect is the number of processes."
     ]
     if rows["change_low"].notna().any():
         sentences.append(
-            f"Whiskers are {labels.confidence} intervals; * marks what is told as faster or slower."
+            f"Whiskers are {labels.confidence} intervals; * marks a verdict of faster or slower."
         )
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, file_stem
+from analysis.figures.drawing import Drawing, file_stem, new_drawing
+from analysis.figures.matrices import add_colour_bar
 from analysis.networks.congestion.tables import topology_of
 from analysis.networks.congestion.topology import Tree
 from analysis.tables.missing import is_missing
 
-SHADES = LinearSegmentedColormap.from_list("load", [style.PAPER, style.COLOURS[0]])
+SHADES = sns.blend_palette([style.PAPER, style.COLOURS[0]], as_cmap=True)
 DARK = 0.55
-"""Shares above it have white numbers."""
+"""Larger shares have white numbers."""
 NUMBERED_LINKS = 64
-"""Links side by side at most that have their numbers written in."""
+"""Links side by side up to which the cells have numbers."""
 MOST_COLUMNS = 1024
-"""Links side by side at most that are drawn one by one; of more, the most loaded of neighbours is."""
+"""Links side by side up to which each has a column; of more, neighbours share a column."""
 STRIPS = {"above": 1.45, "switch": 0.8, "below": 1.45}
 """Strips of a row and their heights, from its top."""
 GAP = 0.6
@@ -33,24 +34,24 @@ UNIT_INCHES = 0.16
 TITLE_INCHES = 0.3
 FOOT_INCHES = 0.55
 PAGE_INCHES = 7.8
-"""Height of a figure at most, unless one matrix is higher."""
+"""Height of a figure of several matrices at most."""
 
 
 class Quantity(NamedTuple):
-    """What the numbers of a matrix are.
+    """Meaning of the numbers of a matrix.
 
     Attributes
     ----------
     value, share : str
-        Columns: the quantity, and its part of that of the most loaded link or switch.
+        Columns: the quantity, and its share of the most loaded link or switch.
     scale : str
-        What the shades stand for.
+        Meaning of the shades.
     value_text : str
         Format of the value of a switch.
     title : str
         Format of the highest value of a link.
     caption : str
-        Format, of what is drawn of what.
+        Format with the tree and its nodes.
     """
 
     value: str
@@ -84,7 +85,7 @@ WAIT = Quantity(
 def congestion_figure(
     tree: Tree, matrices: Mapping[str, pd.DataFrame], about: str, quantity: Quantity = LOAD
 ) -> Drawing:
-    """Draw congestion matrices of one tree beneath each other.
+    """Draw congestion matrices of a tree, one below the other.
 
     Parameters
     ----------
@@ -96,30 +97,25 @@ def congestion_figure(
     rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
     rows = [row for row in rows if row != (tree.levels, "above")]
     tops, height = _tops(rows)
-    with mpl.rc_context(style.RC):
-        inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
-        figure = canvas(inches)
-        caption = _caption(tree, about, quantity)
-        drawing = Drawing(file_stem("congestion", about), "congestion", figure, caption, caption)
-        grid = figure.subplots(len(matrices), 1, squeeze=False)[:, 0]
+    inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
+    stem, caption = file_stem("congestion", about), _caption(tree, about, quantity)
+    with new_drawing(stem, "congestion", inches, caption) as drawing:
+        grid = drawing.panels(len(matrices), 1)
         for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
             for row in rows:
                 _draw_strip(axes, drawing, tree, matrix, row, tops[row], quantity)
             _set_axes(axes, title, matrix, tops, height, quantity)
-        shades = mpl.cm.ScalarMappable(Normalize(0, 100), SHADES)
-        bar = figure.colorbar(shades, ax=list(grid), location="bottom", aspect=60, shrink=0.6, pad=0.01)
-        bar.set_label(quantity.scale)
-        bar.outline.set_linewidth(style.RC["axes.linewidth"])
+        add_colour_bar(drawing, grid, SHADES, Normalize(0, 100), quantity.scale)
     return drawing
 
 
 def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, Any]) -> list[Drawing]:
-    """Draw the congestion matrices of a study: of each tree its loads, then its waits, page by page.
+    """Draw the congestion matrices of a study, page by page: the loads of each tree, then its waits.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Of the study; read is ``congestion_matrix``.
+        With ``congestion_matrix`` where the study has it.
     requested : mapping
         Key ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
     """
@@ -141,7 +137,7 @@ def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, A
 
 
 def _tops(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:
-    """Top edge of every strip, downwards, and the height of all."""
+    """Give the top edge of every strip, downwards, and the height of all strips."""
     tops: dict[tuple[int, str], float] = {}
     top = 0.0
     for row in rows:
@@ -191,7 +187,7 @@ def _draw_strip(
 def _outline(
     axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float, quantity: Quantity
 ) -> None:
-    """Frame every switch of a level of the tree with its links, or all together where there are too many."""
+    """Frame every switch of a level with its links, or the whole level where the switches are too many."""
     level = int(switches["level"].iloc[0])
     above = 0 if level == tree.levels else STRIPS["above"]
     height = above + STRIPS["switch"] + STRIPS["below"]
@@ -240,7 +236,7 @@ def _numbered(tree: Tree) -> bool:
 
 
 def _thinned(shares: np.ndarray) -> np.ndarray:
-    """At most `MOST_COLUMNS` values, each the highest of as many neighbours."""
+    """Reduce shares to at most `MOST_COLUMNS` values, each the highest of as many neighbours."""
     width = -(-len(shares) // MOST_COLUMNS)
     filled = np.pad(shares, (0, -len(shares) % width), mode="edge")
     return filled.reshape(-1, width).max(axis=1)
@@ -249,10 +245,10 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
     sentences = [
         f"{quantity.caption.format(about, tree.nodes)} A row is a level of switches, a block a switch: "
-        "above, the links that come from the level over it, beneath, those from the level or the nodes "
-        "under it, each in percent of the most loaded of them; in the middle their sum, in percent of the "
-        "most loaded switch. The links on from the first level to the nodes are not shown."
+        "above, the links from the level over it, below, the links from the level or the nodes under it, each "
+        "in percent of the most loaded link; in the middle their sum, in percent of the most loaded switch. The "
+        "links from the first level to the nodes are not shown."
     ]
     if tree.nodes > MOST_COLUMNS:
-        sentences.append("Of neighbouring links that share a column the most loaded is drawn.")
+        sentences.append("A column shows the most loaded of the neighbouring links that share a column.")
     return " ".join(sentences)

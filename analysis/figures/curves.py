@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
-from analysis.figures.drawing import Drawing, dot, point_text, shortened
+from analysis.figures.drawing import Drawing, point_text, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval
@@ -138,46 +139,38 @@ def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, l
     """Draw the ideal, the curves and the serial run of a panel."""
     for x, y in ideal_of(panel.rows, quantity, panel.counts):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
-    curves = curves_of(panel, labels)
+    curves, points = curves_of(panel, labels), []
     for index, curve in enumerate(curves):
-        # Only where the ideal is level: beside a slanted line, a shifted point would seem better or worse.
+        # Only where the ideal is level: near a slanted line, a shifted point would seem better or worse.
         shift = dodge(index, len(curves), panel.rows[panel.counts]) if quantity is EFFICIENCY else 1.0
         x = [row[panel.counts] * (1.0 if row["serial"] else shift) for row in curve.rows]
         y = [row[quantity.column] * quantity.factor for row in curve.rows]
         colour = labels.look(curve.interconnect, curve.placement).colour
         (line,) = axes.plot(x, y, color=colour, linestyle=style.line_of(curve.kind), zorder=2)
         drawing.mark(line, curve.interconnect)
-        _draw_points(axes, curve, panel.counts, quantity, shift, drawing, labels)
+        points += _points(curve, panel.counts, quantity, labels, shift)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
-    serial_run = DrawnCurve(None, DIRECT, None, serial)
-    _draw_points(axes, serial_run, panel.counts, quantity, 1.0, drawing, labels)
+    points += _points(DrawnCurve(None, DIRECT, None, serial), panel.counts, quantity, labels)
+    draw_points(drawing, axes, points)
 
 
-def _draw_points(
-    axes: Axes,
-    curve: DrawnCurve,
-    counts: str,
-    quantity: Quantity,
-    shift: float,
-    drawing: Drawing,
-    labels: FigureLabels,
-) -> None:
-    """Draw a marker with its interval bar for every point of a curve, hollow where it has no interval.
+def _points(
+    curve: DrawnCurve, counts: str, quantity: Quantity, labels: FigureLabels, shift: float = 1.0
+) -> list[Point]:
+    """List the points of a curve, hollow where they have no interval.
 
     `shift` is a factor on the column `counts` that keeps the bars of several curves apart. The serial run is
-    no point of an interconnect's curve.
+    not a point of an interconnect's curve.
     """
-    rows = [row for row in curve.rows if not (curve.interconnect and row["serial"])]
-    look, interconnect = labels.look(curve.interconnect, curve.placement), curve.interconnect
-    values = [[end * quantity.factor for end in interval(row, quantity.column)] for row in rows]
-    x = [row[counts] * shift for row in rows]
-    lows, highs = ([ends[place] for ends in values] for place in (1, 2))
-    drawing.mark(axes.vlines(x, lows, highs, color=look.colour, linewidth=0.8, zorder=2.5), interconnect)
-    for row, count, (value, low, high) in zip(rows, x, values, strict=True):
-        hollow = math.isnan(low) or math.isnan(high)
-        marker = dot(axes, count, value, look, hollow, markeredgewidth=0.8, zorder=3)
+    look, points = labels.look(curve.interconnect, curve.placement), []
+    for row in curve.rows:
+        if curve.interconnect and row["serial"]:
+            continue
+        value, low, high = (end * quantity.factor for end in interval(row, quantity.column))
         text = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
-        drawing.mark(marker, interconnect, point_text(labels, row, curve.title(labels), text))
+        text, hollow = point_text(labels, row, curve.title(labels), text), math.isnan(low) or math.isnan(high)
+        points.append(Point(row[counts] * shift, value, look, curve.interconnect, text, low, high, hollow))
+    return points
 
 
 def label_ends(

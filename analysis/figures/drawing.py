@@ -1,29 +1,26 @@
-"""A figure with what it needs around it: caption, values to show on hover, files."""
+"""A figure with its caption, the values that a page shows on hover, and its files."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib import font_manager
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import Collection
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.transforms import Bbox, ScaledTranslation
 
 from analysis.figures import style
-from analysis.figures.png import DOTS_PER_INCH
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
 from analysis.tables.missing import Line, is_missing
@@ -32,11 +29,13 @@ from analysis.text.labels import KINDS, Labels
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
+DOTS_PER_INCH = 200
+AXIS_INCHES = 0.3
+"""Height of the numbers and the title of a horizontal axis."""
 
 DECIMALS = re.compile(r"(\.\d\d)\d+")
 """More than a hundredth of a point, which nobody can see, would double the size of the files."""
 
-_Found = TypeVar("_Found")
 _About = TypeVar("_About", AboutCase, AboutInterconnect)
 
 
@@ -47,11 +46,11 @@ class Mark:
     Attributes
     ----------
     interconnect : str
-        Empty where it belongs to none.
+        Empty where the element belongs to no interconnect.
     text : str
-        Shown on hover; empty for what only belongs to the interconnect (a line, a legend entry).
+        Shown on hover; empty for an element that shows no value (a line, a legend entry).
     case : str
-        Empty where it belongs to none, or where the whole figure is of one.
+        Empty where the element belongs to no case, or where the figure shows a single case.
     """
 
     interconnect: str
@@ -61,21 +60,21 @@ class Mark:
 
 @dataclass
 class Drawing:
-    """A figure and what a page says about it.
+    """A figure and the words of a page about it.
 
     Attributes
     ----------
     name : str
         Stem of its files and prefix of its identifiers.
     topic : str
-        What the figure is for (``scaling``, ``overview``, ...): where the report puts it.
+        Where the report puts the figure (``scaling``, ``overview``, ...).
     figure : Figure
     caption, alt : str
-        What a page says below it, and what it shows, for those who do not see it.
+        The text below the figure, and a description for readers who do not see it.
     case : str or None
-        The case, where it shows one only.
+        The case, where the figure shows a single case.
     marks : dict of str to Mark
-        By the identifier (gid) of the artist.
+        By the identifier of the artist, or of the element of a collection.
     """
 
     name: str
@@ -93,16 +92,76 @@ class Drawing:
 
         An artist is an element of a panel or, in a figure of several cases, the axes of a case.
         """
-        gid = f"mark{len(self.marks)}"
-        artist.set_gid(gid)
+        artist.set_gid(self._identifier(interconnect, text, case))
+
+    def mark_each(
+        self, collection: Collection, interconnects: Iterable[object], texts: Iterable[str] | None = None
+    ) -> None:
+        """Tie each element of a collection to its interconnect and to the value shown on hover."""
+        pairs = zip(interconnects, repeat("") if texts is None else texts, strict=texts is not None)
+        collection.set_urls([self._identifier(interconnect, text) for interconnect, text in pairs])
+
+    def _identifier(self, interconnect: object, text: str, case: str | None = None) -> str:
+        identifier = f"mark{len(self.marks)}"
         names = [one_line(name) if isinstance(name, str) else "" for name in (interconnect, case)]
-        self.marks[gid] = Mark(names[0], text, names[1])
+        self.marks[identifier] = Mark(names[0], text, names[1])
+        return identifier
+
+    def panels(
+        self, count: int, most_columns: int, titles: tuple[str, str] = ("", ""), **shared: Any
+    ) -> list[Axes]:
+        """Divide the figure into panels, in rows that are filled from the left.
+
+        The figure grows by the room of the axis below panels that have no panel below them.
+
+        Parameters
+        ----------
+        most_columns : int
+            Panels side by side.
+        titles : pair of str
+            Titles of the horizontal axes, below the lowest panel of each column, and of the vertical axes,
+            left of the first panel of each row.
+        **shared
+            As `matplotlib.figure.Figure.subplots` takes them.
+        """
+        columns = min(most_columns, count)
+        if count % columns:
+            self.figure.set_figheight(self.figure.get_figheight() + AXIS_INCHES)
+        grid = self.figure.subplots(-(-count // columns), columns, squeeze=False, **shared).ravel()
+        for place, axes in enumerate(grid):
+            if place >= count:
+                axes.set_axis_off()
+            if place + columns >= count:
+                axes.set_xlabel(titles[0])
+                axes.tick_params(labelbottom=True)
+            if place % columns == 0:
+                axes.set_ylabel(titles[1])
+        return list(grid[:count])
 
     def entry(self) -> dict[str, Any]:
         """Return what a report needs to know to show the figure, as plain data."""
         width, height = (round(float(inches), 3) for inches in self.figure.get_size_inches())
         return {"name": self.name, "topic": self.topic, "case": self.case, "caption": self.caption,
                 "alt": self.alt, "width_inches": width, "height_inches": height}  # fmt: skip
+
+
+@contextmanager
+def new_drawing(
+    name: str,
+    topic: str,
+    height: float,
+    caption: str,
+    alt: str = "",
+    case: str | None = None,
+    width: float = style.WIDTH,
+) -> Iterator[Drawing]:
+    """Start a drawing of a size in inches; everything drawn within the context has the theme.
+
+    `alt` is the caption by default.
+    """
+    with mpl.rc_context(style.RC):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield Drawing(name, topic, figure, caption, alt or caption, case)
 
 
 def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
@@ -125,117 +184,20 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     )
 
 
-def canvas(height: float, width: float = style.WIDTH) -> Figure:
-    """Empty figure of a size in inches, laid out so that nothing overlaps. Call within `mpl.rc_context`."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03, wspace=0.04, hspace=0.04)
-    return figure
-
-
-def dot(axes: Axes, x: object, y: object, look: style.Look, hollow: bool = False, **more: object) -> Line2D:
-    """Draw the marker of a value, or of several; hollow where it has no interval."""
-    face = style.PAPER if hollow else look.colour
-    marker = {"color": look.colour, "marker": look.marker, "markerfacecolor": face, "linestyle": "none"}
-    (drawn,) = axes.plot(x, y, **marker, **more)
-    return drawn
-
-
-def draw_percentage(
-    drawing: Drawing,
-    axes: Axes,
-    height: float,
-    ends: tuple[float, float, float],
-    look: style.Look,
-    size: float,
-    mark: Mark,
-    starred: bool = False,
-) -> None:
-    """Draw a percentage and the ends of its interval at a height: a dot with its whisker, and a star."""
-    value, low, high = ends
-    owner = mark.interconnect
-    hollow = is_missing(low) or is_missing(high)
-    if not hollow:
-        (line,) = axes.plot([low, high], [height, height], color=look.colour, linewidth=0.9, zorder=2)
-        drawing.mark(line, owner)
-    drawing.mark(dot(axes, value, height, look, hollow, markersize=size, zorder=3), owner, mark.text)
-    if starred:
-        star = axes.annotate(
-            "*", (value if hollow else high, height), xytext=(3, -1), textcoords="offset points", va="center"
-        )
-        drawing.mark(star, owner)
-
-
-def save(drawing: Drawing, folder: Path) -> Path:
-    """Write a drawing as SVG into a folder that exists; other formats are made from that.
+def save(drawing: Drawing, folder: Path, png: bool = False) -> Path:
+    """Write a drawing as SVG, and as PNG if asked for, into a folder that exists; gives the SVG.
 
     The same drawing gives the same bytes. In the SVG every mark is a group with its text as title, its
-    interconnect as ``data-interconnect`` and its case as ``data-case``; identifiers begin with the drawing's
+    interconnect as ``data-interconnect`` and its case as ``data-case``. Identifiers begin with the drawing's
     name, so that several figures can stand in one page.
     """
-    file, figure, raw = folder / f"{drawing.name}.svg", drawing.figure, BytesIO()
+    file, raw = folder / f"{drawing.name}.svg", BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
-        FigureCanvasAgg(figure)
-        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
-            if not axis.get_label_text():
-                axis.set_label_coords(0, 0)  # else a place is looked for, past all tick labels, several times
-        if all(axes.get_aspect() == "auto" for axes in figure.axes):
-            for axes in figure.axes:
-                _measure_once(axes)
-        figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")
-        figure.set_dpi(DOTS_PER_INCH)
-        FigureCanvasSVG(figure).print_svg(raw, metadata={"Date": None})  # `savefig` draws twice
+        drawing.figure.savefig(raw, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
+        if png:
+            drawing.figure.savefig(file.with_suffix(".png"), dpi=DOTS_PER_INCH)
     file.write_bytes(_annotated(raw.getvalue(), drawing))
     return file
-
-
-def _measure_once(axes: Axes) -> None:
-    """Lay axes out in half the time: what stands around them is as large wherever they are moved.
-
-    Tick labels too are measured once, not five times; spines, which are as large as their axes, never. Not
-    for images, which have sizes of their own.
-    """
-    for spine in axes.spines.values():
-        spine.set_in_layout(False)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis._get_ticklabel_bboxes = _once(axis._get_ticklabel_bboxes)
-    measure = axes.get_tightbbox
-
-    @_once
-    def around(*given: Any, **more: Any) -> np.ndarray:
-        found = measure(*given, **more).extents - axes.bbox.extents
-        _keep_labels(axes)
-        return found
-
-    axes.get_tightbbox = lambda *given, **more: Bbox.from_extents(axes.bbox.extents + around(*given, **more))
-
-
-def _keep_labels(axes: Axes) -> None:
-    """Keep labels on the left and below where their place was found; drawing would look for it anew."""
-    inches = axes.figure.dpi_scale_trans
-    for axis, side in ((axes.xaxis, "bottom"), (axes.yaxis, "left")):
-        if axis.get_label_position() != side or axis.get_offset_text().get_text():
-            del axis._get_ticklabel_bboxes  # drawing goes by it
-        elif axis.get_label_text():
-            x, y = axis.label.get_position()  # across the axis in dots, along it as a share
-            if side == "left":
-                at, away = (0, y), (x - axes.bbox.x0, 0)
-            else:
-                at, away = (x, 0), (0, y - axes.bbox.y0)
-            moved = ScaledTranslation(*(dots / axes.figure.dpi for dots in away), inches)
-            axis.set_label_coords(*at, transform=axes.transAxes + moved)
-
-
-def _once(measure: Callable[..., _Found]) -> Callable[..., _Found]:
-    """A function that measures when it is called first, and then says that ever again."""
-    found: list[_Found] = []
-
-    def measured(*given: Any, **more: Any) -> _Found:
-        if not found:
-            found.append(measure(*given, **more))
-        return found[0]
-
-    return measured
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:
@@ -248,8 +210,10 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
     root.set("role", "img")
     root.set("aria-label", drawing.alt)
     for element in root.iter():
-        gid = element.get("id")
-        if mark := drawing.marks.get(gid or ""):
+        if element.tag == f"{{{SVG}}}a":  # an element of a collection
+            element.tag, identifier = f"{{{SVG}}}g", element.attrib.pop(f"{{{XLINK}}}href")
+            element.attrib = {"id": identifier}
+        if mark := drawing.marks.get(element.get("id", "")):
             element.set("class", "mark" if mark.text else "panel" if mark.case else "part")
             for key, value in (("interconnect", mark.interconnect), ("case", mark.case)):
                 if value:

@@ -1,16 +1,18 @@
-"""What each interconnect brings over a baseline: dots with whiskers."""
+"""Improvement of each interconnect over a baseline: dots with whiskers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, file_stem, point_text, shortened
+from analysis.figures.axes import name_rows
+from analysis.figures.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line, is_missing, percent_interval
@@ -20,7 +22,7 @@ from analysis.text.derived_coverage import too_few
 from analysis.text.labels import Labels
 
 COLUMNS = 4
-ROW_HEIGHT = 0.27
+ROW_HEIGHT = 0.3
 TITLE_HEIGHT = 0.55
 PANEL_WIDTH = 1.9
 NAMES_WIDTH = 1.5
@@ -36,7 +38,7 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
     Returns
     -------
     list of Drawing
-        One per baseline and kind of it and level; none where nothing could be compared.
+        One per baseline, kind of baseline and level; none where nothing could be compared.
     """
     drawings = []
     known = improvement[improvement["improvement_percent"].notna()]
@@ -55,35 +57,28 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
 
 def _figure(stem: str, title: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     cases = labels.sorted_cases(rows["case"])
-    owners = {_name(row, labels): row["interconnect"] for row in as_lines(rows)}
-    entries = sorted(owners, key=lambda name: (labels.place(owners[name]), name))
+    interconnects = {_name(row, labels): row["interconnect"] for row in as_lines(rows)}
+    entries = sorted(interconnects, key=lambda name: (labels.place(interconnects[name]), name))
     columns = min(COLUMNS, len(cases))
-    chunks = [cases[start : start + columns] for start in range(0, len(cases), columns)]
     names = [shortened(name, 26) for name in entries]
     panel_height = ROW_HEIGHT * len(entries) + 0.15
-    with mpl.rc_context(style.RC):
-        width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
-        figure = canvas((panel_height + TITLE_HEIGHT) * len(chunks) + 0.5, width)
-        caption = _caption(title, rows, labels)
-        alt = f"Improvement over {title} in percent, by case and interconnect."
-        drawing = Drawing(stem, "improvement", figure, caption, alt)
-        grid = figure.subplots(len(chunks), columns, squeeze=False, sharey=True)
-        for axis_row, chunk in zip(grid, chunks, strict=True):
-            for axes, case in zip(axis_row, chunk, strict=False):
-                panel = rows[rows["case"] == case]
-                drawing.mark(axes, case=case)
-                _draw_panel(axes, panel, entries, drawing, labels)
-                _fit(axes, panel)
-                axes.set_title(_title(labels.case(case), panel, columns))
-            for axes in axis_row[len(chunk) :]:
-                axes.set_axis_off()
-            axis_row[0].set_yticks(range(len(entries)), names)
-            for name, label in zip(entries, axis_row[0].get_yticklabels(), strict=True):
-                drawing.mark(label, owners[name])
-            axis_row[0].set_ylim(len(entries) - 0.4, -0.6)
-        for axes in grid[-1]:
-            axes.set_xlabel("Improvement (%)")
-        figure.legend(
+    inches = (panel_height + TITLE_HEIGHT) * -(-len(cases) // columns) + 0.5
+    width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
+    alt = f"Improvement over {title} in percent, by case and interconnect."
+    caption = _caption(title, rows, labels)
+    with new_drawing(stem, "improvement", inches, caption, alt, width=width) as drawing:
+        grid = drawing.panels(len(cases), COLUMNS, ("Improvement (%)", ""), sharey=True)
+        for axes, case in zip(grid, cases, strict=True):
+            panel = rows[rows["case"] == case]
+            drawing.mark(axes, case=case)
+            name_rows(axes, names)
+            _draw_panel(axes, panel, entries, drawing, labels)
+            _fit(axes, panel)
+            axes.set_title(_title(labels.case(case), panel, columns))
+        for axes in grid[::columns]:
+            for name, label in zip(entries, axes.get_yticklabels(), strict=True):
+                drawing.mark(label, interconnects[name])
+        drawing.figure.legend(
             [
                 Line2D([], [], color=style.INK, marker="o", markersize=SIZE, linewidth=0.9),
                 Line2D([], [], color=style.INK, marker="|", markersize=AVERAGE_SIZE, linewidth=0.9),
@@ -99,21 +94,22 @@ def _draw_panel(
     axes: Axes, rows: pd.DataFrame, entries: Sequence[str], drawing: Drawing, labels: FigureLabels
 ) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
+    headlines, averages = [], []
     for row in as_lines(rows):
-        name, owner = _name(row, labels), row["interconnect"]
-        height, look = entries.index(name), labels.look(owner, row["processes_per_node"])
+        name, interconnect = _name(row, labels), row["interconnect"]
+        place, look = entries.index(name), labels.look(interconnect, row["processes_per_node"])
         point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
         ends, star = percent_interval(row, "improvement"), row["verdict"] in ("faster", "slower")
-        text = point_text(labels, point, name, _improvement_text(row))
-        place = height - AVERAGE_BELOW / 2
-        draw_percentage(drawing, axes, place, ends, look, SIZE, Mark(owner, text), star)
+        text, place = point_text(labels, point, name, _improvement_text(row)), place - AVERAGE_BELOW / 2
+        hollow = any(map(is_missing, ends))
+        headlines.append(Point(ends[0], place, look, interconnect, text, *ends[1:], hollow, star))
         if not is_missing(row["average_percent"]):
             ends, look = percent_interval(row, "average"), style.Look(look.colour, "|")
             average = f"average improvement up to here {formats.bracketed_percent(*ends)}{formats.THIN}%"
-            text, place = point_text(labels, point, name, average), height + AVERAGE_BELOW
-            draw_percentage(drawing, axes, place, ends, look, AVERAGE_SIZE, Mark(owner, text))
+            text, place = point_text(labels, point, name, average), place + 1.5 * AVERAGE_BELOW
+            averages.append(Point(ends[0], place, look, interconnect, text, *ends[1:]))
+    draw_points(drawing, axes, headlines, across=True, size=SIZE)
+    draw_points(drawing, axes, averages, across=True, size=AVERAGE_SIZE)
 
 
 def _fit(axes: Axes, rows: pd.DataFrame) -> None:
@@ -122,7 +118,7 @@ def _fit(axes: Axes, rows: pd.DataFrame) -> None:
     values = [0.0, *(float(value) for value in rows[columns].astype(float).stack())]
     span = max(max(values) - min(values), 1.0)
     axes.set_xlim(min(values) - 0.08 * span, max(values) + 0.14 * span)
-    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
+    axes.xaxis.set_major_locator(MaxNLocator(4))
 
 
 def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
@@ -147,11 +143,11 @@ def _improvement_text(row: Line) -> str:
 
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
-    sentences = [f"Improvement over {title}: what is faster lies to the right of 0."]
+    sentences = [f"Improvement over {title}: faster interconnects lie right of 0."]
     if rows["processes_per_node"].notna().any():
-        sentences.append("Each is compared with the baseline at as many processes per node.")
+        sentences.append("The baseline has the same number of processes per node.")
     if rows["improvement_low"].notna().any():
-        tested = "; * marks what is told as faster or slower" if rows["p_adjusted"].notna().any() else ""
+        tested = "; * marks a verdict of faster or slower" if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers are {labels.intervals(rows)}{tested}.")
         if rows["improvement_low"].isna().any():
             sentences.append("Hollow points have no interval.")

@@ -1,24 +1,23 @@
-"""How well the model of an interconnect repeats the ping-pong that it was made of."""
+"""Errors of the model of an interconnect at the ping-pong that the model was made from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
 from analysis.figures.axes import log_axis
-from analysis.figures.drawing import Drawing, canvas, file_stem
+from analysis.figures.drawing import Drawing, file_stem, new_drawing
 from analysis.figures.sizes import positions, size_axis
 
 HEIGHT = 2.7
 LEAST_PERCENT = 0.1
-"""Smaller errors are drawn there."""
+"""Smaller errors are drawn at this value."""
 
 
 def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[int]) -> Drawing:
-    """Draw times as given and as the model has them, and its errors, against the message size.
+    """Draw given times, times of the model and its errors against the message size.
 
     Parameters
     ----------
@@ -27,11 +26,9 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
     changes : sequence of int
         Largest size before each change of protocol, marked.
     """
-    with mpl.rc_context(style.RC):
-        figure = canvas(HEIGHT)
-        caption = f"{title}: one-way time of a message, as given and as the model has it; the model's errors."
-        drawing = Drawing(file_stem("model", name), "model", figure, caption, caption)
-        times, errors = figure.subplots(1, 2, sharex=True)
+    caption = f"{title}: one-way time of a message, given and from the model; errors of the model."
+    with new_drawing(file_stem("model", name), "model", HEIGHT, caption) as drawing:
+        times, errors = drawing.panels(2, 2, ("Message size", ""), sharex=True)
         x = positions(fit["bytes"])
         given, modelled, left_out = style.COLOURS[:3]
         times.plot(x, fit["given_us"], "o", color=given, markersize=3.5)
@@ -45,14 +42,12 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
         errors.set_ylabel("Error (%)")
         for axes in (times, errors):
             for change in changes:
-                axes.axvline(
-                    change * 2**0.5, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1
-                )
-            axes.set_xlabel("Message size")
+                place = change * 2**0.5
+                axes.axvline(place, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
         size_axis(times, fit["bytes"])
         handles = [*times.get_lines()[:2], *errors.get_lines()[:2]]
         if changes:
             handles.append(times.get_lines()[2])
         texts = ["Given", "Model", "Its error", "Its error at a point left out", "Change of protocol"]
-        figure.legend(handles, texts[: len(handles)], loc="outside lower center", ncols=5, frameon=False)
+        drawing.figure.legend(handles, texts[: len(handles)], loc="outside lower center", ncols=5)
     return drawing

@@ -1,11 +1,10 @@
-"""The average of the scaling models of every curve, beside what was measured and beyond it."""
+"""The average of the scaling models of every curve, together with the measured points and beyond them."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -16,7 +15,8 @@ from analysis.estimates.model_tables import AVERAGE
 from analysis.figures import style
 from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.curves import ideal_of, speedup_of
-from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
+from analysis.figures.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, interval, is_missing
 from analysis.tables.selection import CURVE, alike, as_lines
@@ -44,7 +44,7 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
     Returns
     -------
     list of Drawing
-        One per case that has a curve of which models could be compared, in the study's order.
+        One per case with a curve whose models could be compared, in the study's order.
     """
     best = compared_models(tables["models"])
     return [_figure(case, rows, tables, labels) for case, rows in labels.by_case(best)]
@@ -58,15 +58,15 @@ def _figure(
     several = best["oversubscription"].nunique() > 1
     rows = -(-len(shown) // COLUMNS)
     columns = -(-len(shown) // rows)
-    with mpl.rc_context(style.RC):
-        figure = canvas(rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2)))
-        names = formats.listed(labels.curve(line) for line in shown)
-        alt = f"{labels.speedup.capitalize()} of {labels.case(case)} as fitted models have it, over {names}."
-        caption = _caption(case, len(lines), shown, labels)
-        drawing = Drawing(file_stem("models", case), "models", figure, caption, alt, case)
-        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    height, width = rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2))
+    names = formats.listed(labels.curve(line) for line in shown)
+    alt = f"{labels.speedup.capitalize()} of {labels.case(case)} by fitted models, over {names}."
+    caption = _caption(case, len(lines), shown, labels)
+    with new_drawing(file_stem("models", case), "models", height, caption, alt, case, width) as drawing:
+        titles = ("Processes", speedup_of(labels).title)
+        grid = drawing.panels(len(shown), columns, titles, sharex=True, sharey=True)
         points, predictions = [], []
-        for axes, line in zip(grid.flat, shown, strict=False):
+        for axes, line in zip(grid, shown, strict=True):
             points.append(_points(line, tables["scaling"]))
             fitted = alike(tables["model_curves"], line | {"model": AVERAGE}, [*CURVE, "model"])
             predictions.append(fitted.sort_values("processes"))
@@ -75,19 +75,13 @@ def _figure(
             axes.set_title(
                 f"{shortened(title, 24 if columns > 3 else 34)}\nbest: {model_title(line['model'])}"
             )
-        for axes in grid.flat[len(shown) :]:
-            axes.set_axis_off()
-        _finish(grid[0][0], pd.concat(points), pd.concat(predictions), style.WIDTH / max(columns, 3) - 0.4)
-        for axes in grid[-1]:
-            axes.set_xlabel("Processes")
-        for axes in grid[:, 0]:
-            axes.set_ylabel(speedup_of(labels).title)
+        _finish(grid[0], pd.concat(points), pd.concat(predictions), style.WIDTH / max(columns, 3) - 0.4)
         _add_legend(drawing, any(curve["speedup_low"].notna().any() for curve in predictions), columns)
     return drawing
 
 
 def _points(line: Line, scaling: pd.DataFrame) -> pd.DataFrame:
-    """Points that the model was fitted to: above oversubscription 1, the shared serial run is not."""
+    """Select the points that the model was fitted to: above oversubscription 1 without the serial run."""
     rows = alike(scaling, line)
     return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
 
@@ -100,8 +94,8 @@ def _draw_panel(
     drawing: Drawing,
     labels: FigureLabels,
 ) -> None:
-    owner, name = line["interconnect"], labels.curve(line)
-    look = labels.look(owner, line["processes_per_node"])
+    interconnect, name = line["interconnect"], labels.curve(line)
+    look = labels.look(interconnect, line["processes_per_node"])
     for x, y in ideal_of(points, speedup_of(labels)):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     inside, beyond = predictions[~predictions["extrapolated"]], predictions[predictions["extrapolated"]]
@@ -110,28 +104,16 @@ def _draw_panel(
     for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
         x, last = curve["processes"].astype(float), curve.iloc[-1]
         if curve["speedup_low"].notna().any():
-            drawing.mark(axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), owner)
+            drawing.mark(axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), interconnect)
         (drawn,) = axes.plot(x, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
-        drawing.mark(drawn, owner, point_text(labels, last, name, _prediction_text(last, line, labels)))
+        drawing.mark(drawn, interconnect, point_text(labels, last, name, _prediction_text(last, line, labels)))
+    dots = []
     for point in as_lines(points):
         value, low, high = interval(point, "speedup")
-        hollow = is_missing(low)
-        if not hollow:
-            bar = axes.vlines(point["processes"], low, high, color=style.INK, linewidth=0.8, zorder=2.5)
-            drawing.mark(bar, owner)
-        (marker,) = axes.plot(
-            point["processes"],
-            value,
-            color=style.INK,
-            marker=look.marker,
-            markersize=3.4,
-            markerfacecolor=style.PAPER if hollow else look.colour,
-            markeredgewidth=0.6,
-            linestyle="none",
-            zorder=3,
-        )
         text = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
-        drawing.mark(marker, owner, point_text(labels, point, name, text))
+        text, hollow = point_text(labels, point, name, text), is_missing(low)
+        dots.append(Point(point["processes"], value, look, interconnect, text, low, high, hollow))
+    draw_points(drawing, axes, dots, size=3.4)
 
 
 def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
@@ -170,11 +152,13 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
 def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes as run and as the average of each curve's "
-        f"models has it, with {labels.intervals(pd.DataFrame(shown))}.",
-        f"Dashed: beyond what was run, up to {formats.listed(sorted(factors), 'or')} times the largest "
-        "count.",
+        f"{labels.case(case)}: {labels.speedup} against processes, as run and on average of each curve's "
+        f"models, with {labels.intervals(pd.DataFrame(shown))}.",
+        f"Dashed: beyond the counts that were run, up to {formats.listed(sorted(factors), 'or')} times the "
+        "largest count.",
     ]
     if len(shown) < curves:
-        sentences.append(f"Shown are {len(shown)} of {curves} curves; all are in tables/model_curves.csv.")
+        sentences.append(
+            f"The figure shows {len(shown)} of {curves} curves; tables/model_curves.csv has all curves."
+        )
     return " ".join(sentences)

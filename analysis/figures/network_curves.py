@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.axes import log_axis
-from analysis.figures.drawing import Drawing, canvas, file_stem
+from analysis.figures.drawing import Drawing, file_stem, new_drawing
 from analysis.figures.legend import add_legend, legend_entries, line_notes
 from analysis.figures.sizes import draw_curve, positions, size_axis
 from analysis.figures.style import FigureLabels
@@ -23,18 +22,18 @@ PANEL_HEIGHT = 2.3
 SMALL_PANEL = 1.35
 MOST_COLUMNS = 3
 LEAST_PERCENT = 0.1
-"""Spreads below it are drawn there."""
+"""Smaller spreads are drawn at this value."""
 
 
 class PanelCounts(NamedTuple):
-    """Processes and oversubscription of what shares a panel; None where only imported curves are in it."""
+    """Processes and oversubscription of a panel; None in a panel of imported curves."""
 
     processes: int | None
     oversubscription: int | None
 
     @property
     def title(self) -> str:
-        """Processes, and the level where it is not 1."""
+        """Processes, and the level where the level is not 1."""
         if self.processes is None:
             return ""
         count = formats.counted(self.processes, "process")
@@ -46,8 +45,7 @@ def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFram
     """Divide the curves of a benchmark into panels, in ascending order.
 
     Curves that were measured here share a panel where processes and oversubscription are the same. Imported
-    ones stand beside those of their process count, or with `any_count` in every panel, as for two processes
-    of any number.
+    curves join the panels of their process count, or every panel with `any_count`.
     """
     imported = rows["imported_from"].notna()
     own = rows[~imported].groupby(["processes", "oversubscription"])
@@ -66,7 +64,7 @@ def _ascending(panel: PanelCounts) -> tuple[int, int]:
 
 
 def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw latency and bandwidth against size, a figure a benchmark that is no collective.
+    """Draw latency and bandwidth against size, one figure per benchmark, without the collectives.
 
     Takes the table `analysis.networks.curves.NETWORK`, as the other figures do.
     """
@@ -76,22 +74,21 @@ def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
-    found = panels(rows, any_count=True)
+    of_panel = panels(rows, any_count=True)
     shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
     titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
     about = formats.listed([titles[quantity] for quantity in shown])
-    with mpl.rc_context(style.RC):
-        figure = canvas(PANEL_HEIGHT * len(found))
-        caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
-        alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
-        drawing = Drawing(file_stem("network", name), "network", figure, caption, alt)
-        grid = figure.subplots(len(found), len(shown), sharex=True, sharey="col", squeeze=False)
-        for line, (panel, curves) in zip(grid, found.items(), strict=True):
+    caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
+    alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
+    stem, height = file_stem("network", name), PANEL_HEIGHT * len(of_panel)
+    with new_drawing(stem, "network", height, caption, alt) as drawing:
+        grid = drawing.figure.subplots(len(of_panel), len(shown), sharex=True, sharey="col", squeeze=False)
+        for line, (panel, curves) in zip(grid, of_panel.items(), strict=True):
             for axes, quantity in zip(line, shown, strict=True):
                 for curve in network_parts(curves):
                     draw_curve(axes, curve, quantity, drawing, labels)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
-            if len(found) > 1:
+            if len(of_panel) > 1:
                 line[0].set_title(panel.title, fontweight="bold")
         for axes, quantity in zip(grid[0], shown, strict=True):
             log_axis(axes, list(rows[quantity].dropna()))
@@ -103,29 +100,28 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
 
 
 def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the time of collectives against size, a row of panels a collective, a column a process count.
+    """Draw the time of collectives against size: one row of panels per collective, one column per count.
 
-    One figure, or none where there is no collective with sizes.
+    The list is empty where no collective has sizes.
     """
     rows = sized(network)
     rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
     if rows.empty:
         return []
     names = ordered(set(rows["benchmark"]))
-    found = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
-    columns = sorted(set().union(*found.values()), key=_ascending)[:MOST_COLUMNS]
-    with mpl.rc_context(style.RC):
-        figure = canvas(SMALL_PANEL * len(names), style.WIDTH * (1 if len(columns) > 1 else 0.6))
-        caption = f"Time of collective operations against the message size. {reading_notes(rows)}"
-        alt = f"Time of {formats.listed(map(benchmark, names))} over {_names(rows, labels)} against size."
-        drawing = Drawing("network-collectives", "network", figure, caption, alt)
-        grid = figure.subplots(len(names), len(columns), sharex=True, sharey="row", squeeze=False)
+    panels_of = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
+    columns = sorted(set().union(*panels_of.values()), key=_ascending)[:MOST_COLUMNS]
+    caption = f"Time of collective operations against the message size. {reading_notes(rows)}"
+    alt = f"Time of {formats.listed(map(benchmark, names))} over {_names(rows, labels)} against size."
+    height, width = SMALL_PANEL * len(names), style.WIDTH * (1 if len(columns) > 1 else 0.6)
+    with new_drawing("network-collectives", "network", height, caption, alt, width=width) as drawing:
+        grid = drawing.figure.subplots(len(names), len(columns), sharex=True, sharey="row", squeeze=False)
         for line, name in zip(grid, names, strict=True):
             for axes, panel in zip(line, columns, strict=True):
-                if panel not in found[name]:
+                if panel not in panels_of[name]:
                     axes.set_axis_off()
                     continue
-                for curve in network_parts(found[name][panel]):
+                for curve in network_parts(panels_of[name][panel]):
                     draw_curve(axes, curve, "latency_us", drawing, labels)
                 axes.set_title(f"{benchmark(name)}, {panel.title}" if panel.title else benchmark(name))
             line[0].set_ylabel("Time (µs)")
@@ -138,25 +134,23 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
 
 
 def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw how the times of a ping-pong and an exchange vary, within a run and from run to run.
+    """Draw the variability of ping-pongs and exchanges, within a run and from run to run.
 
-    One figure, or none where nothing was run twice.
+    The list is empty where nothing was run twice.
     """
     rows = spreads(network)
     if rows.empty:
         return []
     names = ordered(set(rows["benchmark"]))
     columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
-    with mpl.rc_context(style.RC):
-        figure = canvas(1.7 * len(names))
-        caption = (
-            "Variability of the time of a message. Left: difference of the slowest and the fastest run's "
-            "median, in percent of the median of all runs. Right: 95th percentile over the batches of a run "
-            "less the median, in percent of it. Values below "
-            f"{formats.percent(LEAST_PERCENT)} are drawn there."
-        )
-        drawing = Drawing("network-variability", "network", figure, caption, caption)
-        grid = figure.subplots(len(names), 2, sharex=True, squeeze=False)
+    caption = (
+        "Variability of the time of a message. Left: difference of the slowest and the fastest run's median, in "
+        "percent of the median of all runs. Right: 95th percentile over the batches of a run less the median, "
+        f"in percent of the median. Values below {formats.percent(LEAST_PERCENT)} are drawn at "
+        f"{formats.percent(LEAST_PERCENT)}."
+    )
+    with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
+        grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)
         for line, name in zip(grid, names, strict=True):
             own = rows[rows["benchmark"] == name]
             for axes, (column, title) in zip(line, columns.items(), strict=True):
@@ -189,7 +183,7 @@ def _draw_spread(axes: Axes, rows: pd.DataFrame, column: str, drawing: Drawing, 
 
 
 def reading_notes(rows: pd.DataFrame) -> str:
-    """Say what bands and line styles mean."""
+    """Explain bands and line styles."""
     notes = []
     if (rows["runs"] > 1).any():
         notes.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")

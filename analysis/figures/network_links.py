@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
-from analysis.figures.axes import log_axis
-from analysis.figures.drawing import Drawing, canvas
+from analysis.figures.axes import log_axis, name_rows
+from analysis.figures.drawing import Drawing, new_drawing
 from analysis.text.formats import exact
 from analysis.text.links import link_name
 
@@ -29,31 +28,22 @@ def link_figures(links: pd.DataFrame) -> list[Drawing]:
         "Published: highest bandwidth of both directions together, and lowest latency, by rate (a colour "
         "each), medium, and path or interface."
     )
-    with mpl.rc_context(style.RC):
-        figure = canvas(BAR_INCHES * len(links) + 0.6)
-        drawing = Drawing("network_links", "network_links", figure, caption, caption)
-        grid = figure.subplots(1, 2, sharey=True)
+    height = BAR_INCHES * len(links) + 0.6
+    with new_drawing("network_links", "network_links", height, caption) as drawing:
+        grid = drawing.panels(2, 2, sharey=True)
         for axes, (column, title) in zip(grid, FIELDS.items(), strict=True):
             values = links[column].astype(float)
             if column == "latency_us":
                 log_axis(axes, list(values), horizontal=True)
-            bars = axes.barh(range(len(links)), values.fillna(0), color=colours, height=0.7)
-            for bar, value, name in zip(bars, values, names, strict=True):
-                if pd.isna(value):
-                    continue
-                drawing.mark(bar, text=f"{name} (published)\n{title}: {exact(value)}")
-                end = (value, bar.get_y() + bar.get_height() / 2)
-                axes.annotate(
-                    exact(value), end, xytext=(2, 0), textcoords="offset points", va="center", fontsize=7
-                )
+            bars = axes.barh(range(len(links)), values, color=colours, height=0.7)
+            numbers = ["" if pd.isna(value) else exact(value) for value in values]
+            axes.bar_label(bars, numbers, padding=2, fontsize=7)
+            for bar, number, name in zip(bars, numbers, names, strict=True):
+                if number:
+                    drawing.mark(bar, text=f"{name} (published)\n{title}: {number}")
+            name_rows(axes, names)
             axes.set_xlabel(title)
-            axes.grid(False, axis="y")
             axes.margins(x=0.12)
-        grid[1].set_xlim(
-            left=float(links["latency_us"].min()) / 2, right=2 * float(links["latency_us"].max())
-        )
-        grid[0].set_yticks(range(len(links)), names)
-        grid[0].set_ylim(len(links) - 0.5, -0.5)
-        for axes in grid:
-            axes.tick_params(axis="y", length=0)
+        lowest, highest = (float(end) for end in links["latency_us"].agg(["min", "max"]))
+        grid[1].set_xlim(lowest / 2, 2 * highest)
     return [drawing]

@@ -1,17 +1,17 @@
-"""Transports below MPI: latency, streams sent and received, and what is lost at rising rates."""
+"""Transports below MPI: latency, streams sent and received, and losses at rising rates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from analysis.figures import style
 from analysis.figures.axes import log_axis
-from analysis.figures.drawing import Drawing, canvas, dot, shortened
+from analysis.figures.drawing import Drawing, new_drawing, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.sizes import positions, size_axis
 from analysis.figures.style import FigureLabels, Look
 from analysis.text.formats import number
@@ -23,12 +23,12 @@ COLUMNS = 2
 
 
 def transport_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw what the table ``network_transports`` carries: a panel an interconnect, a colour a transport.
+    """Draw the table ``network_transports``: one panel per interconnect, one colour per transport.
 
     Returns
     -------
     list of Drawing
-        Their topic is ``network_transports``: latency by message size; streams by message size; loss by rate.
+        Topic ``network_transports``: latency by message size; streams by message size; loss by rate.
     """
     table = labels.in_order(table, "interconnect")
     table = table.assign(
@@ -75,8 +75,8 @@ def _latency(rows: pd.DataFrame, chosen: dict[str, Look]) -> Drawing:
 
 def _streams(rows: pd.DataFrame, chosen: dict[str, Look]) -> Drawing:
     caption = (
-        "Streams below MPI in one direction, as fast as can be, against the message size: hollow what was "
-        "sent, filled what was received. Where the two part, messages were lost."
+        "Streams below MPI in one direction, at full speed, against the message size: sent (hollow) and received "
+        "(filled). Messages were lost where the two differ."
     )
 
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
@@ -97,15 +97,17 @@ def _loss(rows: pd.DataFrame) -> Drawing:
     chosen = {
         size_text(size): Look(style.COLOURS[i % 10], style.MARKERS[i % 11]) for i, size in enumerate(sizes)
     }
-    caption = "Datagrams that were lost, in percent, against the rate at which they were sent, by their size."
+    caption = "Lost datagrams in percent against the rate of sending, by size of the datagrams."
 
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
         for size, curve in own.groupby("bytes"):
             look, curve = chosen[size_text(size)], curve.sort_values("sent_MBps")
             axes.plot(curve["sent_MBps"], curve["lost_percent"], color=look.colour, linewidth=1.0)
+            points = []
             for sent, lost in zip(curve["sent_MBps"], curve["lost_percent"], strict=True):
                 text = f"{size_text(size)}: {number(sent)} MB/s sent, {number(lost)} % lost"
-                drawing.mark(dot(axes, sent, lost, look, markersize=3.2), text=text)
+                points.append(Point(sent, lost, look, text=text))
+            draw_points(drawing, axes, points, size=3.2)
         log_axis(axes, list(own["sent_MBps"]), horizontal=True)
         axes.set_ylim(-3, max(10.0, 1.05 * float(rows["lost_percent"].max())))
 
@@ -126,9 +128,11 @@ def _line(
         return
     places, kind = positions(curve["bytes"]), curve["kind"].iloc[0]
     axes.plot(places, curve[column], color=look.colour, linestyle=style.line_of(kind), linewidth=1.0)
+    points = []
     for place, size, value in zip(places, curve["bytes"], curve[column], strict=True):
-        point = dot(axes, place, value, look, hollow, markersize=3.4)
-        drawing.mark(point, text=f"{size_text(size)}, {text.format(number(value))}")
+        hover = f"{size_text(size)}, {text.format(number(value))}"
+        points.append(Point(place, value, look, text=hover, hollow=hollow))
+    draw_points(drawing, axes, points, size=3.4)
 
 
 def _legend(chosen: dict[str, Look], rows: pd.DataFrame) -> tuple[list[Line2D], list[str]]:
@@ -151,16 +155,12 @@ def _panels(
     titles = list(dict.fromkeys(rows["panel"]))
     columns = min(COLUMNS, len(titles))
     lines = -(-len(titles) // columns)
-    with mpl.rc_context(style.RC):
-        figure = canvas(HEIGHT * lines + 0.35, style.WIDTH if columns > 1 else 0.6 * style.WIDTH)
-        drawing = Drawing(name, "network_transports", figure, caption, caption)
-        grid = figure.subplots(lines, columns, squeeze=False)
-        for axes, title in zip(grid.flat, titles, strict=False):
+    height, width = HEIGHT * lines + 0.35, style.WIDTH if columns > 1 else 0.6 * style.WIDTH
+    with new_drawing(name, "network_transports", height, caption, width=width) as drawing:
+        for axes, title in zip(drawing.panels(len(titles), columns), titles, strict=True):
             draw(axes, rows[rows["panel"] == title], drawing)
             axes.set_title(shortened(title, 40))
             axes.set_xlabel(axis_titles[0])
             axes.set_ylabel(axis_titles[1])
-        for axes in grid.flat[len(titles) :]:
-            axes.set_axis_off()
-        figure.legend(*legend, loc="outside lower center", ncols=min(6, len(legend[1])))
+        drawing.figure.legend(*legend, loc="outside lower center", ncols=min(6, len(legend[1])))
     return drawing

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, Mark, canvas, draw_percentage, shortened
+from analysis.figures.axes import name_rows
+from analysis.figures.drawing import Drawing, new_drawing, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
-from analysis.tables.missing import percent_interval
+from analysis.tables.missing import is_missing, percent_interval
 from analysis.text import formats
 from analysis.text.labels import level_of
 
 MOST = 40
-"""Nodes that are drawn, the slowest."""
+"""Nodes that are drawn at most: the slowest."""
 ROW_HEIGHT, AROUND = 0.2, 0.6
 NORMAL, SLOW = style.Look(style.INK, "o"), style.Look(style.COLOURS[0], "s")
 
 
 def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the table ``nodes``: a line a node, the slowest above."""
+    """Draw the table ``nodes``: one row per node, the slowest on top."""
     known = nodes[nodes["slower_percent"].notna()]
     shown = known.head(MOST).to_dict("records")
     caption = (
@@ -27,21 +28,18 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         f"{level_of(labels.facts)} intervals of all nodes hold at once. Squares are slow nodes."
     )
     if len(known) > MOST:
-        caption += f" Of {len(known)} nodes, the {MOST} slowest."
+        caption += f" Shown are the {MOST} slowest of {len(known)} nodes."
     alt = "Effect of each node on the times of its runs in percent, with intervals."
-    with mpl.rc_context(style.RC):
-        figure = canvas(ROW_HEIGHT * len(shown) + AROUND)
-        drawing = Drawing("nodes", "nodes", figure, caption, alt)
-        axes = figure.subplots()
+    points = []
+    for place, row in enumerate(shown):
+        value, low, high = percent_interval(row, "slower")
+        text = f"{row['node']}\n{formats.bracketed_percent(value, low, high)}"
+        look, hollow = SLOW if row["slow"] else NORMAL, is_missing(low)
+        points.append(Point(value, place, look, text=text, low=low, high=high, hollow=hollow))
+    with new_drawing("nodes", "nodes", ROW_HEIGHT * len(shown) + AROUND, caption, alt) as drawing:
+        axes = drawing.figure.subplots()
         axes.axvline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
-        axes.grid(False, axis="y")
-        axes.tick_params(axis="y", length=0)
-        for height, row in enumerate(shown):
-            ends = percent_interval(row, "slower")
-            text = f"{row['node']}\n{formats.bracketed_percent(*ends)}"
-            look = SLOW if row["slow"] else NORMAL
-            draw_percentage(drawing, axes, height, ends, look, 4.0, Mark("", text))
-        axes.set_yticks(range(len(shown)), [shortened(row["node"], 34, lines=1) for row in shown])
-        axes.set_ylim(len(shown) - 0.4, -0.6)
+        name_rows(axes, [shortened(row["node"], 34, lines=1) for row in shown])
+        draw_points(drawing, axes, points, across=True)
         axes.set_xlabel("Slower than the others (%)")
     return [drawing]

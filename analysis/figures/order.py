@@ -1,17 +1,17 @@
-"""Every repetition in the order in which it was run: drift, outliers and noise."""
+"""Every repetition in the order of execution: drift, outliers and noise."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.estimates.quality import OUTLIER_RULE, flag_outliers, points_of
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, point_text, shortened
+from analysis.figures.drawing import Drawing, new_drawing, point_text, shortened
 from analysis.figures.legend import add_legend
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.runs.errors import one_line
 from analysis.tables.missing import Line
@@ -23,28 +23,20 @@ PANEL_HEIGHT = 0.95
 ALL_PANELS = 6.4
 NOISE_HEIGHT = 0.75
 HOVERED = 3000
-"""Repetitions up to which each has a marker of its own, with its values on hover; beyond, one image."""
+"""Repetitions up to which each marker shows its values on hover; the markers of more become an image."""
 MOST_SHADES = 200
-RING = {
-    "color": style.INK,
-    "marker": "o",
-    "markersize": 7,
-    "markerfacecolor": "none",
-    "markeredgewidth": 0.6,
-    "linestyle": "none",
-    "zorder": 2.8,
-}
-"""What is drawn around an outlier."""
+RING = {"color": style.INK, "markersize": 7, "markerfacecolor": "none", "markeredgewidth": 0.6, "zorder": 2.8}
+"""The circle around an outlier."""
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Repetitions that have a start time, in the order of execution; what is simulated was not executed.
+    """Select the repetitions that have a start time, in the order of execution, without simulated points.
 
     Returns
     -------
     DataFrame
-        `runs` with ``order`` (from 1) and ``deviation_percent``: the time over the median of the valid
-        repetitions of its point, less 1, in percent; empty where it or the median is; and ``outlier``, see
+        `runs` with ``order`` (from 1); ``deviation_percent``: the time over the median of the valid
+        repetitions of its point, less 1, in percent, empty where either is missing; and ``outlier``, see
         `analysis.estimates.quality.flag_outliers`.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
@@ -56,9 +48,9 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw how far each repetition was from the median of its point, against the order of execution.
+    """Draw the deviation of each repetition from the median of its point, against the order of execution.
 
-    One figure, or none where no start times are known or no point has two repetitions.
+    The list is empty where no run has a start time, and where no point has two repetitions.
     """
     ordered = ordered_runs(runs)
     if not (ordered["deviation_percent"].abs() > 0).any():
@@ -67,47 +59,40 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     noisy = ordered["noise"].notna().any()
     names = formats.listed([labels.case(case) for case in cases])
     ratios = [min(PANEL_HEIGHT, ALL_PANELS / len(cases))] * len(cases) + [NOISE_HEIGHT] * bool(noisy)
-    with mpl.rc_context(style.RC | {"lines.markersize": 3.2}):
-        figure = canvas(sum(ratios) + 0.3)
-        drawing = Drawing(
-            "order",
-            "order",
-            figure,
-            _caption(ordered, noisy),
-            f"Deviation of each repetition of {names} from its point's median, in order of execution.",
-        )
-        grid = figure.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+    alt = f"Deviation of each repetition of {names} from its point's median, in order of execution."
+    with new_drawing("order", "order", sum(ratios) + 0.3, _caption(ordered, noisy), alt) as drawing:
+        titles = ("Repetitions in order of execution", "")
+        grid = drawing.panels(len(ratios), 1, titles, sharex=True, height_ratios=ratios)
         limit = shown_limit(ordered)
         lowest = min(limit, max(-ordered["deviation_percent"].min(), limit / 4))
-        for axes in grid:
-            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
         for axes, case in zip(grid, cases, strict=False):
+            of_case = ordered[ordered["case"] == case]
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
+            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
             drawing.mark(axes, case=case)
-            _draw_case(axes, ordered[ordered["case"] == case], limit, drawing, labels)
-            _draw_drift(axes, ordered[ordered["case"] == case], limit)
+            _draw_case(axes, of_case, limit, drawing, labels)
+            _draw_drift(axes, of_case, limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
         words = "Deviation\nfrom the\nmedian (%)"
-        side = figure.supylabel(words, fontsize=style.RC["axes.labelsize"], multialignment="center")
+        side = drawing.figure.supylabel(words, multialignment="center")
         if noisy:
             _draw_noise(grid[-1], ordered)
         for axes in grid:
             _shade_blocks(axes, ordered)
             axes.set_xlim(0, len(ordered) + 1)
             axes.grid(False, axis="x")
-        grid[-1].set_xlabel("Repetitions in order of execution")
         serial = bool(ordered["interconnect"].isna().any())
         add_legend(drawing, ordered, labels, serial, curves=False)
-        # Beside the cases, not the noise.
-        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / figure.get_figheight())
+        # In the middle of the cases, without the noise.
+        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / drawing.figure.get_figheight())
     return [drawing]
 
 
 def shown_limit(ordered: pd.DataFrame) -> float:
     """Choose the largest deviation in percent that is shown to scale.
 
-    It is the largest of all, unless that is more than three times the 95th percentile of the valid ones.
+    It is the largest deviation, but at most three times the 95th percentile of the valid repetitions.
     """
     sizes = ordered["deviation_percent"].abs().dropna()
     usual = sizes[ordered["valid"]].quantile(0.95) if ordered["valid"].any() else sizes.max()
@@ -116,24 +101,17 @@ def shown_limit(ordered: pd.DataFrame) -> float:
 
 def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, labels: FigureLabels) -> None:
     shown = rows[rows["deviation_percent"].notna()]
-    far = shown[shown["outlier"]]
-    heights = far["deviation_percent"].clip(-limit, limit)
-    axes.plot(far["order"], heights, **RING)
-    for (interconnect, valid), group in shown.groupby(["interconnect", "valid"], dropna=False):
-        look = labels.look(interconnect)
-        marks = {
-            "color": look.colour,
-            "linestyle": "none",
-            "marker": look.marker if valid else "x",
-            "alpha": 0.9,
-        }
-        heights = group["deviation_percent"].clip(-limit, limit)
-        if axes.get_rasterization_zorder() is not None:
-            axes.plot(group["order"], heights, **marks)
-            continue
-        for row, height in zip(as_lines(group), heights, strict=True):
-            (point,) = axes.plot(row["order"], height, **marks)
-            drawing.mark(point, interconnect, _hover_text(row, labels))
+    shown = shown.assign(height=shown["deviation_percent"].clip(-limit, limit))
+    outliers = shown[shown["outlier"]]
+    axes.plot(outliers["order"], outliers["height"], "o", **RING)
+    for valid, rows in shown.groupby("valid"):
+        points = []
+        for row in as_lines(rows):
+            look = labels.look(row["interconnect"])
+            look = look if valid else style.Look(look.colour, "x")
+            text = _hover_text(row, labels)
+            points.append(Point(row["order"], row["height"], look, row["interconnect"], text))
+        draw_points(drawing, axes, points, size=3.2, opacity=0.9)
 
 
 def _hover_text(row: Line, labels: Labels) -> str:
@@ -146,7 +124,7 @@ def _hover_text(row: Line, labels: Labels) -> str:
 
 
 def _draw_drift(axes: Axes, rows: pd.DataFrame, limit: float) -> None:
-    """Join the medians of the blocks, each in the middle of its repetitions."""
+    """Join the medians of the blocks, each in the middle of the block's repetitions."""
     valid = rows[rows["valid"]]
     blocks = valid.groupby("block")[["order", "deviation_percent"]].median().sort_values("order")
     heights = blocks["deviation_percent"].clip(-limit, limit)
@@ -174,14 +152,14 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        "Time of every repetition, less the median of its point, in order of execution; shades part the "
-        "blocks, and a line joins their medians."
+        "Time of every repetition less the median of its point, in order of execution. Shades part the blocks; "
+        "a line joins the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
     if beyond:
-        edge = formats.percent(limit)
-        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond {edge} drawn at the edge.")
+        edge, verb = formats.percent(limit), "is" if beyond == 1 else "are"
+        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond {edge} {verb} drawn at the edge.")
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
         sentences.append("Crosses are invalid repetitions.")
     if noisy:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
-from analysis.figures.drawing import Drawing, canvas, dot, point_text, shortened
+from analysis.figures.axes import name_rows
+from analysis.figures.drawing import Drawing, new_drawing, point_text, shortened
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line, is_missing
 from analysis.text import formats
@@ -21,14 +23,13 @@ ROW_HEIGHT = 0.22
 PANEL_WIDTH = 1.35
 NAMES_WIDTH = 1.9
 MOST_PERCENT = 3.0
-"""Points beyond this many times the 90th percentile of all are drawn at the edge."""
+"""Points beyond this many times the 90th percentile of all points are drawn at the edge."""
 
 
 def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the spread of the block times of every point, one panel per case.
+    """Draw the spread of the block times of every point, one panel per case, from the table ``variability``.
 
-    Takes the table ``variability``. One figure, or none where no point has two blocks or all are of one
-    interconnect.
+    The list is empty where no point has two blocks, and where a single interconnect was run.
     """
     known = variability[variability["spread_percent"].notna()]
     known = known.assign(name=[labels.interconnect(*pair) for pair in known[["interconnect", "kind"]].values])
@@ -38,25 +39,20 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
     limit = min(known["spread_percent"].max(), MOST_PERCENT * known["spread_percent"].quantile(0.9)) or 1.0
     columns = min(COLUMNS, len(cases))
     rows = -(-len(cases) // columns)
-    with mpl.rc_context(style.RC):
-        width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
-        figure = canvas(rows * (ROW_HEIGHT * len(names) + 0.35) + 0.5, width)
-        alt = "Spread of the block times of every point in percent, by case and interconnect."
-        drawing = Drawing("spread", "quality", figure, _caption(known, limit), alt)
-        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        for axes, case in zip(grid.flat, cases, strict=False):
+    height = rows * (ROW_HEIGHT * len(names) + 0.35) + 0.5
+    width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
+    alt = "Spread of the block times of every point in percent, by case and interconnect."
+    caption = _caption(known, limit)
+    with new_drawing("spread", "quality", height, caption, alt, width=width) as drawing:
+        grid = drawing.panels(len(cases), columns, ("Spread (%)", ""), sharex=True, sharey=True)
+        for axes, case in zip(grid, cases, strict=True):
             drawing.mark(axes, case=case)
+            name_rows(axes, [shortened(name, 34, lines=1) for name in names])
             _draw_panel(axes, known[known["case"] == case], names, limit, drawing, labels)
             axes.set_title(shortened(labels.case(case), 20 if columns > 3 else 26))
-        for axes in grid.flat[len(cases) :]:
-            axes.set_axis_off()
-        grid[0][0].set_yticks(range(len(names)), [shortened(name, 34, lines=1) for name in names])
-        grid[0][0].set_ylim(len(names) - 0.5, -0.5)
-        grid[0][0].set_xlim(-0.03 * limit, 1.06 * limit)
-        grid[0][0].xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
-        for axes in grid[-1]:
-            axes.set_xlabel("Spread (%)")
-        figure.legend(
+        grid[0].set_xlim(-0.03 * limit, 1.06 * limit)
+        grid[0].xaxis.set_major_locator(MaxNLocator(4))
+        drawing.figure.legend(
             [
                 Line2D([], [], color=style.INK, marker="o", markersize=3.2, linestyle="none"),
                 Line2D([], [], color=style.INK, marker="|", markersize=9, linestyle="none"),
@@ -76,18 +72,17 @@ def _names(known: pd.DataFrame, labels: Labels) -> list[str]:
 def _draw_panel(
     axes: Axes, rows: pd.DataFrame, names: Sequence[str], limit: float, drawing: Drawing, labels: FigureLabels
 ) -> None:
-    axes.grid(False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    for name, points in rows.groupby("name"):
-        owner, height = points["interconnect"].iloc[0], names.index(name)
-        look = labels.look(owner)
-        median = min(points["spread_percent"].median(), limit)
-        (line,) = axes.plot(median, height, color=look.colour, marker="|", markersize=9, markeredgewidth=1.4)
-        drawing.mark(line, owner)
-        for point in points.to_dict("records"):
-            spread = min(point["spread_percent"], limit)
-            marker = dot(axes, spread, height, look, markersize=3.2, alpha=0.75)
-            drawing.mark(marker, owner, point_text(labels, point, name, _hover_text(point)))
+    points, medians = [], []
+    for name, spreads in rows.groupby("name"):
+        interconnect, place = spreads["interconnect"].iloc[0], names.index(name)
+        look = labels.look(interconnect)
+        median = min(spreads["spread_percent"].median(), limit)
+        medians.append(Point(median, place, style.Look(look.colour, "|"), interconnect))
+        for row in spreads.to_dict("records"):
+            text = point_text(labels, row, name, _hover_text(row))
+            points.append(Point(min(row["spread_percent"], limit), place, look, interconnect, text))
+    draw_points(drawing, axes, medians, size=9, edge=1.4)
+    draw_points(drawing, axes, points, size=3.2, opacity=0.75)
 
 
 def _hover_text(point: Line) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 
 from analysis.figures import style
@@ -22,7 +21,7 @@ from analysis.figures.curves import (
     panels_of,
     speedup_of,
 )
-from analysis.figures.drawing import Drawing, canvas, file_stem, shortened
+from analysis.figures.drawing import Drawing, file_stem, new_drawing, shortened
 from analysis.figures.legend import add_legend, legend_entries, reading_notes
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import ORDER
@@ -64,11 +63,10 @@ def _scaling_figure(
     rows = pd.concat([panel.rows for panel in panels])
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
     named = max(len(legend_entries(panel.rows, labels)) for panel in panels) <= MOST_NAMED
-    with mpl.rc_context(style.RC):
-        figure = canvas(min(max(PANEL_HEIGHT * len(panels), LEAST_PANELS), ALL_PANELS) + 0.15)
-        caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
-        drawing = Drawing(file_stem("scaling", case), "scaling", figure, caption, alt, case)
-        grid = figure.subplots(len(panels), 3, squeeze=False)
+    caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
+    inches = min(max(PANEL_HEIGHT * len(panels), LEAST_PANELS), ALL_PANELS) + 0.15
+    with new_drawing(file_stem("scaling", case), "scaling", inches, caption, alt, case) as drawing:
+        grid = drawing.figure.subplots(len(panels), 3, squeeze=False)
         for panel, axes in zip(panels, grid, strict=True):
             for axis, quantity in zip(axes, quantities, strict=True):
                 draw_panel(axis, panel, quantity, drawing, labels)
@@ -76,7 +74,7 @@ def _scaling_figure(
                 finish_axis(axis, panel.rows, quantity, inches=1.4 if named else 1.7)
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
             if named:
-                height = figure.get_figheight() / len(panels) - 0.5
+                height = inches / len(panels) - 0.5
                 label_ends(axes[0], panel, quantities[0], height, drawing, labels, letters=18, lines=2)
         for axis in grid[-1]:
             axis.set_xlabel(_capital(counts_of(rows)))
@@ -123,10 +121,8 @@ def _overview_page(
     cases = dict.fromkeys(case for row in page for case, _ in row.cells)
     of_cases = formats.listed([labels.case(case) for case in cases])
     alt = f"{speedup.title} of {of_cases} against {counts_of(rows)}."
-    with mpl.rc_context(style.RC):
-        figure = canvas(len(page) * OVERVIEW_HEIGHT)
-        drawing = Drawing(name, "overview", figure, caption, alt)
-        grid = figure.subplots(len(page), columns, sharex="row", sharey="row", squeeze=False)
+    with new_drawing(name, "overview", len(page) * OVERVIEW_HEIGHT + 0.2, caption, alt) as drawing:
+        grid = drawing.figure.subplots(len(page), columns, sharex="row", sharey="row", squeeze=False)
         for axis_row, row in zip(grid, page, strict=True):
             axis_row[0].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
             for axis, cell, title in zip_longest(axis_row, row.cells, row.titles):
@@ -143,7 +139,6 @@ def _overview_page(
         for axis in grid[-1]:
             axis.set_xlabel(_capital(counts_of(rows)))
         add_legend(drawing, rows, labels, rows["serial"].any())
-        figure.set_figheight(figure.get_figheight() + 0.2)
     return drawing
 
 

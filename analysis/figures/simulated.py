@@ -1,26 +1,27 @@
-"""Where the time of simulated ranks goes, and which ranks of a trace send to which."""
+"""Parts of the time of simulated ranks, and the bytes between the ranks of a trace."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Patch
 
 from analysis.figures import style
-from analysis.figures.axes import fixed_ticks, rank_axes
-from analysis.figures.drawing import Drawing, canvas, file_stem, point_text, shortened
+from analysis.figures.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.figures.matrices import add_colour_bar, draw_matrix
 from analysis.tables.details import USES, with_fewest_threads
 from analysis.text.formats import counted, listed, number, percent, seconds
 from analysis.text.labels import Labels
 
-COLOURS = dict(zip(USES, (style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]), strict=True))
+SECONDS = [f"{part}_seconds" for part in USES]
+COLOURS = style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]
+AMOUNTS = sns.blend_palette(["#dbe8f4", style.COLOURS[0]], as_cmap=True)
 TITLES = {"compute": "Computing", "waiting": "Waiting for others", "transfer": "Added by the interconnect"}
 MOST_COLUMNS = 5
 """Interconnects side by side."""
@@ -28,14 +29,14 @@ ROW_INCHES = 1.45
 MOST_MATRICES = 4
 """Process counts, the largest of a case, whose pairs are drawn."""
 FEWEST_RANKS = 3
-"""The pairs of fewer ranks show nothing."""
+"""The pairs of fewer ranks make no figure."""
 APART = 16
-"""Ranks up to which there is room between their bars."""
+"""Ranks up to which gaps part the bars."""
 MATRIX_INCHES = 1.75
 
 
 def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[Drawing]:
-    """Draw where the time goes, and the pairs of ranks, a figure of each for every traced case.
+    """Draw the parts of the time and the pairs of ranks, one figure of each per traced case.
 
     Parameters
     ----------
@@ -64,15 +65,13 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     bands = -(-len(order) // columns)
     most = int(rows["processes"].max())
     caption = (
-        f"{labels.case(case)}, simulated: where the time of the ranks goes. Above, mean over the ranks by "
-        f"process count; below, each rank of {counted(most, 'process')}."
+        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above, mean over the ranks by process "
+        f"count; below, each rank of {counted(most, 'process')}."
     )
-    with mpl.rc_context(style.RC):
-        figure = canvas(2 * ROW_INCHES * bands + 0.4)
-        alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
-        stem = file_stem("simulated_times", case)
-        drawing = Drawing(stem, "simulated_times", figure, caption, alt, case)
-        grid = figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
+    alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
+    stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * bands + 0.4
+    with new_drawing(stem, "simulated_times", inches, caption, alt, case) as drawing:
+        grid = drawing.figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
         for index, name in enumerate(order):
             own = rows[rows["interconnect"] == name]
             above, below = (grid[2 * (index // columns) + down][index % columns] for down in (0, 1))
@@ -87,82 +86,62 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
         for above, below in zip(grid[::2, 0], grid[1::2, 0], strict=True):
             above.set_ylabel("Share of the time (%)")
             below.set_ylabel("Time of a rank (s)")
-        handles = [Patch(color=COLOURS[part], label=TITLES[part]) for part in USES]
-        figure.legend(handles=handles, loc="outside lower center", ncols=len(USES), handlelength=1.2)
+        handles = [Patch(color=colour, label=TITLES[part]) for part, colour in zip(USES, COLOURS, strict=True)]
+        drawing.figure.legend(handles=handles, loc="outside lower center", ncols=len(USES), handlelength=1.2)
     return drawing
 
 
 def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) -> None:
-    columns = [f"{part}_seconds" for part in USES]
-    means = rows.groupby("processes")[columns].mean()
+    """Draw the mean over the ranks of each process count, in percent of the time."""
+    means = rows.groupby("processes")[SECONDS].mean()
     shares = 100 * means.div(means.sum(axis=1), axis=0)
-    firsts = {row["processes"]: row for row in rows.drop_duplicates("processes").to_dict("records")}
-    bottom = np.zeros(len(shares))
-    for part, column in zip(USES, columns, strict=True):
-        bars = axes.bar(range(len(shares)), shares[column], bottom=bottom, width=0.8, color=COLOURS[part])
-        bottom += shares[column].to_numpy()
-        for bar, (count, share) in zip(bars, shares[column].items(), strict=True):
-            first = firsts[count] | {"oversubscription": 1}
-            value = f"{TITLES[part]}: {percent(share)}, {seconds(means.loc[count, column])} on average"
-            name = labels.interconnect(first["interconnect"], first["kind"])
-            drawing.mark(bar, first["interconnect"], point_text(labels, first, name, value))
-    axes.set_xticks(range(len(shares)), [str(count) for count in shares.index])
+    _stack(axes, shares, 0.8)
+    first = rows.iloc[0].to_dict() | {"oversubscription": 1}
+    name = labels.interconnect(first["interconnect"], first["kind"])
+    for part, column, bars in zip(USES, SECONDS, axes.containers, strict=True):
+        for bar, count, share, mean in zip(bars, means.index, shares[column], means[column], strict=True):
+            value = f"{TITLES[part]}: {percent(share)}, {seconds(mean)} on average"
+            text = point_text(labels, first | {"processes": count}, name, value)
+            drawing.mark(bar, first["interconnect"], text)
     axes.set_ylim(0, 100)
-    axes.grid(False, axis="x")
     axes.set_xlabel("Processes")
 
 
 def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
-    rows = rows.sort_values("rank")
-    ranks, bottom = rows["rank"].to_numpy(float), np.zeros(len(rows))
-    left, right = (ranks + side * (0.4 if len(rows) <= APART else 0.5) for side in (-1, 1))
-    for part in USES:
-        top = bottom + rows[f"{part}_seconds"].to_numpy()
-        corners = [left, bottom], [left, top], [right, top], [right, bottom]
-        bars = np.moveaxis(np.array(corners), 2, 0)
-        axes.add_collection(PolyCollection(bars, facecolors=COLOURS[part], linewidths=0))
-        bottom = top
-    axes.autoscale_view()
-    axes.set_ylim(bottom=0)
-    axes.set_xlim(-0.5, len(rows) - 0.5)
-    axes.set_xticks(range(0, len(rows), -(-len(rows) // 8)))
-    axes.grid(False, axis="x")
+    _stack(axes, rows.set_index("rank")[SECONDS].sort_index(), 0.8 if len(rows) <= APART else 1.0)
+    ticks = range(0, len(rows), -(-len(rows) // 8))
+    axes.set_xticks(ticks, ticks)
     axes.set_xlabel("Rank")
+
+
+def _stack(axes: Axes, table: pd.DataFrame, width: float) -> None:
+    """Draw a stack of bars per row of a table."""
+    table.plot.bar(stacked=True, width=width, color=COLOURS, linewidth=0, legend=False, rot=0, ax=axes)
+    axes.grid(False, axis="x")
 
 
 def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     counts = sorted(rows["processes"].unique())[-MOST_MATRICES:]
     rows = rows[rows["processes"].isin(counts)]
     caption = (
-        f"{labels.case(case)}: what each rank sends to each other in one step, on "
-        f"{listed(map(str, counts))} processes. White: nothing. Collective calls are not in it."
+        f"{labels.case(case)}: bytes that each rank sends to each other rank in one step, on "
+        f"{listed(map(str, counts))} processes, without collective calls. White: nothing."
     )
     smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
-    with mpl.rc_context(style.RC):
-        figure = canvas(MATRIX_INCHES + 0.75, min(style.WIDTH, 1.7 * len(counts) + 0.8))
-        stem = file_stem("trace_pairs", case)
-        drawing = Drawing(stem, "trace_pairs", figure, caption, caption, case)
-        grid = figure.subplots(1, len(counts), squeeze=False)[0]
-        norm = LogNorm(smallest if smallest < largest else largest / 10, largest)
+    norm = LogNorm(smallest if smallest < largest else largest / 10, largest)
+    stem, width = file_stem("trace_pairs", case), min(style.WIDTH, 1.7 * len(counts) + 0.8)
+    height = MATRIX_INCHES + 0.75
+    with new_drawing(stem, "trace_pairs", height, caption, case=case, width=width) as drawing:
+        grid = drawing.panels(len(counts), len(counts))
         for axes, count in zip(grid, counts, strict=True):
-            _draw_pairs(axes, rows[rows["processes"] == count], int(count), norm)
+            of_count = rows[rows["processes"] == count]
+            matrix = np.full((count, count), np.nan)
+            matrix[of_count["source"].astype(int), of_count["target"].astype(int)] = of_count["bytes"] / 1000
+            draw_matrix(axes, matrix, AMOUNTS, norm)
+            axes.set_title(counted(count, "process"))
+            axes.set_xlabel("To rank")
         grid[0].set_ylabel("From rank")
-        bar = figure.colorbar(
-            mpl.cm.ScalarMappable(norm, _AMOUNTS), ax=list(grid), location="bottom", aspect=50, shrink=0.7
-        )
-        bar.set_label("kB in a step")
         ticks = norm.vmin, math.sqrt(norm.vmin * norm.vmax), norm.vmax
-        fixed_ticks(bar.ax.xaxis, ticks, [number(tick, 2) for tick in ticks])
-        bar.outline.set_linewidth(style.RC["axes.linewidth"])
+        texts = {tick: number(tick, 2) for tick in ticks}
+        add_colour_bar(drawing, grid, AMOUNTS, norm, "kB in a step", texts)
     return drawing
-
-
-_AMOUNTS = mpl.colors.LinearSegmentedColormap.from_list("amounts", ["#dbe8f4", style.COLOURS[0]])
-
-
-def _draw_pairs(axes: Axes, rows: pd.DataFrame, count: int, norm: LogNorm) -> None:
-    matrix = np.full((count, count), np.nan)
-    matrix[rows["source"].astype(int), rows["target"].astype(int)] = rows["bytes"] / 1000
-    axes.imshow(matrix, cmap=_AMOUNTS, norm=norm, interpolation="none")
-    rank_axes(axes, count, "To rank", "")
-    axes.set_title(counted(count, "process"))

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.axes import fixed_ticks
-from analysis.figures.drawing import Drawing, dot
+from analysis.figures.drawing import Drawing
+from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.tables.missing import Line
 from analysis.text.formats import counted, number
@@ -18,11 +19,11 @@ from analysis.text.labels import Labels
 from analysis.text.network_words import QUANTITIES, size_text
 
 ZERO = 0.125
-"""Where a message of 0 bytes stands on a logarithmic axis of sizes: far enough from 1 byte for its label."""
+"""Place of a message of 0 bytes on a logarithmic axis of sizes: far enough from 1 byte for its label."""
 MARKED_POWERS = 3
-"""Every so many powers of two have a marker."""
+"""Powers of two from one marker to the next."""
 SPREAD = 0.18
-"""How much a band covers what is behind it."""
+"""Opacity of a band."""
 
 
 def positions(sizes: pd.Series) -> np.ndarray:
@@ -32,7 +33,7 @@ def positions(sizes: pd.Series) -> np.ndarray:
 
 
 def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
-    """Make the horizontal axis one of message sizes: log2, ticks at 0 and at round sizes, few if `narrow`."""
+    """Show message sizes on the horizontal axis: log2, ticks at 0 and at round sizes, few if `narrow`."""
     shown = positions(sizes.dropna())
     low, high = math.log2(shown.min()), math.log2(shown.max())
     step = 10 if narrow and high - low > 12 else 5 if narrow or high - low > 8 else 2
@@ -56,20 +57,22 @@ def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, 
     rows = rows[rows[quantity].notna()]
     if rows.empty:
         return
-    owner, kind = rows[["interconnect", "kind"]].iloc[0]
-    look, x = labels.look(owner), positions(rows["bytes"])
+    interconnect, kind = rows[["interconnect", "kind"]].iloc[0]
+    look, x = labels.look(interconnect), positions(rows["bytes"])
     middle = rows[quantity].to_numpy(float)
     (line,) = axes.plot(x, middle, color=look.colour, linestyle=style.line_of(kind), linewidth=1.0)
-    drawing.mark(line, owner)
+    drawing.mark(line, interconnect)
     low, high = _range(rows, quantity)
     if np.any(high > low):
         band = axes.fill_between(x, low, high, color=look.colour, alpha=SPREAD, linewidth=0)
-        drawing.mark(band, owner)
+        drawing.mark(band, interconnect)
+    points = []
     for position, row in zip(x, rows.to_dict("records"), strict=True):
         if _marked(int(row["bytes"])):
             count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process')}"
             text = hover_text(row, f"{size_text(row['bytes'])}{count}", quantity, labels)
-            drawing.mark(dot(axes, position, row[quantity], look, markersize=3.2), owner, text)
+            points.append(Point(position, row[quantity], look, interconnect, text))
+    draw_points(drawing, axes, points, size=3.2)
 
 
 def _marked(size: int) -> bool:
@@ -88,7 +91,7 @@ def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hover_text(row: Line, where: str, quantity: str, labels: Labels) -> str:
-    """Say on lines of their own what a point of a curve stands for: interconnect, size or count, value."""
+    """Write interconnect, size or count, and value of a point, one line each."""
     title, unit = QUANTITIES[quantity]
     name = labels.interconnect(row["interconnect"], row["kind"])
     return f"{name}\n{where}\n{title.lower()} {number(row[quantity])} {unit}"

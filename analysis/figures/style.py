@@ -5,7 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from zlib import crc32
+
+import matplotlib as mpl
+import seaborn as sns
+from matplotlib.colors import to_hex, to_rgb
 
 from analysis.runs.facts import Facts
 from analysis.tables.missing import is_missing
@@ -57,31 +62,25 @@ TINTS = (0.0, 0.4, 0.2, 0.6)
 EXTRAPOLATED = (0, (3, 2))
 HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
 
+FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
+"""Matplotlib's fonts, for programs that print the figures."""
+
 WIDTH = 6.7
 """Width of a figure in inches: as wide as the text on A4 with margins of 2 cm."""
 
+MARKER_POINTS = 4.2
+
 RC = {
-    "font.family": "sans-serif",
+    **sns.axes_style("ticks"),
+    **sns.plotting_context("paper", font_scale=0.8),
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-    "font.size": 7.5,
-    "axes.titlesize": 7.5,
-    "axes.labelsize": 7.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
     "axes.titlelocation": "left",
-    "axes.titley": 1.0,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    "figure.labelsize": "medium",
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "axes.axisbelow": True,
     "grid.color": GRID,
     "grid.linewidth": 0.5,
     "xtick.major.width": 0.6,
@@ -92,19 +91,20 @@ RC = {
     "xtick.minor.width": 0.6,
     "ytick.minor.size": 0,
     "lines.linewidth": 1.1,
-    "lines.markersize": 4.2,
+    "lines.markersize": MARKER_POINTS,
     "hatch.linewidth": 0.5,
     "hatch.color": PAPER,
     "legend.frameon": False,
     "legend.handlelength": 3.0,
     "legend.columnspacing": 1.6,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "savefig.facecolor": PAPER,
+    "figure.constrained_layout.w_pad": 0.03,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.wspace": 0.04,
+    "figure.constrained_layout.hspace": 0.04,
     "svg.fonttype": "none",
-    "text.hinting": "none",
     "text.parse_math": False,
 }
+"""The theme: seaborn's ticks and paper sizes, with thinner lines, a grid and DejaVu Sans."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +155,8 @@ def placed(look: Look, processes_per_node: float | None) -> Look:
         return look
     doublings = round(math.log2(max(processes_per_node, 1)))
     share = TINTS[doublings % len(TINTS)]
-    channels = (int(look.colour[start : start + 2], 16) for start in (1, 3, 5))
-    tint = "".join(f"{round(channel + (255 - channel) * share):02x}" for channel in channels)
-    return Look(f"#{tint}", MARKERS[(MARKERS.index(look.marker) + doublings) % len(MARKERS)])
+    tint = to_hex([channel + (1 - channel) * share for channel in to_rgb(look.colour)])
+    return Look(tint, MARKERS[(MARKERS.index(look.marker) + doublings) % len(MARKERS)])
 
 
 def line_of(kind: str) -> str | tuple:

@@ -1,4 +1,4 @@
-"""What one gain costs in another: cost against speedup, and time per job against jobs a day."""
+"""Trade-offs: price against speedup, and time per job against jobs per day."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.decisions.pareto import nondominated
 from analysis.figures import style
 from analysis.figures.axes import log_axis
-from analysis.figures.drawing import Drawing, canvas, dot, point_text, shortened
+from analysis.figures.drawing import Drawing, new_drawing, point_text, shortened
 from analysis.figures.legend import add_legend
+from analysis.figures.points import Point, draw_bars, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
 from analysis.tables.missing import Line, interval, is_missing
@@ -24,12 +24,12 @@ from analysis.text.labels import SERIAL, Labels
 
 COLUMNS = 3
 MOST_PANELS = 12
-"""Of one figure; further ones make another."""
+"""Panels of a figure; further panels make another figure."""
 PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
 CLOSE = 0.05
-"""Share of an axis: the number of a point that is so close behind another is on its other side."""
+"""Share of an axis: the number of a point that follows so closely changes the side."""
 FAINT = 0.35
-"""Opacity of what is in no Pareto set."""
+"""Opacity of points outside the Pareto sets."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class CasePanel:
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """What the figures of a topic show; `fronts` are the columns that tell the Pareto sets apart."""
+    """Contents of the figures of a topic; `fronts` are the columns that identify a Pareto set."""
 
     topic: str
     x: AxisColumn
@@ -69,9 +69,9 @@ class Tradeoff:
 
 
 def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the cost of a cluster against its speedup, a panel a case, with the Pareto set of each.
+    """Draw the price of a cluster against its speedup, one panel per case, with the Pareto set of the case.
 
-    Takes the table ``value``; nothing where that has no price.
+    Takes the table ``value``. The list is empty where the table has no price.
     """
     priced = value[value["cluster_price"].notna()]
     panels = []
@@ -87,7 +87,8 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     speedup = AxisColumn("speedup", labels.speedup.capitalize())
     caption = (
         f"Price of the cluster against {labels.speedup}, by case; all oversubscription levels together. The "
-        "line joins the Pareto set: no other point of the panel is as cheap and as fast, and better in one."
+        "line joins the Pareto set: the points that no other point of the panel beats in price or speedup "
+        "without being worse in the other."
     )
     if len(priced) < len(value):
         caption += " Points without a price are not shown."
@@ -95,9 +96,9 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw jobs a day against time per job, a panel a case, with the Pareto set of each interconnect.
+    """Draw jobs per day against time per job, one panel per case, with the Pareto set of each interconnect.
 
-    Takes the table ``packing``; nothing where there is nothing to run.
+    Takes the table ``packing``. The list is empty where the table is.
     """
     panels = []
     for case, of_case in labels.by_case(packing):
@@ -117,8 +118,8 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
-        "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: no "
-        "other way to run over it ends as soon and does as many jobs a day, and is better in one."
+        "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: the points "
+        "that no other point of the interconnect beats in time or jobs per day without being worse in the other."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)
@@ -143,7 +144,7 @@ def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabe
 
 
 def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> list[str]:
-    notes = ["Numbers are processes; what is in no set is faint."]
+    notes = ["Numbers are processes; points outside the sets are faint."]
     known = rows[f"{tradeoff.y.column}_low"].notna()
     if known.any():
         priced = ", and across them the published range of the price" if tradeoff.x.bars else ""
@@ -158,20 +159,15 @@ def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: 
     columns = -(-len(panels) // lines)
     rows = pd.concat([panel.rows for panel in panels])
     titles = formats.listed(dict.fromkeys(panel.title for panel in panels))
-    with mpl.rc_context(style.RC):
-        figure = canvas(lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT))
-        alt = f"{tradeoff.y.title} against {tradeoff.x.title.split(' (')[0].lower()} of {titles}."
-        drawing = Drawing(name, tradeoff.topic, figure, tradeoff.caption, alt)
-        grid = figure.subplots(lines, columns, squeeze=False).ravel()
-        for axes, panel in zip(grid, panels, strict=False):
+    height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
+    alt = f"{tradeoff.y.title} against {tradeoff.x.title.split(' (')[0].lower()} of {titles}."
+    with new_drawing(name, tradeoff.topic, height, tradeoff.caption, alt) as drawing:
+        grid = drawing.panels(len(panels), columns, (tradeoff.x.title, ""))
+        for axes, panel in zip(grid, panels, strict=True):
             _draw_panel(axes, panel, tradeoff, drawing, labels)
             axes.set_title(shortened(panel.title, 28 if columns > 2 else 46))
             drawing.mark(axes, case=panel.case)
-        for axes in grid[len(panels) :]:
-            axes.set_axis_off()
-        for axes in grid[max(len(panels) - columns, 0) : len(panels)]:
-            axes.set_xlabel(tradeoff.x.title)
-        figure.supylabel(tradeoff.y.title, fontsize=style.RC["axes.labelsize"])
+        drawing.figure.supylabel(tradeoff.y.title)
         serial = rows["serial"].astype(bool)
         add_legend(drawing, rows[~serial], labels, serial.any(), curves=False)
     return drawing
@@ -194,9 +190,11 @@ def _draw_panel(
     ordered = rows.sort_values("pareto", ascending=False, kind="stable")
     again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
     points = ordered[~again]
-    for row in as_lines(points):
-        _draw_point(axes, row, tradeoff, drawing, labels)
     shown = points[points["pareto"]]
+    draw_points(drawing, axes, _points(points[~points["pareto"]], tradeoff, labels), opacity=FAINT)
+    draw_points(drawing, axes, _points(shown, tradeoff, labels, y))
+    if x.bars:
+        draw_bars(drawing, axes, _points(shown, tradeoff, labels, x), across=True)
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
     # Fronts of several interconnects are close where their counts are the same; one front numbers all points.
     once = ["processes"] if fronts else [x.column, y.column]
@@ -215,19 +213,17 @@ def _draw_panel(
         before = row[x.column]
 
 
-def _draw_point(axes: Axes, row: Line, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels) -> None:
-    owner = None if row["serial"] else row["interconnect"]
-    look = labels.look(owner, row["processes_per_node"])
-    sides = tradeoff.x, tradeoff.y
-    (x, x_low, x_high), (y, y_low, y_high) = (interval(row, side.column) for side in sides)
-    of_set = row["pareto"]
-    bars = {"color": look.colour, "linewidth": 1.0, "zorder": 2}
-    if of_set and tradeoff.x.bars:
-        drawing.mark(axes.hlines(y, x_low, x_high, **bars), owner)
-    if of_set and tradeoff.y.bars:
-        drawing.mark(axes.vlines(x, y_low, y_high, **bars), owner)
-    opacity = 1.0 if of_set else FAINT
-    marker = dot(axes, x, y, look, is_missing(y_low), markeredgewidth=0.8, alpha=opacity, zorder=3)
-    lines = [*(side.text(row) for side in sides), *(["in the Pareto set"] if of_set else [])]
-    name = SERIAL if row["serial"] else labels.curve(row)
-    drawing.mark(marker, owner, point_text(labels, row, name, "\n".join(lines)))
+def _points(
+    rows: pd.DataFrame, tradeoff: Tradeoff, labels: FigureLabels, barred: AxisColumn | None = None
+) -> list[Point]:
+    """List the points of rows, with the intervals of a column if there is one; hollow if `y` has none."""
+    points = []
+    for row in as_lines(rows):
+        interconnect = None if row["serial"] else row["interconnect"]
+        look, x, y = labels.look(interconnect, row["processes_per_node"]), tradeoff.x, tradeoff.y
+        lines = [x.text(row), y.text(row), *(["in the Pareto set"] if row["pareto"] else [])]
+        text = point_text(labels, row, SERIAL if row["serial"] else labels.curve(row), "\n".join(lines))
+        ends = interval(row, barred.column)[1:] if barred else (math.nan, math.nan)
+        hollow = is_missing(row[f"{y.column}_low"])
+        points.append(Point(row[x.column], row[y.column], look, interconnect, text, *ends, hollow))
+    return points

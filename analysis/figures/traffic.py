@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import matplotlib as mpl
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
 from analysis.figures.axes import count_axis
-from analysis.figures.congestion import DARK, SHADES
-from analysis.figures.drawing import Drawing, canvas, dot, file_stem, shortened
+from analysis.figures.congestion import SHADES
+from analysis.figures.drawing import Drawing, file_stem, new_drawing, shortened
 from analysis.figures.legend import add_legend
+from analysis.figures.points import Point, draw_points
 from analysis.figures.sizes import positions, size_axis
 from analysis.figures.style import FigureLabels
 from analysis.networks.traffic import cases_that_vary
@@ -79,25 +80,15 @@ def _panels(
     share: bool = True,
     legend: Callable[[Drawing], None] | None = None,
 ) -> Drawing:
-    """A panel a title; its interconnects are in each, unless the `legend` is another."""
+    """Draw one panel per title, with a legend of the interconnects or another `legend`."""
     titles = list(dict.fromkeys(rows["title"]))
     columns = min(COLUMNS, len(titles))
-    lines = -(-len(titles) // columns)
-    with mpl.rc_context(style.RC):
-        figure = canvas(ROW_HEIGHT * lines + 0.15, max(style.WIDTH * columns / COLUMNS, 0.6 * style.WIDTH))
-        drawing = Drawing(name, "traffic", figure, caption, caption)
-        grid = figure.subplots(lines, columns, sharex=True, sharey=share, squeeze=False)
-        for axes, title in zip(grid.flat, titles, strict=False):
+    height, width = ROW_HEIGHT * -(-len(titles) // columns) + 0.15, style.WIDTH * columns / COLUMNS
+    with new_drawing(name, "traffic", height, caption, width=max(width, 0.6 * style.WIDTH)) as drawing:
+        grid = drawing.panels(len(titles), COLUMNS, axis_titles, sharex=True, sharey=share)
+        for axes, title in zip(grid, titles, strict=True):
             draw(axes, rows[rows["title"] == title], drawing)
             axes.set_title(shortened(title, TITLE_LETTERS, lines=4))
-        for axes in grid.flat[len(titles) :]:
-            axes.set_axis_off()
-        for index, axes in enumerate(grid.flat[: len(titles)]):
-            if index + columns >= len(titles):
-                axes.set_xlabel(axis_titles[0])
-                axes.tick_params(labelbottom=True)
-            if index % columns == 0:
-                axes.set_ylabel(axis_titles[1])
         if legend is None:
             add_legend(drawing, rows, labels, ideal=False)
         else:
@@ -284,13 +275,14 @@ def _draw(
         rows[along], rows[up].astype(float), color=look.colour, linestyle=style.line_of(kind), linewidth=1.0
     )
     drawing.mark(line, name)
+    points = []
     for text, row in zip(called, rows.to_dict("records"), strict=True):
-        if pd.isna(row[up]):
-            continue
-        point = dot(axes, row[along], row[up], look, markersize=3.2)
-        value = f"{_AXES.get(along, along)} {text}: {_AXES.get(up, up)} {number(row[up])}"
-        title = f"{row['title']}, {words}" if words else row["title"]
-        drawing.mark(point, name, f"{labels.interconnect(name, kind)}\n{title}\n{value}")
+        if not pd.isna(row[up]):
+            value = f"{_AXES.get(along, along)} {text}: {_AXES.get(up, up)} {number(row[up])}"
+            title = f"{row['title']}, {words}" if words else row["title"]
+            text = f"{labels.interconnect(name, kind)}\n{title}\n{value}"
+            points.append(Point(row[along], row[up], look, name, text))
+    draw_points(drawing, axes, points, size=3.2)
 
 
 _AXES = {
@@ -316,8 +308,8 @@ def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
     def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
         for (name, _), clients in own.groupby(["interconnect", "kind"], sort=False):
-            ranks, rates = clients["process"].astype(int), clients["accepted_MBps"]
-            drawing.mark(dot(axes, ranks, rates, labels.look(name), markersize=2.2), name)
+            places, look = zip(clients["process"], clients["accepted_MBps"], strict=True), labels.look(name)
+            draw_points(drawing, axes, [Point(*place, look, name) for place in places], size=2.2)
         axes.set_ylim(0, 1.1 * max(float(own["accepted_MBps"].max()), 1e-9))
         axes.set_xlim(-1, count)
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -363,33 +355,21 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         "in percent of what it has alone at its highest load: down, the places of the I/O nodes, which "
         "compute too (shared) or do not (dedicated); along, the load of the I/O job. Below 0 it gained."
     )
-    columns = min(2, len(titles))
-    lines = -(-len(titles) // columns)
-    with mpl.rc_context(style.RC):
-        figure = canvas((0.2 * len(placements) + 0.55) * lines + 0.1)
-        drawing = Drawing("traffic-map", "traffic", figure, caption, caption)
-        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-        for axes, title in zip(grid.flat, titles, strict=False):
+    height = (0.2 * len(placements) + 0.55) * -(-len(titles) // 2) + 0.1
+    with new_drawing("traffic-map", "traffic", height, caption) as drawing:
+        grid = drawing.panels(len(titles), 2, sharex=True, sharey=True)
+        for axes, title in zip(grid, titles, strict=True):
             cells = rows[rows["title"] == title].pivot_table(
                 index="placement", columns="beside_load", values="lost", aggfunc="median", sort=False
             )
-            cells = cells.reindex(index=placements, columns=loads)
-            axes.imshow(cells, cmap=SHADES, vmin=0, vmax=100, aspect="auto", interpolation="nearest")
-            for (down, along), lost in ((place, cells.iloc[place]) for place in _places(cells)):
-                ink = style.PAPER if lost > 100 * DARK else style.INK
-                axes.text(along, down, f"{lost:.0f}", ha="center", va="center", color=ink)
+            cells = cells.reindex(index=placements, columns=loads).rename(columns=number)
+            sns.heatmap(
+                cells, cmap=SHADES, vmin=0, vmax=100, annot=True, fmt=".0f", annot_kws={"fontsize": 7},
+                cbar=False, rasterized=True, ax=axes,
+            )  # fmt: skip
             axes.set_title(shortened(title))
-            axes.set_yticks(range(len(placements)), placements)
-            axes.set_xticks(range(len(loads)), [number(load) for load in loads])
-            axes.tick_params(length=0)
+            axes.set(xlabel="", ylabel="")
+            axes.tick_params(length=0, labelrotation=0)
             axes.grid(False)
-        for axes in grid.flat[len(titles) :]:
-            axes.set_axis_off()
-        for axes in grid[-1]:
-            axes.set_xlabel("Load of the I/O job")
+        drawing.figure.supxlabel("Load of the I/O job")
     return [drawing]
-
-
-def _places(cells: pd.DataFrame) -> list[tuple[int, int]]:
-    """Rows and columns of the cells that have a value."""
-    return list(zip(*cells.notna().to_numpy().nonzero(), strict=True))

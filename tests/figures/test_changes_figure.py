@@ -1,6 +1,8 @@
 """The figure of what changed between two sites: the looks of the rest of the report, a star where it is told apart."""
 
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 from small_runs import rows, unplaced
 
 from analysis.estimates.changes import make_changes
@@ -24,10 +26,11 @@ def drawing():
 
 
 def dots(drawing):
+    """Place along the axis and colour of each point, by its row."""
     (axes,) = drawing.figure.axes
-    return {
-        round(line.get_ydata()[0]): line for line in axes.lines if line.get_marker() not in ("None", "", None)
-    }
+    (points,) = (points for points in axes.collections if isinstance(points, PathCollection))
+    places = zip(points.get_offsets(), points.get_edgecolor(), strict=True)
+    return {round(y): (x, to_hex(colour)) for (x, y), colour in places}
 
 
 def test_an_interconnect_looks_as_in_every_other_figure(drawing):
@@ -35,12 +38,12 @@ def test_an_interconnect_looks_as_in_every_other_figure(drawing):
     names = [tick.get_text() for tick in axes.get_yticklabels()]
     looks = [style.SERIAL_LOOK, LOOKS["slow"], LOOKS["swift"]]
     assert [name.split(",")[0].split(" (")[0] for name in names[1:]] == ["slow", "swift"]
-    assert [dots(drawing)[place].get_color() for place in range(3)] == [look.colour for look in looks]
+    assert [dots(drawing)[place][1] for place in range(3)] == [look.colour for look in looks]
 
 
 def test_a_star_only_where_the_sites_are_told_apart(drawing):
     (axes,) = drawing.figure.axes
     told = {text.xy[1] for text in axes.texts if text.get_text() == "*"}
     assert told == {1}
-    assert dots(drawing)[1].get_xdata()[0] == pytest.approx(100)
-    assert dots(drawing)[2].get_xdata()[0] == pytest.approx(0)
+    assert dots(drawing)[1][0] == pytest.approx(100)
+    assert dots(drawing)[2][0] == pytest.approx(0)

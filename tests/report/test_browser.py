@@ -154,7 +154,7 @@ class TestZoom:
               return b.left < seen.right && b.right > seen.left && b.top < seen.bottom && b.bottom > seen.top; });
             const numbers = panels.flatMap((panel) => [...panel.querySelectorAll('[id*="xtick_"] text')])
               .map(box).filter(across);
-            return [box(svg.querySelector(".mark use")).width, box(svg.querySelector("text")).height,
+            return [box(svg.querySelector(".mark path")).width, box(svg.querySelector("text")).height,
                     numbers.filter((b) => b.bottom <= seen.bottom && b.top >= seen.top).length, numbers.length]"""
         marker, letter, *_ = reader.run(sizes, svg)
         reader.run("arguments[0].focus()", svg)

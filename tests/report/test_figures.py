@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 from dataclasses import replace
+from itertools import cycle
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,6 +13,9 @@ import pytest
 import yaml
 from drawn import drawn
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
+from matplotlib.markers import MarkerStyle
 from matplotlib.text import Text
 from PIL import Image
 from small_runs import rows, unplaced
@@ -23,7 +27,6 @@ from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import SVG, Drawing, distinct, file_stem, save, shortened
 from analysis.figures.order import ordered_runs, shown_limit
-from analysis.figures.png import write_pngs
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
@@ -240,27 +243,32 @@ class TestDrawings:
 
     def test_an_interconnect_looks_the_same_in_every_figure(self, study, drawings):
         look = style.looks(study[2].interconnects, [])["shared_memory"]
+        marker = MarkerStyle(look.marker)
+        outline = marker.get_path().transformed(marker.get_transform()).vertices
         for drawing in drawings:
-            lines = [
-                line
+            dots = [
+                (colour, path.vertices)
                 for axes in drawing.figure.axes
-                for line in axes.lines
-                if drawing.marks.get(line.get_gid() or "", None)
-                and drawing.marks[line.get_gid()].interconnect == "shared_memory"
-                and line.get_color() != style.INK
+                for points in axes.collections
+                if isinstance(points, PathCollection)
+                for colour, path, url in zip(
+                    points.get_edgecolor(), cycle(points.get_paths()), points.get_urls(), strict=False
+                )
+                if drawing.marks[url].interconnect == "shared_memory"
             ]
-            assert drawing.topic == "oversubscription" or lines
-            assert {line.get_color() for line in lines} <= {look.colour}
-            assert {line.get_marker() for line in lines} <= {look.marker, "|", "x", "None", "none", ""}
+            assert drawing.topic == "oversubscription" or dots
+            assert {to_hex(colour) for colour, _ in dots} <= {look.colour}
+            assert not dots or any(np.array_equal(shape, outline) for _, shape in dots)
 
     def test_hollow_means_without_interval(self):
         for blocks, hollow in ((1, True), (6, False)):
             scaling = drawn(make_study(make_runs(blocks)), scaling_figures, "scaling")[0]
             faces = {
-                line.get_markerfacecolor()
+                to_hex(face)
                 for axes in scaling.figure.axes
-                for line in axes.lines
-                if line.get_marker() in style.MARKERS
+                for points in axes.collections
+                if isinstance(points, PathCollection)
+                for face in points.get_facecolor()
             }
             assert (faces == {style.PAPER}) is hollow
             assert ("Hollow points have no interval: there is one sample each" in scaling.caption) is hollow
@@ -357,8 +365,8 @@ class TestFiles:
 
     def test_the_same_study_gives_the_same_bytes(self, study, printed, tmp_path):
         (drawing,) = drawn(study, overview_figure, "scaling")
-        svg = save(drawing, tmp_path)
-        for file in (svg, *write_pngs([svg])):
+        svg = save(drawing, tmp_path, png=True)
+        for file in (svg, svg.with_suffix(".png")):
             assert file.read_bytes() == (printed / "figures" / file.name).read_bytes()
 
     def test_nothing_in_them_is_nan(self, svg):

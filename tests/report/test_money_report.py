@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import drawn
+from matplotlib.collections import PathCollection
 from report_parts import blocks, cells, plain
 from small_runs import ROOT, rows, runs_table
 
@@ -266,9 +267,10 @@ class TestFigures:
         assert list(steps.get_xdata()) == sorted(members["cluster_price"])
         assert list(steps.get_ydata()) == sorted(members["speedup"])
         points = {
-            (line.get_xdata()[0], line.get_ydata()[0]): line.get_alpha()
-            for line in axes.lines
-            if len(line.get_xdata()) == 1
+            tuple(place): dots.get_alpha()
+            for dots in axes.collections
+            if isinstance(dots, PathCollection)
+            for place in dots.get_offsets()
         }
         assert points[2200, 1.5] == points[12_000, 4.0] == 1.0
         assert points[8800, 1.5] < 1  # dearer than 2 nodes, and as fast

@@ -14,7 +14,6 @@ import yaml
 from analysis.estimates.validation import ALIKE
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
-from analysis.figures.png import write_pngs
 from analysis.importers import FORMATS
 from analysis.importers.results import CURVES, write_table
 from analysis.runs.checked import SchemaError, checked
@@ -155,8 +154,8 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     fitted = MODELS / given.name
     fitted.mkdir(parents=True, exist_ok=True)
     table.to_csv(fitted / "fit.csv", index=False)
-    drawn = save(draw_model_fit(table, given.name, content["title"], model.curve.switches), fitted)
-    (figure,) = write_pngs([drawn])
+    drawing = draw_model_fit(table, given.name, content["title"], model.curve.switches)
+    figure = save(drawing, fitted, png=True).with_suffix(".png")
     warnings += [f"Not read: {line}" for line in (*unread, *also_unread)]
     return [*warnings, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
 

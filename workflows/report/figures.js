@@ -3,6 +3,7 @@
 const tip = document.getElementById("tip");
 const REACH = 24; // a finger's, in pixels of the screen
 const MOST = 16; // times the figure's own size
+const POINT = '[id*="PathCollection"] :not(defs) > path'; // a marker that is drawn where it stands
 
 const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 const hideTip = () => { tip.hidden = true; };
@@ -19,10 +20,13 @@ function showTip(mark, x = mark.getBoundingClientRect().right, y = mark.getBound
 function letShrink(svg) {
   const size = /(stroke-width|stroke-dasharray|font-size): ([^;]+)/g;
   const shrunk = (_, key, value) => `${key}: ${value.replace(/([\d.]+)(px)?/g, "calc($1px * var(--shrink))")}`;
-  for (const element of svg.querySelectorAll("[style]:not(defs *):not(use)")) {
+  for (const element of svg.querySelectorAll(`[style]:not(defs *):not(use):not(${POINT})`)) {
     element.setAttribute("style", element.getAttribute("style").replace(size, shrunk));
   }
-  for (const marker of svg.querySelectorAll("defs > path")) marker.style.transform = "scale(var(--shrink))";
+  for (const marker of svg.querySelectorAll(`defs > path, ${POINT}`)) marker.style.transform = "scale(var(--shrink))";
+  for (const marker of svg.querySelectorAll(POINT)) {
+    [marker.style.transformBox, marker.style.transformOrigin] = ["fill-box", "center"];
+  }
 }
 
 // Numbers of an axis that lie outside the view move to its edge, as far as the panels reach that they serve:

@@ -14,7 +14,7 @@ from typing import Any
 
 import typst
 
-from analysis.figures.png import FONTS
+from analysis.figures.style import FONTS
 
 REPORT, PROPOSAL = (Path(__file__).with_name(name) for name in ("report.typ", "proposal.typ"))
 MOST_PAGES = 2

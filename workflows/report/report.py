@@ -11,7 +11,6 @@ import pandas as pd
 
 from analysis.figures.draw import draw_figures
 from analysis.figures.drawing import save
-from analysis.figures.png import write_pngs
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from workflows.report.html import write_html
@@ -33,7 +32,7 @@ def write_report(
         Where ``figures`` (every figure as SVG and PNG, and ``index.json``, what a report needs to know of
         them), ``report.json`` (sections as plain data), ``report.pdf`` and ``report.html`` are written anew.
     """
-    write_pngs(write_page(runs, tables, facts, published, folder))
+    write_page(runs, tables, facts, published, folder, png=True)
     write_pdf(folder / "report.json", folder / "figures", folder / "report.pdf")
 
 
@@ -43,18 +42,19 @@ def write_page(
     facts: Facts,
     published: Mapping[str, pd.DataFrame],
     folder: Path,
-) -> list[Path]:
-    """Write the page alone, its data and figures, as `write_report` does; gives the files of the figures."""
+    png: bool = False,
+) -> None:
+    """Write the page, its data and its figures as SVG, or as SVG and PNG, without the PDF."""
     figures, report = folder / "figures", folder / "report.json"
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir(parents=True)
     drawings = draw_figures(runs, tables, facts)
-    drawn = [save(drawing, figures) for drawing in drawings]
+    for drawing in drawings:
+        save(drawing, figures, png)
     index = [drawing.entry() for drawing in drawings]
     _write_json(index, figures / "index.json")
     _write_json(make_report(runs, tables, facts, index, published), report)
     write_html(report, figures, folder / "report.html")
-    return drawn
 
 
 def _write_json(data: object, file: Path) -> None:

@@ -1,0 +1,92 @@
+"""Points and their intervals, as every figure draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+
+from analysis.figures import style
+from analysis.figures.drawing import Drawing
+
+
+class Point(NamedTuple):
+    """A value of a figure.
+
+    Attributes
+    ----------
+    x, y : float
+        A point that lacks a place is not drawn.
+    look : Look
+    interconnect : object
+        Missing where the value belongs to no interconnect.
+    text : str
+        Shown on hover.
+    low, high : float
+        Ends of the interval; NaN where there is none.
+    hollow, star : bool
+        Whether the marker is hollow, and whether a star stands right of the interval.
+    """
+
+    x: float
+    y: float
+    look: style.Look
+    interconnect: object = None
+    text: str = ""
+    low: float = math.nan
+    high: float = math.nan
+    hollow: bool = False
+    star: bool = False
+
+
+def draw_points(
+    drawing: Drawing,
+    axes: Axes,
+    points: Iterable[Point],
+    across: bool = False,
+    size: float = style.MARKER_POINTS,
+    edge: float = 0.8,
+    opacity: float = 1.0,
+) -> None:
+    """Draw points, each with a bar from end to end of its interval.
+
+    Parameters
+    ----------
+    across : bool
+        Whether the intervals are horizontal; by default they are vertical.
+    size, edge : float
+        Size of the markers and width of their lines, in points.
+    """
+    shown = [point for point in points if math.isfinite(point.x) and math.isfinite(point.y)]
+    if not shown:
+        return
+    draw_bars(drawing, axes, shown, across)
+    markers, colours = [point.look.marker for point in shown], [point.look.colour for point in shown]
+    sns.scatterplot(
+        x=[point.x for point in shown], y=[point.y for point in shown], style=markers,
+        markers=dict(zip(markers, markers, strict=True)), s=size**2, linewidth=edge, alpha=opacity,
+        legend=False, zorder=3, ax=axes,
+    )  # fmt: skip
+    dots = axes.collections[-1]
+    dots.set(edgecolor=colours, facecolor=[style.PAPER if point.hollow else point.look.colour for point in shown])
+    drawing.mark_each(dots, [point.interconnect for point in shown], [point.text for point in shown])
+    for point in shown:
+        if point.star:
+            end = point.x if math.isnan(point.high) else point.high
+            star = axes.annotate("*", (end, point.y), xytext=(3, -1), textcoords="offset points", va="center")
+            drawing.mark(star, point.interconnect)
+
+
+def draw_bars(drawing: Drawing, axes: Axes, points: Iterable[Point], across: bool = False) -> None:
+    """Draw the intervals of points, from end to end."""
+    bars = pd.DataFrame(points, columns=list(Point._fields)).dropna(subset=["low", "high"])
+    if bars.empty:
+        return
+    draw, places = (axes.hlines, bars["y"]) if across else (axes.vlines, bars["x"])
+    colours = [look.colour for look in bars["look"]]
+    lines = draw(places, bars["low"], bars["high"], colors=colours, linewidth=0.8, zorder=2.5)
+    drawing.mark_each(lines, bars["interconnect"])
