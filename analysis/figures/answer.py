@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from analysis.estimates.headline import Contest, contests, nodes_of, whole
-from analysis.figures import style
 from analysis.figures.curves import (
     Panel,
     counts_of,
@@ -34,6 +32,8 @@ LETTERS = 34
 BAND = 0.16
 """Opacity of a band."""
 MOST_BARS = 9
+NUMBER_SHARE = 0.5
+"""Room right of the longest bar for its number, as a share of the bar."""
 
 
 def answer_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
@@ -102,42 +102,36 @@ def _bars(headline: Contest) -> list[Line]:
 def _draw_bars(
     axes: Axes, headline: Contest, lines: Sequence[Line], drawing: Drawing, labels: FigureLabels
 ) -> None:
+    """Draw the processes of the baseline at its best, and the equivalents of `lines`, with their nodes."""
     first = lines[0]
     baseline = {**first, "interconnect": first["baseline_interconnect"], "kind": side(first["kind"], 0)}
-    bars = [(baseline, float(first["baseline_processes"]))]
-    bars += [({**line, "kind": side(line["kind"], 1)}, float(line["equivalent_processes"])) for line in lines]
-    widest = whole(bars[0][1])
-    for place, (line, count) in enumerate(bars):
-        colour = labels.look(line["interconnect"], line["processes_per_node"]).colour
-        needed = whole(count)
-        nodes = nodes_of(
-            alike(headline.scaling, line, ["interconnect", "kind", "processes_per_node"]), needed
-        )
-        name, value = labels.curve(line), counted(needed, "process")
-        value += "" if nodes is None else f", {counted(nodes, 'node')}"
-        (bar,) = axes.barh(place, needed, color=colour, height=0.46)
-        drawing.mark(
-            bar, line["interconnect"], point_text(labels, {**line, "processes": needed}, name, value)
-        )
-        inside = needed > 0.6 * widest
-        ink = _ink_on(colour) if inside else style.INK
-        for text, at, aligned, written in (
-            (shortened(name, LETTERS, lines=1), (0, place - 0.26), "bottom", style.INK),
-            (value, (0 if inside else needed, place), "center", ink),
-        ):
-            note = axes.annotate(
-                text, at, xytext=(3, 0), textcoords="offset points", va=aligned, fontsize=7, color=written
-            )
-            drawing.mark(note, line["interconnect"])
+    rows = [{**baseline, "processes": whole(float(first["baseline_processes"]))}]
+    for line in lines:
+        needed = whole(float(line["equivalent_processes"]))
+        rows.append({**line, "kind": side(line["kind"], 1), "processes": needed})
+    colours = [labels.look(row["interconnect"], row["processes_per_node"]).colour for row in rows]
+    bars = axes.barh(range(len(rows)), [row["processes"] for row in rows], color=colours, height=0.46)
+    values = [_value(row, headline) for row in rows]
+    numbers = axes.bar_label(bars, values, padding=3, fontsize=7)
+    for place, (row, bar, number, value) in enumerate(zip(rows, bars, numbers, values, strict=True)):
+        name = labels.curve(row)
+        title = axes.annotate(
+            shortened(name, LETTERS, lines=1), (0, place - 0.26), xytext=(3, 0), textcoords="offset points",
+            va="bottom", fontsize=7,
+        )  # fmt: skip
+        drawing.mark(bar, row["interconnect"], point_text(labels, row, name, value))
+        for text in (number, title):
+            drawing.mark(text, row["interconnect"])
     axes.set_yticks([])
-    axes.set_ylim(len(bars) - 0.6, -0.75)
+    axes.set_ylim(len(rows) - 0.6, -0.75)
     axes.grid(False, axis="y")
-    axes.set_xlim(0, widest)
+    axes.margins(x=NUMBER_SHARE)
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axes.set_xlabel("Processes for the same speedup")
 
 
-def _ink_on(colour: str) -> str:
-    """Choose white or ink for text on a colour, by its luminance (ITU-R BT.601)."""
-    red, green, blue = to_rgb(colour)
-    return style.PAPER if 0.299 * red + 0.587 * green + 0.114 * blue < 0.55 else style.INK
+def _value(row: Line, headline: Contest) -> str:
+    """Write the processes of a row, and their nodes if the table of scaling has these."""
+    of_curve = alike(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
+    nodes = nodes_of(of_curve, row["processes"])
+    return counted(row["processes"], "process") + ("" if nodes is None else f", {counted(nodes, 'node')}")

@@ -32,10 +32,10 @@ def fixed_ticks(axis: Axis, places: Sequence[float], texts: Sequence[str]) -> No
 
 
 def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
-    """Make the horizontal axis one of process or core counts: log2, ticks at the counts that occur.
+    """Show process or core counts on the horizontal axis: log2, ticks at the counts that occur.
 
-    Of axes that are about so many `inches` wide: counts whose labels would touch others have a short tick
-    and no line of the grid; powers of two are labelled first.
+    Counts whose labels would touch other labels have a short tick and no grid line. Powers of two have
+    labels first. `inches` is the approximate width of the axes.
     """
     counts = sorted({int(count) for count in counts})
     axes.set_xscale("log", base=2)
@@ -82,7 +82,7 @@ def log_axis(
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:
-    """Choose round values from `low` to `high`, at most `most`, spaced as evenly on a log axis as they can be.
+    """Choose round values from `low` to `high`, at most `most`, spaced as evenly as possible on a log axis.
 
     Examples
     --------

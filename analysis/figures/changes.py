@@ -111,12 +111,10 @@ def _draw_panel(
         if point in points:
             change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
             text = f"{_name(point, labels)}: {change}, {row['verdict']}"
-            look, hollow = labels.look(interconnect), any(map(is_missing, ends))
-            star = row["verdict"] in ("faster", "slower")
-            dots.append(
-                Point(ends[0], points.index(point), look, interconnect, text, *ends[1:], hollow, star)
-            )
-    draw_points(drawing, axes, dots, across=True, size=3.6)
+            place, star = points.index(point), row["verdict"] in ("faster", "slower")
+            look = labels.look(interconnect)
+            dots.append(Point(ends[0], place, look, interconnect, text, *ends[1:], star))
+    draw_points(drawing, axes, dots, hollow=True, across=True, size=3.6)
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(MaxNLocator(4))
 

@@ -1,4 +1,4 @@
-"""The congestion matrices of trees: what links and switches carry, and how long packets wait."""
+"""The congestion matrices of trees: loads of links and switches, and waiting times of packets."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ WAIT = Quantity(
     "Waiting (% of the link, or switch, where packets wait most in all)",
     "a packet waits {:.3g} packet times",
     "a packet that came by the slowest link waits {:.3g} packet times",
-    "Waiting times of {}, {} nodes, calculated by queues without an end at 90 % of each pattern's bound: "
-    "what the packets that came in by a link waited at the switch for their next link, all together.",
+    "Waiting times of {}, {} nodes, calculated with endless queues at 90 % of each pattern's bound: the sum "
+    "over the packets of a link of their waiting times at the switch for their next link.",
 )
 
 
@@ -245,9 +245,9 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
     sentences = [
         f"{quantity.caption.format(about, tree.nodes)} A row is a level of switches, a block a switch: "
-        "above, the links from the level over it, below, the links from the level or the nodes under it, each "
-        "in percent of the most loaded link; in the middle their sum, in percent of the most loaded switch. The "
-        "links from the first level to the nodes are not shown."
+        "above, the links from the level over it, below, the links from the level or the nodes under it, "
+        "each in percent of the most loaded link; in the middle their sum, in percent of the most loaded "
+        "switch. The links from the first level to the nodes are not shown."
     ]
     if tree.nodes > MOST_COLUMNS:
         sentences.append("A column shows the most loaded of the neighbouring links that share a column.")

@@ -1,4 +1,4 @@
-"""Curves against processes or cores: what shares axes, what is one curve, and how they are drawn."""
+"""Curves against processes or cores: panels, their curves, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from analysis.text.labels import DIRECT, SERIAL, Labels
 
 PERCENT = 100.0
 LABEL_INCHES = 0.115
-"""Room of a line of a curve's label."""
+"""Height of a line of a curve's label."""
 LETTERS = 34
 NEAR = 1.6
-"""Factor within which the ideal is shown although no point is there."""
+"""Factor beyond the points within which the ideal is shown."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
 
 
 def counts_of(rows: pd.DataFrame) -> str:
-    """Choose the column that curves go along: ``cores`` where processes have several threads."""
+    """Choose the column of the horizontal axis: ``cores`` where processes have several threads."""
     return "cores" if (rows["threads"] > 1).any() else "processes"
 
 
@@ -63,7 +63,7 @@ class Panel:
 
     @cached_property
     def curves(self) -> list[DrawnCurve]:
-        """Its curves; several quantities of them are drawn."""
+        """Its curves, which several quantities share."""
         columns = ["interconnect", "kind", "processes_per_node"]
         return [
             DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
@@ -72,7 +72,7 @@ class Panel:
 
     @property
     def counts(self) -> str:
-        """Column that its curves go along."""
+        """Column of the horizontal axis."""
         return counts_of(self.rows)
 
 
@@ -89,7 +89,7 @@ class DrawnCurve:
     rows: Sequence[Line]
 
     def title(self, labels: Labels) -> str:
-        """Name it as a legend or a value on hover does."""
+        """Return the name for legends and for values on hover."""
         return labels.curve(self.rows[0]) if self.interconnect else SERIAL
 
 
@@ -99,7 +99,7 @@ def speedup_of(labels: Labels) -> Quantity:
 
 
 def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[Panel]:
-    """Split the rows of a case into those that may share axes.
+    """Split the rows of a case into panels: rows that may share axes.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[
     Returns
     -------
     list of Panel
-        By kinds, then by level. Panels of level 1 show the serial run, one process on one core. A panel
-        of a single count, which shows no curve, is left out where there are others.
+        By kinds, then by level. Panels of level 1 show the serial run, one process on one core. Panels of
+        a single count, which show no curve, are left out unless all panels have a single count.
     """
     panels = []
     for kinds in comparable_sets(scaling["kind"], declared):
@@ -151,13 +151,13 @@ def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, l
         points += _points(curve, panel.counts, quantity, labels, shift)
     serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
     points += _points(DrawnCurve(None, DIRECT, None, serial), panel.counts, quantity, labels)
-    draw_points(drawing, axes, points)
+    draw_points(drawing, axes, points, hollow=True)
 
 
 def _points(
     curve: DrawnCurve, counts: str, quantity: Quantity, labels: FigureLabels, shift: float = 1.0
 ) -> list[Point]:
-    """List the points of a curve, hollow where they have no interval.
+    """List the points of a curve.
 
     `shift` is a factor on the column `counts` that keeps the bars of several curves apart. The serial run is
     not a point of an interconnect's curve.
@@ -168,8 +168,8 @@ def _points(
             continue
         value, low, high = (end * quantity.factor for end in interval(row, quantity.column))
         text = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
-        text, hollow = point_text(labels, row, curve.title(labels), text), math.isnan(low) or math.isnan(high)
-        points.append(Point(row[counts] * shift, value, look, curve.interconnect, text, low, high, hollow))
+        text = point_text(labels, row, curve.title(labels), text)
+        points.append(Point(row[counts] * shift, value, look, curve.interconnect, text, low, high))
     return points
 
 
@@ -183,9 +183,9 @@ def label_ends(
     letters: int = LETTERS,
     lines: int = 1,
 ) -> None:
-    """Name the curves of a panel beside their ends, on logarithmic axes of a height in inches.
+    """Name the curves of a panel right of their ends, on logarithmic axes of a height in inches.
 
-    Names of at most so many `lines` of so many `letters` are moved apart where they are close.
+    Names have at most `lines` lines of at most `letters` letters. Names that are close move apart.
     """
     curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
     names = [shortened(curve.title(labels), letters, lines) for curve in curves]
@@ -207,7 +207,7 @@ def label_ends(
 
 
 def spread(places: Sequence[float], room: float) -> list[float]:
-    """Move places apart, as little as it takes, so that any two are `room` from each other.
+    """Move places apart by the least distances that leave `room` between any two.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def spread(places: Sequence[float], room: float) -> list[float]:
 def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
     """Factor on the counts of curve `index` of `curves` that keeps interval bars from covering each other.
 
-    A step is 0.08 of a doubling, less where all of them would take more than 0.28 of the narrowest gap.
+    A step is 0.08 of a doubling, less where all steps together would exceed 0.28 of the narrowest gap.
     """
     unique = sorted({int(count) for count in counts})
     gap = min((math.log2(b / a) for a, b in pairwise(unique)), default=1.0)
@@ -241,7 +241,7 @@ def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
 def ideal_of(
     rows: pd.DataFrame, quantity: Quantity, counts: str = "processes"
 ) -> list[tuple[list[float], list[float]]]:
-    """List ideal values against counts, one line per reference: what an efficiency of 1 would give."""
+    """List ideal values against counts, one line per reference: the values at an efficiency of 1."""
     lines = []
     for _, of_reference in rows.groupby("reference_seconds"):
         points = of_reference.drop_duplicates(counts).sort_values(counts)

@@ -34,14 +34,14 @@ AXIS_INCHES = 0.3
 """Height of the numbers and the title of a horizontal axis."""
 
 DECIMALS = re.compile(r"(\.\d\d)\d+")
-"""More than a hundredth of a point, which nobody can see, would double the size of the files."""
+"""Decimals beyond a hundredth of a point, which nobody can see and which double the size of the files."""
 
 _About = TypeVar("_About", AboutCase, AboutInterconnect)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What an element of a figure stands for.
+    """Meaning of an element of a figure.
 
     Attributes
     ----------
@@ -165,16 +165,16 @@ def new_drawing(
 
 
 def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
-    """Write what a value belongs to (case, interconnect and kind, processes) and the value, a line each.
+    """Write case, interconnect and kind, processes and value of a point, one line each.
 
     Parameters
     ----------
     row : mapping
         With ``case``, ``kind``, ``processes`` and ``oversubscription``.
     name : str
-        Title of the interconnect, or of whatever else the value belongs to. The kind is added if it lacks it.
+        Title of the interconnect, or of another owner of the value; `point_text` adds a missing kind.
     value : str
-        With its unit and interval; may be of several lines.
+        With its unit and interval, in one line or several.
     """
     has_kind = is_missing(row["kind"]) or KINDS.get(row["kind"], row["kind"]) in name
     owner = name if has_kind else f"{name}, {one_line(row['kind'])}"
@@ -239,7 +239,7 @@ def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:
 
 
 def file_stem(*words: str) -> str:
-    """Name of a file made of `words`, of letters, digits, ``_`` and ``-`` alone.
+    """Join words to the name of a file that has only letters, digits, ``_`` and ``-``.
 
     Examples
     --------
@@ -262,20 +262,20 @@ def distinct(drawings: list[Drawing]) -> list[Drawing]:
 
 
 def shortened(label: str, width: int = 52, lines: int = 2) -> str:
-    """Break a label into at most so many `lines` of at most `width` letters; what is cut ends in ``…``."""
+    """Break a label into at most `lines` lines of at most `width` letters; a cut label ends in ``…``."""
     return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder="…")) or label
 
 
 def drawable(facts: Facts) -> Facts:
-    """Facts whose titles hold no letter that the figures' font lacks; such a letter becomes ``\ufffd``.
+    """Replace letters that the figures' font lacks in titles by ``\ufffd``.
 
-    Other fonts are not on every machine, and a printer without one takes any room for such a letter.
+    Other fonts are not on every machine, and the layout does not know the width of their letters.
     """
-    known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
+    covered = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
 
     def plain(about: _About) -> _About:
         letters = about.title or ""
-        shown = (letter if letter.isspace() or ord(letter) in known else "\ufffd" for letter in letters)
+        shown = (letter if letter.isspace() or ord(letter) in covered else "\ufffd" for letter in letters)
         return replace(about, title="".join(shown))
 
     return replace(

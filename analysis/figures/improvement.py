@@ -29,7 +29,7 @@ NAMES_WIDTH = 1.5
 AVERAGE_BELOW = 0.26
 """Distance of the average from the headline, in rows."""
 SIZE, AVERAGE_SIZE = 4.2, 5
-"""Of the markers, in points."""
+"""Sizes of the markers, in points."""
 
 
 def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -101,14 +101,13 @@ def _draw_panel(
         point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
         ends, star = percent_interval(row, "improvement"), row["verdict"] in ("faster", "slower")
         text, place = point_text(labels, point, name, _improvement_text(row)), place - AVERAGE_BELOW / 2
-        hollow = any(map(is_missing, ends))
-        headlines.append(Point(ends[0], place, look, interconnect, text, *ends[1:], hollow, star))
+        headlines.append(Point(ends[0], place, look, interconnect, text, *ends[1:], star))
         if not is_missing(row["average_percent"]):
             ends, look = percent_interval(row, "average"), style.Look(look.colour, "|")
             average = f"average improvement up to here {formats.bracketed_percent(*ends)}{formats.THIN}%"
             text, place = point_text(labels, point, name, average), place + 1.5 * AVERAGE_BELOW
             averages.append(Point(ends[0], place, look, interconnect, text, *ends[1:]))
-    draw_points(drawing, axes, headlines, across=True, size=SIZE)
+    draw_points(drawing, axes, headlines, hollow=True, across=True, size=SIZE)
     draw_points(drawing, axes, averages, across=True, size=AVERAGE_SIZE)
 
 

@@ -1,8 +1,8 @@
-"""Legends, and what a caption says about points, bars and lines."""
+"""Legends, and the sentences of captions about points, bars and lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -19,17 +19,15 @@ from analysis.text.labels import SERIAL, Labels
 LETTER_POINTS = 3.75
 """Mean width of a letter at the size of the legend."""
 POINTS_PER_INCH = 72
-WEAK = (
-    "Weak scaling: the size grows with the processes, and speedup is the scaled one, of work done a second."
-)
+WEAK = "Weak scaling: the size grows with the processes; scaled speedup compares the work done per second."
 HANDLE_POINTS = 40
-"""Width of what stands before and between the entries."""
+"""Width of a line sample and the space between two entries."""
 WIDEST = 48
-"""Letters of a line of a label at most, so that also wide ones fit the page."""
+"""Letters of a line of a label at most, so that wide labels fit the page."""
 
 
 class Entry(NamedTuple):
-    """A curve in a legend; `placement` is its processes per node, None where they do not vary."""
+    """A curve in a legend; `placement` is its processes per node, or None where they do not vary."""
 
     interconnect: str
     kind: str
@@ -69,11 +67,11 @@ def add_legend(
     Parameters
     ----------
     serial : bool
-        Whether there is a point of the serial run to explain.
+        Whether the figure has a point of the serial run.
     ideal : bool
-        Whether an ideal is drawn with the curves.
+        Whether the figure has an ideal.
     named : bool
-        Whether curves are named at their ends, and not here.
+        Whether the curves have names at their ends, and so none in the legend.
     """
     entries = [] if named else legend_entries(rows, labels)
     handles = [
@@ -91,22 +89,35 @@ def add_legend(
         texts.append("Ideal")
     longest = max(len(line) for text in texts for line in text.split("\n"))
     entry_points = longest * LETTER_POINTS + HANDLE_POINTS
-    width, height = drawing.figure.get_size_inches()
+    width = drawing.figure.get_figwidth()
     columns = max(1, min(len(texts), int(width * POINTS_PER_INCH / entry_points)))
     legend = drawing.figure.legend(handles, texts, loc="outside lower center", ncols=columns)
     for entry, handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
         drawing.mark(handle, entry.interconnect)
         drawing.mark(text, entry.interconnect)
     lines = -(-len(texts) // columns) * max(text.count("\n") + 1 for text in texts)
-    drawing.figure.set_size_inches(width, height + (0.14 * lines + 0.12))
+    _make_room(drawing, lines)
 
 
-def _handle(look: style.Look, line: str | tuple) -> Line2D:
+def add_look_legend(
+    drawing: Drawing, looks: Mapping[str, style.Look], line: style.LineStyle, columns: int
+) -> None:
+    """Put a legend of curves that are not interconnects below the panels, and make the figure higher."""
+    handles = [_handle(look, line) for look in looks.values()]
+    drawing.figure.legend(handles, list(looks), loc="outside lower center", ncols=columns)
+    _make_room(drawing, -(-len(looks) // columns))
+
+
+def _make_room(drawing: Drawing, lines: int) -> None:
+    drawing.figure.set_figheight(drawing.figure.get_figheight() + 0.14 * lines + 0.12)
+
+
+def _handle(look: style.Look, line: style.LineStyle) -> Line2D:
     return Line2D([], [], color=look.colour, marker=look.marker, linestyle=line)
 
 
 def line_notes(kinds: Iterable[str]) -> list[str]:
-    """Say in a sentence which kinds have lines that are not solid, if any."""
+    """Write which kinds have lines that are not solid: a sentence or nothing."""
     names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
     lines = formats.listed(
         f"{names[kind]} lines are {kind}" for kind in dict.fromkeys(kinds) if kind in names
@@ -115,7 +126,7 @@ def line_notes(kinds: Iterable[str]) -> list[str]:
 
 
 def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
-    """Say what points, bars, hollow markers and line styles of a figure mean, which may show `times`."""
+    """Explain points, bars, hollow markers and line styles of a figure, which may show `times`."""
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []
     if with_interval.any():

@@ -31,7 +31,7 @@ def draw_matrix(
     Parameters
     ----------
     values, texts : array of shape (ranks, ranks)
-        What the colours show, and what is written in the cells.
+        Values of the colours, and texts of the cells.
     letters : float
         Size of the texts in points.
     """

@@ -18,7 +18,7 @@ from analysis.figures.curves import ideal_of, speedup_of
 from analysis.figures.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
-from analysis.tables.missing import Line, interval, is_missing
+from analysis.tables.missing import Line, interval
 from analysis.tables.selection import CURVE, alike, as_lines
 from analysis.text import formats
 from analysis.text.labels import Labels
@@ -104,16 +104,20 @@ def _draw_panel(
     for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
         x, last = curve["processes"].astype(float), curve.iloc[-1]
         if curve["speedup_low"].notna().any():
-            drawing.mark(axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), interconnect)
+            drawing.mark(
+                axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), interconnect
+            )
         (drawn,) = axes.plot(x, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
-        drawing.mark(drawn, interconnect, point_text(labels, last, name, _prediction_text(last, line, labels)))
+        drawing.mark(
+            drawn, interconnect, point_text(labels, last, name, _prediction_text(last, line, labels))
+        )
     dots = []
     for point in as_lines(points):
         value, low, high = interval(point, "speedup")
         text = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
-        text, hollow = point_text(labels, point, name, text), is_missing(low)
-        dots.append(Point(point["processes"], value, look, interconnect, text, low, high, hollow))
-    draw_points(drawing, axes, dots, size=3.4)
+        text = point_text(labels, point, name, text)
+        dots.append(Point(point["processes"], value, look, interconnect, text, low, high))
+    draw_points(drawing, axes, dots, hollow=True, size=3.4)
 
 
 def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
@@ -142,7 +146,7 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
     texts = [
         "Run",
         "Average of the models",
-        "Beyond what was run",
+        "Beyond the runs",
         *(["Its band"] if banded else []),
         "Ideal",
     ]

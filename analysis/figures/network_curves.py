@@ -144,10 +144,10 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
     names = ordered(set(rows["benchmark"]))
     columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
     caption = (
-        "Variability of the time of a message. Left: difference of the slowest and the fastest run's median, in "
-        "percent of the median of all runs. Right: 95th percentile over the batches of a run less the median, "
-        f"in percent of the median. Values below {formats.percent(LEAST_PERCENT)} are drawn at "
-        f"{formats.percent(LEAST_PERCENT)}."
+        "Variability of the time of a message. Left: difference of the slowest and the fastest run's "
+        "median, in percent of the median of all runs. Right: 95th percentile over the batches of a run "
+        f"less the median, in percent of the median. Values below {formats.percent(LEAST_PERCENT)} are drawn "
+        f"at {formats.percent(LEAST_PERCENT)}."
     )
     with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
         grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)

@@ -13,7 +13,7 @@ from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.drawing import Drawing, file_stem, new_drawing, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.matrices import add_colour_bar, draw_matrix
-from analysis.figures.points import Point, draw_points
+from analysis.figures.points import Point, draw_curve
 from analysis.figures.sizes import hover_text, positions, size_axis
 from analysis.figures.style import FigureLabels
 from analysis.networks.curves import POINT, pair_matrix
@@ -95,9 +95,9 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     points = list(pairs.groupby(["processes", "oversubscription"]))
     caption = (
         "Pairs of processes that exchange messages at once, the first half of the processes with the second "
-        f"half: time of a message of {size_text(small)}, and bandwidth of all pairs together in both directions "
-        f"at {size_text(large)}, against the number of pairs. Where all pairs share a link or a core, the "
-        "bandwidth does not grow."
+        f"half: time of a message of {size_text(small)}, and bandwidth of all pairs together in both "
+        f"directions at {size_text(large)}, against the number of pairs. Where all pairs share a link or a "
+        "core, the bandwidth does not grow."
     )
     with new_drawing("network-at_once", "network", LINE_HEIGHT * len(points), caption) as drawing:
         grid = drawing.figure.subplots(len(points), 2, squeeze=False)
@@ -122,14 +122,11 @@ def _draw_pairs(
     axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels
 ) -> None:
     first = rows.iloc[0]
-    look, line = labels.look(first["interconnect"]), style.line_of(first["kind"])
-    (joined,) = axes.plot(rows["pairs"], rows[quantity], color=look.colour, linestyle=line)
-    drawing.mark(joined, first["interconnect"])
-    points = []
+    look, points = labels.look(first["interconnect"]), []
     for row in rows.to_dict("records"):
         text = hover_text(row, f"{counted(row['pairs'], 'pair')} at once", quantity, labels)
         points.append(Point(row["pairs"], row[quantity], look, row["interconnect"], text))
-    draw_points(drawing, axes, points)
+    draw_curve(drawing, axes, points, style.line_of(first["kind"]))
 
 
 def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -140,10 +137,10 @@ def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Draw
     if table.empty:
         return []
     caption = (
-        "Left: share of an exchange's time that the processor has for other work (1: the adapter does all, 0: "
-        "the processor does). Right: time that the exchange adds to work that goes on meanwhile; a point is "
-        "missing where the spread of the measurement makes the time 0 or less. Shares outside 0 to 1 are drawn "
-        "at the edge."
+        "Left: share of an exchange's time that the processor has for other work (1: the adapter does all, "
+        "0: the processor does). Right: time that the exchange adds to work that goes on meanwhile; a point "
+        "is missing where the spread of the measurement makes the time 0 or less. Shares outside 0 to 1 are "
+        "drawn at the edge."
     )
     with new_drawing("network-availability", "network", LINE_HEIGHT, caption) as drawing:
         left, right = drawing.panels(2, 2, ("Message size", ""), sharex=True)

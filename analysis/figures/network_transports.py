@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, new_drawing, shortened
-from analysis.figures.points import Point, draw_points
+from analysis.figures.legend import add_look_legend
+from analysis.figures.points import Point, draw_curve
 from analysis.figures.sizes import positions, size_axis
 from analysis.figures.style import FigureLabels, Look
 from analysis.text.formats import number
@@ -31,90 +31,87 @@ def transport_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         Topic ``network_transports``: latency by message size; streams by message size; loss by rate.
     """
     table = labels.in_order(table, "interconnect")
+    pairs = zip(table["interconnect"], table["kind"], strict=True)
     table = table.assign(
-        panel=[labels.interconnect(*pair) for pair in zip(table["interconnect"], table["kind"], strict=True)]
+        panel=[labels.interconnect(*pair) for pair in pairs],
+        transport=[NAMES.get(name, name) for name in table["transport"]],
     )
-    names = list(dict.fromkeys(table["transport"]))
-    chosen = {name: Look(style.COLOURS[i % 10], style.MARKERS[i % 11]) for i, name in enumerate(names)}
+    looks = _looks(table["transport"])
     sized = table[table["bytes"].notna()]
     trips = sized[(sized["test"] == "pingpong") & sized["latency_us"].notna()]
     streams = sized[(sized["test"] == "stream") & sized["offered_MBps"].isna()]
     paced = sized[(sized["test"] == "stream") & sized["offered_MBps"].notna()]
     drawings = []
-    if len(_curves(trips)):
-        drawings.append(_latency(_curves(trips), chosen))
-    if len(_curves(streams)):
-        drawings.append(_streams(_curves(streams), chosen))
+    for draw, rows in ((_latency, _curves(trips)), (_streams, _curves(streams))):
+        if len(rows):
+            present = dict.fromkeys(rows["transport"])
+            drawings.append(draw(rows, {name: looks[name] for name in present}))
     if len(paced):
-        drawings.append(_loss(paced))
+        drawings.append(_loss(paced, _looks(map(size_text, sorted(paced["bytes"].unique())))))
     return drawings
 
 
+def _looks(names: Iterable[str]) -> dict[str, Look]:
+    return {
+        name: Look(style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)])
+        for i, name in enumerate(dict.fromkeys(names))
+    }
+
+
 def _curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of panels that have several message sizes."""
+    """Select the panels that have several message sizes."""
     return rows[rows.groupby("panel")["bytes"].transform("nunique") > 1]
 
 
-def _latency(rows: pd.DataFrame, chosen: dict[str, Look]) -> Drawing:
+def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     caption = (
         "Latency below MPI and of MPI: half a round trip against the message size, median over the round "
         "trips of a run and over runs."
     )
 
-    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
-        for name, curve in own.groupby("transport", sort=False):
-            _line(axes, curve, "latency_us", chosen[name], drawing, f"{NAMES.get(name, name)}: {{}} µs")
+    def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        for name, curve in panel.groupby("transport", sort=False):
+            _draw(axes, curve, "latency_us", looks[name], drawing, f"{name}: {{}} µs")
         size_axis(axes, rows["bytes"], narrow=True)
         log_axis(axes, list(rows["latency_us"]))
 
-    present = {name: chosen[name] for name in dict.fromkeys(rows["transport"])}
-    return _panels(
-        "transports-latency", caption, rows, draw, ("Message", "Latency (µs)"), _legend(present, rows)
-    )
+    return _figure("transports-latency", caption, rows, looks, ("Message", "Latency (µs)"), draw)
 
 
-def _streams(rows: pd.DataFrame, chosen: dict[str, Look]) -> Drawing:
+def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     caption = (
-        "Streams below MPI in one direction, at full speed, against the message size: sent (hollow) and received "
-        "(filled). Messages were lost where the two differ."
+        "Streams below MPI in one direction, at full speed, against the message size: sent (hollow) and "
+        "received (filled). Messages were lost where the two differ."
     )
 
-    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
-        for name, curve in own.groupby("transport", sort=False):
-            text = f"{NAMES.get(name, name)}: {{}} MB/s "
-            _line(axes, curve, "received_MBps", chosen[name], drawing, f"{text}received")
+    def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        for name, curve in panel.groupby("transport", sort=False):
+            _draw(axes, curve, "received_MBps", looks[name], drawing, f"{name}: {{}} MB/s received")
             if (curve["sent_MBps"] != curve["received_MBps"]).any():
-                _line(axes, curve, "sent_MBps", chosen[name], drawing, f"{text}sent", hollow=True)
+                _draw(axes, curve, "sent_MBps", looks[name], drawing, f"{name}: {{}} MB/s sent", hollow=True)
         size_axis(axes, rows["bytes"], narrow=True)
         log_axis(axes, [*rows["sent_MBps"].dropna(), *rows["received_MBps"].dropna()])
 
-    present = {name: chosen[name] for name in dict.fromkeys(rows["transport"])}
-    return _panels("transports-streams", caption, rows, draw, ("Message", "MB/s"), _legend(present, rows))
+    return _figure("transports-streams", caption, rows, looks, ("Message", "MB/s"), draw)
 
 
-def _loss(rows: pd.DataFrame) -> Drawing:
-    sizes = sorted(rows["bytes"].unique())
-    chosen = {
-        size_text(size): Look(style.COLOURS[i % 10], style.MARKERS[i % 11]) for i, size in enumerate(sizes)
-    }
+def _loss(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     caption = "Lost datagrams in percent against the rate of sending, by size of the datagrams."
 
-    def draw(axes: Axes, own: pd.DataFrame, drawing: Drawing) -> None:
-        for size, curve in own.groupby("bytes"):
-            look, curve = chosen[size_text(size)], curve.sort_values("sent_MBps")
-            axes.plot(curve["sent_MBps"], curve["lost_percent"], color=look.colour, linewidth=1.0)
+    def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        for size, curve in panel.sort_values("sent_MBps").groupby("bytes"):
             points = []
             for sent, lost in zip(curve["sent_MBps"], curve["lost_percent"], strict=True):
                 text = f"{size_text(size)}: {number(sent)} MB/s sent, {number(lost)} % lost"
-                points.append(Point(sent, lost, look, text=text))
-            draw_points(drawing, axes, points, size=3.2)
-        log_axis(axes, list(own["sent_MBps"]), horizontal=True)
+                points.append(Point(sent, lost, looks[size_text(size)], None, text))
+            draw_curve(drawing, axes, points, "-", size=3.2)
+        log_axis(axes, list(panel["sent_MBps"]), horizontal=True)
         axes.set_ylim(-3, max(10.0, 1.05 * float(rows["lost_percent"].max())))
 
-    return _panels("transports-loss", caption, rows, draw, ("Sent (MB/s)", "Lost (%)"), _legend(chosen, rows))
+    return _figure("transports-loss", caption, rows, looks, ("Sent (MB/s)", "Lost (%)"), draw)
 
 
-def _line(
+def _draw(
     axes: Axes,
     curve: pd.DataFrame,
     column: str,
@@ -124,43 +121,29 @@ def _line(
     hollow: bool = False,
 ) -> None:
     curve = curve[curve[column].notna() & (curve[column] > 0)].sort_values("bytes")
-    if curve.empty:
-        return
-    places, kind = positions(curve["bytes"]), curve["kind"].iloc[0]
-    axes.plot(places, curve[column], color=look.colour, linestyle=style.line_of(kind), linewidth=1.0)
-    points = []
-    for place, size, value in zip(places, curve["bytes"], curve[column], strict=True):
-        hover = f"{size_text(size)}, {text.format(number(value))}"
-        points.append(Point(place, value, look, text=hover, hollow=hollow))
-    draw_points(drawing, axes, points, size=3.4)
+    points, columns = [], (positions(curve["bytes"]), curve["bytes"], curve[column])
+    for place, size, value in zip(*columns, strict=True):
+        points.append(Point(place, value, look, None, f"{size_text(size)}, {text.format(number(value))}"))
+    draw_curve(drawing, axes, points, style.line_of(curve["kind"].max()), hollow=hollow, size=3.4)
 
 
-def _legend(chosen: dict[str, Look], rows: pd.DataFrame) -> tuple[list[Line2D], list[str]]:
-    kinds = set(rows["kind"])
-    line = style.line_of(next(iter(kinds))) if len(kinds) == 1 else "-"
-    handles = [
-        Line2D([], [], color=look.colour, marker=look.marker, linestyle=line) for look in chosen.values()
-    ]
-    return handles, [NAMES.get(name, name) for name in chosen]
-
-
-def _panels(
+def _figure(
     name: str,
     caption: str,
     rows: pd.DataFrame,
-    draw: Callable[[Axes, pd.DataFrame, Drawing], None],
+    looks: dict[str, Look],
     axis_titles: tuple[str, str],
-    legend: tuple[list[Line2D], list[str]],
+    draw: Callable[[Axes, pd.DataFrame, Drawing], None],
 ) -> Drawing:
-    titles = list(dict.fromkeys(rows["panel"]))
-    columns = min(COLUMNS, len(titles))
-    lines = -(-len(titles) // columns)
-    height, width = HEIGHT * lines + 0.35, style.WIDTH if columns > 1 else 0.6 * style.WIDTH
+    panels = dict(list(rows.groupby("panel", sort=False)))
+    columns = min(COLUMNS, len(panels))
+    height, width = HEIGHT * -(-len(panels) // columns), style.WIDTH * (1 if columns > 1 else 0.6)
     with new_drawing(name, "network_transports", height, caption, width=width) as drawing:
-        for axes, title in zip(drawing.panels(len(titles), columns), titles, strict=True):
-            draw(axes, rows[rows["panel"] == title], drawing)
+        grid = drawing.panels(len(panels), columns, axis_titles)
+        for axes, (title, panel) in zip(grid, panels.items(), strict=True):
+            draw(axes, panel, drawing)
             axes.set_title(shortened(title, 40))
-            axes.set_xlabel(axis_titles[0])
-            axes.set_ylabel(axis_titles[1])
-        drawing.figure.legend(*legend, loc="outside lower center", ncols=min(6, len(legend[1])))
+        kinds = set(rows["kind"])
+        line = style.line_of(kinds.pop()) if len(kinds) == 1 else "-"
+        add_look_legend(drawing, looks, line, min(6, len(looks)))
     return drawing

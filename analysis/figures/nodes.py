@@ -9,7 +9,7 @@ from analysis.figures.axes import name_rows
 from analysis.figures.drawing import Drawing, new_drawing, shortened
 from analysis.figures.points import Point, draw_points
 from analysis.figures.style import FigureLabels
-from analysis.tables.missing import is_missing, percent_interval
+from analysis.tables.missing import percent_interval
 from analysis.text import formats
 from analysis.text.labels import level_of
 
@@ -34,12 +34,11 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     for place, row in enumerate(shown):
         value, low, high = percent_interval(row, "slower")
         text = f"{row['node']}\n{formats.bracketed_percent(value, low, high)}"
-        look, hollow = SLOW if row["slow"] else NORMAL, is_missing(low)
-        points.append(Point(value, place, look, text=text, low=low, high=high, hollow=hollow))
+        points.append(Point(value, place, SLOW if row["slow"] else NORMAL, None, text, low, high))
     with new_drawing("nodes", "nodes", ROW_HEIGHT * len(shown) + AROUND, caption, alt) as drawing:
         axes = drawing.figure.subplots()
         axes.axvline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
         name_rows(axes, [shortened(row["node"], 34, lines=1) for row in shown])
-        draw_points(drawing, axes, points, across=True)
+        draw_points(drawing, axes, points, hollow=True, across=True)
         axes.set_xlabel("Slower than the others (%)")
     return [drawing]

@@ -152,8 +152,8 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        "Time of every repetition less the median of its point, in order of execution. Shades part the blocks; "
-        "a line joins the medians of the blocks."
+        "Time of every repetition less the median of its point, in order of execution. Shades part the "
+        "blocks; a line joins the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")

@@ -31,7 +31,7 @@ GAP = 0.5
 
 @dataclass(frozen=True)
 class Bar:
-    """Time of one level: row of the scaling table, and of the oversubscription table for levels above 1."""
+    """Time of a level: its row of the scaling table, and above level 1 of the oversubscription table."""
 
     name: str
     level: int
@@ -69,7 +69,10 @@ def _figure(case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: Figure
     heights = [BAR_HEIGHT * (len(levels) + GAP) * len(names) + 0.1 for names in sizes]
     per_core = formats.listed(map(str, levels))
     alt = f"Time of {labels.case(case)} at equal cores with {per_core} processes per core."
-    inches, caption = sum(heights) + 0.85 + 0.2 * (len(sets) - 1), _caption(case, cores, all_cores, rows, labels)
+    inches, caption = (
+        sum(heights) + 0.85 + 0.2 * (len(sets) - 1),
+        _caption(case, cores, all_cores, rows, labels),
+    )
     stem = file_stem("oversubscription", case)
     with new_drawing(stem, "oversubscription", inches, caption, alt, case) as drawing:
         figure = drawing.figure
@@ -150,10 +153,12 @@ def _draw_bars(
     """Draw the bars of a panel: a row per name, in each a bar per level."""
     if not bars:
         return
-    table = pd.DataFrame({"name": bar.name, "level": bar.level, "seconds": bar.row["seconds"]} for bar in bars)
+    table = pd.DataFrame(
+        {"name": bar.name, "level": bar.level, "seconds": bar.row["seconds"]} for bar in bars
+    )
     sns.barplot(
-        table, x="seconds", y="name", hue="level", order=names, hue_order=levels, palette="deep", errorbar=None,
-        linewidth=0, legend=False, zorder=2, ax=axes,
+        table, x="seconds", y="name", hue="level", order=names, hue_order=levels, palette="deep",
+        errorbar=None, linewidth=0, legend=False, zorder=2, ax=axes,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
     for level, patches in zip(levels, axes.containers, strict=True):
@@ -165,7 +170,7 @@ def _draw_bars(
 
 
 def _annotate(axes: Axes, bar: Bar, patch: Rectangle, drawing: Drawing, labels: FigureLabels) -> None:
-    """Add the whisker of a bar, its gain, and what a reader sees on hover."""
+    """Add the whisker of a bar, its gain, and the text on hover."""
     interconnect, place = bar.row["interconnect"], patch.get_y() + patch.get_height() / 2
     value, low, high = interval(bar.row, "seconds")
     hover = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
@@ -200,5 +205,5 @@ def _caption(
         tested = "; * marks a verdict of faster or slower" if rows["p_adjusted"].notna().any() else ""
         sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}{tested}.")
     else:
-        sentences.append(f"There are no intervals, since {too_few(rows['blocks'])}.")
+        sentences.append(f"The times have no intervals, since {too_few(rows['blocks'])}.")
     return " ".join(sentences)

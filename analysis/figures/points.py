@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 import seaborn as sns
@@ -28,8 +28,8 @@ class Point(NamedTuple):
         Shown on hover.
     low, high : float
         Ends of the interval; NaN where there is none.
-    hollow, star : bool
-        Whether the marker is hollow, and whether a star stands right of the interval.
+    star : bool
+        Whether a star stands right of the interval.
     """
 
     x: float
@@ -39,14 +39,35 @@ class Point(NamedTuple):
     text: str = ""
     low: float = math.nan
     high: float = math.nan
-    hollow: bool = False
     star: bool = False
+
+
+def draw_curve(
+    drawing: Drawing, axes: Axes, points: Sequence[Point], line: style.LineStyle, **more: Any
+) -> None:
+    """Draw the points of an interconnect, joined by a line.
+
+    Parameters
+    ----------
+    line : str or tuple
+        Style of the line as Matplotlib takes it.
+    **more
+        As `draw_points` takes them.
+    """
+    if points:
+        x, y = [point.x for point in points], [point.y for point in points]
+        (joined,) = axes.plot(x, y, color=points[0].look.colour, linestyle=line, linewidth=1.0)
+        drawing.mark(joined, points[0].interconnect)
+        draw_points(drawing, axes, points, **more)
 
 
 def draw_points(
     drawing: Drawing,
     axes: Axes,
     points: Iterable[Point],
+    *,
+    hollow: bool = False,
+    bars: bool = True,
     across: bool = False,
     size: float = style.MARKER_POINTS,
     edge: float = 0.8,
@@ -56,15 +77,18 @@ def draw_points(
 
     Parameters
     ----------
-    across : bool
-        Whether the intervals are horizontal; by default they are vertical.
+    hollow : bool
+        Whether points without an interval have hollow markers.
+    bars, across : bool
+        Whether the intervals are drawn, and whether they are horizontal; by default they are vertical.
     size, edge : float
         Size of the markers and width of their lines, in points.
     """
     shown = [point for point in points if math.isfinite(point.x) and math.isfinite(point.y)]
     if not shown:
         return
-    draw_bars(drawing, axes, shown, across)
+    if bars:
+        draw_bars(drawing, axes, shown, across)
     markers, colours = [point.look.marker for point in shown], [point.look.colour for point in shown]
     sns.scatterplot(
         x=[point.x for point in shown], y=[point.y for point in shown], style=markers,
@@ -72,7 +96,9 @@ def draw_points(
         legend=False, zorder=3, ax=axes,
     )  # fmt: skip
     dots = axes.collections[-1]
-    dots.set(edgecolor=colours, facecolor=[style.PAPER if point.hollow else point.look.colour for point in shown])
+    without = [hollow and not (math.isfinite(point.low) and math.isfinite(point.high)) for point in shown]
+    faces = [style.PAPER if empty else colour for empty, colour in zip(without, colours, strict=True)]
+    dots.set(edgecolor=colours, facecolor=faces)
     drawing.mark_each(dots, [point.interconnect for point in shown], [point.text for point in shown])
     for point in shown:
         if point.star:

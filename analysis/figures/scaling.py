@@ -33,9 +33,9 @@ LEAST_PANELS, ALL_PANELS = 2.3, 4.6
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
 MOST_NAMED = 5
-"""Curves of a panel that there is room to name at their ends."""
+"""Curves of a panel up to which names fit at their ends."""
 MOST_ROWS = 5
-"""Rows of panels of the overview that a page has room for."""
+"""Rows of panels on a page of the overview at most."""
 
 
 def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -46,7 +46,7 @@ def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     Returns
     -------
     list of Drawing
-        In the study's order of cases; none for a case of which there is nothing but a serial run.
+        In the study's order of cases; none for a case with nothing but a serial run.
     """
     drawings = []
     for case, of_case in labels.by_case(scaling):
@@ -59,7 +59,7 @@ def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
 def _scaling_figure(
     case: str, panels: Sequence[Panel], absent: Sequence[int], labels: FigureLabels
 ) -> Drawing:
-    """Draw the panels of a case, of which levels that make no curve are `absent`."""
+    """Draw the panels of a case, whose `absent` levels make no curve."""
     rows = pd.concat([panel.rows for panel in panels])
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
     named = max(len(legend_entries(panel.rows, labels)) for panel in panels) <= MOST_NAMED
@@ -88,8 +88,7 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     Returns
     -------
     list of Drawing
-        One, several where the rows of panels do not fit on a page, or none where there is nothing but serial
-        runs.
+        One figure per page, or none where the study has only serial runs.
     """
     found = {case: panels_of(rows, labels.declared) for case, rows in labels.by_case(scaling)}
     panels = {case: own for case, own in found.items() if own}
@@ -106,7 +105,7 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
 
 @dataclass(frozen=True)
 class _OverviewRow:
-    """Panels of cases side by side, with their titles; and what the row is of."""
+    """Panels of cases side by side, their titles, and the `words` that the panels share."""
 
     words: Sequence[str]
     cells: Sequence[tuple[str, Panel]]
@@ -116,7 +115,7 @@ class _OverviewRow:
 def _overview_page(
     name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
 ) -> Drawing:
-    """Draw one page; `rows` are of all pages, which share a legend. A row of panels shares its axes."""
+    """Draw one page; the legend names the curves of `rows`, those of all pages. A row shares its axes."""
     speedup, columns = speedup_of(labels), max(len(row.cells) for row in page)
     cases = dict.fromkeys(case for row in page for case, _ in row.cells)
     of_cases = formats.listed([labels.case(case) for case in cases])
@@ -145,7 +144,7 @@ def _overview_page(
 def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> list[list[_OverviewRow]]:
     """Arrange cases side by side, kinds and levels below one another; panels of a single case side by side.
 
-    Rows of the same cases belong together. A case without a panel leaves no gap.
+    Rows of the same cases make a group. A case without a panel leaves no gap.
     """
     if len(panels) == 1:
         ((case, own),) = panels.items()
@@ -169,7 +168,7 @@ def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> lis
 
 
 def _kinds_and_levels(panels: Sequence[Panel]) -> list[tuple[tuple[str, ...], int]]:
-    """Kinds and levels of panels, in order, without kinds that are among others at their level."""
+    """List kinds and levels of panels, without kinds that a wider set at the same level includes."""
     keys = {(panel.kinds, panel.level) for panel in panels}
     widest = [
         (kinds, level)
@@ -185,7 +184,7 @@ def _cell(case: str, panels: Sequence[Panel], kinds: tuple[str, ...], level: int
 
 
 def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow]]:
-    """Put groups of rows on as few pages as hold `MOST_ROWS` each, a group on one page."""
+    """Put groups of rows on pages of at most `MOST_ROWS` rows; a group stays together."""
     pages: list[list[_OverviewRow]] = []
     for group in together:
         if pages and len(pages[-1]) + len(group) <= MOST_ROWS:
@@ -211,7 +210,7 @@ def _capital(words: str) -> str:
 
 
 def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> list[str]:
-    """Kinds and level, as far as they differ among some panels."""
+    """List kinds and level, each if the panels differ in it."""
     words = []
     if len({panel.kinds for panel in panels}) > 1:
         words.append(formats.listed(kinds))
@@ -229,14 +228,14 @@ def _scaling_caption(
     sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
         sentences.append(
-            "One row per oversubscription level (processes per core); all levels refer to the same time, and "
-            "the ideal is that of the cores used."
+            "One row per oversubscription level (processes per core); all levels refer to the same time. The "
+            "ideal counts cores."
         )
     if len({panel.kinds for panel in panels}) > 1:
-        sentences.append("Kinds that the study does not compare are in rows of their own.")
+        sentences.append("Kinds that the study does not compare have rows of their own.")
     if absent:
         levels = formats.listed(map(str, absent))
-        sentences.append(f"Oversubscription {levels} was run at one count only and makes no curve.")
+        sentences.append(f"Oversubscription {levels} was run at a single count and makes no curve.")
     return " ".join(sentences)
 
 

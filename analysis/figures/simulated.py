@@ -65,8 +65,8 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     bands = -(-len(order) // columns)
     most = int(rows["processes"].max())
     caption = (
-        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above, mean over the ranks by process "
-        f"count; below, each rank of {counted(most, 'process')}."
+        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above, mean over the ranks by "
+        f"process count; below, each rank of {counted(most, 'process')}."
     )
     alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
     stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * bands + 0.4
@@ -86,7 +86,9 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
         for above, below in zip(grid[::2, 0], grid[1::2, 0], strict=True):
             above.set_ylabel("Share of the time (%)")
             below.set_ylabel("Time of a rank (s)")
-        handles = [Patch(color=colour, label=TITLES[part]) for part, colour in zip(USES, COLOURS, strict=True)]
+        handles = [
+            Patch(color=colour, label=TITLES[part]) for part, colour in zip(USES, COLOURS, strict=True)
+        ]
         drawing.figure.legend(handles=handles, loc="outside lower center", ncols=len(USES), handlelength=1.2)
     return drawing
 

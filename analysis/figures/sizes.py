@@ -45,12 +45,12 @@ def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
 
 
 def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels) -> None:
-    """Draw a quantity of one curve against the message size, with the range over its runs.
+    """Draw a quantity of a curve against the message size, with the range over its runs.
 
     Parameters
     ----------
     rows : DataFrame
-        Of one point of `analysis.networks.curves.NETWORK`, sizes rising.
+        Rows of a point of `analysis.networks.curves.NETWORK`, sizes rising.
     quantity : str
         ``latency_us`` or ``bandwidth_MBps``.
     """

@@ -53,13 +53,14 @@ KNOWN = (
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
     "shared_memory_collated slingshot_11 tcp_loopback_mpich",
 )
-"""Interconnects of this project, a text a colour: in a study of it, two of a kind seldom share one."""
-LINES = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
+"""Interconnects of this project, one text per colour: two of a kind in a study seldom share a colour."""
+LineStyle = str | tuple[int, tuple[float, ...]]
+LINES: dict[str, LineStyle] = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
          "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
-OTHER_LINE = (0, (3, 1.2, 1, 1.2, 1, 1.2))
+OTHER_LINE: LineStyle = (0, (3, 1.2, 1, 1.2, 1, 1.2))
 TINTS = (0.0, 0.4, 0.2, 0.6)
-"""Share of white in the colours of curves of one interconnect that differ in their placement."""
-EXTRAPOLATED = (0, (3, 2))
+"""Share of white in the colours of an interconnect's curves, by placement."""
+EXTRAPOLATED: LineStyle = (0, (3, 2))
 HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
 
 FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
@@ -102,6 +103,7 @@ RC = {
     "figure.constrained_layout.wspace": 0.04,
     "figure.constrained_layout.hspace": 0.04,
     "svg.fonttype": "none",
+    "text.hinting": "none",
     "text.parse_math": False,
 }
 """The theme: seaborn's ticks and paper sizes, with thinner lines, a grid and DejaVu Sans."""
@@ -116,11 +118,11 @@ class Look:
 
 
 def looks(known: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
-    """Colour and marker of every interconnect: the same in every study, by its name.
+    """Choose colour and marker of every interconnect by its name: the same in every study.
 
-    Sites of one interconnect share its colour. Only where two would share colour and marker does the later
-    take the next free marker: later in the study's order (`known`), then alphabetically for those `present`
-    that the study does not name.
+    Sites of an interconnect share its colour. If two interconnects would share colour and marker, the later
+    takes the next free marker. The order is the study's (`known`), then alphabetical for the interconnects
+    `present` that the study does not name.
     """
     made: dict[str, Look] = {}
     for name in [*known, *sorted(set(present) - set(known))]:
@@ -135,7 +137,7 @@ def looks(known: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
 
 
 def _wanted(name: str) -> tuple[int, int]:
-    """Places of colour and marker of a name; of one that is not known, they follow from its letters."""
+    """Find the places of colour and marker of a name; for other names they follow from the letters."""
     base, _, site = name.partition("@")
     place = crc32(site.encode()) if site else 0
     for colour, names in enumerate(KNOWN):
@@ -146,10 +148,10 @@ def _wanted(name: str) -> tuple[int, int]:
 
 
 def placed(look: Look, processes_per_node: float | None) -> Look:
-    """Look of a curve of an interconnect whose curves differ in their placement.
+    """Choose the look of a curve of an interconnect whose curves differ in their placement.
 
-    Every doubling of the processes per node has another marker and tint, the same in all figures. They are
-    missing where placement does not vary: that is the `look` of the interconnect.
+    Every doubling of the processes per node has another marker and tint, the same in all figures. Without
+    processes per node, which a study that does not vary placement lacks, the look stays as it is.
     """
     if is_missing(processes_per_node):
         return look
@@ -159,7 +161,7 @@ def placed(look: Look, processes_per_node: float | None) -> Look:
     return Look(tint, MARKERS[(MARKERS.index(look.marker) + doublings) % len(MARKERS)])
 
 
-def line_of(kind: str) -> str | tuple:
+def line_of(kind: str) -> LineStyle:
     """Give a kind its line: measured solid, emulated dashed, simulated dotted, published dash-dot."""
     return LINES.get(kind, OTHER_LINE)
 
@@ -175,11 +177,11 @@ class FigureLabels(Labels):
 
     @classmethod
     def of(cls, facts: Facts, present: Iterable[str] = ()) -> FigureLabels:
-        """Labels with the looks of the interconnects of the facts and of those that are `present` besides."""
+        """Add the looks of the interconnects of the facts and of other interconnects that are `present`."""
         return cls(facts, looks(facts.interconnects, present))
 
     def look(self, interconnect: object, processes_per_node: float | None = None) -> Look:
-        """Look of a curve of an interconnect; a serial run, which has none, has a look of its own."""
+        """Choose the look of a curve of an interconnect, or of the serial run."""
         if is_missing(interconnect):
             return SERIAL_LOOK
         return placed(self.looks[str(interconnect)], processes_per_node)

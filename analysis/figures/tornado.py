@@ -29,10 +29,9 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     shown = [rows.head(MOST_BARS) for _, rows in pairs]
     heights = [BAR_HEIGHT * len(rows) + AROUND for rows in shown]
     caption = (
-        "Which input decides: the interconnect's saving of the baseline's whole cost at the baseline's highest "
-        "speedup, with one input at a time at its least and at its most. The thin line is the saving with all "
-        "inputs at their values; left of 0 the interconnect costs more. The numbers on the right are the "
-        "savings with the input at its least and at its most."
+        "Saving of the baseline's whole cost at the baseline's highest speedup, with one input at a time at "
+        "its least and at its most. The thin line is the saving with all inputs at their values; left of 0 "
+        "the interconnect costs more. The numbers on the right are the two savings."
     )
     alt = "Saving over the years in percent, for each input at its least and at its most."
     with new_drawing("tornado", "tornado", sum(heights) + 0.4, caption, alt) as drawing:

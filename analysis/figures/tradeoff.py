@@ -17,7 +17,7 @@ from analysis.figures.legend import add_legend
 from analysis.figures.points import Point, draw_bars, draw_points
 from analysis.figures.style import FigureLabels
 from analysis.runs.kinds import comparable_sets
-from analysis.tables.missing import Line, interval, is_missing
+from analysis.tables.missing import Line, interval
 from analysis.tables.selection import as_lines
 from analysis.text import formats
 from analysis.text.labels import SERIAL, Labels
@@ -118,8 +118,9 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
-        "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: the points "
-        "that no other point of the interconnect beats in time or jobs per day without being worse in the other."
+        "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: the "
+        "points that no other point of the interconnect beats in time or jobs per day without being worse "
+        "in the other."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)
@@ -191,10 +192,11 @@ def _draw_panel(
     again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
     points = ordered[~again]
     shown = points[points["pareto"]]
-    draw_points(drawing, axes, _points(points[~points["pareto"]], tradeoff, labels), opacity=FAINT)
-    draw_points(drawing, axes, _points(shown, tradeoff, labels, y))
+    faint = _points(points[~points["pareto"]], tradeoff, y, labels)
+    draw_points(drawing, axes, faint, hollow=True, bars=False, opacity=FAINT)
+    draw_points(drawing, axes, _points(shown, tradeoff, y, labels), hollow=True, bars=y.bars)
     if x.bars:
-        draw_bars(drawing, axes, _points(shown, tradeoff, labels, x), across=True)
+        draw_bars(drawing, axes, _points(shown, tradeoff, x, labels), across=True)
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
     # Fronts of several interconnects are close where their counts are the same; one front numbers all points.
     once = ["processes"] if fronts else [x.column, y.column]
@@ -213,17 +215,14 @@ def _draw_panel(
         before = row[x.column]
 
 
-def _points(
-    rows: pd.DataFrame, tradeoff: Tradeoff, labels: FigureLabels, barred: AxisColumn | None = None
-) -> list[Point]:
-    """List the points of rows, with the intervals of a column if there is one; hollow if `y` has none."""
+def _points(rows: pd.DataFrame, tradeoff: Tradeoff, barred: AxisColumn, labels: FigureLabels) -> list[Point]:
+    """List the points of rows, with the intervals of the column `barred`."""
     points = []
     for row in as_lines(rows):
         interconnect = None if row["serial"] else row["interconnect"]
         look, x, y = labels.look(interconnect, row["processes_per_node"]), tradeoff.x, tradeoff.y
         lines = [x.text(row), y.text(row), *(["in the Pareto set"] if row["pareto"] else [])]
         text = point_text(labels, row, SERIAL if row["serial"] else labels.curve(row), "\n".join(lines))
-        ends = interval(row, barred.column)[1:] if barred else (math.nan, math.nan)
-        hollow = is_missing(row[f"{y.column}_low"])
-        points.append(Point(row[x.column], row[y.column], look, interconnect, text, *ends, hollow))
+        _, low, high = interval(row, barred.column)
+        points.append(Point(row[x.column], row[y.column], look, interconnect, text, low, high))
     return points
