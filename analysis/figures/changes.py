@@ -46,8 +46,8 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
     if changes is None:
         return []
     drawings = []
-    known = changes[changes["change_percent"].notna()]
-    for (before, after), rows in known.groupby(["site_before", "site_after"], sort=False):
+    compared = changes[changes["change_percent"].notna()]
+    for (before, after), rows in compared.groupby(["site_before", "site_after"], sort=False):
         cases = labels.sorted_cases(rows["case"])
         across = -(-len(cases) // -(-len(cases) // COLUMNS))
         for start in range(0, len(cases), across):

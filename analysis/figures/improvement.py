@@ -41,15 +41,15 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
         One per baseline, kind of baseline and level; none where nothing could be compared.
     """
     drawings = []
-    known = improvement[improvement["improvement_percent"].notna()]
-    known = known.assign(
-        baseline_kind=known["kind"].map(lambda kind: side(kind, 0)),
-        own_kind=known["kind"].map(lambda kind: side(kind, 1)),
+    compared = improvement[improvement["improvement_percent"].notna()]
+    compared = compared.assign(
+        baseline_kind=compared["kind"].map(lambda kind: side(kind, 0)),
+        own_kind=compared["kind"].map(lambda kind: side(kind, 1)),
     )
-    for baseline in labels.sorted_interconnects(known["baseline_interconnect"]):
-        of_baseline = known[known["baseline_interconnect"] == baseline]
+    for baseline in labels.sorted_interconnects(compared["baseline_interconnect"]):
+        of_baseline = compared[compared["baseline_interconnect"] == baseline]
         for (kind, level), rows in of_baseline.groupby(["baseline_kind", "oversubscription"]):
-            several = known["oversubscription"].nunique() > 1
+            several = compared["oversubscription"].nunique() > 1
             title = labels.interconnect(baseline, kind) + f" at oversubscription {level}" * several
             drawings.append(_figure(file_stem("improvement", baseline), title, rows, labels))
     return drawings
@@ -123,7 +123,7 @@ def _fit(axes: Axes, rows: pd.DataFrame) -> None:
 def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
     counts = sorted({int(count) for count in rows["at_processes"]})
     where = f"at {formats.listed(map(str, counts), 'or')} {'process' if counts == [1] else 'processes'}"
-    width = 26 if columns > 3 else 36
+    width = 25 if columns > 3 else 33
     return f"{shortened(case, width)}\n{shortened(where, width, lines=1)}"
 
 

@@ -35,11 +35,13 @@ def draw_matrix(
     letters : float
         Size of the texts in points.
     """
+    titles = {"xlabel": axes.get_xlabel(), "ylabel": axes.get_ylabel()}
     step = -(-len(values) // NAMED_RANKS)
     sns.heatmap(
         values, cmap=colours, norm=norm, annot=texts, fmt="", annot_kws={"fontsize": letters}, cbar=False,
         square=True, xticklabels=step, yticklabels=step, rasterized=True, ax=axes,
     )  # fmt: skip
+    axes.set(**titles)  # seaborn removes them
     axes.tick_params(length=0, labelrotation=0)
     axes.grid(False)
 

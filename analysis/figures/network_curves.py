@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pandas as pd
-from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.axes import log_axis
 from analysis.figures.drawing import Drawing, file_stem, new_drawing
 from analysis.figures.legend import add_legend, legend_entries, line_notes
+from analysis.figures.points import draw_lines
 from analysis.figures.sizes import draw_curve, positions, size_axis
 from analysis.figures.style import FigureLabels
 from analysis.networks.curves import network_parts, sized, spreads
@@ -48,13 +48,13 @@ def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFram
     curves join the panels of their process count, or every panel with `any_count`.
     """
     imported = rows["imported_from"].notna()
-    own = rows[~imported].groupby(["processes", "oversubscription"])
-    shown = {PanelCounts(int(count), int(level)): [curves] for (count, level), curves in own}
+    local = rows[~imported].groupby(["processes", "oversubscription"])
+    shown = {PanelCounts(int(count), int(level)): [curves] for (count, level), curves in local}
     measured = list(shown)
     for count, curves in rows[imported].groupby("processes", dropna=False):
-        known = None if pd.isna(count) else int(count)
-        fitting = [panel for panel in measured if any_count or known in (None, panel.processes)]
-        for panel in fitting or [PanelCounts(known, None)]:
+        count = None if pd.isna(count) else int(count)
+        fitting = [panel for panel in measured if any_count or count in (None, panel.processes)]
+        for panel in fitting or [PanelCounts(count, None)]:
             shown.setdefault(panel, []).append(curves)
     return {panel: pd.concat(shown[panel]) for panel in sorted(shown, key=_ascending)}
 
@@ -152,11 +152,14 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
     with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
         grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)
         for line, name in zip(grid, names, strict=True):
-            own = rows[rows["benchmark"] == name]
+            panel = rows[rows["benchmark"] == name]
             for axes, (column, title) in zip(line, columns.items(), strict=True):
-                for curve in network_parts(own):
-                    _draw_spread(axes, curve, column, drawing, labels)
-                log_axis(axes, list(own[column].clip(lower=LEAST_PERCENT)), most=5)
+                shown = panel.assign(
+                    place=positions(panel["bytes"]), spread=panel[column].clip(lower=LEAST_PERCENT)
+                )
+                for curve in network_parts(shown):
+                    draw_lines(drawing, axes, curve, "place", "spread", labels, every=3)
+                log_axis(axes, list(shown["spread"]), most=5)
                 axes.set_title(benchmark(name))
                 axes.set_ylabel(title)
         for axes in grid[-1]:
@@ -164,22 +167,6 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
         size_axis(grid[0][0], rows["bytes"])
         add_legend(drawing, rows, labels, ideal=False)
     return [drawing]
-
-
-def _draw_spread(axes: Axes, rows: pd.DataFrame, column: str, drawing: Drawing, labels: FigureLabels) -> None:
-    first = rows.iloc[0]
-    look = labels.look(first["interconnect"])
-    (line,) = axes.plot(
-        positions(rows["bytes"]),
-        rows[column].clip(lower=LEAST_PERCENT),
-        color=look.colour,
-        linestyle=style.line_of(first["kind"]),
-        marker=look.marker,
-        markevery=3,
-        markersize=3.2,
-        linewidth=0.9,
-    )
-    drawing.mark(line, first["interconnect"])
 
 
 def reading_notes(rows: pd.DataFrame) -> str:

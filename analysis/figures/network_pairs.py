@@ -13,7 +13,7 @@ from analysis.figures.axes import count_axis, log_axis
 from analysis.figures.drawing import Drawing, file_stem, new_drawing, shortened
 from analysis.figures.legend import add_legend
 from analysis.figures.matrices import add_colour_bar, draw_matrix
-from analysis.figures.points import Point, draw_curve
+from analysis.figures.points import Point, draw_curve, draw_lines
 from analysis.figures.sizes import hover_text, positions, size_axis
 from analysis.figures.style import FigureLabels
 from analysis.networks.curves import POINT, pair_matrix
@@ -32,7 +32,7 @@ MATRIX_INCHES = 1.6
 MOST_COLUMNS = 4
 LINE_HEIGHT = 2.0
 _CURVE = ("case", "interconnect", "kind", "processes", "oversubscription")
-SLOW_FAST = sns.blend_palette([style.COLOURS[0], style.PAPER, style.COLOURS[1]], as_cmap=True)
+SLOW_FAST = sns.blend_palette([style.COLOURS[0], style.PAPER, "#f2a366"], as_cmap=True)
 
 
 def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -44,8 +44,8 @@ def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
     return [
-        _matrix_figure(int(size), own, "bandwidth_MBps" if index else "latency_us", labels)
-        for index, (size, own) in enumerate(rows.groupby("bytes"))
+        _matrix_figure(int(size), of_size, "bandwidth_MBps" if index else "latency_us", labels)
+        for index, (size, of_size) in enumerate(rows.groupby("bytes"))
     ]
 
 
@@ -103,11 +103,11 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         grid = drawing.figure.subplots(len(points), 2, squeeze=False)
         for line, ((count, level), rows) in zip(grid, points, strict=True):
             for axes, (quantity, size) in zip(line, shown.items(), strict=True):
-                own = rows[rows["bytes"] == size]
-                for _, curve in own.groupby(["interconnect", "kind"], sort=False):
+                of_size = rows[rows["bytes"] == size]
+                for _, curve in of_size.groupby(["interconnect", "kind"], sort=False):
                     _draw_pairs(axes, curve, quantity, drawing, labels)
-                log_axis(axes, list(own[quantity]))
-                count_axis(axes, list(own["pairs"]), inches=2.6)
+                log_axis(axes, list(of_size[quantity]))
+                count_axis(axes, list(of_size["pairs"]), inches=2.6)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
                 of = f"{counted(count, 'process')}, " if len(points) > 1 else ""
                 at = f", oversubscription {level}" if len(points) > 1 and level > 1 else ""
@@ -144,15 +144,11 @@ def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Draw
     )
     with new_drawing("network-availability", "network", LINE_HEIGHT, caption) as drawing:
         left, right = drawing.panels(2, 2, ("Message size", ""), sharex=True)
+        table = table.assign(place=positions(table["bytes"]), share=table["availability"].clip(0, 1))
         for _, rows in table.groupby(list(_CURVE), sort=False):
-            first = rows.iloc[0]
-            look, line = labels.look(first["interconnect"]), style.line_of(first["kind"])
-            marks = {"color": look.colour, "linestyle": line, "marker": look.marker, "markersize": 3.2}
-            within = rows.assign(availability=rows["availability"].clip(0, 1))
+            draw_lines(drawing, left, rows, "place", "share", labels, every=2)
             over = rows[rows["overhead_us"] > 0]
-            for axes, own, column in ((left, within, "availability"), (right, over, "overhead_us")):
-                (joined,) = axes.plot(positions(own["bytes"]), own[column], markevery=2, **marks)
-                drawing.mark(joined, first["interconnect"])
+            draw_lines(drawing, right, over, "place", "overhead_us", labels, every=2)
         left.set_ylim(-0.05, 1.05)
         left.set_ylabel("Availability")
         positive = table.loc[table["overhead_us"] > 0, "overhead_us"]

@@ -21,14 +21,14 @@ NORMAL, SLOW = style.Look(style.INK, "o"), style.Look(style.COLOURS[0], "s")
 
 def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the table ``nodes``: one row per node, the slowest on top."""
-    known = nodes[nodes["slower_percent"].notna()]
-    shown = known.head(MOST).to_dict("records")
+    estimated = nodes[nodes["slower_percent"].notna()]
+    shown = estimated.head(MOST).to_dict("records")
     caption = (
         "How much longer runs take on each node than runs of the same points without it; the "
         f"{level_of(labels.facts)} intervals of all nodes hold at once. Squares are slow nodes."
     )
-    if len(known) > MOST:
-        caption += f" Shown are the {MOST} slowest of {len(known)} nodes."
+    if len(estimated) > MOST:
+        caption += f" Shown are the {MOST} slowest of {len(estimated)} nodes."
     alt = "Effect of each node on the times of its runs in percent, with intervals."
     points = []
     for place, row in enumerate(shown):

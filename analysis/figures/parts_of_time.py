@@ -54,7 +54,7 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
                     text = point_text(labels, bar, name, f"{part}: {formats.seconds(seconds)}, {loop}")
                     drawing.mark(patch, bar["interconnect"], text)
         name_rows(axes, [_title(bar, labels) for bar in bars])
-        axes.set_xlabel("Main loop (s)")
+        axes.set(xlabel="Main loop (s)", ylabel="")
         axes.set_xlim(left=0)
         drawing.figure.legend(
             axes.containers, shown, loc="outside lower center", ncols=len(shown), handlelength=1.2

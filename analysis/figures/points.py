@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 
 from analysis.figures import style
 from analysis.figures.drawing import Drawing
+from analysis.figures.style import FigureLabels
 
 
 class Point(NamedTuple):
@@ -59,6 +60,19 @@ def draw_curve(
         (joined,) = axes.plot(x, y, color=points[0].look.colour, linestyle=line, linewidth=1.0)
         drawing.mark(joined, points[0].interconnect)
         draw_points(drawing, axes, points, **more)
+
+
+def draw_lines(
+    drawing: Drawing, axes: Axes, rows: pd.DataFrame, x: str, y: str, labels: FigureLabels, every: int
+) -> None:
+    """Draw a line per interconnect and kind, with a marker at every few points, without values on hover."""
+    for (interconnect, kind), curve in rows.groupby(["interconnect", "kind"], sort=False):
+        look = labels.look(interconnect)
+        (line,) = axes.plot(
+            curve[x], curve[y], color=look.colour, linestyle=style.line_of(kind), linewidth=0.9,
+            marker=look.marker, markersize=3.2, markevery=every,
+        )  # fmt: skip
+        drawing.mark(line, interconnect)
 
 
 def draw_points(

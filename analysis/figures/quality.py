@@ -31,24 +31,27 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
 
     The list is empty where no point has two blocks, and where a single interconnect was run.
     """
-    known = variability[variability["spread_percent"].notna()]
-    known = known.assign(name=[labels.interconnect(*pair) for pair in known[["interconnect", "kind"]].values])
-    if known["interconnect"].nunique() < 2:
+    spreads = variability[variability["spread_percent"].notna()]
+    pairs = zip(spreads["interconnect"], spreads["kind"], strict=True)
+    spreads = spreads.assign(name=[labels.interconnect(*pair) for pair in pairs])
+    if spreads["interconnect"].nunique() < 2:
         return []
-    cases, names = labels.sorted_cases(known["case"]), _names(known, labels)
-    limit = min(known["spread_percent"].max(), MOST_PERCENT * known["spread_percent"].quantile(0.9)) or 1.0
+    cases, names = labels.sorted_cases(spreads["case"]), _names(spreads, labels)
+    limit = (
+        min(spreads["spread_percent"].max(), MOST_PERCENT * spreads["spread_percent"].quantile(0.9)) or 1.0
+    )
     columns = min(COLUMNS, len(cases))
     rows = -(-len(cases) // columns)
     height = rows * (ROW_HEIGHT * len(names) + 0.35) + 0.5
     width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * columns)
     alt = "Spread of the block times of every point in percent, by case and interconnect."
-    caption = _caption(known, limit)
+    caption = _caption(spreads, limit)
     with new_drawing("spread", "quality", height, caption, alt, width=width) as drawing:
         grid = drawing.panels(len(cases), columns, ("Spread (%)", ""), sharex=True, sharey=True)
         for axes, case in zip(grid, cases, strict=True):
             drawing.mark(axes, case=case)
             name_rows(axes, [shortened(name, 34, lines=1) for name in names])
-            _draw_panel(axes, known[known["case"] == case], names, limit, drawing, labels)
+            _draw_panel(axes, spreads[spreads["case"] == case], names, limit, drawing, labels)
             axes.set_title(shortened(labels.case(case), 20 if columns > 3 else 26))
         grid[0].set_xlim(-0.03 * limit, 1.06 * limit)
         grid[0].xaxis.set_major_locator(MaxNLocator(4))
@@ -64,21 +67,21 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
     return [drawing]
 
 
-def _names(known: pd.DataFrame, labels: Labels) -> list[str]:
+def _names(spreads: pd.DataFrame, labels: Labels) -> list[str]:
     """Names in the study's order, the serial run first."""
-    return list(dict.fromkeys(labels.in_order(known, "interconnect", "name")["name"]))
+    return list(dict.fromkeys(labels.in_order(spreads, "interconnect", "name")["name"]))
 
 
 def _draw_panel(
     axes: Axes, rows: pd.DataFrame, names: Sequence[str], limit: float, drawing: Drawing, labels: FigureLabels
 ) -> None:
     points, medians = [], []
-    for name, spreads in rows.groupby("name"):
-        interconnect, place = spreads["interconnect"].iloc[0], names.index(name)
+    for name, of_name in rows.groupby("name"):
+        interconnect, place = of_name["interconnect"].iloc[0], names.index(name)
         look = labels.look(interconnect)
-        median = min(spreads["spread_percent"].median(), limit)
+        median = min(of_name["spread_percent"].median(), limit)
         medians.append(Point(median, place, style.Look(look.colour, "|"), interconnect))
-        for row in spreads.to_dict("records"):
+        for row in of_name.to_dict("records"):
             text = point_text(labels, row, name, _hover_text(row))
             points.append(Point(min(row["spread_percent"], limit), place, look, interconnect, text))
     draw_points(drawing, axes, medians, size=9, edge=1.4)
@@ -95,12 +98,12 @@ def _hover_text(point: Line) -> str:
     return f"{text}, against the baseline {formats.p_value(point['p_adjusted'])}"
 
 
-def _caption(known: pd.DataFrame, limit: float) -> str:
+def _caption(spreads: pd.DataFrame, limit: float) -> str:
     text = (
         "Run-to-run spread: standard deviation of the block times of a point in percent, from their median "
         "absolute deviation."
     )
-    beyond = int((known["spread_percent"] > limit).sum())
+    beyond = int((spreads["spread_percent"] > limit).sum())
     if beyond:
         drawn = "is drawn" if beyond == 1 else "are drawn"
         text += f" {formats.counted(beyond, 'point')} beyond {formats.percent(limit)} {drawn} at the edge."

@@ -90,11 +90,11 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     list of Drawing
         One figure per page, or none where the study has only serial runs.
     """
-    found = {case: panels_of(rows, labels.declared) for case, rows in labels.by_case(scaling)}
-    panels = {case: own for case, own in found.items() if own}
+    by_case = ((case, panels_of(rows, labels.declared)) for case, rows in labels.by_case(scaling))
+    panels = {case: of_case for case, of_case in by_case if of_case}
     if not panels:
         return []
-    rows = pd.concat([panel.rows for own in panels.values() for panel in own])
+    rows = pd.concat([panel.rows for of_case in panels.values() for panel in of_case])
     pages = _pages(_overview_rows(panels, labels))
     shown = f"{speedup_of(labels).title} against the number of {counts_of(rows)}, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
@@ -147,12 +147,16 @@ def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> lis
     Rows of the same cases make a group. A case without a panel leaves no gap.
     """
     if len(panels) == 1:
-        ((case, own),) = panels.items()
+        ((case, alone),) = panels.items()
         return [
-            [_OverviewRow([], [(case, panel) for panel in row], [_panel_title(panel, own) for panel in row])]
-            for row in _rows_of(own)
+            [
+                _OverviewRow(
+                    [], [(case, panel) for panel in row], [_panel_title(panel, alone) for panel in row]
+                )
+            ]
+            for row in _rows_of(alone)
         ]
-    every = [panel for own in panels.values() for panel in own]
+    every = [panel for of_case in panels.values() for panel in of_case]
     together = []
     for cases in _rows_of(list(panels)):
         group: list[_OverviewRow] = []

@@ -73,10 +73,10 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     with new_drawing(stem, "simulated_times", inches, caption, alt, case) as drawing:
         grid = drawing.figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
         for index, name in enumerate(order):
-            own = rows[rows["interconnect"] == name]
+            times = rows[rows["interconnect"] == name]
             above, below = (grid[2 * (index // columns) + down][index % columns] for down in (0, 1))
-            _by_count(drawing, above, own, labels)
-            _by_rank(below, own[own["processes"] == most])
+            _by_count(drawing, above, times, labels)
+            _by_rank(below, times[times["processes"] == most])
             above.set_title(shortened(labels.interconnect(name, "simulated"), 24))
             drawing.mark(above, name)
             drawing.mark(below, name)

@@ -117,15 +117,15 @@ class Look:
     marker: str
 
 
-def looks(known: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
+def looks(ordered: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
     """Choose colour and marker of every interconnect by its name: the same in every study.
 
     Sites of an interconnect share its colour. If two interconnects would share colour and marker, the later
-    takes the next free marker. The order is the study's (`known`), then alphabetical for the interconnects
+    takes the next free marker. The order is the study's (`ordered`), then alphabetical for the interconnects
     `present` that the study does not name.
     """
     made: dict[str, Look] = {}
-    for name in [*known, *sorted(set(present) - set(known))]:
+    for name in [*ordered, *sorted(set(present) - set(ordered))]:
         colour, marker = _wanted(name)
         wanted = [
             Look(COLOURS[(colour + shift) % len(COLOURS)], MARKERS[(marker + step) % len(MARKERS)])

@@ -78,7 +78,8 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     for case, rows in labels.by_case(priced):
         of_case = rows.groupby("compared_kinds", sort=False)
         panels += [
-            CasePanel(case, _title(case, kinds, of_case.ngroups, labels), own) for kinds, own in of_case
+            CasePanel(case, _title(case, kinds, of_case.ngroups, labels), of_kinds)
+            for kinds, of_kinds in of_case
         ]
     if not panels:
         return []
@@ -146,11 +147,11 @@ def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabe
 
 def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> list[str]:
     notes = ["Numbers are processes; points outside the sets are faint."]
-    known = rows[f"{tradeoff.y.column}_low"].notna()
-    if known.any():
+    with_interval = rows[f"{tradeoff.y.column}_low"].notna()
+    if with_interval.any():
         priced = ", and across them the published range of the price" if tradeoff.x.bars else ""
         notes.append(f"Bars of the set: {labels.intervals(rows)}{priced}.")
-    if not known.all():
+    if not with_interval.all():
         notes.append("Hollow points have no interval.")
     return notes
 
@@ -180,13 +181,13 @@ def _draw_panel(
     x, y, fronts = tradeoff.x, tradeoff.y, list(tradeoff.fronts)
     rows = panel.rows.assign(pareto=panel.rows["pareto"].fillna(False).astype(bool))
     members = rows[rows["pareto"]]
-    for (owner, *_), of_set in members.groupby(fronts) if fronts else [((None,), members)]:
+    for (interconnect, *_), of_set in members.groupby(fronts) if fronts else [((None,), members)]:
         steps = of_set.drop_duplicates([x.column, y.column]).sort_values(x.column)
-        colour = style.IDEAL if owner is None else labels.look(owner).colour
+        colour = style.IDEAL if interconnect is None else labels.look(interconnect).colour
         (line,) = axes.plot(
             steps[x.column], steps[y.column], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1
         )
-        drawing.mark(line, owner)
+        drawing.mark(line, interconnect)
     # The serial run stands in the rows of every interconnect: draw it once, in a set if it is in one.
     ordered = rows.sort_values("pareto", ascending=False, kind="stable")
     again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
