@@ -80,21 +80,21 @@ def timed(case, lines, wall_seconds):
 
 
 @pytest.mark.parametrize(
-    ("printed", "wall_seconds", "shown"),
+    ("printed", "wall_seconds"),
     [
-        ("300.0", 0.5712, "0.571"),  # milliseconds
-        ("0.60", 0.5712, "0.571"),
-        ("2", 0.5712, "0.571"),
-        ("5.772e-01", 0.5712, "0.571"),
-        ("0.3D+03", 12.0, "12.0"),
-        ("4000", 3600, "3600"),
+        ("300.0", 0.5712),  # milliseconds
+        ("0.60", 0.5712),
+        ("2", 0.5712),
+        ("5.772e-01", 0.5712),
+        ("0.3D+03", 12.0),
+        ("4000", 3600),
     ],
 )
-def test_a_printed_time_beyond_the_wall_time_of_the_run_does_not_count(printed, wall_seconds, shown):
+def test_a_printed_time_beyond_the_wall_time_of_the_run_does_not_count(printed, wall_seconds):
     harmonic = load_case("harmonic-smoke", CASES_OF_TESTS)
     lines = [Line(0.4, f"took {printed} s"), Line(0.4, "sum = 1.6439345666815615"), Line(0.5, "done")]
     assert timed(harmonic, lines, wall_seconds) == (
-        f"the program printed {printed} s, but the whole run took {shown} s: does it print seconds?"
+        f"the program printed {printed} s, but the whole run took {wall_seconds:g} s: does it print seconds?"
     )
 
 
@@ -110,7 +110,7 @@ def test_a_printed_time_may_exceed_the_wall_time_by_a_percent_and_its_last_digit
 
 def test_no_application_may_print_a_time_beyond_the_wall_time(case, real_log):
     melt = timed(case(MELT), list(real_log("lammps", "melt_parallel")), 1.0)
-    assert melt == "the program printed 3.27801 s, but the whole run took 1.00 s: does it print seconds?"
+    assert melt == "the program printed 3.27801 s, but the whole run took 1 s: does it print seconds?"
     started, finished = '{"started": {"mpi4py": "4"}}', '{"finished": {"seconds": 300.0, "answer": 0}}'
     lines = [Line(0.1, started), Line(0.2, finished)]
     assert timed(case("barrier-smoke"), lines, 0.3).startswith(

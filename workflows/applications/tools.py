@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from analysis.text.formats import decimals
 from workflows.domain import Answer, Case, InputError, Line
 from workflows.launch.last_words import telling_line
 
@@ -165,8 +164,8 @@ def beyond_wall(printed: str | None, wall_seconds: float) -> str | None:
     resolution = 10.0 ** min(0, int(Decimal(_with_e(printed)).as_tuple().exponent))
     if seconds <= (1 + _WALL_SHARE) * wall_seconds + resolution:
         return None
-    wall = f"{wall_seconds:.{decimals(wall_seconds)}f}"
-    return f"the program printed {printed} s, but the whole run took {wall} s: does it print seconds?"
+    wall = f"{wall_seconds:.6g} s"
+    return f"the program printed {printed} s, but the whole run took {wall}: does it print seconds?"
 
 
 def impossible(value: float | None, answer: Answer) -> str | None:
