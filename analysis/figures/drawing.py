@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeVar
 from xml.etree import ElementTree
@@ -30,11 +29,9 @@ from analysis.text.labels import KINDS, Labels
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 DOTS_PER_INCH = 200
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 AXIS_INCHES = 0.3
 """Height of the numbers and the title of a horizontal axis."""
-
-DECIMALS = re.compile(r"(\.\d\d)\d+")
-"""Decimals beyond a hundredth of a point, which nobody can see and which double the size of the files."""
 
 _About = TypeVar("_About", AboutCase, AboutInterconnect)
 
@@ -95,10 +92,10 @@ class Drawing:
         artist.set_gid(self._identifier(interconnect, text, case))
 
     def mark_each(
-        self, collection: Collection, interconnects: Iterable[object], texts: Iterable[str] | None = None
+        self, collection: Collection, interconnects: Sequence[object], texts: Sequence[str] = ()
     ) -> None:
-        """Tie each element of a collection to its interconnect and to the value shown on hover."""
-        pairs = zip(interconnects, repeat("") if texts is None else texts, strict=texts is not None)
+        """Tie each element of a collection to its interconnect and to the value shown on hover, if any."""
+        pairs = zip(interconnects, texts or [""] * len(interconnects), strict=True)
         collection.set_urls([self._identifier(interconnect, text) for interconnect, text in pairs])
 
     def _identifier(self, interconnect: object, text: str, case: str | None = None) -> str:
@@ -193,7 +190,7 @@ def save(drawing: Drawing, folder: Path, png: bool = False) -> Path:
     """
     file, raw = folder / f"{drawing.name}.svg", BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
-        drawing.figure.savefig(raw, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
+        drawing.figure.savefig(raw, format="svg", dpi=DOTS_PER_INCH, metadata=NO_METADATA)
         if png:
             drawing.figure.savefig(file.with_suffix(".png"), dpi=DOTS_PER_INCH)
     file.write_bytes(_annotated(raw.getvalue(), drawing))
@@ -204,8 +201,6 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(svg)
-    for metadata in root.findall(f"{{{SVG}}}metadata"):
-        root.remove(metadata)
     root.set("id", "drawing")
     root.set("role", "img")
     root.set("aria-label", drawing.alt)
@@ -223,8 +218,6 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
                 title.text = mark.text
                 element.insert(0, title)
         _prefix_identifiers(element, drawing.name)
-        for key in {"d", "x", "y", "transform"} & element.attrib.keys():
-            element.set(key, DECIMALS.sub(r"\1", element.attrib[key]))
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 
 

@@ -110,8 +110,8 @@ def draw_points(
         legend=False, zorder=3, ax=axes,
     )  # fmt: skip
     dots = axes.collections[-1]
-    without = [hollow and not (math.isfinite(point.low) and math.isfinite(point.high)) for point in shown]
-    faces = [style.PAPER if empty else colour for empty, colour in zip(without, colours, strict=True)]
+    filled = [not hollow or _has_interval(point) for point in shown]
+    faces = [colour if fill else style.PAPER for colour, fill in zip(colours, filled, strict=True)]
     dots.set(edgecolor=colours, facecolor=faces)
     drawing.mark_each(dots, [point.interconnect for point in shown], [point.text for point in shown])
     for point in shown:
@@ -123,10 +123,14 @@ def draw_points(
 
 def draw_bars(drawing: Drawing, axes: Axes, points: Iterable[Point], across: bool = False) -> None:
     """Draw the intervals of points, from end to end."""
-    bars = pd.DataFrame(points, columns=list(Point._fields)).dropna(subset=["low", "high"])
-    if bars.empty:
-        return
-    draw, places = (axes.hlines, bars["y"]) if across else (axes.vlines, bars["x"])
-    colours = [look.colour for look in bars["look"]]
-    lines = draw(places, bars["low"], bars["high"], colors=colours, linewidth=0.8, zorder=2.5)
-    drawing.mark_each(lines, bars["interconnect"])
+    barred = [point for point in points if _has_interval(point)]
+    if barred:
+        places = [point.y if across else point.x for point in barred]
+        ends = [[point.low for point in barred], [point.high for point in barred]]
+        look = {"colors": [point.look.colour for point in barred], "linewidth": 0.8, "zorder": 2.5}
+        bars = (axes.hlines if across else axes.vlines)(places, *ends, **look)
+        drawing.mark_each(bars, [point.interconnect for point in barred])
+
+
+def _has_interval(point: Point) -> bool:
+    return math.isfinite(point.low) and math.isfinite(point.high)
