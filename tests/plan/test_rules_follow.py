@@ -149,12 +149,13 @@ RESULTS = "results/followed"
 PREPARED = f"{RESULTS}/prepared/pingpong-smoke"
 ELBOW = "elbow_segregated-smoke"
 COLLECT = {"collect"} | TABLES
+MEASURE = {"measure", "measure_first_block"} | COLLECT
 READ = {
-    f"{PREPARED}/processes-1": {"prepare_parallel", "reference"} | COLLECT,
-    f"{PREPARED}/processes-2": COLLECT,
-    f"{PREPARED}/reference.json": COLLECT,
+    f"{PREPARED}/processes-1": {"prepare_parallel", "reference"} | MEASURE,
+    f"{PREPARED}/processes-2": MEASURE,
+    f"{PREPARED}/reference.json": MEASURE,
     f"{RESULTS}/again.jsonl": {"measure"} | COLLECT,
-    f"{RESULTS}/measured/first-block.txt": set(),  # only that it comes first
+    f"{RESULTS}/measured/first-block.txt": {"measure"} | COLLECT,
     f"{RESULTS}/records.txt": COLLECT,
     f"{RESULTS}/prepared/{ELBOW}/processes-1": {"prepare_parallel", "capture_serial", "capture", "replay"}
     | COLLECT,
@@ -180,7 +181,8 @@ MADE = [
     [f"{PREPARED}/processes-1/", f"{RESULTS}/prepared/{ELBOW}/processes-1/", f"{RESULTS}/again.jsonl", "foreign/runs.csv",
      "foreign/facts.json"],
     [f"{PREPARED}/processes-2/", f"{PREPARED}/reference.json", f"{RESULTS}/prepared/{ELBOW}/processes-2/",
-     f"{RESULTS}/traces/{ELBOW}/processes-1/", f"{RESULTS}/measured/first-block.txt"],
+     f"{RESULTS}/traces/{ELBOW}/processes-1/"],
+    [f"{RESULTS}/measured/first-block.txt"],
     [f"{RESULTS}/records.txt", f"{RESULTS}/traces/{ELBOW}/processes-2/"],
     [f"{RESULTS}/simulated/"],
     [f"{RESULTS}/{name}" for name in ("runs.csv", "runs.parquet", "details/", "facts.json", "published/")],

@@ -101,6 +101,20 @@ def test_again_it_submits_nothing(folders):
     assert folder.queue().count("\n") == before
 
 
+def test_the_next_command_submits_jobs_for_an_edited_case(slurm, tmp_path):
+    case = tmp_path / "cases/command/faulty"
+    shutil.copytree(ROOT / "tests/cases/command/faulty", case)
+    folder = ClusterFolder(slurm, tmp_path).faulty("sound")
+    folder.study.write_text(
+        folder.study.read_text().replace(str(ROOT / "tests/cases"), str(tmp_path / "cases"))
+    )
+    original = (case / "faulty.py").read_text()
+    for text, attempts in ((original, [1, 1]), (f"{original}\n", [1, 1, 2, 2]), (original, [1, 1, 2, 2])):
+        (case / "faulty.py").write_text(text)
+        folder.run_well()
+        assert sorted(record["attempt"] for record in folder.records().values()) == attempts
+
+
 @pytest.mark.parametrize("way", ["jobs", "allocation"])
 def test_no_file_of_a_run_is_left(folders, way):
     assert not list(folders[way].folder.glob("results/*/scratch/*"))

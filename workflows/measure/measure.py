@@ -36,6 +36,7 @@ from workflows.plan.machine import only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan
 from workflows.plan.record import Exit, Record, RunNoise, Times
 from workflows.plan.stopping import Stopping
+from workflows.study.cases import check_prepared
 from workflows.traffic.cases import needs_trace
 
 Report = Callable[[float | None, Callable[[str], None]], None]
@@ -116,7 +117,7 @@ def _measure_in_job(
             say(line, files)
         if batch:
             pass_on(paths, interrupted)
-        if missing := _missing(plan, repetitions):
+        if missing := plan.missing(repetitions):
             with (
                 _progress(plan, missing, files) as progress,
                 this_allocation(cluster, paths, name) as allocation,
@@ -136,13 +137,13 @@ def _measure_missing(
     plan: Plan, files: Sequence[TextIO], report: Report | None = None, first_block: bool = False
 ) -> None:
     """Run what is not yet recorded of the blocks that the plan has."""
-    if missing := _missing(plan, plan.design.repetitions):
+    if missing := plan.missing(plan.design.repetitions):
         with _progress(plan, missing, files) as progress, contextlib.ExitStack() as stack:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
             # Again, since whoever had the machine may have run some of it.
-            missing = _missing(plan, [repetition for repetition, _ in missing])
+            missing = plan.missing([repetition for repetition, _ in missing])
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
 
             def run_one(repetition: Repetition, attempt: int) -> Record:
@@ -186,17 +187,6 @@ def _of_first_block(repetitions: Iterable[Repetition]) -> list[Repetition]:
     return [repetition for repetition in repetitions if repetition.block == 1]
 
 
-def _missing(plan: Plan, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
-    """What is still to be run, in order, with the number of the attempt."""
-    requests = records.read_requests(plan.paths)
-    missing = []
-    for repetition in repetitions:
-        made = records.attempts(plan.paths, repetition)
-        if records.wanted(repetition, made, plan.design.inputs(repetition.point), requests):
-            missing.append((repetition, len(made) + 1))
-    return missing
-
-
 def measure(
     plan: Plan,
     repetition: Repetition,
@@ -214,17 +204,23 @@ def measure(
         Nodes of the interconnect, if it is emulated, or those of the job that it has.
     allocation : Allocation, optional
         The job, on a cluster.
+
+    Raises
+    ------
+    InputError
+        The case was edited after it was prepared: see `workflows.study.cases.check_prepared`.
     """
     point, limits = repetition.point, plan.asked.study.limits
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
     path = plan.paths.record(repetition, attempt)
     planned = _planned(plan, repetition, attempt, allocation)
+    prepared = plan.paths.prepared(case.name, point.processes)
+    check_prepared(prepared, plan.asked.case_digests[case.name])
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
         if case.drop_page_cache:
             drop_page_cache()
         waited, busy = wait_until_idle(limits.idle_seconds)
-        prepared = plan.paths.prepared(case.name, point.processes)
         long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
         speed_before = time_fixed_work(point, interconnect, nodes) if long else None
         meter = meter_of(allocation.nodes if allocation else ())

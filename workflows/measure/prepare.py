@@ -10,6 +10,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
 from workflows.measure.running import run
+from workflows.study.cases import PREPARED_FROM, digest
 
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) -> None:
@@ -23,11 +24,13 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
         If a program fails: one line.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    prepared_from = digest(case)
     try:
         application(case.application).prepare(case, processes, folder, base)
     except RuntimeError as error:
         name = f"case {case.name}, {processes} processes"
         raise InputError(f"{name}: cannot be prepared: {error}") from None
+    (folder / PREPARED_FROM).write_text(prepared_from)
 
 
 def reference_answer(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError
+from workflows.domain import InputError, Repetition
 from workflows.jobs.cluster import check_cluster, placed, read_cluster
 from workflows.paths import RESULTS, ROOT, StudyPaths
 from workflows.plan.design import Design, design
 from workflows.plan.here import Here, look
-from workflows.plan.records import record_files, recorded_block
+from workflows.plan.records import attempts, read_requests, record_files, recorded_block, wanted
 from workflows.study.asked import Asked, read_asked
 from workflows.study.study import Study
 
@@ -34,6 +34,15 @@ class Plan:
     def here(self) -> Here:
         """What can be done of it here."""
         return self.design.here
+
+    def missing(self, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
+        """List what is still to be run of some repetitions, in order, with the number of the attempt."""
+        requests, missing = read_requests(self.paths), []
+        for repetition in repetitions:
+            made = attempts(self.paths, repetition)
+            if wanted(repetition, made, self.design.inputs(repetition.point), requests):
+                missing.append((repetition, len(made) + 1))
+        return missing
 
 
 def make_plan(

@@ -48,6 +48,7 @@ rule collect:
     params:
         study=str(plan.asked.study.file),
         description=plan.design.description,
+        asked=plan.asked.digest,
         source=source_digest("collect"),
     message:
         "Collecting the records"

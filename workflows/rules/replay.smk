@@ -99,6 +99,7 @@ rule replay:
     params:
         study=str(plan.asked.study.file),
         digest=plan.design.replay_digest,
+        asked=plan.asked.digest,
         source=source_digest("replay"),
     message:
         "Replaying traces"

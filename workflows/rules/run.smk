@@ -1,7 +1,7 @@
 """
-Runs the study, block by block, in one job. A repetition that is recorded is not run again, whatever happens to this
-rule: its only output is the list of the records; the records themselves belong to no rule, so that Snakemake never
-deletes one, and follow the digests of cases and interconnects, no source and no date.
+Runs the study, block by block, in one job. This rule never runs a recorded repetition again: the digests of case and
+interconnect decide which records count, no source and no date. So the rule may follow what is prepared, at the cost of
+seconds. Its only output is the list of the records. The records belong to no rule, so that Snakemake never deletes one.
 
 REQUIRED INPUTS:
 
@@ -24,10 +24,10 @@ from workflows.plan.jobs import site_modules
 
 rule measure:
     input:
-        prepared=ancient(files.prepared(plan.paths, plan.design.points)),
-        expected=ancient(files.expected(plan.paths, plan.design.points)),
+        prepared=files.prepared(plan.paths, plan.design.points),
+        expected=files.expected(plan.paths, plan.design.points),
         again=files.requests(plan.paths),
-        first=ancient(files.first_block(plan)),
+        first=files.first_block(plan),
     output:
         records="<results>/records.txt",
     log:
@@ -40,6 +40,7 @@ rule measure:
     params:
         study=str(plan.asked.study.file),
         digest=plan.design.digest,
+        asked=plan.asked.digest,
         lost=files.lost_records(plan.paths.listed_records),
     message:
         "Measuring"
@@ -49,8 +50,8 @@ rule measure:
 
 use rule measure as measure_first_block with:
     input:
-        prepared=ancient(files.prepared(plan.paths, plan.design.points)),
-        expected=ancient(files.expected(plan.paths, plan.design.points)),
+        prepared=files.prepared(plan.paths, plan.design.points),
+        expected=files.expected(plan.paths, plan.design.points),
     output:
         records="<results>/measured/first-block.txt",
     log:
@@ -59,6 +60,7 @@ use rule measure as measure_first_block with:
     params:
         study=str(plan.asked.study.file),
         digest=plan.design.digest,
+        asked=plan.asked.digest,
         lost=files.lost_records(plan.paths.first_block),
         first_block=True,
     message:

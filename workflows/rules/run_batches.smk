@@ -21,10 +21,13 @@ with one_line_errors():
 
 
 def prepared_for_batch(wildcards):
-    points = known[wildcards.batch].points
-    return ancient(
-        files.prepared(plan.paths, points) + files.expected(plan.paths, points)
-    )
+    batch = known[wildcards.batch]
+    needed = files.prepared(plan.paths, batch.points)
+    needed += files.expected(plan.paths, batch.points)
+    with one_line_errors():  # Snakemake drops other errors of such functions
+        missing = plan.missing(batch.repetitions)
+    # A job waits in a queue: Snakemake submits none that has nothing to measure.
+    return needed if missing else ancient(needed)
 
 
 def due_in_batch(wildcards):

@@ -13,7 +13,7 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
     serial, carrier = snakemake.input.get("serial"), Path(snakemake.input.carrier)
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
         request = TraceRequest(
-            case_of_results(snakemake.wildcards.case, snakemake.params.cases),
+            case_of_results(snakemake.wildcards.case, snakemake.params.cases, snakemake.input.prepared),
             int(snakemake.wildcards.get("processes", 1)),
             Path(snakemake.input.prepared),
             load_interconnect(carrier.stem, carrier.parent),

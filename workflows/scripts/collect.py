@@ -10,7 +10,9 @@ from workflows.plan.plan import make_plan
 from workflows.results.collect import collect
 
 with one_line_errors():
-    collected = collect(make_plan(Path(snakemake.params.study), snakemake.config))
+    plan = make_plan(Path(snakemake.params.study), snakemake.config)
+    plan.asked.check_unchanged(snakemake.params.asked)
+    collected = collect(plan)
 outputs = snakemake.output
 collected.runs.to_csv(outputs.runs, index=False)
 collected.complete.to_parquet(outputs.parquet, index=False)

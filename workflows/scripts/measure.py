@@ -12,6 +12,7 @@ from workflows.results.target import stopping_by_records
 params, first_block = snakemake.params, snakemake.params.get("first_block", False)
 with end_with_snakemake(), one_line_errors():
     plan = make_plan(Path(params.study), snakemake.config)
+    plan.asked.check_unchanged(params.asked)
     reports = PartialReports(plan.asked.study.file, snakemake.config, simulated=not first_block)
     report = reports.make if plan.asked.study.report_while_running else None
     with Path(snakemake.log[0]).open("a") as log:

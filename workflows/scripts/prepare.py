@@ -8,6 +8,6 @@ from workflows.plan.machine import end_with_snakemake
 from workflows.study.cases import case_of_results
 
 with end_with_snakemake(), one_line_errors():
-    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases)
+    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, *snakemake.input)
     processes, base = int(snakemake.wildcards.get("processes", 1)), snakemake.input.get("base")
     prepare(case, processes, Path(snakemake.output.folder), Path(base) if base else None)

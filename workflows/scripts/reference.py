@@ -14,7 +14,7 @@ from workflows.study.cases import case_of_results
 
 with end_with_snakemake(), one_line_errors():
     config = snakemake.config
-    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases)
+    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, snakemake.input.folder)
     allocated = nullcontext()
     if "cluster" in config:
         cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])

@@ -9,6 +9,7 @@ from workflows.replay.points import replay_study
 
 with one_line_errors():
     plan = make_plan(Path(snakemake.params.study), snakemake.config)
+    plan.asked.check_unchanged(snakemake.params.asked)
     # On a cluster Snakemake counts the cores of the machine where it was started.
     threads = len(usable_cores()) if plan.here.cluster else snakemake.threads
     replay_study(plan, threads)

@@ -9,7 +9,7 @@ from workflows.replay.servers import time_tasks
 from workflows.study.cases import case_of_results
 
 with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
-    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases)
+    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, snakemake.input.prepared)
     seconds = snakemake.config["limits"]["run_seconds"]
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
         times = time_tasks(case, Path(snakemake.input.prepared), seconds)

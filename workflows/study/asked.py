@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.runs.facts import Facts
-from workflows.domain import Case, InputError, Interconnect, Point
+from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.inputs import is_there
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
@@ -66,6 +66,32 @@ class Asked:
     def interconnect_digests(self) -> dict[str, str]:
         """Digests of what determines the runs over each interconnect."""
         return {name: interconnects.digest(interconnect) for name, interconnect in self.interconnects.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of all that determines runs: the input of each case, the settings of each interconnect."""
+        return short_digest(repr([self.case_digests, self.interconnect_digests]).encode())
+
+    def check_unchanged(self, digest: str) -> None:
+        """Refuse a case or an interconnect that was edited after Snakemake planned the study.
+
+        Snakemake would note that a result belongs to the files as they were: edited back, it would stay.
+
+        Parameters
+        ----------
+        digest : str
+            `digest` of when Snakemake planned the study.
+
+        Raises
+        ------
+        InputError
+            One line.
+        """
+        if digest != self.digest:
+            raise InputError(
+                f"{self.study.file}: a case or an interconnect was edited while the study ran: "
+                "give the same command again"
+            )
 
     def asks_for(self, point: Point) -> bool:
         """Whether a point belongs to the study."""

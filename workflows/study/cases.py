@@ -15,6 +15,9 @@ from workflows.applications import application
 from workflows.domain import Answer, Case, InputError, Option, short_digest
 from workflows.paths import CASES
 
+PREPARED_FROM = ".prepared-from"
+"""File in the folder of a prepared case: `digest` of the case that was prepared."""
+
 
 def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     """Load a case at one of its sizes.
@@ -60,12 +63,41 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     )
 
 
-def case_of_results(name: str, folder: str | None) -> Case:
+def case_of_results(name: str, folder: str | None, *prepared: str | Path) -> Case:
     """Load a case by the name that it has in a study's results: with its own size too, where that has sizes.
 
-    `folder` is that of the cases; None for the project's.
+    Parameters
+    ----------
+    folder : str or None
+        Folder of the cases; None for the project's.
+    prepared : str or Path
+        Folders in which the case is prepared for some process counts.
+
+    Raises
+    ------
+    InputError
+        See `load_case` and `check_prepared`.
     """
-    return replace(load_case(name, Path(folder) if folder else CASES), name=name)
+    case = replace(load_case(name, Path(folder) if folder else CASES), name=name)
+    for made in prepared:
+        check_prepared(Path(made), digest(case))
+    return case
+
+
+def check_prepared(folder: Path, case_digest: str) -> None:
+    """Refuse a prepared case whose input was edited since: its runs would count for the wrong input.
+
+    Raises
+    ------
+    InputError
+        The folder was prepared from input with another digest: one line.
+    """
+    prepared_from = folder / PREPARED_FROM
+    if not prepared_from.exists() or prepared_from.read_text() != case_digest:
+        raise InputError(
+            f"{folder}: prepared from other files of the case than are there now: give the same command "
+            "again; if this line comes back, delete the folder"
+        )
 
 
 def answer_digest(case: Case) -> str | None:
