@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,12 @@ from analysis.estimates.best import (
     behind,
     block_logs,
     may_be_best,
+    roundings,
     weighted,
     with_offsets,
     within_bands,
 )
+from analysis.estimates.compared import share_blocks, took_turns
 from analysis.estimates.curves import Curve, Reference
 from analysis.estimates.points import Sample
 from analysis.runs.groups import Floats
@@ -220,6 +223,16 @@ def _at_budget(
     return table
 
 
+def _apart_in_time(options: Sequence[tuple[Option, _Best]], samples: Sequence[Sample]) -> bool:
+    """Whether, on some number of nodes, all runs over one interconnect came before those over another."""
+    found = [(nodes, sample) for ((*_, nodes), _), sample in zip(options, samples, strict=True)]
+    return any(
+        mine == theirs and took_turns(first, second, share_blocks(first, second)) is False
+        for (mine, first), (theirs, second) in combinations(found, 2)
+        if first.order_from or second.order_from
+    )
+
+
 def _may_be_best(options: Sequence[tuple[Option, _Best]], rows: pd.DataFrame) -> NDArray[np.bool_] | None:
     """Which options may have the highest mean speedup; None where that is not known."""
     if any(kind == "simulated" for (kind, *_), _ in options):
@@ -228,9 +241,14 @@ def _may_be_best(options: Sequence[tuple[Option, _Best]], rows: pd.DataFrame) ->
     of_cases = list(zip(*(best.samples for _, best in options), strict=True))
     if min(len(sample.blocks) for of_case in of_cases for *_, sample in of_case) < FEWEST:
         return None
+    if any(_apart_in_time(options, [sample for *_, sample in of_case]) for of_case in of_cases):
+        return None
     parts = [
         with_offsets(
-            behind(block_logs([sample for *_, sample in of_case])[1]),
+            behind(
+                block_logs([sample for *_, sample in of_case])[1],
+                roundings([sample for *_, sample in of_case]),
+            ),
             np.array([gain for _, gain, _ in of_case]),
         )
         for of_case in of_cases

@@ -23,6 +23,7 @@ from analysis.estimates.best import (
     behind_all,
     block_logs,
     may_be_best,
+    roundings,
     with_offsets,
     within_bands,
 )
@@ -183,7 +184,11 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
     everyone = np.ones_like(efficient)
     pareto, pareto_share = _pareto(seconds, at_once, draws)
     measured = {row: case_ways for row, case_ways in enumerate(ways) if case_ways.kind != "simulated"}
-    known = {row: block_logs(own.samples)[1] for row, own in measured.items() if _fewest(own) >= FEWEST}
+    known = {
+        row: (block_logs(own.samples)[1], roundings(own.samples))
+        for row, own in measured.items()
+        if _fewest(own) >= FEWEST
+    }
     compared = list(behind_all(known))
     least_time, most_jobs = _first(1 / seconds, rate, everyone), _first(rate, 1 / seconds, efficient)
     return table | {

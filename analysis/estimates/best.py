@@ -30,7 +30,8 @@ class Behind(NamedTuple):
     Attributes
     ----------
     mean, variance : array (…, options, options)
-        Of the mean difference. NaN where no spread is known.
+        Of the mean difference, the mean at its least within the rounding of the times. NaN where no spread is
+        known.
     freedom : array (…, options, options)
         Degrees of freedom, 1 or more.
     """
@@ -52,27 +53,32 @@ def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
     return blocks, logs
 
 
-def behind_all(several: Mapping[int, Floats]) -> Iterator[tuple[list[int], Behind]]:
+def roundings(samples: Sequence[Sample]) -> Floats:
+    """Half the step of the rounding as a share of the time of each point, array (points,)."""
+    return np.array([sample.rounding for sample in samples])
+
+
+def behind_all(several: Mapping[int, tuple[Floats, Floats]]) -> Iterator[tuple[list[int], Behind]]:
     """Compare the points of several curves, those of one shape at once: their numbers and a `Behind`.
 
     Parameters
     ----------
-    several : mapping of int to array (points, blocks)
-        Log times as `block_logs` gives them.
+    several : mapping of int to pair of arrays (points, blocks) and (points,)
+        Log times as `block_logs` gives them, and their `roundings`.
     """
-    alike: dict[tuple[int, ...], list[tuple[int, Floats]]] = {}
-    for number, logs in several.items():
-        alike.setdefault(logs.shape, []).append((number, logs))
+    alike: dict[tuple[int, ...], list[tuple[int, Floats, Floats]]] = {}
+    for number, (logs, rounding) in several.items():
+        alike.setdefault(logs.shape, []).append((number, logs, rounding))
     for some in alike.values():
-        numbers, logs = zip(*some, strict=True)
-        yield list(numbers), behind(np.stack(logs))
+        numbers, logs, rounding = zip(*some, strict=True)
+        yield list(numbers), behind(np.stack(logs), np.stack(rounding))
 
 
-def behind(values: Floats) -> Behind:
+def behind(values: Floats, rounding: Floats | None = None) -> Behind:
     """Compare options (…, options, blocks), whose least is best, NaN where one has no such block.
 
     Over the common blocks where they are half of the fewer ones at least; else by Welch's t. An option of one
-    block takes the other's spread.
+    block takes the other's spread. With `roundings` (…, options), the mean is the least that they leave.
     """
     there = ~np.isnan(values)
     weight = there.astype(float)
@@ -96,6 +102,8 @@ def behind(values: Floats) -> Behind:
         freedom = np.where(own[..., None, :] > 1, freedom, own[..., None] - 1)
         mean = middle[..., None] - middle[..., None, :] + np.where(paired, excess / common, 0)
     variance = np.where(paired, of_pairs, both)
+    if rounding is not None and rounding.any():
+        mean = mean + np.log1p(-rounding)[..., :, None] - np.log1p(rounding)[..., None, :]
     return Behind(
         np.where(np.abs(mean) > EQUAL, mean, 0),
         np.where(variance <= EQUAL**2, 0, variance),

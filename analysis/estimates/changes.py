@@ -241,10 +241,10 @@ def _change(points: CasePoints, before: int, after: int, settings: Settings) -> 
         ends = (("", ""), ("_low", "_high"), ("_high", "_low"))
         return percent_columns("change", [logs[first][0] - logs[second][1] for first, second in ends])
     samples = points.samples[before], points.samples[after], False
-    blocks, shift, *_ = compare_points([samples], [1 - settings.level])[0]
-    tests = {name: getattr(shift, name) for name in ("p_value", "least_p", "coverage")}
-    tests["tested"] = Contrast(samples)
-    return percent_columns("change", shift) | {"blocks": blocks} | tests
+    found = compare_points([samples], [1 - settings.level])[0]
+    tests = {name: getattr(found.shift, name) for name in ("p_value", "least_p", "coverage")}
+    tests |= {"tested": Contrast(samples), "withheld": found.withheld, "blocks": found.blocks}
+    return percent_columns("change", found.shift) | tests
 
 
 def _log_ratio(points: CasePoints, before: int, after: int) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.estimates.dependence import credible, effective_blocks, spread_about, widening
-from analysis.estimates.outcomes import AT_LEAST, AT_MOST, DEPENDENT, EITHER, STOPPED
+from analysis.estimates.outcomes import AT_LEAST, AT_MOST, DEPENDENT, EITHER, STOPPED, WITHIN_ROUNDING
 from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
 from analysis.runs.groups import Floats
@@ -33,6 +33,9 @@ class Compared(NamedTuple):
         What the estimate is where runs were stopped at their time limit.
     correlation, effective : float
         Lag-one correlation of paired log ratios, and the independent pairs that they are worth; else NaN.
+        Of unpaired points, those of the imported blocks that depend most on the ones before, if any do.
+    withheld : str or None
+        Verdict that stands in the place of a direction: see `analysis.estimates.outcomes`.
     """
 
     blocks: int
@@ -41,7 +44,11 @@ class Compared(NamedTuple):
     note: str | None = None
     correlation: float = np.nan
     effective: float = np.nan
+    withheld: str | None = None
 
+
+SAME = 1e-9
+"""Share of a step by which differences of rounded times differ by arithmetic alone."""
 
 Samples = tuple[Sample, Sample, bool]
 """Of two points, and whether they are paired."""
@@ -58,8 +65,15 @@ class Contrast:
 def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Compared]:
     """Compare pairs of points, with intervals that may miss in so much.
 
-    Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone.
+    Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone. No interval is
+    narrower than the rounding of the times, and a difference within the rounding is withheld.
     """
+    found = _of_printed_times(samples, alphas)
+    return [_rounded(one, *pair[:2]) for one, pair in zip(found, samples, strict=True)]
+
+
+def _of_printed_times(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Compared]:
+    """Compare pairs of points as if their times were not rounded."""
     found: list[Compared] = []
     together: dict[int, list[tuple[int, Floats, Floats]]] = {}
     nothing = alone(np.nan)
@@ -76,7 +90,8 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
         elif paired:
             together.setdefault(blocks, []).append((number, mine.seconds, theirs.seconds))
         else:
-            shift = unpaired_shift(np.log(first.seconds), np.log(second.seconds), alpha)
+            found.append(_unpaired(first, second, alpha, blocks))
+            continue
         found.append(Compared(blocks, shift))
     for blocks, some in together.items():
         numbers, *times = zip(*some, strict=True)
@@ -108,6 +123,62 @@ def _in_their_order(ratios: Floats, alphas: Floats, effective: Floats, dependent
     return shifts
 
 
+def _unpaired(first: Sample, second: Sample, alpha: float, blocks: int) -> Compared:
+    """Compare unpaired points, widened where imported times depend on the ones before.
+
+    Such times are spread about their median, as paired ratios are about their estimate.
+    """
+    logs = [np.log(sample.seconds) for sample in (first, second)]
+    shift = unpaired_shift(*logs, alpha)
+    dependence = [_dependence(sample) for sample in (first, second)]
+    if all(np.isnan(correlation) for correlation, _ in dependence):
+        return Compared(blocks, shift)
+
+    def widened(level: float) -> Shift:
+        wider = [_spread(own, effective, level) for own, (_, effective) in zip(logs, dependence, strict=True)]
+        moved = shift.estimate - unpaired_shift(*wider, alpha).estimate
+        return unpaired_shift(wider[0] + moved, wider[1], alpha)
+
+    wider = widened(alpha)
+    at_its_level = widened(min(wider.p_value, alpha)).p_value  # far out, Student's t is wider still
+    wider = wider._replace(estimate=shift.estimate, p_value=max(wider.p_value, at_its_level))
+    correlation, effective = max(dependence, key=lambda of_point: np.nan_to_num(of_point[0], nan=-1))
+    return Compared(blocks, wider, True, None, correlation, effective)
+
+
+def _dependence(sample: Sample) -> tuple[float, float]:
+    """Lag-one correlation of imported times in a known order, and what they are worth; NaN if by chance."""
+    if sample.order_from and sample.ordered:
+        correlation, effective, counts = effective_blocks(np.log(sample.seconds))
+        if counts:
+            return float(correlation), float(effective)
+    return np.nan, np.nan
+
+
+def _spread(logs: Floats, effective: float, alpha: float) -> Floats:
+    """Log times (blocks,) spread about their median to what so many independent blocks tell."""
+    if np.isnan(effective):
+        return logs
+    factor = widening(np.array([effective]), len(logs), np.array([alpha]))
+    return spread_about(logs[None], np.median(logs)[None], factor)[0]
+
+
+def _rounded(found: Compared, first: Sample, second: Sample) -> Compared:
+    """Widen a comparison to the rounding of its times: half a step on either side of both medians."""
+    if not (first.half_step or second.half_step) or np.isnan(found.shift.estimate):
+        return found
+    shift, one, other = found.shift, first.rounding, second.rounding
+    low = shift.estimate + np.log1p(-one) - np.log1p(other)
+    high = shift.estimate + np.log1p(one) - np.log1p(-other)
+    low, high = (0.0 if abs(end) < EQUAL else end for end in (low, high))
+    wider = shift._replace(low=np.minimum(shift.low, low), high=np.maximum(shift.high, high))
+    apart = abs(np.median(first.seconds) - np.median(second.seconds))
+    if low * high > 0 and apart > (first.half_step + second.half_step) * (1 + SAME):
+        return found._replace(shift=wider)
+    p_value = shift.p_value if np.isnan(shift.p_value) else 1.0
+    return found._replace(shift=wider._replace(p_value=p_value), withheld=WITHIN_ROUNDING)
+
+
 def _between(first: Sample, second: Sample, paired: bool, alpha: float, blocks: int) -> Compared:
     """Bounds of a comparison in which runs were stopped, which took from their limit to infinity.
 
@@ -133,10 +204,13 @@ def _between(first: Sample, second: Sample, paired: bool, alpha: float, blocks: 
         p_value = max(low.p_value, high.p_value)
     ends = (end if np.isfinite(end) else np.nan for end in (low.low, high.high))
     shift = Shift(estimate, *ends, low.coverage, p_value, low.least_p)
-    if not paired:
-        return Compared(blocks, shift, False, note)
-    correlation, effective, _ = effective_blocks(np.log(first.seconds / second.seconds))
-    dependent = bool(credible(correlation, blocks))
+    if paired:
+        correlation, effective, _ = effective_blocks(np.log(first.seconds / second.seconds))
+        dependent = bool(credible(correlation, blocks))
+    else:
+        found = [(*_dependence(sample), len(sample.blocks)) for sample in (first, second)]
+        correlation, effective, number = max(found, key=lambda of_point: np.nan_to_num(of_point[0], nan=-1))
+        dependent = bool(credible(correlation, number))
     if dependent:
         shift, note = alone(estimate), f"{note}; {DEPENDENT}"
     return Compared(blocks, shift, dependent, note, float(correlation), float(effective))
@@ -161,6 +235,36 @@ def share_blocks(first: Sample, second: Sample) -> bool:
     """Whether at least half of the smaller sample's blocks are the other's too."""
     common, _ = _in_common(first, second)
     return 2 * len(common.blocks) >= min(len(first.blocks), len(second.blocks))
+
+
+def took_turns(first: Sample, second: Sample, paired: bool) -> bool | None:
+    """Say whether the runs of two points took turns: False where all of one came before those of the other.
+
+    Only imported runs are asked: Nodeworth runs interconnects in random order. Start times tell, else the
+    numbers of blocks, else the rows of one file, but only where they alternate: a table may be sorted.
+
+    Returns
+    -------
+    bool or None
+        None where nothing tells. True for points of one run, which no test compares.
+    """
+    origins = first.order_from, second.order_from
+    if paired:
+        first, second = _in_common(first, second)
+    if not any(origins) or min(len(first.blocks), len(second.blocks)) < 2:
+        return True
+    if not (np.isnan(first.starts).any() or np.isnan(second.starts).any()):
+        return _overlap(first.starts, second.starts)
+    basis = origins[0].split(" ")[0]
+    if paired or basis not in ("block", "row") or origins[0] != origins[1]:
+        return paired or None
+    return _overlap(first.blocks, second.blocks) or (None if basis == "row" else False)
+
+
+def _overlap(first: NDArray, second: NDArray) -> bool | None:
+    """Say whether two ranges of values overlap; None where they share no more than an end."""
+    gaps = second.min() - first.max(), first.min() - second.max()
+    return False if max(gaps) > 0 else None if max(gaps) == 0 else True
 
 
 def _in_common(first: Sample, second: Sample) -> tuple[Sample, Sample]:

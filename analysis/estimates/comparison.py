@@ -22,14 +22,15 @@ from analysis.estimates.compared import (
     percent_columns,
     same_machine,
     share_blocks,
+    took_turns,
 )
 from analysis.estimates.curves import Curve, alike
-from analysis.estimates.outcomes import MEDIANS_DISAGREE
+from analysis.estimates.outcomes import INSEPARABLE, MEDIANS_DISAGREE, UNKNOWN_TURNS
 from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, Shift, plainly_asymmetric
 from analysis.runs.groups import Floats
-from analysis.runs.runs import ENDS_OF_COMPUTING
+from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER
 from analysis.runs.settings import Settings
 
 NEAR = 1.1
@@ -48,14 +49,41 @@ def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Setti
 
     Within a kind, every baseline with every other interconnect at the same oversubscription, placement and
     threads. Between two kinds only where the settings name the pair: the baselines of either kind
-    with all interconnects of the other; without any, the default baseline of the kind named first.
+    with all interconnects of the other; without any, the default baseline of the kind named first. The other
+    curve has no draws, and what follows from both no interval, where time may be what sets the two apart.
     """
     for kind, other_kind, baselines in _wanted(curves, ranked, settings):
         compared_kind = kind if kind == other_kind else f"{kind}/{other_kind}"
         for baseline in (curve for curve in curves if curve.kind == kind and curve.interconnect in baselines):
             for other in curves:
                 if other.kind == other_kind and other is not baseline and _placed(other) == _placed(baseline):
-                    yield baseline, other, compared_kind
+                    counts = _common(baseline, other)
+                    apart = any(_turns(baseline, other, compared_kind, at) is False for at in counts)
+                    yield baseline, other.without_draws() if apart else other, compared_kind
+
+
+def _common(baseline: Curve, other: Curve) -> list[Positions]:
+    """Positions of the common counts above one process."""
+    theirs = {count: position for position, count in enumerate(other.processes.tolist())}
+    return [
+        (position, theirs[count])
+        for position, count in enumerate(baseline.processes.tolist())
+        if count > 1 and count in theirs
+    ]
+
+
+def _samples(baseline: Curve, other: Curve, kind: str, at: Positions) -> Samples:
+    """Samples of a point of either curve, paired where both may have been run side by side and were."""
+    first, second = baseline.samples[at[0]], other.samples[at[1]]
+    return first, second, same_machine(*kind.split("/")) and share_blocks(first, second)
+
+
+def _turns(baseline: Curve, other: Curve, kind: str, at: Positions) -> bool | None:
+    """Say whether the runs of two points took turns: see `took_turns`. True for what no test compares."""
+    imported = baseline.samples[at[0]].order_from or other.samples[at[1]].order_from
+    if not imported or "simulated" in kind or not same_machine(*kind.split("/")):
+        return True
+    return took_turns(*_samples(baseline, other, kind, at))
 
 
 def _wanted(
@@ -122,12 +150,8 @@ def _place(baseline: Curve, other: Curve) -> _Place | str:
     At the baseline's peak. Where that is one process, at the best common count of the other on several. Where
     it is no common count, at the nearest pair of counts within `NEAR`; else at the nearest common one below.
     """
-    processes = baseline.processes.tolist()
-    theirs = {count: position for position, count in enumerate(other.processes.tolist())}
-    common = [
-        (position, theirs[count]) for position, count in enumerate(processes) if count > 1 and count in theirs
-    ]
-    peak = processes[baseline.peak]
+    common = _common(baseline, other)
+    peak = int(baseline.processes[baseline.peak])
     if peak == 1:
         if not common:
             return "the baseline is fastest on one process, and no other count is common"
@@ -170,9 +194,12 @@ class _Placed:
     @cached_property
     def samples(self) -> Samples:
         """Of both points."""
-        mine, theirs = self.place.at
-        first, second = self.baseline.samples[mine], self.other.samples[theirs]
-        return first, second, same_machine(*self.kind.split("/")) and share_blocks(first, second)
+        return _samples(self.baseline, self.other, self.kind, self.place.at)
+
+    def turns(self, counts: Sequence[Positions]) -> bool | None:
+        """Say whether the two took turns at some counts: False where they did not at any of these."""
+        found = {_turns(self.baseline, self.other, self.kind, at) for at in counts}
+        return False if False in found else None if None in found else True
 
     @cached_property
     def stopped(self) -> bool:
@@ -206,8 +233,13 @@ def _means(curve: Curve, positions: Sequence[int]) -> Sample:
     blocks, logs = curve.sweeps
     means = logs[positions].mean(axis=0) if positions else np.full(len(blocks), np.nan)
     there = ~np.isnan(means)
-    found = Sample(blocks[there], np.exp(means[there]))
     samples = [curve.samples[position] for position in positions]
+    origins = {sample.order_from for sample in samples} or {""}
+    order_from = origins.pop() if len(origins) == 1 else UNKNOWN_ORDER
+    found = Sample(blocks[there], np.exp(means[there]), order_from=order_from)
+    if there.any() and any(sample.half_step for sample in samples):
+        lower = np.exp(np.mean([np.log1p(-sample.rounding) for sample in samples]))
+        found = found._replace(half_step=float(np.median(found.seconds) * (1 - lower)))
     stopped = [sample.blocks[np.isinf(sample.at_most)] for sample in samples if sample.stopped]
     if not stopped or not (beyond := np.isin(found.blocks, np.concatenate(stopped))).any():
         return found
@@ -241,10 +273,16 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
     candidates = _candidates(found)
     at = compare_points([one.samples for one in found], [alpha / several for several in candidates])
     averages = compare_points([one.averages() for one in found], [alpha] * len(found))
+    at = [_of_turns(here, one.turns([one.place.at])) for here, one in zip(at, found, strict=True)]
+    averages = [
+        _of_turns(mean, one.turns(one.place.up_to)) for mean, one in zip(averages, found, strict=True)
+    ]
     p_values = _p_values(found, at, candidates)
     rows = []
     for one, here, average, tests, several in zip(found, at, averages, p_values, candidates, strict=True):
-        shift, notes = here.shift, list(filter(None, [one.place.note, here.note]))
+        shift, notes = here.shift, list(filter(None, [one.place.note, here.note, here.withheld]))
+        if here.blocks > 1 and one.turns([one.place.at]) is None:
+            notes.append(UNKNOWN_TURNS)
         mean = average.shift if average.blocks > 1 else alone(one.of_medians(one.place.up_to))
         here_by_medians = one.of_medians([one.place.at])
         of_band: dict[str, float] = {}
@@ -260,7 +298,7 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
         columns = {"paired": one.samples[2], "blocks": here.blocks} | tests
         columns |= {"coverage": one_of_several(shift.coverage, several), "candidates": several}
         columns |= {"lag_one_correlation": here.correlation, "effective_blocks": here.effective}
-        columns["tested"] = Contrast(one.samples, several)
+        columns |= {"tested": Contrast(one.samples, several), "withheld": here.withheld}
         rows.append(
             dict(zip(("at_processes", "at_processes_other"), one.counts, strict=True))
             | percent_columns("improvement", shift)
@@ -269,6 +307,13 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
             | {"note": "; ".join(notes) or None}
         )
     return rows
+
+
+def _of_turns(found: Compared, turns: bool | None) -> Compared:
+    """Leave a comparison its estimate alone where all runs of one interconnect came before the other's."""
+    if turns is not False:
+        return found
+    return found._replace(shift=alone(found.shift.estimate), withheld=INSEPARABLE)
 
 
 def _band(one: _Placed, counts: Sequence[Positions]) -> Shift:
@@ -339,7 +384,9 @@ def _p_values(
         rows.append(
             {name: float(np.minimum(several * getattr(shift, name), 1)) for name in ("p_value", "least_p")}
         )
-        plain = several > 1 and not (here.dependent or one.stopped or np.isnan(shift.p_value))
+        plain = several > 1 and not (
+            here.dependent or one.stopped or here.withheld or np.isnan(shift.p_value)
+        )
         if plain and (times := _chosen_from(one)) is not None:
             chooser, other, position = times
             ratios = (other - chooser)[position]
@@ -409,12 +456,14 @@ def _gain(
 ) -> dict[str, object]:
     """What a point of a curve brings over a point of another; no test of simulated times."""
     pair = _Placed(baseline, curve, curve.kind, _Place((i, j), [], False, [], None))
-    blocks, shift = None, _band(pair, [(i, j)])
+    blocks, shift, withheld = None, _band(pair, [(i, j)]), None
     samples = baseline.samples[i], curve.samples[j], paired
     if curve.kind != "simulated":
-        blocks, shift, *_ = compare_points([samples], [1 - settings.level])[0]
+        found = compare_points([samples], [1 - settings.level])[0]
+        blocks, shift, withheld = found.blocks, found.shift, found.withheld
     return {
         "tested": Contrast(samples),
+        "withheld": withheld,
         **curve.names,
         "processes": curve.processes[j],
         "cores": curve.table["cores"][j],

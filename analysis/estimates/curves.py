@@ -103,6 +103,11 @@ class Curve:
             **{name: getattr(self, name)[positions] for name in arrays},
         )
 
+    def without_draws(self) -> Curve:
+        """The curve without its draws, so that nothing that follows from it has an interval."""
+        nothing = {name: np.full_like(getattr(self, name), np.nan) for name in ("draws", "speedup_draws")}
+        return replace(self, **nothing)
+
     @property
     def names(self) -> dict[str, object]:
         """Values of the columns `CURVE`, which name it."""

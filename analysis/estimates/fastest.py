@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.best import ALPHA, FEWEST, behind_all, block_logs, may_be_best, within_bands
+from analysis.estimates.best import (
+    ALPHA,
+    FEWEST,
+    behind_all,
+    block_logs,
+    may_be_best,
+    roundings,
+    within_bands,
+)
 from analysis.estimates.compared import (
+    Samples,
     compare_points,
     one_of_several,
     percent_columns,
     same_machine,
     share_blocks,
+    took_turns,
 )
 from analysis.estimates.curves import Curve, names_of
 from analysis.estimates.points import Sample
@@ -68,6 +79,30 @@ class _Fields:
         """Number of the field of each point."""
         return np.repeat(np.arange(len(self.size)), self.size)
 
+    @cached_property
+    def leader(self) -> Integers:
+        """Position of the first point of the field of each point."""
+        return np.repeat(self.first, self.size)
+
+    def pair(self, point: int) -> Samples:
+        """Samples of a point and of the first of its field, paired where both may be and are."""
+        first, kinds = int(self.leader[point]), self.columns["kind"]
+        mine, best = self.samples[point], self.samples[first]
+        return mine, best, same_machine(kinds[point], kinds[first]) and share_blocks(mine, best)
+
+    @cached_property
+    def separable(self) -> NDArray[np.bool_]:
+        """Which points are not set apart by time from the first of their field: see `took_turns`."""
+        kinds = self.columns["kind"]
+        return np.array(
+            [
+                not sample.order_from
+                or not same_machine(kinds[point], kinds[self.leader[point]])
+                or took_turns(*self.pair(point)) is not False
+                for point, sample in enumerate(self.samples)
+            ]
+        )
+
     def of(self, order: Integers) -> _Fields:
         """The points in this order, in which whole fields are left out."""
         size = runs_of(self.number[order])[1]
@@ -114,8 +149,8 @@ def fastest_pieces(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> I
 
 def _piece(fields: _Fields, settings: Settings) -> tuple[Piece, Floats]:
     """Columns of all points, and by how much (log) each takes longer than the first of its field."""
-    columns, samples, kinds = fields.columns, fields.samples, fields.columns["kind"]
-    leader, simulated = np.repeat(fields.first, fields.size), ~fields.where_all(kinds != "simulated")
+    columns, leader = fields.columns, fields.leader
+    simulated = ~fields.where_all(columns["kind"] != "simulated")
     low, high = fields.ends()
     members = _members(fields, simulated, low, high)
     several = np.add.reduceat(members, fields.first, dtype=int)
@@ -123,14 +158,13 @@ def _piece(fields: _Fields, settings: Settings) -> tuple[Piece, Floats]:
     longer = np.stack([middle - middle[leader], low - high[leader], high - low[leader]])
     coverage = np.full(len(leader), np.nan)
     others = np.flatnonzero(~np.repeat(simulated, fields.size) & (np.arange(len(leader)) > leader))
-    pairs = []
-    for one, first in zip(others.tolist(), leader[others].tolist(), strict=True):
-        mine, best = samples[one], samples[first]
-        pairs.append((mine, best, same_machine(kinds[one], kinds[first]) and share_blocks(mine, best)))
+    pairs = [fields.pair(one) for one in others.tolist()]
     if pairs:
         chosen_from = np.repeat(np.where(several > 0, several, fields.size - 1), fields.size)[others]
         found = compare_points(pairs, (1 - settings.level) / chosen_from)
         estimate, *ends, attained = np.array([one.shift[:4] for one in found]).T
+        for column in (*ends, attained):
+            column[~fields.separable[others]] = np.nan
         coverage[others] = one_of_several(attained, chosen_from)
         longer[0, others] = np.where(np.isnan(estimate), longer[0, others], estimate)
         longer[1:, others] = ends
@@ -181,12 +215,15 @@ def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields 
 def _members(fields: _Fields, simulated: NDArray[np.bool_], low: Floats, high: Floats) -> NDArray[np.bool_]:
     """Which points may be the fastest of their field, array (points,); none where that is not known."""
     testable = fields.where_all(
-        [len(sample.blocks) >= FEWEST and not sample.stopped for sample in fields.samples]
+        [len(sample.blocks) >= FEWEST and not sample.stopped for sample in fields.samples] & fields.separable
     )
     members = np.zeros(len(fields.samples), bool)
     rows = [slice(first, first + size) for first, size in zip(fields.first, fields.size, strict=True)]
     known = np.flatnonzero(testable & ~simulated)
-    logs = {number: block_logs(fields.samples[rows[number]])[1] for number in known}
+    logs = {
+        number: (block_logs(fields.samples[rows[number]])[1], roundings(fields.samples[rows[number]]))
+        for number in known
+    }
     for numbers, found in behind_all(logs):
         told = may_be_best(found, np.zeros(len(numbers), int), ALPHA)
         members[fields.first[numbers][:, None] + np.arange(told.shape[1])] = told

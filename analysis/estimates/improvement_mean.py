@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.estimates.distributions import t_quantile
-from analysis.estimates.outcomes import AT_LEAST, AT_MOST
+from analysis.estimates.outcomes import AT_LEAST, AT_MOST, INSEPARABLE
 from analysis.runs.groups import Floats
 from analysis.tables.contract import (
     COUNT,
@@ -51,14 +51,15 @@ def make_improvement_mean(
     Parameters
     ----------
     improvement : DataFrame
-        Table ``improvement``. Cases without a figure, or with a bound alone, are left out.
+        Table ``improvement``. Cases without a figure, with a bound alone, or in which time may be what sets
+        the interconnects apart, are left out.
     weights : mapping of str to float
         How much cases count in the weighted mean, which there is where all of them are compared.
     level : float
         Nominal coverage of the intervals: see `mean_over_cases`.
     """
-    bound = improvement["note"].str.contains(f"{AT_LEAST}|{AT_MOST}", na=False)
-    known = improvement[improvement["improvement_percent"].notna() & ~bound]
+    left_out = improvement["note"].str.contains(f"{AT_LEAST}|{AT_MOST}|{INSEPARABLE}", na=False)
+    known = improvement[improvement["improvement_percent"].notna() & ~left_out]
     rows = [
         row
         for _, pair in known.groupby(_PAIR, dropna=False, sort=False)

@@ -17,6 +17,12 @@ AT_LEAST, AT_MOST, EITHER = (
     f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")
 )
 """Notes of a comparison with such runs: the estimate does not hang on them, or is a bound, or is none."""
+INSEPARABLE = "time and interconnect cannot be separated"
+"""Verdict on interconnects of which all runs of one came before those of the other."""
+WITHIN_ROUNDING = "faster or slower within the rounding"
+"""Verdict on times that differ by no more than what they were rounded to."""
+UNKNOWN_TURNS = "unknown whether the interconnects took turns: time may explain the difference"
+"""Note of a comparison of imported runs whose order nothing gives."""
 DEPENDENT = "blocks depend on the ones before: no interval, no test"
 """Note of a comparison with such runs that is not tested."""
 _QUANTITIES = ("improvement", "gain", "change")
@@ -29,6 +35,7 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     ----------
     table : DataFrame
         With the columns of a quantity in percent, ``distinguishable``, ``coverage``, ``blocks`` and ``kind``.
+        With ``withheld``, that is the verdict where there is one.
     testable : array (rows,)
         Whether Holm's correction could reject the row, were every test as significant as its blocks allow.
 
@@ -37,7 +44,8 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
     array (rows,)
         ``faster`` or ``slower``; ``untestable with n blocks``; else ``not distinguishable``. Without a test
         ``faster over the whole band`` (or ``slower``), ``faster or slower within the band``; of one figure
-        each ``faster (one figure each, untested)`` and the like. None without an estimate.
+        each ``faster (one figure each, untested)`` and the like. `INSEPARABLE` or `WITHIN_ROUNDING` where
+        that forbids a direction. None without an estimate.
     """
     quantity = next(name for name in _QUANTITIES if f"{name}_percent" in table)
     estimate, low, high = (table[f"{quantity}_{end}"].to_numpy(float) for end in ("percent", "low", "high"))
@@ -68,6 +76,8 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
         ],
         told + " (untested)",
     )
+    if "withheld" in table:
+        judged = np.where(table["withheld"].notna(), table["withheld"], judged)
     return judged
 
 

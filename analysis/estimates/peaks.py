@@ -7,7 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.estimates.best import ALPHA, FEWEST, behind_all, may_be_best, with_offsets, within_bands
+from analysis.estimates.best import (
+    ALPHA,
+    FEWEST,
+    behind_all,
+    may_be_best,
+    roundings,
+    with_offsets,
+    within_bands,
+)
 from analysis.estimates.curves import Alike, Curve, names_of
 from analysis.tables.frames import Piece
 
@@ -62,7 +70,7 @@ def may_peak(curves: Sequence[Curve]) -> NDArray[np.bool_]:
             ends = (np.log(curve.table[f"seconds_{end}"]) - offsets[number] for end in ("low", "high"))
             members[number] = within_bands(*ends)
         elif _fewest(curve) >= FEWEST:
-            _, known[number] = curve.sweeps
+            known[number] = curve.sweeps[1], roundings(curve.samples)
     best = np.array([curve.peak for curve in curves])
     for numbers, found in behind_all(known):
         members[numbers] = may_be_best(with_offsets(found, offsets[numbers]), best[numbers], ALPHA)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.estimates.outcomes import INSEPARABLE
 from analysis.tables.contract import (
     COUNT,
     FLAG,
@@ -49,10 +50,13 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row a comparison, none of simulated times, which have bands. `reached` is false and
-        `blocks_wanted` empty where there is no interval.
+        One row a comparison, none of simulated times, which have bands, nor of interconnects that time may
+        set apart. `reached` is false and `blocks_wanted` empty where there is no interval.
     """
     improvement = improvement[~improvement["kind"].str.contains("simulated")]  # a band does not narrow
+    improvement = improvement[
+        ~improvement["verdict"].eq(INSEPARABLE).fillna(False)
+    ]  # more blocks do not help
     half_width = (improvement["improvement_high"] - improvement["improvement_low"]) / 2
     blocks = improvement["blocks"].astype(float)
     wanted = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.estimates.dependence import credible, effective_blocks, lag_one
 from analysis.estimates.shift import paired_shift
 from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
 from analysis.runs.checked import Column
-from analysis.runs.groups import Floats, Groups, Integers, coded, rectangles, runs_of
-from analysis.runs.runs import TableError, timed_rows
+from analysis.runs.groups import Floats, Groups, Integers, coded, labelled, rectangles, runs_of
+from analysis.runs.runs import UNKNOWN_ORDER, TableError, timed_rows
 from analysis.runs.settings import Settings
 from analysis.tables.contract import (
     COUNT,
@@ -85,12 +86,13 @@ def make_quality_tables(
     """
     ordered = in_order_of_execution(runs)
     point = points_of(ordered)
-    times = _block_times(ordered, point)
+    times, known = _block_times(ordered, point), ~of_unknown_order(ordered, point)
+    in_order = times if known.all() else _block_times(ordered[known].reset_index(drop=True), point[known])
     first_baselines = {kind: settings.baselines_among(names)[0] for kind, names in ranked.items()}
     tables = {
-        "repetitions": flag_outliers(ordered, point),
+        "repetitions": flag_outliers(ordered, point).assign(order=ordered["order"].where(known)),
         "variability": _variability(times, first_baselines, settings.alpha),
-        "drift": _drift(times, settings),
+        "drift": _drift(in_order, settings),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
 
@@ -123,6 +125,25 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
 def points_of(runs: pd.DataFrame) -> Integers:
     """Number of the point of each row, array (rows,); points of two sites are two."""
     return Groups.of(*(coded(runs[name])[0] for name in ("site", *POINT))).number
+
+
+def of_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
+    """Mark the rows of points whose runs nothing puts in order, array (rows,).
+
+    That is so where the runs table says so, and where runs of a point come from several files, unless all
+    rows of the table have a start.
+
+    Parameters
+    ----------
+    point : array (rows,)
+        As `points_of` gives it for them.
+    """
+    if runs["started"].notna().all() or runs["order_from"].isna().all():
+        return np.zeros(len(runs), bool)
+    source, names = labelled(runs["order_from"], "")
+    sources = np.bincount(point[Groups.of(point, source).rows])
+    unknown = np.array([name.startswith(UNKNOWN_ORDER) for name in names])[source]
+    return unknown | (sources > 1)[point]
 
 
 def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from analysis.estimates.outcomes import INSEPARABLE
 from analysis.figures import style
 from analysis.figures.axes import name_rows
 from analysis.figures.drawing import Drawing, file_stem, new_drawing, point_text, shortened
@@ -151,7 +152,9 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
         if rows["improvement_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:
-        sentences.append(f"Hollow points: no intervals, since {too_few(rows['blocks'])}.")
+        inseparable = rows["verdict"].eq(INSEPARABLE).all()
+        why = INSEPARABLE if inseparable else too_few(rows["blocks"])
+        sentences.append(f"Hollow points: no intervals, since {why}.")
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
         named = formats.listed([kind.replace("/", " and ") for kind in across])

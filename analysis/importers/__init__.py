@@ -15,6 +15,7 @@ from analysis.importers.mapping import COLUMNS, Mapping, make_mapping, read_mapp
 from analysis.importers.netpipe import INTEGRITY, read_netpipe
 from analysis.importers.osu import TITLE, read_osu
 from analysis.importers.reframe import PERFLOG_START, read_perflog, read_report
+from analysis.importers.resolution import with_resolution
 from analysis.importers.results import CURVES, Import, make_curves, write_table
 from analysis.importers.sacct import begins, read_sacct
 from analysis.importers.tables import merge_derived, read_curve_table, read_derived, table_of, write_derived
@@ -34,6 +35,7 @@ __all__ = [
     "read_foreign",
     "read_mapping",
     "read_published",
+    "with_resolution",
     "write_derived",
     "write_table",
 ]

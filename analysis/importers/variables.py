@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 
 from analysis.importers.mapping import COLUMNS, UNITS, Field, Mapping
+from analysis.importers.resolution import decimal_steps
 from analysis.importers.results import Import
 from analysis.runs.runs import REQUIRED, TableError, complete_runs
 
@@ -196,6 +197,8 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
             amount = _amount(column, row[column], record, fields[column])
             if isinstance(amount, str):
                 return amount
+            if column == "seconds" and amount != (number := float(row[column])):
+                row["resolution_seconds"] = float(decimal_steps(number)) * amount / number or None
             row[column] = amount
     if row.get("threads") is not None and row.get("cores") is None:
         cores = _product(row["processes"], row["threads"])

@@ -15,10 +15,13 @@ from analysis.text.quality import (
     dependence_sentences,
     disturbed_sentences,
     drift_sentences,
+    order_sentences,
     outlier_sentences,
     precision_sentences,
+    rounding_sentences,
     spread_sentences,
     stopped_sentences,
+    unpaired_dependence_sentences,
     with_interval,
 )
 
@@ -34,11 +37,13 @@ def quality(content: Content) -> Section | None:
         said += outlier_sentences(tables["repetitions"], content.runs, labels)
     if "drift" in tables:
         said += drift_sentences(tables["drift"], labels)
+    said += order_sentences(content.runs) + rounding_sentences(content.runs)
     if "variability" in tables:
         spread, *tested = spread_sentences(tables["variability"], labels)
         said += [spread, *([] if content.facts.study.unfinished else tested)]
         said += stopped_sentences(tables["variability"])
         said += dependence_sentences(tables["variability"], labels)
+    said += unpaired_dependence_sentences(tables["improvement"])
     if "precision" in tables:
         said += precision_sentences(tables["precision"])
         blocks += _wide_table(tables["precision"], labels)

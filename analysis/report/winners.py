@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.estimates.best import FEWEST
 from analysis.estimates.fastest import FASTEST
+from analysis.estimates.outcomes import INSEPARABLE
 from analysis.report.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.report.content import Content
 from analysis.report.lines import in_percent, line_table, numbers, texts, with_levels
@@ -31,6 +32,8 @@ def fastest(content: Content) -> Section | None:
     for case, of_case in labels.by_case(won):
         said = inside_sentences(of_case)
         blocks += [bullets(said, labels.case(case), case)] if said else []
+    if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
+        blocks.append(bullets([f"Where {INSEPARABLE}, it is not known which others may be the fastest."]))
     blocks.append(winners_table(won, labels))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]

@@ -1,7 +1,7 @@
 """The runs table: one row a repetition, whoever made it.
 
 `runs` of any function is such a table, as `read_runs` gives it, unless that says otherwise. The order of its
-rows changes nothing.
+rows counts only for rows that have no `block`, no `started` and no `repetition`: they were run in that order.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 
 from analysis.runs.checked import Check, Column, Schema, SchemaError, checked
 from analysis.runs.errors import TableError, readable
-from analysis.runs.groups import Groups, coded
+from analysis.runs.groups import Groups, Integers, coded
 from analysis.runs.kinds import ORDER
 
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
 REPETITION = (*_POINT, "block", "repetition", "attempt")
+UNKNOWN_ORDER = "unknown"
+"""What stands in column ``order_from`` where nothing gives the order of the runs of a point."""
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
 SOLVER_ITERATIONS = "solver_iterations."
@@ -81,8 +83,12 @@ RUNS = Schema(
         "record": _TEXT,
         "site": _NAME_OR_NONE,
         "threads": _COUNT,
+        "order_from": _TEXT,
         "origin": Column(str, nullable=True, required=False),
         "censored": Column(bool, required=False),
+        "resolution_seconds": Column(
+            float, Check("gt", 0, error="must be above 0"), nullable=True, required=False
+        ),
         "work": Column(float, Check("gt", 0, error="must be above 0"), nullable=True, required=False),
         "work_unit": Column(str, nullable=True, required=False),
         "energy_joules": Column(
@@ -96,8 +102,11 @@ RUNS = Schema(
 )
 """Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
 in `seconds`, in `work_unit`; a table without it gives no rates. A `censored` repetition was stopped at its
-time limit, which is its `seconds`: it is not valid, but took longer than that. `origin` is how a row came
-into a study's table; it is empty for results of other tools."""
+time limit, which is its `seconds`: it is not valid, but took longer than that. `resolution_seconds` is the
+step that `seconds` was rounded to, empty at full precision. `origin` is how a row came into a study's table;
+it is empty for results of other tools. `order_from` is what gives the order of the runs of a point:
+``block``, ``started``, ``repetition``, ``row`` (in its file) or `UNKNOWN_ORDER`, with the file of an imported
+row. It is empty for a row with a `block` that is not imported."""
 COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
 _TIME = Check("in_range", 0, np.inf, include_min=False, include_max=False, error="must be a positive time")
@@ -193,7 +202,8 @@ def complete_runs(
 
     An empty cell counts as a missing column does: `kind` is then ``published``, `threads` 1,
     `oversubscription` (processes × threads + data servers) / cores, or 1 without `cores`, `cores` the same /
-    oversubscription, `valid` true; a row without a `block` is a block of its own, paired with nothing.
+    oversubscription, `valid` true. A row without a `block` is a block of its own, paired with nothing; such
+    blocks of a point have numbers in the order of its runs, and `order_from` says what gave that order.
 
     Parameters
     ----------
@@ -227,6 +237,7 @@ def complete_runs(
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
         _validate(_VALID_RUNS, timed_rows(runs))
         _fitting(runs)
+        _no_coarser_than_its_time(runs)
         _distinct(runs)
     except TableError as error:
         row = "" if error.row is None else f"row {error.row + 1}"
@@ -335,20 +346,68 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     lone = runs["block"].isna()
     if lone.any():
         first = 1 if lone.all() else int(runs["block"].max()) + 1
-        runs.loc[lone, "block"] = first + _lone_order(runs.loc[lone])
+        order, source = _lone_order(runs.loc[lone])
+        runs.loc[lone, "block"] = first + order
+        runs.loc[lone, "order_from"] = source
     if runs["repetition"].isna().any():
         order = _rows_with_the_same(runs, (*_POINT, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
 
 
-def _lone_order(runs: pd.DataFrame) -> pd.Series:
-    """Number of each row of a case, from 0, whatever the order of the rows; times of a point at random."""
-    ordered = runs[list(_POINT)].assign(seconds=runs["seconds"]).sort_values([*_POINT, "seconds"])
-    rank = ordered.groupby(list(_POINT), dropna=False).cumcount()
-    at_random = np.random.default_rng(0).random(int(rank.max()) + 1)[rank]
-    ordered = ordered.assign(at_random=at_random).sort_values([*_POINT, "at_random"])
-    return ordered.groupby("case").cumcount()
+def _lone_order(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
+    """Number the rows without a block of each case, from 0, those of a point in the order of the runs.
+
+    The order of a point follows from `started`, else from `repetition`, else from the rows. Nothing gives the
+    order where some runs of a point lack `started` or `repetition`, or where repetitions have equal numbers
+    (unless all do). Such rows are numbered at random, so that no test sees an order that never was.
+
+    Returns
+    -------
+    number : array (rows,)
+        Points that are ordered by rows keep the order of all their rows; other points follow one by one.
+    source : array (rows,)
+        What gives the order of the point: see `RUNS`.
+    """
+    points = _rows_with_the_same(runs, _POINT)
+    point, rows = points.number, np.arange(len(runs))
+    started = pd.to_datetime(runs["started"], errors="coerce", utc=True, format="ISO8601")
+    start, repetition, attempt = (
+        coded(column)[0] for column in (started, runs["repetition"], runs["attempt"])
+    )
+    timed = runs["valid"] | runs["censored"] if "censored" in runs else runs["valid"]
+
+    def count(marks: pd.Series) -> Integers:
+        return np.bincount(point, marks & timed, len(points.first)).astype(np.int64)
+
+    def different(*keys: Integers) -> Integers:
+        own = np.flatnonzero(timed)
+        groups = Groups.of(*(key[own] for key in (point, *keys)))
+        return np.bincount(point[own][groups.rows], minlength=len(points.first))
+
+    size, starts, repeated = map(count, (timed, started.notna(), runs["repetition"].notna()))
+    source = np.select(
+        [
+            starts == size,
+            starts > 0,
+            (repeated == size) & (different(repetition, attempt) == size),
+            different(repetition) == 1,
+        ],
+        ["started", UNKNOWN_ORDER, "repetition", "row"],
+        UNKNOWN_ORDER,
+    ).astype(object)[point]
+    at_random = np.empty(len(runs))
+    rank = rows - np.repeat(points.first, points.size)
+    chance = np.random.default_rng(0).random(int(points.size.max()))
+    at_random[np.lexsort((runs["seconds"], point))] = chance[rank]
+    by = [source == name for name in ("started", "repetition", "row")]
+    key = np.select(by, [start, repetition, rows], at_random)
+    place = np.where(source == "row", 0, point + 1)
+    case, _ = coded(runs["case"])
+    order = np.lexsort((rows, attempt, repetition, key, place, case))
+    number = np.empty(len(runs), np.int64)
+    number[order] = Groups.of(case[order]).position
+    return number, source
 
 
 def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:
@@ -370,6 +429,18 @@ def _fitting(runs: pd.DataFrame) -> None:
         stated, needed = runs.at[row, "oversubscription"], running[row] / runs.at[row, "cores"]
         message = f"{stated}: by processes and cores it is {needed:g}"
         raise TableError(message, column="oversubscription", row=row)
+
+
+def _no_coarser_than_its_time(runs: pd.DataFrame) -> None:
+    """Refuse a time that is less than the step it was rounded to: half a step below it would be no time."""
+    if "resolution_seconds" not in runs:
+        return
+    coarser = (runs["resolution_seconds"] > runs["seconds"]).to_numpy()
+    if coarser.any():
+        row = int(coarser.argmax())
+        stated, seconds = runs.at[row, "resolution_seconds"], runs.at[row, "seconds"]
+        message = f"{stated:g}: must be at most the time, {seconds:g}"
+        raise TableError(message, column="resolution_seconds", row=row)
 
 
 def _validate(schema: Schema, runs: pd.DataFrame) -> None:

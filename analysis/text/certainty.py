@@ -15,12 +15,14 @@ from analysis.estimates.headline import (
     nodes_of,
     once,
 )
+from analysis.estimates.outcomes import INSEPARABLE, UNKNOWN_TURNS
 from analysis.runs.facts import Facts
 from analysis.runs.kinds import side
 from analysis.tables.contract import OF_AN_IMPROVEMENT
 from analysis.tables.missing import Line, as_float
 from analysis.tables.selection import alike
 from analysis.text import formats
+from analysis.text.faster import ROUNDED, WITHHELD
 from analysis.text.formats import MOST, counted, listed
 from analysis.text.labels import Labels
 
@@ -41,9 +43,9 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     for kind, how in HOW.items():
         own = runs[runs["kind"] == kind]
         ways += [f"{counted(len(own), 'point' if kind == 'simulated' else 'run')} {how}"] if len(own) else []
-    text = f"How sure: {listed(ways)}"
     table = pd.concat([contest.improvement for contest in contests])
     known = table[table["improvement_percent"].notna()].to_dict("records")
+    text = f"How sure: {listed(ways)}{_unknown_turns(known)}"
     single = sum(map(once, known))
     if known and single == len(known):
         return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
@@ -61,12 +63,31 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     waiting = [line for line, reason in zip(unsure, why, strict=True) if not reason]
     text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told{' yet' * bool(waiting)}"
     names = _named(unsure, why, labels)
-    text += f" ({names})" if len(names) <= LETTERS else ""
+    text += f" ({names})" if len(names) <= LETTERS else _withheld(why)
     return f"{text}{_settled_by(runs, tables.get('precision'), waiting, facts)}."
+
+
+def _unknown_turns(known: Sequence[Line]) -> str:
+    """Say how many comparisons of imported runs time may explain, since nothing tells of turns."""
+    number = sum(UNKNOWN_TURNS in str(line.get("note")) for line in known)
+    if not number:
+        return ""
+    return (
+        f"; whether the interconnects took turns is unknown in {counted(number, 'comparison')}, so time may "
+        "explain the difference"
+    )
+
+
+def _withheld(why: Sequence[str]) -> str:
+    """Count the comparisons that time or rounding leaves open, where there are too many to name."""
+    counts = [f"{why.count(reason)} since {reason}" for reason in (INSEPARABLE, ROUNDED) if reason in why]
+    return f" ({listed(counts)})" if counts else ""
 
 
 def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None, facts: Facts) -> str:
     """Say why more blocks would not tell a comparison; empty where they may."""
+    if line["verdict"] in WITHHELD:
+        return WITHHELD[line["verdict"]]
     kinds = [side(str(line["kind"]), number) for number in (0, 1)]
     pair = list(zip([line["baseline_interconnect"], line["interconnect"]], kinds, strict=True))
     curves = [alike(scaling, {**line, "interconnect": name, "kind": kind}) for name, kind in pair]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.estimates.headline import Contest, direction, direction_with_same_computing, once
+from analysis.estimates.outcomes import INSEPARABLE, WITHIN_ROUNDING
 from analysis.runs.facts import Facts
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line
@@ -15,6 +16,10 @@ from analysis.text import formats
 from analysis.text.formats import MOST, counted, percents, some
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
+
+ROUNDED = "the times are rounded to as much"
+WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
+"""Verdicts that stand in the place of a direction, and why they do."""
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
@@ -90,6 +95,7 @@ def _not_told(rows: pd.DataFrame) -> str:
         "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to tell",
         "not distinguishable": "the blocks differ by as much",
         "within the band": "the band holds both directions",
+        **WITHHELD,
         "^faster$|^slower$": "the medians of the times say the opposite",
     }
     verdicts = rows["verdict"].astype(str)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
-from analysis.estimates.quality import FEWEST, OUTLIER_RULE, POINT
+from analysis.estimates.quality import FEWEST, OUTLIER_RULE, POINT, of_unknown_order, points_of
+from analysis.runs.runs import timed_rows
 from analysis.tables.missing import Line, percent_interval
 from analysis.text import formats
 from analysis.text.formats import counted, listed
@@ -13,6 +15,8 @@ from analysis.text.scaling import processes
 
 DISTURBED_CORES = 0.2
 """CPUs that other programs keep busy, on average, above which a repetition is called disturbed."""
+COARSE = 5e-3
+"""Share of a time from which on its rounding is stated."""
 MOST = 4
 """Points that a sentence names."""
 
@@ -99,6 +103,41 @@ def _change(row: Line) -> str:
     return f"{value}{formats.THIN}%, {formats.p_value(row['p_adjusted'])}"
 
 
+def order_sentences(runs: pd.DataFrame) -> list[str]:
+    """Say at how many points of imported runs the order is unknown, or is that of the rows of their file."""
+    timed = timed_rows(runs).reset_index(drop=True)
+    point = points_of(timed)
+    many = np.bincount(point)[point] >= FEWEST
+    unknown, by_row = of_unknown_order(timed, point), timed["order_from"].str.startswith("row", na=False)
+    found = []
+    if number := len(np.unique(point[many & unknown])):
+        found.append(
+            f"Order of the runs unknown at {counted(number, 'point')}: whether times drift or depend on the "
+            "ones before is not judged there."
+        )
+    if number := len(np.unique(point[many & by_row & ~unknown])):
+        found.append(
+            f"At {counted(number, 'point')} the runs are taken in the order of the rows of their file."
+        )
+    return found
+
+
+def rounding_sentences(runs: pd.DataFrame) -> list[str]:
+    """Say to what step imported times are rounded, where that is more than `COARSE` of some time."""
+    if "resolution_seconds" not in runs:
+        return []
+    steps = timed_rows(runs)["resolution_seconds"]
+    coarse = steps[steps > COARSE * runs["seconds"]]
+    if coarse.empty:
+        return []
+    step = f"{formats.exact(coarse.max())}{formats.THIN}s"
+    return [
+        f"The times of {counted(len(coarse), 'run')} are rounded to steps of up to {step}. No interval is "
+        "narrower than half a step on either side, and no difference within the rounding is called faster or "
+        "slower."
+    ]
+
+
 def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     """Say how much times vary from run to run over each interconnect, and where that differs."""
     known = variability[variability["spread_percent"].notna()]
@@ -179,6 +218,16 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
         f"may depend on the ones before: {listed(named)}{_more(dependent, 'variability')}. Where whole "
         "sweeps credibly do, fewer are drawn, so that derived intervals are wider."
     ]
+
+
+def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
+    """Say how many unpaired comparisons are widened for imported times that depend on the ones before."""
+    number = int((~improvement["paired"] & improvement["lag_one_correlation"].notna()).sum())
+    verb = "is" if number == 1 else "are"
+    return [
+        f"{counted(number, 'unpaired comparison')} {verb} widened, since imported times depend on the ones "
+        "before."
+    ] * (number > 0)
 
 
 def _spreads(row: Line, labels: Labels) -> str:

@@ -41,14 +41,37 @@ def test_rows_without_a_block_share_no_sweep():
     assert abs(np.corrcoef(draws[0], draws[1])[0, 1]) < 0.2
 
 
-def test_rows_without_a_block_come_in_no_order():
+def of_one_point(seconds, **more):
+    columns = {"case": "duct", "interconnect": "a", "processes": 2, "seconds": seconds, **more}
+    return pd.DataFrame(columns).to_dict("records")
+
+
+def by_block(runs):
+    return unplaced(runs).sort_values("block")["seconds"].tolist()
+
+
+def test_rows_without_a_block_come_in_their_order():
+    """That of their starts, else of their repetitions, else of the file; starts count first."""
+    seconds = np.linspace(1, 2, 40).tolist()
+    numbers = np.arange(40, 0, -1)
+    starts = [f"2026-11-01T00:{minute:02}:00Z" for minute in range(40)]
+    assert by_block(of_one_point(seconds)) == seconds
+    assert by_block(of_one_point(seconds)[::-1]) == seconds[::-1]
+    assert by_block(of_one_point(seconds, repetition=numbers)) == seconds[::-1]
+    assert by_block(of_one_point(seconds, repetition=numbers, started=starts)[::-1]) == seconds
+    failed = {"case": "duct", "interconnect": "a", "processes": 2, "valid": False}
+    assert by_block([*of_one_point(seconds, started=starts)[::-1], failed])[:40] == seconds
+
+
+@pytest.mark.parametrize(
+    "sessions", [{"repetition": [*range(1, 21)] * 2}, {"started": ["2026-11-01", *[None] * 39]}]
+)
+def test_rows_of_unknown_order_come_in_no_order(sessions):
     """Sorted by time they would all depend on each other; the order of the file changes nothing."""
-    seconds = list(np.linspace(1, 2, 40))
-    runs = [{"case": "duct", "interconnect": "a", "processes": 2, "seconds": value} for value in seconds]
-    found = unplaced(runs).sort_values("block")["seconds"]
+    runs = of_one_point(np.linspace(1, 2, 40), **sessions)
+    found = by_block(runs)
     assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.4
-    again = unplaced(reversed(runs)).sort_values("block")["seconds"]
-    assert again.tolist() == found.tolist()
+    assert by_block(runs[::-1]) == found
 
 
 def timed(rows, day):

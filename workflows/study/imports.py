@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.estimates.changes import check_site_names, check_sites
-from analysis.importers import make_mapping, merge_derived, read_foreign
+from analysis.importers import make_mapping, merge_derived, read_foreign, with_resolution
 from analysis.importers.tables import table_of
 from analysis.networks.imports import FILE
 from analysis.runs.runs import TableError, line_of
@@ -36,7 +36,8 @@ class Imported:
     ----------
     runs : DataFrame
         Columns of the runs table, as far as the files have them, one file after another. Blocks of two
-        files have different numbers, since they were not run together.
+        files have different numbers, since they were not run together. ``order_from`` names the file, by its
+        place in the study: what gives the order of the runs of one file says nothing of another file.
     origins : tuple of Origin
         Where each row of `runs` is from.
     published : dict of str to DataFrame
@@ -82,9 +83,11 @@ def read_imports(
         raise InputError(str(error)) from None
     if curves := [imported.curves for imported in found.values() if len(imported.curves)]:
         published[Path(FILE).stem] = pd.concat(curves, ignore_index=True)
-    for file, imported in found.items():
-        runs = at_site(imported.runs.dropna(axis="columns", how="all"), file, sites.get(file))
-        tables.append(runs.assign(block=imported.runs["block"] + blocks))
+    for number, (file, imported) in enumerate(found.items(), 1):
+        runs = with_resolution(imported.runs).dropna(axis="columns", how="all")
+        runs = at_site(runs, file, sites.get(file))
+        order = imported.runs["order_from"].fillna("block") + f" of file {number}"
+        tables.append(runs.assign(block=imported.runs["block"] + blocks, order_from=order))
         origins += [(file, row) for row in range(len(runs))]
         blocks += int(imported.runs["block"].max()) if len(runs) else 0
         unread += [LeftOut(f"in {file}", line) for line in imported.unread]
