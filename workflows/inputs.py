@@ -6,23 +6,19 @@ import contextlib
 import difflib
 import functools
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import yaml
+import jsonschema
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.errors import TableError
 from analysis.runs.yaml_files import load_yaml
 from workflows.errors import InputError
 from workflows.paths import SCHEMAS
-
-if TYPE_CHECKING:  # what fits its schema, as nearly all does, can spare the import
-    import jsonschema
-
-_QuickLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the second where there is no libyaml
 
 _TYPES = {
     "object": (dict, "a section of keys"),
@@ -119,9 +115,7 @@ def check(data: dict[str, Any], schema_name: str, path: Path) -> None:
     InputError
         The first thing wrong in the order of the keys: file, dotted key, value, what is allowed.
     """
-    if not _surely(schema_name)(data) and (
-        errors := sorted(_validator(schema_name).iter_errors(data), key=_order)
-    ):
+    if errors := sorted(_validator(schema_name).iter_errors(data), key=_order):
         raise InputError(f"{path}: {_explain(errors[0])}")
 
 
@@ -173,140 +167,16 @@ def dotted(keys: Iterable[str | int]) -> str:
 
 @functools.cache
 def _validator(schema_name: str) -> jsonschema.Draft202012Validator:
-    import jsonschema
-    from referencing import Registry, Resource
-    from referencing.jsonschema import DRAFT202012
-
     others = Registry(retrieve=lambda name: Resource(_schema(name), DRAFT202012))
     form = jsonschema.FormatChecker(["regex"])
     schema = _schema(f"{schema_name}.yaml")
     return jsonschema.Draft202012Validator(schema, registry=others, format_checker=form)
 
 
-_Quick = tuple[frozenset[type], Callable[[Any], bool] | None]
-"""Types that a value may have, and what else it must be, if anything."""
-_ANYTHING: _Quick = frozenset(python for python, _ in _TYPES.values()), None
-_UNKNOWN: _Quick = frozenset(), None
-_ASIDE = {"$schema", "$defs", "title", "description", "default", "examples"}
-_OF_A_NUMBER = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
-_OF_A_TEXT = {"minLength", "maxLength", "pattern"}
-_OF_A_LIST = {"minItems", "maxItems", "uniqueItems", "items"}
-_OF_A_SECTION = {
-    "properties",
-    "required",
-    "additionalProperties",
-    "propertyNames",
-    "minProperties",
-    "maxProperties",
-}
-
-
-@functools.cache
-def _surely(schema_name: str) -> Callable[[Any], bool]:
-    """Give a test that only what fits a schema passes; of what does not pass, jsonschema knows.
-
-    A study may have 100,000 records: this takes 30 µs for a record, jsonschema 1 ms.
-    """
-    types, deeper = _quick(_schema(f"{schema_name}.yaml"))
-    return lambda value: type(value) in types and (deeper is None or deeper(value))
-
-
-def _quick(schema: dict[str, Any] | bool) -> _Quick:
-    if isinstance(schema, bool):
-        return _ANYTHING if schema else _UNKNOWN
-    said = schema.keys() - _ASIDE
-    if said == {"$ref"} and not schema["$ref"].startswith("#"):
-        file, _, way = schema["$ref"].partition("#/")
-        return _quick(functools.reduce(dict.__getitem__, way.split("/") if way else (), _schema(file)))
-    if said == {"anyOf"}:
-        return _quick_among(schema["anyOf"])
-    said -= {"type"}
-    if not (said <= _OF_A_NUMBER | _OF_A_TEXT | _OF_A_LIST | _OF_A_SECTION or said == {"enum"}):
-        return _UNKNOWN
-    names = schema.get("type", list(_TYPES))
-    names = [names] if isinstance(names, str) else names
-    types = frozenset(_TYPES[name][0] for name in (*names, *(["integer"] * ("number" in names))))
-    if "enum" in said:
-        return types, schema["enum"].__contains__
-    tests: dict[type, Callable[[Any], bool]] = {}
-    if said & _OF_A_NUMBER:
-        tests[int] = tests[float] = functools.partial(_in_range, schema)
-    if said & _OF_A_TEXT:
-        tests[str] = functools.partial(_fits_text, schema)
-    if said & _OF_A_LIST:
-        tests[list] = _quick_list(schema)
-    if said & _OF_A_SECTION:
-        tests[dict] = _quick_section(schema)
-
-    def fits(value: Any) -> bool:
-        test = tests.get(type(value))
-        return test is None or test(value)
-
-    return types, fits if tests else None
-
-
-def _quick_among(alternatives: Iterable[dict[str, Any]]) -> _Quick:
-    quick = [_quick(one) for one in alternatives]
-
-    def fits(value: Any) -> bool:
-        return any(type(value) in types and (deeper is None or deeper(value)) for types, deeper in quick)
-
-    return frozenset().union(*(types for types, _ in quick)), fits
-
-
-def _quick_list(schema: dict[str, Any]) -> Callable[[list], bool]:
-    types, deeper = _quick(schema.get("items", True))
-    least, most = schema.get("minItems", 0), schema.get("maxItems", math.inf)
-    once = schema.get("uniqueItems", False)
-
-    def fits(value: list) -> bool:
-        if not (least <= len(value) <= most and types.issuperset(map(type, value))):
-            return False
-        if once and any(entry in value[:place] for place, entry in enumerate(value)):
-            return False
-        return deeper is None or all(map(deeper, value))
-
-    return fits
-
-
-def _quick_section(schema: dict[str, Any]) -> Callable[[dict], bool]:
-    needed = frozenset(schema.get("required", ()))
-    least, most = schema.get("minProperties", 0), schema.get("maxProperties", math.inf)
-    inside = {name: _quick(inner) for name, inner in schema.get("properties", {}).items()}
-    other = _quick(schema.get("additionalProperties", True))
-    names, fits_name = _quick(schema.get("propertyNames", True))
-
-    def fits(value: dict) -> bool:
-        if not names or (fits_name and not all(map(fits_name, value))):
-            return False
-        for name, inner in value.items():
-            types, deeper = inside.get(name, other)
-            if type(inner) not in types or (deeper and not deeper(inner)):
-                return False
-        return needed <= value.keys() and least <= len(value) <= most
-
-    return fits
-
-
-def _fits_text(schema: dict[str, Any], value: str) -> bool:
-    fitting = schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", math.inf)
-    return fitting and ("pattern" not in schema or re.search(schema["pattern"], value) is not None)
-
-
-def _in_range(schema: dict[str, Any], value: float) -> bool:
-    within = schema.get("minimum", -math.inf) <= value <= schema.get("maximum", math.inf)
-    between = schema.get("exclusiveMinimum", -math.inf) < value < schema.get("exclusiveMaximum", math.inf)
-    return within and between
-
-
 @functools.cache
 def _schema(name: str) -> dict[str, Any]:
-    """Schema by the name of its file, which is how others refer to it (``$ref``).
-
-    Our own files need no messages about what is wrong in them, so that the quick reader does: a tenth of
-    the time, and much of what a finished study would take.
-    """
-    return yaml.load((SCHEMAS / name).read_text(), _QuickLoader)
+    """Read a schema by the name of its file, which is how other schemas refer to it (``$ref``)."""
+    return load_yaml((SCHEMAS / name).read_text())
 
 
 def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:

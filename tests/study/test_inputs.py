@@ -8,7 +8,6 @@ from ruamel.yaml import YAML
 
 from workflows import inputs
 from workflows.domain import InputError
-from workflows.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -134,44 +133,3 @@ def test_an_unknown_name_is_told_with_the_nearest_and_all_known():
     known = ["infiniband", "gigabit"]
     told = refusal(InputError, inputs.choose, "gigabyt", known, "interconnect", "file: key")
     assert told == "file: key: no interconnect 'gigabyt', did you mean 'gigabit'?; known: gigabit, infiniband"
-
-
-ODD = (None, True, 0, -1, 0.5, 1e9, "", "x y", [], ["a", "a"], [1, 1.0], [[]], {}, {"x": {}}, {"": 1})
-
-
-def spoilt(data):
-    """What differs from sections or lists in one place: a key too many, or none, or an odd value."""
-    section = isinstance(data, dict)
-    yield {**data, "no_such_key": 1} if section else [*data, *data[-1:]]
-    for place, value in data.items() if section else enumerate(data):
-        rest = {key: data[key] for key in data if key != place} if section else data[:place]
-        yield rest
-        for odd in (*ODD, *(spoilt(value) if isinstance(value, dict | list) else ())):
-            yield data | {place: odd} if section else [*rest, odd, *data[place + 1 :]]
-
-
-@pytest.mark.parametrize(
-    ("schema", "file"),
-    [
-        ("study", "config/studies/laptop.yaml"),
-        ("study", "config/studies/threads.yaml"),
-        ("interconnect", "config/interconnects/gigabit_ethernet.yaml"),
-        ("interconnect", "config/interconnects/emulated_gigabit.yaml"),
-    ],
-)
-def test_what_is_passed_without_jsonschema_is_passed_by_it(schema, file):
-    whole, passed = inputs.read_yaml(ROOT / file), 0
-    assert inputs._surely(schema)(whole)  # else starting takes long
-    for data in spoilt(whole):
-        if inputs._surely(schema)(data):
-            passed += 1
-            assert inputs._validator(schema).is_valid(data), data
-    assert passed > 20
-
-
-@pytest.mark.parametrize(
-    "schema", [{"type": "integer", "anyOf": [{"type": "string"}]}, {"$ref": "#/$defs/x"}]
-)
-def test_what_is_not_understood_is_left_to_jsonschema(schema):
-    types, _ = inputs._quick(schema)
-    assert not types
