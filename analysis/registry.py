@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
 from analysis.estimates.censored import CENSORED
 from analysis.estimates.changes import CHANGES
@@ -27,7 +29,6 @@ from analysis.networks.replays import SIMULATED_TABLES
 from analysis.networks.tables import NETWORK_TABLES
 from analysis.networks.traffic import TRAFFIC_TABLES
 from analysis.networks.transports import TRANSPORT_TABLE
-from analysis.runs.checked import Schema, SchemaError, checked
 from analysis.runs.errors import TableError
 from analysis.tables.contract import HYBRID, TABLES, TEXT, validated
 from analysis.tables.decision_schemas import DECISION_TABLES
@@ -87,7 +88,7 @@ def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
     return {name: _read_table(file, ALL_TABLES[name]) for name, file in wanted.items()}
 
 
-def _read_table(file: Path, schema: Schema) -> pd.DataFrame:
+def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
     texts = [name for name, column in schema.columns.items() if column.dtype == TEXT.dtype]
     if not file.exists():
         raise TableError("there is no such file", str(file))
@@ -99,6 +100,6 @@ def _read_table(file: Path, schema: Schema) -> pd.DataFrame:
         if column not in read:
             raise TableError("is missing", str(file), column=column)
     try:
-        return checked(schema, read[list(schema.columns)]).copy()  # in few blocks: rows are taken sooner
-    except SchemaError:
+        return schema.validate(read[list(schema.columns)], lazy=True)
+    except SchemaErrors:
         raise TableError(f"holds values that no {schema.name} table has", str(file)) from None

@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import pandera.pandas as pa  # noqa: E402
+
 from analysis.decisions import rules  # noqa: E402
 from analysis.decisions.parts import PART_LIST  # noqa: E402
 from analysis.decisions.prices import BOOK  # noqa: E402
 from analysis.importers.results import CURVES  # noqa: E402
 from analysis.importers.tables import DERIVED, LONG_CURVES  # noqa: E402
 from analysis.registry import ALL_TABLES  # noqa: E402
-from analysis.runs import checked  # noqa: E402
 from analysis.runs.runs import RUNS  # noqa: E402
 from analysis.tables.details import DETAILS  # noqa: E402
 from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
@@ -170,7 +171,7 @@ class Column(NamedTuple):
     shared: bool
 
 
-def columns(schema: checked.Schema, about: Schema, everywhere: Mapping[str, str]) -> list[Column]:
+def columns(schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> list[Column]:
     """Columns of a table in its order, ends of an interval with what they are the ends of.
 
     Raises
@@ -245,7 +246,7 @@ def table_pages() -> dict[str, str]:
     return {"tables": "\n".join(written), "details": "\n".join(sides), "imports": "\n".join(read)}
 
 
-def _table_text(name: str, schema: checked.Schema, about: Schema, everywhere: Mapping[str, str]) -> str:
+def _table_text(name: str, schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> str:
     found = columns(schema, about, everywhere)
     shared = ", ".join(f"`{name}`" for column in found if column.shared for name in column.names)
     alike = [column for column in found if column.names[0] in about.get("alike", ())]

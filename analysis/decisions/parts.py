@@ -7,30 +7,30 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 from numpy.typing import NDArray
 
 from analysis.decisions.prices import MONEY, ONE_MONEY, listing_schema
-from analysis.runs.checked import Check, Column
 from analysis.runs.runs import COUNT, TableError
 from analysis.tables.listing import RowRule, read_listing
 
-_PART = Check("isin", ["port", "switch", "uplink"], error="must be port, switch or uplink")
-_LEVEL = Check("in_range", 1, 8, error="must be a level from 1 to 8")
-_RADIX = Check("in_range", 2, 10**6, error="must be 2 ports or more")
-_BASIS = Check("isin", ["published", "inferred"], error="must be published or inferred")
-_RATIO = Check("in_range", 1, 1000, error="must be a ratio of 1 or more")
+_PART = pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
+_LEVEL = pa.Check.in_range(1, 8, error="must be a level from 1 to 8")
+_RADIX = pa.Check.in_range(2, 10**6, error="must be 2 ports or more")
+_BASIS = pa.Check.isin(["published", "inferred"], error="must be published or inferred")
+_RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
 
 PART_LIST = listing_schema(
     "part list",
     {
-        "part": Column(str, _PART),
-        "level": Column("Int64", _LEVEL, nullable=True),
-        "radix": Column("Int64", _RADIX, nullable=True),
-        "blocking": Column(float, _RATIO, nullable=True),
-        "nodes_from": Column("Int64", COUNT),
-        "nodes_to": Column("Int64", COUNT, nullable=True),
-        "price": Column(float, MONEY),
-        "basis": Column(str, _BASIS),
+        "part": pa.Column(str, _PART),
+        "level": pa.Column("Int64", _LEVEL, nullable=True),
+        "radix": pa.Column("Int64", _RADIX, nullable=True),
+        "blocking": pa.Column(float, _RATIO, nullable=True),
+        "nodes_from": pa.Column("Int64", COUNT),
+        "nodes_to": pa.Column("Int64", COUNT, nullable=True),
+        "price": pa.Column(float, MONEY),
+        "basis": pa.Column(str, _BASIS),
     },
 )
 """Columns of a part list; columns.yaml says what they mean."""

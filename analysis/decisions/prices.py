@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 from numpy.typing import ArrayLike
 
-from analysis.runs.checked import Check, Column, Schema
 from analysis.runs.runs import NAME, TableError
 from analysis.tables.listing import RowRule, read_listing
 
@@ -20,33 +20,33 @@ NO_NEED, INTERPOLATED = "none needed", "interpolated"
 """Bases of a price: of one node's interconnect, which is 0; and between two published sizes."""
 ALONE = "one node needs no interconnect"
 
-_CURRENCY = Check("str_matches", r"^[A-Z]{3}$", error="must be three capital letters, as USD")
-_YEAR = Check("in_range", 1950, 2200, error="must be a year")
-_SIZE = Check("in_range", 2, 10**9, error="must be 2 or more: one node needs no interconnect")
-MONEY = Check("in_range", 0, 1e15, error="must be a price, 0 or more")
+_CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, as USD")
+_YEAR = pa.Check.in_range(1950, 2200, error="must be a year")
+_SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no interconnect")
+MONEY = pa.Check.in_range(0, 1e15, error="must be a price, 0 or more")
 
 
-def listing_schema(name: str, columns: dict[str, Column]) -> Schema:
+def listing_schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
     """Closed schema of a list of prices: item, currency and year, then `columns`, then source and note."""
     money = {
-        "item": Column(str, NAME),
-        "currency": Column(str, _CURRENCY),
-        "year": Column("Int64", _YEAR),
+        "item": pa.Column(str, NAME),
+        "currency": pa.Column(str, _CURRENCY),
+        "year": pa.Column("Int64", _YEAR),
     }
-    origin = {"source": Column(str), "note": Column(str, nullable=True)}
-    return Schema(money | columns | origin, name=name, strict=True, ordered=True, coerce=True)
+    origin = {"source": pa.Column(str), "note": pa.Column(str, nullable=True)}
+    return pa.DataFrameSchema(money | columns | origin, name=name, strict=True, ordered=True, coerce=True)
 
 
 BOOK = listing_schema(
     "price book",
     {
-        "nodes_from": Column("Int64", _SIZE),
-        "nodes_to": Column("Int64", _SIZE, nullable=True),
-        "per": Column(str, Check("isin", ["node", "cluster"], error="must be node or cluster")),
-        "price": Column(float, MONEY, nullable=True),
-        "price_low": Column(float, MONEY, nullable=True),
-        "price_high": Column(float, MONEY, nullable=True),
-        "max_nodes": Column("Int64", _SIZE, nullable=True),
+        "nodes_from": pa.Column("Int64", _SIZE),
+        "nodes_to": pa.Column("Int64", _SIZE, nullable=True),
+        "per": pa.Column(str, pa.Check.isin(["node", "cluster"], error="must be node or cluster")),
+        "price": pa.Column(float, MONEY, nullable=True),
+        "price_low": pa.Column(float, MONEY, nullable=True),
+        "price_high": pa.Column(float, MONEY, nullable=True),
+        "max_nodes": pa.Column("Int64", _SIZE, nullable=True),
     },
 )
 """Columns of a price book; columns.yaml says what they mean."""

@@ -10,7 +10,6 @@ import pandas as pd
 from analysis.decisions.money import Market
 from analysis.decisions.parts import PART_LIST
 from analysis.decisions.prices import BOOK
-from analysis.runs.checked import checked
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Queue, Rule, Settings
 
@@ -46,7 +45,7 @@ def request_of(facts: Facts) -> Request:
         offers = {}
         for name, offer in economics.offers.items():
             schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
-            listing = checked(schema, pd.DataFrame(offer.rows, columns=list(schema.columns)))
+            listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
             offers[name] = listing, offer.item
         market = Market(economics.node, offers, economics.mix, economics.lifetime)
     return Request(facts.all_settings(), facts.queue, facts.proposal, market)

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.estimates.bootstrap import percentile_interval
 from analysis.estimates.compared import Contrast, compare_points, percent_columns, simultaneous
 from analysis.estimates.outcomes import outcome
 from analysis.estimates.points import CasePoints, cases
 from analysis.estimates.significance import corrected
-from analysis.runs.checked import Column
 from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
@@ -62,7 +62,7 @@ CHANGES = {
         coverage=SHARE,
         least_p=SHARE,
         **AT_ONCE,
-    ).without_column("site"),
+    ).remove_columns(["site"]),
     "changes_summary": table_schema(
         "changes_summary",
         site_before=TEXT,
@@ -71,8 +71,8 @@ CHANGES = {
         kind=TEXT,
         points=COUNT,
         **in_percent("change"),
-        **{word.replace(" ", "_"): Column("Int64") for word in SUMMED},
-    ).without_column("site"),
+        **{word.replace(" ", "_"): pa.Column("Int64") for word in SUMMED},
+    ).remove_columns(["site"]),
 }
 """Schema of each table by its name, which is that of its file; columns.yaml says what the columns mean."""
 

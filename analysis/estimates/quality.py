@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 from numpy.typing import NDArray
 
 from analysis.estimates.dependence import credible, effective_blocks, lag_one
 from analysis.estimates.shift import paired_shift
 from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
-from analysis.runs.checked import Column
 from analysis.runs.groups import Floats, Groups, Integers, coded, labelled, rectangles, runs_of
 from analysis.runs.runs import UNKNOWN_ORDER, TableError, timed_rows
 from analysis.runs.settings import Settings
@@ -43,7 +43,7 @@ POINT = list(OF_A_POINT)
 QUALITY = table_schemas(
     repetitions=dict(
         **OF_A_POINT,
-        block=Column("Int64"),
+        block=pa.Column("Int64"),
         **dict.fromkeys(("repetition", "attempt", "order"), COUNT),
         started=NOTE,
         seconds=NUMBER,

@@ -8,23 +8,25 @@ from math import inf
 from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
-from analysis.runs.checked import Check, Column, Schema, SchemaError, checked, empty
 from analysis.runs.runs import COUNT, KIND, NAME, RUNS, TableError
+from analysis.tables.contract import empty, first_fault
 
-_POSITIVE = Check("in_range", 0, inf, include_min=False, include_max=False, error="must be above 0")
-_SIZE = Check("in_range", 0, 2**62, error="must be 0 or more")
-
-
-def _optional(dtype: str | type, check: Check) -> Column:
-    return Column(dtype, check, nullable=True)
+_POSITIVE = pa.Check.in_range(0, inf, include_min=False, include_max=False, error="must be above 0")
+_SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
 
 
-CURVES = Schema(
+def _optional(dtype: str | type, check: pa.Check) -> pa.Column:
+    return pa.Column(dtype, check, nullable=True)
+
+
+CURVES = pa.DataFrameSchema(
     {
-        "interconnect": Column(str, NAME),
-        "kind": Column(str, KIND),
-        "benchmark": Column(str, NAME),
+        "interconnect": pa.Column(str, NAME),
+        "kind": pa.Column(str, KIND),
+        "benchmark": pa.Column(str, NAME),
         "processes": _optional("Int64", COUNT),
         "group": _optional("Int64", _SIZE),
         "bytes": _optional("Int64", _SIZE),
@@ -34,7 +36,7 @@ CURVES = Schema(
         "bandwidth_MBps": _optional(float, _POSITIVE),
         "messages_per_second": _optional(float, _POSITIVE),
         "samples": _optional("Int64", COUNT),
-        "record": Column(str, nullable=True),
+        "record": pa.Column(str, nullable=True),
     },
     name="network curves",
     strict=True,
@@ -95,10 +97,9 @@ def make_curves(
         [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in known]
     )
     try:
-        curves = checked(CURVES, frame.reindex(columns=list(CURVES.columns)))
-    except SchemaError as error:
-        column, value, wrong = error.cases[["column", "failure_case", "check"]].iloc[0]
-        raise TableError(f"{str(value)!r} {wrong}", source, column=column) from None
+        curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)), lazy=True)
+    except SchemaErrors as errors:
+        raise first_fault(errors, source) from None
     return Import(curves=curves, unread=unread)
 
 

@@ -8,29 +8,29 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.importers.transports import TRANSPORTS
-from analysis.runs.checked import Check, Column, Schema, checked
 from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
 from analysis.tables.buses import PATTERN
 from analysis.tables.listing import read_listing
 
-_POSITIVE = Check("gt", 0, error="must be above 0")
-_NAMED = Column(str, NAME)
-_TEXT = Column(str)
-_NOTE = Column(str, nullable=True)
-_COUNT = Column("Int64", COUNT)
-_COUNT_OR_NONE = Column("Int64", COUNT, nullable=True)
-_NUMBER = Column(float)
-_AMOUNT = Column(float, _POSITIVE)
-_AMOUNT_OR_NONE = Column(float, _POSITIVE, nullable=True)
-_BUS = Check("str_matches", PATTERN, error="must be a bus, as PCIe 1.0 x8, PCI-X 133 or PCI 33")
+_POSITIVE = pa.Check.gt(0, error="must be above 0")
+_NAMED = pa.Column(str, NAME)
+_TEXT = pa.Column(str)
+_NOTE = pa.Column(str, nullable=True)
+_COUNT = pa.Column("Int64", COUNT)
+_COUNT_OR_NONE = pa.Column("Int64", COUNT, nullable=True)
+_NUMBER = pa.Column(float)
+_AMOUNT = pa.Column(float, _POSITIVE)
+_AMOUNT_OR_NONE = pa.Column(float, _POSITIVE, nullable=True)
+_BUS = pa.Check.str_matches(PATTERN, error="must be a bus, as PCIe 1.0 x8, PCI-X 133 or PCI 33")
 _STATEMENT = {"quantity": _TEXT, "value": _NUMBER, "unit": _NOTE}
 
 
-def _schema(name: str, **columns: Column) -> Schema:
-    return Schema(columns, name=name, strict=True, coerce=True)
+def _schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
+    return pa.DataFrameSchema(columns, name=name, strict=True, coerce=True)
 
 
 DERIVED = {
@@ -43,7 +43,7 @@ DERIVED = {
             **dict.fromkeys(("case", "baseline_interconnect", "interconnect"), _NAMED),
             at_processes=_COUNT_OR_NONE,
             improvement_percent=_NUMBER,
-            average_percent=Column(float, nullable=True),
+            average_percent=pa.Column(float, nullable=True),
         ),
         _schema(
             "node_equivalent",
@@ -70,7 +70,7 @@ DERIVED = {
             max_bidirectional_MBps=_AMOUNT,
             bidirectional_percent_of_peak=_AMOUNT,
         ),
-        _schema("host_buses", interconnect=_NAMED, host_bus=Column(str, _BUS)),
+        _schema("host_buses", interconnect=_NAMED, host_bus=pa.Column(str, _BUS)),
         _schema("notes", interconnect=_NOTE, topic=_TEXT, note=_TEXT, year=_COUNT),
         _schema("network_statements", experiment=_TEXT, condition=_NOTE, **_STATEMENT),
         _schema("link_statements", rate=_TEXT, medium=_NOTE, path=_NOTE, **_STATEMENT),
@@ -122,8 +122,8 @@ LONG_CURVES = _schema(
     "network curves in one column",
     benchmark=_NAMED,
     interconnect=_NAMED,
-    bytes=Column("Int64", Check("ge", 0, error="must be 0 or more")),
-    quantity=Column(str, Check("isin", _QUANTITIES, error=f"must be one of {', '.join(_QUANTITIES)}")),
+    bytes=pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more")),
+    quantity=pa.Column(str, pa.Check.isin(_QUANTITIES, error=f"must be one of {', '.join(_QUANTITIES)}")),
     value=_AMOUNT,
 )
 
@@ -145,14 +145,14 @@ def table_of(text: str) -> str:
     return "derived" if _derived_schema(heading) else ""
 
 
-def _derived_schema(heading: set[str]) -> Schema | None:
+def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
     for schema in DERIVED.values():
         more = {
             name: tables.get(schema.name) for name, tables in _OPTIONAL.items() if name not in schema.columns
         }
         added = {name: column for name, column in more.items() if name in heading and column}
         if heading == set(schema.columns) | set(added):
-            return schema.with_columns(added) if added else schema
+            return schema.add_columns(added) if added else schema
     return None
 
 
@@ -172,7 +172,7 @@ def read_curve_table(path: Path, text: str) -> Import:
     wide = rows.pivot(index=key, columns="quantity", values="value").reset_index()
     wide = wide.rename_axis(columns=None).assign(kind="published", record=path.name)
     wide = wide.reindex(columns=list(CURVES.columns))
-    return Import(curves=checked(CURVES, wide))
+    return Import(curves=CURVES.validate(wide))
 
 
 def read_derived(path: Path, text: str) -> Import:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
 from analysis.importers.results import Import
-from analysis.runs.checked import Check, Column, Schema, SchemaError, checked
 from analysis.runs.runs import KIND, NAME, TableError
+from analysis.tables.contract import first_fault
 
 MEBI = 2**20 / 1e6
 """2^20 bytes in 10^6 bytes."""
@@ -20,17 +22,17 @@ TESTS = ("pingpong", "stream", "both_ways")
 RELIABLE = ("tcp", "rc", "xrc", "sctp")
 """Transports that lose nothing: what was sent has been received."""
 
-_SIZE = Check("in_range", 0, 2**62, error="must be 0 or more")
-_RATE = Column(float, Check("ge", 0, error="must be 0 or more"), nullable=True)
-TRANSPORTS = Schema(
+_SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
+_RATE = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=True)
+TRANSPORTS = pa.DataFrameSchema(
     {
-        "interconnect": Column(str, NAME),
-        "kind": Column(str, KIND),
-        "program": Column(str),
-        "transport": Column(str, NAME),
-        "test": Column(str, Check("isin", TESTS, error=f"must be one of {', '.join(TESTS)}")),
-        "bytes": Column("Int64", _SIZE, nullable=True),
-        "latency_us": Column(float, Check("gt", 0, error="must be above 0"), nullable=True),
+        "interconnect": pa.Column(str, NAME),
+        "kind": pa.Column(str, KIND),
+        "program": pa.Column(str),
+        "transport": pa.Column(str, NAME),
+        "test": pa.Column(str, pa.Check.isin(TESTS, error=f"must be one of {', '.join(TESTS)}")),
+        "bytes": pa.Column("Int64", _SIZE, nullable=True),
+        "latency_us": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True),
         **dict.fromkeys(("sent_MBps", "received_MBps", "lost_percent"), _RATE),
         **dict.fromkeys(("sender_busy", "receiver_busy"), _RATE),
     },
@@ -67,10 +69,9 @@ def make_transports(
         raise TableError(message, source, column="interconnect")
     frame = pd.DataFrame(rows).reindex(columns=list(TRANSPORTS.columns))
     try:
-        table = checked(TRANSPORTS, frame)
-    except SchemaError as error:
-        column, value, wrong = error.cases[["column", "failure_case", "check"]].iloc[0]
-        raise TableError(f"{str(value)!r} {wrong}", source, column=column) from None
+        table = TRANSPORTS.validate(frame, lazy=True)
+    except SchemaErrors as errors:
+        raise first_fault(errors, source) from None
     return Import(derived={"transports": table.assign(source=Path(source).name)}, unread=unread)
 
 

@@ -51,7 +51,5 @@ def readable(path: Path, *faults: type[Exception]) -> Iterator[None]:
 
 def one_line(text: object) -> str:
     """Put a text on one line: line breaks, tabs and characters without a shape become single spaces."""
-    shaped = str(text)
-    if not shaped.isprintable():  # most are, and are asked for often
-        shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in shaped)
+    shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in str(text))
     return re.sub(" +", " ", shaped).strip(" ")

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
+from pandera.errors import SchemaErrors
 
-from analysis.runs.checked import Check, Column, Schema, SchemaError, checked
 from analysis.runs.errors import TableError, readable
 from analysis.runs.groups import Groups, Integers, coded
 from analysis.runs.kinds import ORDER
@@ -50,55 +51,58 @@ SMALL = 20_000
 STOPPED = "stopped at its time limit"
 """Why a censored repetition is not valid, where its table does not say."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-NAME = Check(
-    "str_matches",
+NAME = pa.Check.str_matches(
     r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z",
     error="must be letters, digits and _ . + -, the first a letter or a digit",
 )
-COUNT = Check("in_range", 1, 10**9, error="must be a whole number from 1 to 10^9")
-KIND = Check("isin", KINDS, error=f"must be one of {', '.join(KINDS)}")
-_NAME = Column(str, NAME)
-_NAME_OR_NONE = Column(str, NAME, nullable=True)
-_COUNT = Column("Int64", COUNT)
-_TEXT = Column(str, nullable=True)
-RUNS = Schema(
+COUNT = pa.Check.in_range(1, 10**9, error="must be a whole number from 1 to 10^9")
+KIND = pa.Check.isin(KINDS, error=f"must be one of {', '.join(KINDS)}")
+_NAME = pa.Column(str, NAME)
+_NAME_OR_NONE = pa.Column(str, NAME, nullable=True)
+_COUNT = pa.Column("Int64", COUNT)
+_NOISE = pa.Check.in_range(0, 1, error="must be a share from 0 to 1")
+_TEXT = pa.Column(str, nullable=True)
+RUNS = pa.DataFrameSchema(
     {
         "study": _NAME_OR_NONE,
         "case": _NAME,
         "application": _TEXT,
         "interconnect": _NAME_OR_NONE,
-        "kind": Column(str, KIND),
-        "nodes": Column("Int64", COUNT, nullable=True),
+        "kind": pa.Column(str, KIND),
+        "nodes": pa.Column("Int64", COUNT, nullable=True),
         "processes": _COUNT,
         "cores": _COUNT,
         "oversubscription": _COUNT,
-        "block": Column("Int64"),
+        "block": pa.Column("Int64"),
         "repetition": _COUNT,
         "attempt": _COUNT,
-        "seconds": Column(float, nullable=True),
-        "valid": Column(bool),
+        "seconds": pa.Column(float, nullable=True),
+        "valid": pa.Column(bool),
         "reason": _TEXT,
-        "noise": Column(float, Check("in_range", 0, 1, error="must be a share from 0 to 1"), nullable=True),
+        "noise": pa.Column(
+            float, pa.Check.in_range(0, 1, error="must be a share from 0 to 1"), nullable=True
+        ),
         "started": _TEXT,
         "record": _TEXT,
         "site": _NAME_OR_NONE,
         "threads": _COUNT,
         "order_from": _TEXT,
-        "origin": Column(str, nullable=True, required=False),
-        "censored": Column(bool, required=False),
-        "resolution_seconds": Column(
-            float, Check("gt", 0, error="must be above 0"), nullable=True, required=False
+        "origin": pa.Column(str, nullable=True, required=False),
+        "censored": pa.Column(bool, required=False),
+        "resolution_seconds": pa.Column(
+            float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False
         ),
-        "work": Column(float, Check("gt", 0, error="must be above 0"), nullable=True, required=False),
-        "work_unit": Column(str, nullable=True, required=False),
-        "energy_joules": Column(
+        "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
+        "work_unit": pa.Column(str, nullable=True, required=False),
+        "energy_joules": pa.Column(
             float,
-            Check("in_range", 0, 1e15, error="must be energy from 0 to 10^15 J"),
+            pa.Check.in_range(0, 1e15, error="must be energy from 0 to 10^15 J"),
             nullable=True,
             required=False,
         ),
     },
     name="runs",
+    coerce=True,
 )
 """Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
 in `seconds`, in `work_unit`; a table without it gives no rates. A `censored` repetition was stopped at its
@@ -109,11 +113,11 @@ it is empty for results of other tools. `order_from` is what gives the order of 
 row. It is empty for a row with a `block` that is not imported."""
 COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
-_TIME = Check("in_range", 0, np.inf, include_min=False, include_max=False, error="must be a positive time")
-_MEASURABLE = Check("in_range", 1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
-_VALID_RUNS = Schema({"seconds": Column(float, _TIME, _MEASURABLE)})
-_ONE = Check("equal_to", 1, error="must be 1 where 'interconnect' is empty (a serial run)")
-_SERIAL_RUNS = Schema(dict.fromkeys(("processes", "threads"), Column("Int64", _ONE)))
+_TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
+_MEASURABLE = pa.Check.in_range(1e-12, 1e12, error="must be a time from 10^-12 to 10^12 s")
+_VALID_RUNS = pa.DataFrameSchema({"seconds": pa.Column(float, [_TIME, _MEASURABLE])})
+_ONE = pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a serial run)")
+_SERIAL_RUNS = pa.DataFrameSchema(dict.fromkeys(("processes", "threads"), pa.Column("Int64", _ONE)))
 
 
 def read_runs(path: str | Path) -> pd.DataFrame:
@@ -443,11 +447,11 @@ def _no_coarser_than_its_time(runs: pd.DataFrame) -> None:
         raise TableError(message, column="resolution_seconds", row=row)
 
 
-def _validate(schema: Schema, runs: pd.DataFrame) -> None:
+def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
     try:
-        checked(schema, runs)
-    except SchemaError as error:
-        fault = error.cases.iloc[0]
+        schema.validate(runs, lazy=True)
+    except SchemaErrors as errors:
+        fault = errors.failure_cases.iloc[0]
         row, column = int(fault["index"]), fault["column"]
         value = runs.at[row, column]
         shown = repr(value) if isinstance(value, str) else f"{value:g}"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
-from analysis.runs.checked import Check, Column, Schema, checked, empty
+from analysis.runs.errors import TableError
 
-TEXT = Column(str)
-NOTE = Column(str, nullable=True)
-FLAG = Column(bool)
-MARK = Column("boolean", nullable=True)
-COUNT = Column("Int64", Check("ge", 1), nullable=True)
-NUMBER = Column(float, nullable=True)
-POSITIVE = Column(float, Check("gt", 0), nullable=True)
-SHARE = Column(float, Check("in_range", 0, 1), nullable=True)
+TEXT = pa.Column(str)
+NOTE = pa.Column(str, nullable=True)
+FLAG = pa.Column(bool)
+MARK = pa.Column("boolean", nullable=True)
+COUNT = pa.Column("Int64", pa.Check.ge(1), nullable=True)
+NUMBER = pa.Column(float, nullable=True)
+POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
+SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
 
 THREADS = {"threads": COUNT}
 """Column of what names a curve or a point that comes last in every table."""
@@ -38,12 +38,12 @@ OF_AN_IMPROVEMENT = {"case": TEXT, **OF_A_PAIR, "oversubscription": COUNT, "at_p
 """Columns that name a row of ``improvement``, with `THREADS`."""
 
 
-def with_interval(name: str, column: Column) -> dict[str, Column]:
+def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
     """Columns of a quantity and of the ends of its interval."""
     return {name: column, f"{name}_low": column, f"{name}_high": column}
 
 
-def in_percent(name: str) -> dict[str, Column]:
+def in_percent(name: str) -> dict[str, pa.Column]:
     """Columns of a change in percent and of the ends of its interval."""
     return {f"{name}_{end}": NUMBER for end in ("percent", "low", "high")}
 
@@ -62,25 +62,31 @@ _GAIN = dict(
 """What a placement, or a number of threads, brings beside its baseline."""
 
 
-def table_schema(name: str, **columns: Column) -> Schema:
+def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
     """Closed schema of a table: these columns in this order, then site and threads, cast to their types."""
     last = {"site": NOTE, **{key: columns.pop(key) for key in THREADS if key in columns}}
-    return Schema(columns | last, name=name, ordered=True, strict=True, coerce=True)
+    return pa.DataFrameSchema(columns | last, name=name, ordered=True, strict=True, coerce=True)
 
 
-def table_schemas(**tables: dict[str, Column]) -> dict[str, Schema]:
+def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchema]:
     """Closed schemas of several tables by their names: see `table_schema`."""
     return {name: table_schema(name, **columns) for name, columns in tables.items()}
 
 
-def validated(schema: Schema, table: pd.DataFrame) -> pd.DataFrame:
+def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """Validate a table after giving it the schema's columns, empty where it has none, in its order."""
-    if len(table):
-        return checked(schema, table.reindex(columns=list(schema.columns)))
-    return _without_rows(schema).copy()
+    return schema.validate(table.reindex(columns=list(schema.columns)))
 
 
-_without_rows = cache(empty)  # most studies have several such tables
+def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
+    """Give a table of a schema without rows."""
+    return validated(schema, pd.DataFrame())
+
+
+def first_fault(errors: SchemaErrors, source: str) -> TableError:
+    """Describe the first of the faults that a schema finds in a table."""
+    column, value, wrong = errors.failure_cases[["column", "failure_case", "check"]].iloc[0]
+    return TableError(f"{str(value)!r} {wrong}", source, column=column)
 
 
 TABLES = table_schemas(

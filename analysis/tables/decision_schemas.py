@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
+import pandera.pandas as pa
 
-from analysis.runs.checked import Check, Column
 from analysis.tables.contract import (
     COUNT,
     NOTE,
@@ -20,11 +20,11 @@ from analysis.tables.contract import (
     with_interval,
 )
 
-_FLAG = Column("boolean", nullable=True)
-_MONEY = Column(float, Check("ge", 0), nullable=True)
+_FLAG = pa.Column("boolean", nullable=True)
+_MONEY = pa.Column(float, pa.Check.ge(0), nullable=True)
 
 _SIZE = {"processes_per_node": POSITIVE, "nodes": COUNT, "processes": COUNT, "cores": COUNT}
-_PERCENT = Column(float, Check("in_range", 0, 100), nullable=True)
+_PERCENT = pa.Column(float, pa.Check.in_range(0, 100), nullable=True)
 _RUNNING = {
     "lifetime_years": POSITIVE,
     **with_interval("lifetime_cost", _MONEY),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
-from analysis.runs.checked import Check, Column, Schema, SchemaError, checked, empty
 from analysis.runs.errors import TableError, readable
 from analysis.tables.contract import (
     COUNT,
@@ -18,14 +19,16 @@ from analysis.tables.contract import (
     SHARE,
     TEXT,
     THREADS,
+    empty,
+    first_fault,
     table_schemas,
     with_interval,
 )
 
-WHOLE = Column("Int64", Check("ge", 0), nullable=True)
+WHOLE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
 """Bytes or number of a rank: 0 is a value."""
-RATE = Column(float, Check("ge", 0), nullable=True)
-SECONDS = Column(float)
+RATE = pa.Column(float, pa.Check.ge(0), nullable=True)
+SECONDS = pa.Column(float)
 
 RUN = ("record", "started")
 """What names a run: an import may have a record of the same path."""
@@ -48,10 +51,10 @@ OF_A_TRACE = {"case": TEXT, "processes": COUNT, **THREADS}
 CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
 
 
-def _of_runs(name: str, **columns: Column) -> Schema:
+def _of_runs(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
     """Schema of a table that is joined with the runs table by `RUN`."""
     own = dict.fromkeys(RUN, TEXT)
-    return Schema(own | columns, name=name, ordered=True, strict=True, coerce=True)
+    return pa.DataFrameSchema(own | columns, name=name, ordered=True, strict=True, coerce=True)
 
 
 DETAILS = {
@@ -171,13 +174,16 @@ def write_details(tables: Details, folder: str | Path) -> None:
             table.to_csv(Path(folder) / f"{name}.csv", index=False)
 
 
-def _read(file: Path, schema: Schema) -> pd.DataFrame:
+def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
     if not file.is_file():
         return empty(schema)
-    types = {name: str(column.dtype) for name, column in schema.columns.items()}
-    with readable(file, ValueError, SchemaError):
+    types = {name: column.dtype.type for name, column in schema.columns.items()}
+    with readable(file, ValueError):
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
         if missing := [name for name in types if name not in table]:
             earlier = "is missing; what an earlier version collected is collected anew by --forcerun collect"
             raise TableError(earlier, str(file), column=missing[0])
-        return checked(schema, table)
+    try:
+        return schema.validate(table, lazy=True)
+    except SchemaErrors as errors:
+        raise first_fault(errors, str(file)) from None

@@ -8,21 +8,22 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
-from analysis.runs.checked import Schema, SchemaError, checked
 from analysis.runs.errors import TableError, one_line, readable
 
 RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
 """A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
 
 
-def read_listing(path: str | Path, schema: Schema, rules: list[RowRule]) -> pd.DataFrame:
+def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRule]) -> pd.DataFrame:
     """Read a CSV file against a closed schema and rules about several cells.
 
     Parameters
     ----------
     path : path of a UTF-8 CSV file
-    schema : Schema
+    schema : DataFrameSchema
         Its checks have an ``error`` that reads after "it".
 
     Returns
@@ -45,9 +46,9 @@ def read_listing(path: str | Path, schema: Schema, rules: list[RowRule]) -> pd.D
         raise TableError("holds no row", str(path))
     frame = frame[names]
     try:
-        typed = checked(schema, frame)
-    except SchemaError as found:
-        fault = found.cases.sort_values("index", kind="stable").iloc[0]
+        typed = schema.validate(frame, lazy=True)
+    except SchemaErrors as errors:
+        fault = errors.failure_cases.sort_values("index", kind="stable").iloc[0]
         raise _fault(
             frame, fault["column"], int(fault["index"]), _explained(schema, fault), path, lines
         ) from None
@@ -75,7 +76,7 @@ def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
     return frame.apply(lambda column: column.str.strip()).replace("", pd.NA), [line for line, _ in rows]
 
 
-def _explained(schema: Schema, fault: pd.Series) -> str:
+def _explained(schema: pa.DataFrameSchema, fault: pd.Series) -> str:
     """Say what a failed check of pandera means; coercion and emptiness have no error of their own."""
     check = str(fault["check"])
     if check.startswith(("coerce_dtype", "dtype")):

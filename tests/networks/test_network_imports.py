@@ -9,7 +9,6 @@ from analysis.importers.results import CURVES
 from analysis.networks.curves import NETWORK
 from analysis.networks.imports import imported_network, read_imported
 from analysis.networks.tables import make_network_tables
-from analysis.runs.checked import checked
 from workflows.paths import ROOT
 
 PUBLISHED = ROOT / "analysis/published/pmb.csv"
@@ -17,7 +16,7 @@ PUBLISHED = ROOT / "analysis/published/pmb.csv"
 
 def curves(*rows):
     told = [{"interconnect": "theirs", "kind": "published", "record": "a.txt: line 1", **row} for row in rows]
-    return checked(CURVES, pd.DataFrame(told).reindex(columns=list(CURVES.columns)))
+    return CURVES.validate(pd.DataFrame(told).reindex(columns=list(CURVES.columns)))
 
 
 def test_benchmarks_that_time_the_same_have_our_name_and_others_keep_theirs():

@@ -13,7 +13,6 @@ from synthetic_study import make_runs, make_study
 from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
 from analysis.report import make_report
-from analysis.runs.checked import checked
 from analysis.runs.facts import Facts
 from analysis.runs.runs import RUNS
 from analysis.runs.settings import Settings
@@ -49,7 +48,7 @@ def rows_of(report, caption):
 def empty_study():
     """A study that neither ran nor imported a run."""
     columns = {name: pd.Series(dtype=str(column.dtype)) for name, column in RUNS.columns.items()}
-    runs = checked(RUNS, pd.DataFrame(columns))
+    runs = RUNS.validate(pd.DataFrame(columns))
     facts = Facts.of({"study": {"name": "theirs"}})
     return runs, make_tables(runs, Settings(study="theirs")), facts
 

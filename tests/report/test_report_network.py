@@ -20,7 +20,6 @@ from analysis.networks.links import make_links
 from analysis.networks.tables import make_network_tables
 from analysis.networks.traffic import make_traffic_tables
 from analysis.report import make_report
-from analysis.runs.checked import checked
 from analysis.runs.facts import LeftOut
 from analysis.runs.runs import complete_runs
 from workflows.study.congestion import requested_flows, requested_topologies
@@ -207,7 +206,7 @@ def test_imported_collectives_of_all_process_counts_are_shown(network_study):
          "bytes": 8, "latency_us": float(count), "record": "a.txt: line 1"}
         for count in (2, 4, 8)
     ]  # fmt: skip
-    imported = imported_network(checked(CURVES, pd.DataFrame(told).reindex(columns=list(CURVES.columns))))
+    imported = imported_network(CURVES.validate(pd.DataFrame(told).reindex(columns=list(CURVES.columns))))
     both = pd.concat([tables["network"], imported], ignore_index=True)
     section = part(make_report(runs, tables | {"network": both}, facts, []), "network-collectives")
     every = [group for one in blocks(section, "table") for group in one["groups"]]

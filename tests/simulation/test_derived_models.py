@@ -11,7 +11,6 @@ from refused import refusal
 from simulated_link import SIMULATE, simulated_link
 
 from analysis.importers.results import CURVES, write_table
-from analysis.runs.checked import checked
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.simulation.curve import read_curve
@@ -77,7 +76,7 @@ def benchmarks(pingpong, stream=None, both_ways=None, sizes=SIZES):
                 if size
             ]
     frame = pd.DataFrame(rows).reindex(columns=list(CURVES.columns))
-    return checked(CURVES, frame.assign(interconnect="mine", kind="published"))
+    return CURVES.validate(frame.assign(interconnect="mine", kind="published"))
 
 
 def test_overhead_and_bandwidth_of_a_link_that_is_known():
@@ -216,7 +215,7 @@ def test_a_ping_pong_without_small_messages_is_refused(sizes, found):
 
 
 def model_of(made, folder, end="corrected"):
-    write_table(checked(CURVES, made.curve[list(CURVES.columns)]), folder / "mine.csv")
+    write_table(CURVES.validate(made.curve[list(CURVES.columns)]), folder / "mine.csv")
     curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
     known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
     link = replace(simulated_link(), simulate=known | made.simulate | {"curve": curve})

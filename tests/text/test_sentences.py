@@ -3,7 +3,6 @@
 import pandas as pd
 
 from analysis.estimates.outcomes import MEDIANS_DISAGREE
-from analysis.runs.checked import checked
 from analysis.runs.facts import Facts
 from analysis.tables.contract import TABLES
 from analysis.text import scaling as sentences
@@ -27,7 +26,7 @@ def table(name, *rows):
     """Table of the contract with the given columns, all others empty (False for flags)."""
     schema = TABLES[name]
     flags = {column: False for column, kind in schema.columns.items() if str(kind.dtype) == "bool"}
-    return checked(schema, pd.DataFrame([flags | row for row in rows], columns=list(schema.columns)))
+    return schema.validate(pd.DataFrame([flags | row for row in rows], columns=list(schema.columns)))
 
 
 def plain(texts):

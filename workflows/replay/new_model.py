@@ -10,14 +10,15 @@ from typing import NoReturn
 
 import pandas as pd
 import yaml
+from pandera.errors import SchemaErrors
 
 from analysis.estimates.validation import ALIKE
 from analysis.figures.drawing import save
 from analysis.figures.model_fit import draw_model_fit
 from analysis.importers import FORMATS
 from analysis.importers.results import CURVES, write_table
-from analysis.runs.checked import SchemaError, checked
 from analysis.runs.errors import TableError
+from analysis.tables.contract import first_fault
 from analysis.text.formats import listed, number
 from workflows.domain import Interconnect
 from workflows.errors import InputError
@@ -120,6 +121,10 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     made = derive(curves, inside, given.cores, given.eager)
     if given.rate:
         made = at_rate(made, given.rate)
+    try:
+        curve = CURVES.validate(made.curve.reindex(columns=list(CURVES.columns)), lazy=True)
+    except SchemaErrors as errors:
+        raise InputError(f"--model: {first_fault(errors, '')}") from None
     probe_us, warnings = _probed(curves)
     made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
     files = listed([Path(name).name for name in given.files])
@@ -141,14 +146,14 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     except OSError as error:
         raise InputError(f"--folder: {given.folder}: {error.strerror}") from None
     try:
-        write_table(checked(CURVES, made.curve.reindex(columns=list(CURVES.columns))), curve_file)
+        write_table(curve, curve_file)
         file.write_text(text, encoding="utf-8")
         model = make_model(load_interconnect(given.name, folder), ROOT)
         table = fit.fit_table(programs.build(replayer.SOURCE, PROGRAMS), model)
     except BaseException as error:
         file.unlink(missing_ok=True)
         curve_file.unlink(missing_ok=True)
-        if isinstance(error, (TableError, SchemaError)):
+        if isinstance(error, TableError):
             raise InputError(f"--model: {' '.join(str(error).split())}") from None
         raise
     fitted = MODELS / given.name

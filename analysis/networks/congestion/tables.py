@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.networks.congestion.loads import congestion_matrix, link_loads, pattern_bounds
 from analysis.networks.congestion.topology import Topology, Torus, Tree, fat_tree, k_ary_n_tree, ring, star
 from analysis.networks.congestion.waits import link_waits
-from analysis.runs.checked import Check, Column
 from analysis.tables.contract import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schemas, validated
 from analysis.tables.details import RATE, WHOLE
 
@@ -31,10 +31,10 @@ CONGESTION_TABLES = table_schemas(
         switch=WHOLE,
         side=TEXT,
         port=WHOLE,
-        load=Column(float, Check("ge", 0)),
+        load=pa.Column(float, pa.Check.ge(0)),
         share=SHARE,
         wait_packet_times=RATE,
-        wait_share=Column(float, Check("in_range", 0, 1)),
+        wait_share=pa.Column(float, pa.Check.in_range(0, 1)),
     ),
 )
 """``congestion`` has one row a topology, pattern and routing, every process offering its link's bandwidth;
