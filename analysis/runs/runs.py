@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import itertools
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ import pandera.pandas as pa
 import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import NDArray
 from pandera.errors import SchemaErrors
 
 from analysis.runs.errors import TableError, readable
@@ -46,8 +44,6 @@ _NUMBERS = ("seconds_low", "seconds_high", *ENDS_OF_COMPUTING, "wall_seconds", "
             "startup_seconds", "output_seconds", "foreign_cores", "stolen_cores", "idle_wait_seconds",
             "answer", "speed_probe_seconds", "probe_latency_us")  # fmt: skip
 """Columns of numbers that a table may have beside those of `RUNS`."""
-SMALL = 20_000
-"""Runs of a study whose tables are small."""
 STOPPED = "stopped at its time limit"
 """Why a censored repetition is not valid, where its table does not say."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
@@ -169,15 +165,6 @@ def read_complete(path: str | Path) -> pd.DataFrame:
     return runs if set(COLUMNS) <= set(runs) else complete_runs(runs, str(path), may_be_empty=True)
 
 
-def quick_strings(path: str | Path) -> AbstractContextManager[None]:
-    """Choose how pandas holds texts of tables: as objects of Python where the Parquet file has few runs.
-
-    Rows of small tables are then taken three times as quickly as with Arrow, which takes less room.
-    """
-    few = pyarrow.parquet.read_metadata(path).num_rows < SMALL
-    return pd.option_context("mode.string_storage", "python" if few else "pyarrow")
-
-
 def _read_csv(path: Path) -> pyarrow.Table:
     """Every cell as text, null where empty; any row of another length is an error."""
     with path.open(newline="", encoding="utf-8-sig") as file:
@@ -282,7 +269,7 @@ def _text(column: pd.Series) -> pd.Series:
 
 def _number(column: pd.Series) -> pd.Series:
     """Floats, NaN where empty; text that is no number, nan included, is a fault."""
-    numbers = _parsed(column)
+    numbers = pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(float, na_value=np.nan)
     if not pd.api.types.is_numeric_dtype(column):
         rows = np.flatnonzero(np.isnan(numbers) & column.notna().to_numpy())
         odd = rows[(column.iloc[rows].astype("str").str.strip() != "").to_numpy()]
@@ -290,16 +277,6 @@ def _number(column: pd.Series) -> pd.Series:
             row = int(odd[0])
             raise TableError(f"{str(column.iloc[row])!r} is no number", column=str(column.name), row=row)
     return pd.Series(numbers, column.index, name=column.name)
-
-
-def _parsed(column: pd.Series) -> NDArray[np.float64]:
-    """Floats, NaN where there is no number."""
-    if column.dtype == "str":
-        try:  # ten times as fast as pandas, which is asked where some text is no plain number
-            return pyarrow.array(column).cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
-        except pyarrow.ArrowInvalid:
-            pass
-    return pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(float, na_value=np.nan)
 
 
 def _whole(column: pd.Series) -> pd.Series:
