@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
-from analysis.estimates.distributions import t_quantile
 from analysis.estimates.points import Sample, same_blocks
 from analysis.estimates.shift import EQUAL
 from analysis.runs.groups import Floats, Integers
@@ -142,12 +142,8 @@ def may_be_best(
     options = np.arange(found.mean.shape[-1])
     rivals = np.ones(found.mean.shape[:-1], bool) if among is None else among
     freedom = np.nan_to_num(found.freedom, nan=1, posinf=1).clip(min=1).astype(int)
-    others = np.broadcast_to(np.maximum(rivals.sum(axis=-1) - 1, 1)[..., None, None], freedom.shape)
-    different, kind = np.unique(freedom * len(options) + others, return_inverse=True)
-    quantiles = [
-        t_quantile(alpha / (code % len(options) or 1), code // len(options)) for code in different.tolist()
-    ]
-    quantiles = np.array(quantiles)[kind].reshape(freedom.shape)
+    others = np.maximum(rivals.sum(axis=-1) - 1, 1)[..., None, None]
+    quantiles = stats.t.isf(alpha / others, freedom)
     with np.errstate(invalid="ignore"):
         beaten = (found.mean > quantiles * np.sqrt(found.variance)) & rivals[..., None, :]
     return rivals & ((options == np.asarray(best)[..., None]) | ~beaten.any(axis=-1))

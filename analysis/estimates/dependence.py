@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
-from analysis.estimates.distributions import t_quantile
 from analysis.runs.groups import Floats, Integers
 
 CREDIBLE = 0.025
@@ -128,11 +128,9 @@ def widening(effective: Floats, n: int, alphas: Floats) -> Floats:
     ----------
     effective, alphas : arrays (rows,)
     """
-    freedom = np.maximum((effective - 1) // 2, LEAST - 1).astype(int).tolist()
-    uppers = (np.maximum(alphas, TINY) / 2).tolist()
-    by_t = [
-        t_quantile(upper, own) / t_quantile(upper, n - 1) for upper, own in zip(uppers, freedom, strict=True)
-    ]
+    freedom = np.maximum((effective - 1) // 2, LEAST - 1)
+    uppers = np.maximum(alphas, TINY) / 2
+    by_t = stats.t.isf(uppers, freedom) / stats.t.isf(uppers, n - 1)
     return np.sqrt((n - 1) / (effective - 1)) * by_t
 
 

@@ -7,8 +7,8 @@ from math import sqrt
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from analysis.estimates.distributions import t_quantile
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST, INSEPARABLE
 from analysis.runs.groups import Floats
 from analysis.tables.contract import (
@@ -110,5 +110,5 @@ def mean_over_cases(values: Floats, weights: Floats, level: float) -> tuple[floa
         return mean, np.nan, np.nan
     spread = sqrt(float(shares @ (values - mean) ** 2) / (1 - squares) * squares)
     freedom = max(int(1 / squares - 1 + 1e-9), 1)
-    half_width = t_quantile((1 - level) / 2, freedom) * spread
+    half_width = stats.t.isf((1 - level) / 2, freedom) * spread
     return mean, mean - half_width, mean + half_width

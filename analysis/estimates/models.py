@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
 
 from analysis.runs.groups import Floats
 
@@ -88,12 +88,7 @@ def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, 
 
 
 def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
-    """Coefficients x >= 0 that minimise the sum over counts of (weight × terms · x - 1)^2.
-
-    Exact: the optimum is the best of the unconstrained fits with some coefficients at 0 that is
-    nowhere negative (Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23), and with
-    up to four coefficients all of them can be tried, for all fits at once. Most are settled sooner: by
-    the coefficients that are positive when all are fitted (`_settle`).
+    """Find coefficients x >= 0 that minimise the sum over counts of (weight × terms · x - 1)^2.
 
     Parameters
     ----------
@@ -105,95 +100,8 @@ def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
     -------
     array (coefficients, fits)
     """
-    size = terms.shape[1]
-    products = (terms[:, :, None] * terms[:, None, :]).reshape(len(terms), -1)
-    gram = (products.T @ weights**2).reshape(size, size, -1)
-    right = terms.T @ weights
-    with np.errstate(divide="ignore", invalid="ignore"):  # of fits without a count, or without a solution
-        scale = np.sqrt(np.einsum("iif->if", gram))
-        gram /= scale[:, None] * scale
-        right /= scale
-        best, settled = _settle(gram, right)
-        if len(rest := np.flatnonzero(~settled)):
-            best[:, rest] = _best_of_subsets(gram.take(rest, axis=2), right.take(rest, axis=1), len(terms))
-        best /= scale
-        return best
-
-
-_NOTHING = 1e-12
-"""What a coefficient more has to explain at least."""
-_SINGULAR = 1e-9
-"""Least pivot of systems that are solved without trying all subsets."""
-
-
-def _settle(gram: Floats, right: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Fit all coefficients, then those that are positive or would be, and so on; say which are the optimum.
-
-    A fit is if its coefficients are positive and another would explain more only below 0 (Karush, Kuhn and
-    Tucker). Without its coefficient x it explains less by x^2 times the least eigenvalue of gram, at least.
-    """
-    size, bits = len(right), 2 ** np.arange(len(right))
-    solved = gram.copy()
-    best, pivots = _solve(solved, right), np.einsum("iif->if", solved)
-    left = np.flatnonzero(~(best > 0).all(axis=0))
-    wanted = bits @ (best[:, left] > 0)
-    for _ in range(size - 1):
-        tried = wanted.copy()
-        for number in np.flatnonzero(np.bincount(tried)):
-            some, inside = np.flatnonzero(tried == number), number & bits > 0
-            fits = left[some]
-            own, targets = gram.take(fits, axis=2), right.take(fits, axis=1)
-            solution = _solve(own[np.ix_(inside, inside)], targets[inside])
-            slope = targets[~inside] - (own[np.ix_(~inside, inside)] * solution).sum(axis=1)
-            best[np.ix_(~inside, fits)], best[np.ix_(inside, fits)] = 0, solution
-            wanted[some] = bits[inside] @ (solution > 0) + bits[~inside] @ (slope > 0)
-        left, wanted = left[wanted != tried], wanted[wanted != tried]
-    least = np.where(best == 0, np.inf, best).min(axis=0)
-    eigenvalue = pivots.prod(axis=0) * ((size - 1) / size) ** (size - 1)
-    settled = (least > 0) & (least**2 * eigenvalue > 10 * _NOTHING) & (pivots.min(axis=0) > _SINGULAR)
-    settled[left] = False
-    return best, settled
-
-
-def _best_of_subsets(gram: Floats, right: Floats, counts: int) -> Floats:
-    """Coefficients of the subset that explains most, of equals the smallest; the others are 0."""
-    size = len(right)
-    best, explained = np.zeros_like(right), np.full(right.shape[1], -np.inf)
-    subsets = [list(subset) for k in range(1, size + 1) for subset in combinations(range(size), k)]
-    for subset in (subset for subset in subsets if len(subset) <= counts):
-        solution = _solve(gram[np.ix_(subset, subset)], right[subset])
-        gain = (solution * right[subset]).sum(axis=0)
-        better = np.flatnonzero((solution.min(axis=0) >= 0) & (gain > explained + _NOTHING))
-        explained[better] = gain[better]
-        best[:, better] = 0
-        for coefficient, values in zip(subset, solution, strict=True):
-            best[coefficient, better] = values[better]
-    return best
-
-
-def _solve(gram: Floats, right: Floats) -> Floats:
-    """Solve gram · x = right for many small positive definite systems at once, by Gaussian elimination.
-
-    Far faster than `numpy.linalg.solve`, which takes them one after another.
-
-    Parameters
-    ----------
-    gram : array (size, size, systems)
-        Overwritten; the pivots are then its diagonal.
-    right : array (size, systems)
-    """
-    solution = right.copy()
-    size = len(right)
-    for row in range(size):
-        for below in range(row + 1, size):
-            factor = gram[below, row] / gram[row, row]
-            gram[below, row + 1 :] -= factor * gram[row, row + 1 :]
-            solution[below] -= factor * solution[row]
-    for row in reversed(range(size)):
-        for known in range(row + 1, size):
-            solution[row] -= gram[row, known] * solution[known]
-        solution[row] /= gram[row, row]
-    return solution
+    fitted = [nnls(terms * weight[:, None], np.ones(len(terms)))[0] for weight in weights.T]
+    return np.stack(fitted, axis=1)
 
 
 _TERMS: dict[str, Callable[[Floats], Floats]] = {

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
-from analysis.estimates.distributions import t_quantile
 from analysis.estimates.shift import EQUAL
 from analysis.runs.groups import Floats, Groups, Integers, coded
 from analysis.runs.runs import valid_rows
@@ -169,7 +169,7 @@ def node_effects(blocks: Blocks, alpha: float) -> Effects:
     squares[squares < 1e-9 * weight.max()] = np.nan
     slower = own @ logs / squares
     spread = np.maximum((weight * logs**2).sum() - slower**2 * squares, 0) / freedom
-    half = t_quantile(alpha / 2 / max(np.isfinite(squares).sum(), 1), freedom) * np.sqrt(spread / squares)
+    half = stats.t.isf(alpha / 2 / max(np.isfinite(squares).sum(), 1), freedom) * np.sqrt(spread / squares)
     scaled = np.nan_to_num(own / np.sqrt(squares)[:, None])
     orders = math.ceil(REACHED * STRICTER / alpha) - 1
     farthest = np.concatenate(

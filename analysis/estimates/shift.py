@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from analysis.estimates import distributions
 from analysis.runs.groups import Floats
@@ -205,7 +206,7 @@ def _approximate_p(above: NDArray[np.bool_]) -> float:
         return 2 / comb(n + m, n)
     statistic = abs(pairs / (n * m) - 0.5) / sqrt(sum(variances))
     freedom = sum(variances) ** 2 / (variances[0] ** 2 / (n - 1) + variances[1] ** 2 / (m - 1))
-    by_t = 2 * distributions.t_tail(statistic, max(int(freedom), 1))
+    by_t = 2 * stats.t.sf(statistic, max(int(freedom), 1))
     return max(by_t, distributions.rank_sum_p(n, m, pairs), _by_chance(min(n, m)))
 
 

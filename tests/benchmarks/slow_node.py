@@ -18,11 +18,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.stats import nct
+from scipy.stats import nct, t
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.estimates.distributions import t_quantile
 from analysis.estimates.nodes import NAMES, STRICTER, make_nodes
 from analysis.runs.runs import complete_runs, read_runs, valid_rows
 from analysis.runs.settings import Settings
@@ -99,7 +98,7 @@ def blocks_by_power(factor: float, scatter: float, strata: Sequence[tuple[int, i
         orders = math.prod(math.comb(blocks, times) for times, _ in drawn)
         squares = sum(times * (1 - times / blocks) / (1 + 1 / runs) for times, runs in drawn) / scatter**2
         freedom = (blocks - 1) * len(strata) - 1
-        power = nct.sf(t_quantile(level / 2 / NODES, freedom), freedom, np.log(factor) * np.sqrt(squares))
+        power = nct.sf(t.isf(level / 2 / NODES, freedom), freedom, np.log(factor) * np.sqrt(squares))
         if NODES / orders <= level and power >= POWER:
             return blocks
 
