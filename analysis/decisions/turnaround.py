@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.decisions.pareto import unbeaten
+from analysis.decisions.pareto import nondominated
 from analysis.estimates.best import (
     ALPHA,
     FEWEST,
@@ -211,12 +211,15 @@ def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> d
 def _pareto(
     seconds: Floats, jobs_at_once: NDArray[np.int64], draws: Floats
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Which ways belong to the Pareto set, and in which share of the draws; NaN for a band or one sample."""
-    members = unbeaten(seconds.T, jobs_at_once).T
+    """Mark the Pareto set of time per job against jobs per day, and give each way's share of the draws.
+
+    The share is NaN for a band, and where some way has no draws.
+    """
+    members = nondominated(seconds.T, (jobs_at_once / seconds).T).T
     if draws.shape[2] > 1 or _lacking(draws):
         return members, np.full(members.shape, np.nan)
-    drawn = unbeaten(draws[:, :, 0], jobs_at_once)
-    return members, drawn.sum(axis=2, dtype=np.int32).T / drawn.shape[2]
+    drawn = nondominated(draws[:, :, 0], jobs_at_once[:, None, None] / draws[:, :, 0])
+    return members, drawn.mean(axis=2).T
 
 
 def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[np.bool_]:

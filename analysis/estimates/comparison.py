@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, product
+from itertools import product
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -108,18 +108,6 @@ def names_of_pair(baseline: Curve, other: Curve, kind: str) -> dict[str, object]
     """Columns that name a baseline and what is compared with it."""
     others = {"baseline_interconnect": baseline.interconnect, "interconnect": other.interconnect}
     return baseline.names | others | {"kind": kind}
-
-
-def of_one_baseline(compared: Iterable[Pair]) -> Iterator[tuple[Curve, tuple[Curve, ...], str]]:
-    """Neighbours with one baseline and kind whose others are of the same counts and may be stacked."""
-
-    def key(pair: Pair) -> tuple:
-        baseline, other, kind = pair
-        return id(baseline), kind, other.processes.tobytes(), other.own.tobytes(), other.draws.shape
-
-    for _, group in groupby(compared, key):
-        baselines, others, (kind, *_) = zip(*group, strict=True)
-        yield baselines[0], others, kind
 
 
 class _Place(NamedTuple):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.bootstrap import percentile_interval
-from analysis.estimates.comparison import Pair, of_one_baseline
+from analysis.estimates.comparison import Pair, names_of_pair
 from analysis.estimates.curves import Curve
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
@@ -29,7 +28,7 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
         In increasing order.
     speedup : array (counts, ...)
     target : array (targets, ...)
-        Trailing axes broadcast against those of `speedup`.
+        With as many axes as `speedup`, against whose trailing axes its trailing axes broadcast.
 
     Returns
     -------
@@ -38,31 +37,17 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
         is already above it (the answer lies below what was measured); NaN where an input is.
     """
     processes = np.asarray(processes, float)
-    speedup, target = np.asarray(speedup, float), np.asarray(target, float)
-    shape = np.broadcast_shapes(speedup.shape[1:], target.shape[1:])
-    speedup = np.broadcast_to(speedup, (len(processes), *shape))
-    unknown = np.isnan(target) | np.isnan(speedup).any(axis=0)
-    target = np.broadcast_to(target, (len(target), *shape))
-    last = len(processes) - 1
-    short = np.zeros(target.shape, np.min_scalar_type(len(processes)))
-    below = np.empty(target.shape, bool)
-    for highest in accumulate(speedup, np.maximum):
-        short += np.less(highest, target, out=below)
-    lower = short.clip(min(1, last), last).astype(np.intp)  # an index: `take` is several times faster with it
-    lower -= last > 0
-    at = lower * speedup[0].size
-    at += np.arange(speedup[0].size).reshape(shape)
-    steps = speedup[1:] - speedup[:-1] if last else np.ones_like(speedup)
-    found = target - speedup.reshape(-1).take(at)
+    speedup, target = np.asarray(speedup, float)[None], np.asarray(target, float)[:, None]
+    reached = speedup >= target
+    above = reached.argmax(axis=1, keepdims=True)  # the first count that reaches the target
+    below = np.maximum(above - 1, 0)
+    low, high = (np.take_along_axis(speedup, at, axis=1) for at in (below, above))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found /= steps.reshape(-1).take(at)
-        found *= np.diff(processes, append=processes[-1]).take(lower)
-    found += processes.take(lower)
-    found[speedup[:1] == target] = processes[0]
-    found[speedup[:1] > target] = -np.inf
-    found[short == len(processes)] = np.inf
-    found[np.broadcast_to(unknown, found.shape)] = np.nan
-    return found
+        share = np.where(above > 0, (target - low) / (high - low), 0)
+    between = processes[below] + share * (processes[above] - processes[below])
+    unknown = np.isnan(target) | np.isnan(speedup).any(axis=1, keepdims=True)
+    never = ~reached.any(axis=1, keepdims=True)
+    return np.select([unknown, speedup[:, :1] > target, never], [np.nan, -np.inf, np.inf], between)[:, 0]
 
 
 class Targets(NamedTuple):
@@ -101,39 +86,23 @@ def targets_of(baseline: Curve, settings: Settings) -> Targets:
 
 
 def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Piece]:
-    """Rows of the node-equivalent table for pairs of curves, one a target of `targets_of`."""
-    for baseline, others, kind in of_one_baseline(pairs):
-        targets = targets_of(baseline, settings)
-        if len(targets.speedup):
-            yield _equivalents(baseline, others, kind, targets, settings.level)
-
-
-def _equivalents(
-    baseline: Curve, others: Sequence[Curve], kind: str, targets: Targets, confidence: float
-) -> Piece:
-    """Rows of one baseline and others of the same process counts."""
-    target, target_draws, processes, _ = targets
-    speedup = np.stack([other.speedup for other in others], axis=1)
-    speedup_draws = np.stack([other.speedup_draws for other in others], axis=1)
-    counts = others[0].processes
-    equivalent = equivalent_processes(counts, speedup, target[:, None])
-    draws = equivalent_processes(counts, speedup_draws, target_draws[:, None])
-    low, high = percentile_interval(draws, confidence)
-    equivalent, low, high = (ends.T.ravel() for ends in (equivalent, low, high))
-    target, baseline_processes = (np.tile(values, len(others)) for values in (target, _cells(processes)))
-    return {
-        **baseline.names,
-        "target_speedup": target,
-        "baseline_interconnect": baseline.interconnect,
-        "interconnect": np.repeat(np.array([other.interconnect for other in others], object), len(processes)),
-        "kind": kind,
-        "baseline_processes": baseline_processes,
-        "equivalent_processes": _cells(equivalent),
-        "equivalent_low": _cells(low),
-        "equivalent_high": _cells(high),
-        "processes_saved": baseline_processes - np.where(np.isinf(equivalent), np.nan, equivalent),
-        "attainable": equivalent != np.inf,
-    }
+    """Make the rows of the node-equivalent table: one for each pair of curves and target of `targets_of`."""
+    for baseline, other, kind in pairs:
+        target, target_draws, processes, _ = targets_of(baseline, settings)
+        if len(target):
+            equivalent = equivalent_processes(other.processes, other.speedup, target)
+            draws = equivalent_processes(other.processes, other.speedup_draws, target_draws)
+            low, high = percentile_interval(draws, settings.level)
+            yield {
+                **names_of_pair(baseline, other, kind),
+                "target_speedup": target,
+                "baseline_processes": _cells(processes),
+                "equivalent_processes": _cells(equivalent),
+                "equivalent_low": _cells(low),
+                "equivalent_high": _cells(high),
+                "processes_saved": _cells(processes) - np.where(np.isinf(equivalent), np.nan, equivalent),
+                "attainable": equivalent != np.inf,
+            }
 
 
 def _cells(processes: Floats) -> Floats:

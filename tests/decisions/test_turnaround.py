@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from report_parts import plain
 from small_runs import curves, rows, runs_table
 
-from analysis.decisions.pareto import nondominated, unbeaten
 from analysis.decisions.turnaround import fastest_waves, packing_columns, packing_pieces, ways_of
 from analysis.estimates.scaling import make_tables
 from analysis.registry import finished
@@ -227,10 +226,3 @@ def test_waves_are_the_best_of_all_combinations(ways, jobs):
     combinations = (np.array(waves) for waves in product(range(jobs + 1), repeat=len(ways)))
     best = min((waves * seconds).sum() for waves in combinations if (waves * at_once).sum() >= jobs)
     assert (fastest_waves(seconds, at_once, jobs) * seconds).sum() == best
-
-
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 4)), min_size=1, max_size=7))
-def test_the_pareto_set_is_that_of_time_against_jobs_a_day(ways):
-    seconds, jobs = (np.array(values) for values in zip(*ways, strict=True))
-    expected = nondominated(seconds.astype(float), jobs / seconds)
-    assert unbeaten(seconds[:, None].astype(float), jobs)[:, 0].tolist() == expected.tolist()
