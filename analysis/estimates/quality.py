@@ -10,6 +10,7 @@ import pandera.pandas as pa
 from numpy.typing import NDArray
 
 from analysis.estimates.dependence import credible, effective_blocks, lag_one
+from analysis.estimates.distributions import thinned
 from analysis.estimates.shift import paired_shift
 from analysis.estimates.significance import corrected
 from analysis.estimates.trend import trend
@@ -34,10 +35,6 @@ OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the 
 FENCES = 1.5
 FEWEST = 4
 """Times a point needs for fences, and blocks it needs for a drift."""
-LARGEST = 2**18
-"""Numbers held at once."""
-MOST = 1_000
-"""Blocks the drift of a point is worked out from; of more, medians of as many groups in a row."""
 
 POINT = list(OF_A_POINT)
 QUALITY = table_schemas(
@@ -162,29 +159,16 @@ def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
     DataFrame
         `runs` with `relative_seconds` (to the median of the point's valid times) and `outlier`.
     """
-    seconds = runs["seconds"].to_numpy(float)
-    valid = np.flatnonzero(runs["valid"].to_numpy() & ~np.isnan(seconds))
-    logs, groups = np.log(seconds[valid]), Groups.of(point[valid])
-    lower, upper, middle = (np.empty(len(groups.first)) for _ in range(3))
-    for some, rows in groups.of_size():
-        ordered = np.sort(logs[rows], axis=1)
-        lower[some], upper[some] = (_quantile(ordered, share) for share in (0.25, 0.75))
-        middle[some] = np.median(seconds[valid][rows], axis=1)
+    seconds = runs["seconds"].where(runs["valid"])
+    logs = np.log(seconds)
+    of_points = logs.groupby(point)
+    lower, upper = (of_points.quantile(share).to_numpy()[point] for share in (0.25, 0.75))
     margin = FENCES * (upper - lower)
-    own = groups.number
-    outlier = np.zeros(len(runs), bool)
-    outlier[valid] = (logs < (lower - margin)[own]) | (logs > (upper + margin)[own])
-    outlier[valid] &= groups.size[own] >= FEWEST
-    medians = np.full(point.max(initial=-1) + 1, np.nan)
-    medians[point[valid][groups.rows]] = middle
-    return runs.assign(relative_seconds=runs["seconds"] / medians[point], outlier=outlier)
-
-
-def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
-    """Quantile of each row of increasing values, between two of them by linear interpolation."""
-    position = share * (ordered.shape[1] - 1)
-    below = ordered[:, int(position)]
-    return below if position % 1 == 0 else below + (ordered[:, int(position) + 1] - below) * (position % 1)
+    outlier = ((logs < lower - margin) | (logs > upper + margin)) & (
+        of_points.count().to_numpy()[point] >= FEWEST
+    )
+    medians = seconds.groupby(point).median().to_numpy()[point]
+    return runs.assign(relative_seconds=runs["seconds"] / medians, outlier=outlier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,21 +326,12 @@ def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
     """
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
-    found = np.full((len(columns), len(times.n)), np.nan)
-    for rows, positions in rectangles(times.first, times.n):
-        rows, positions = _known(rows, positions, logs)
-        length = min(positions.shape[1], MOST)
-        step = max(LARGEST // length**2, 1)
-        for start in range(0, len(rows) if length >= FEWEST else 0, step):
-            some = slice(start, start + step)
-            drift = trend(_thinned(logs[positions[some]]), settings.level, dependent=True)
-            change = 100 * np.expm1(np.stack([drift.change, drift.low, drift.high]))
-            found[:, rows[some]] = np.vstack([change, drift.tau, drift.p_value])
-    table = times.points.assign(n=times.n, **dict(zip(columns, found, strict=True)))
+    found = np.full((len(times.n), len(columns)), np.nan)
+    for point, (first, n) in enumerate(zip(times.first, times.n, strict=True)):
+        series = thinned(logs[first : first + n])
+        if len(series) >= FEWEST and not np.isnan(series).any():
+            drift = trend(series, settings.level, dependent=True)
+            change = 100 * np.expm1([drift.change, drift.low, drift.high])
+            found[point] = *change, drift.tau, drift.p_value
+    table = times.points.assign(n=times.n, **dict(zip(columns, found.T, strict=True)))
     return corrected(table, settings.alpha)
-
-
-def _thinned(logs: np.ndarray) -> np.ndarray:
-    if logs.shape[1] <= MOST:
-        return logs
-    return np.stack([np.median(blocks, axis=1) for blocks in np.array_split(logs, MOST, axis=1)], axis=1)

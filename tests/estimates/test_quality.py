@@ -12,7 +12,7 @@ from analysis.estimates.curves import ranking
 from analysis.estimates.precision import make_precision
 from analysis.estimates.quality import OUTLIER_RULE, make_quality_tables
 from analysis.estimates.scaling import make_tables
-from analysis.estimates.trend import trend
+from analysis.estimates.trend import Trend, trend
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
@@ -129,18 +129,23 @@ def test_blocks_that_depend_on_the_ones_before_are_worth_fewer():
     )
 
 
+def trends(series, **more):
+    """Trends of several series, each field an array."""
+    return Trend(*np.array([trend(values, **more) for values in series]).T)
+
+
 def test_a_drift_of_blocks_that_depend_on_the_ones_before_keeps_its_level():
     """Autocorrelation 0.6, no drift: Kendall's test of independent values calls a quarter drifting."""
     rng, blocks = np.random.default_rng(1), 40
     values = rng.standard_normal((2_000, blocks))
     for block in range(1, blocks):
         values[:, block] = 0.6 * values[:, block - 1] + 0.8 * values[:, block]
-    plain, found = trend(values), trend(values, dependent=True)
+    plain, found = trends(values), trends(values, dependent=True)
     assert (plain.p_value <= 0.05).mean() > 0.2 and (found.p_value <= 0.05).mean() < 0.1
     assert (
         ((plain.low > 0) | (plain.high < 0)).mean() > 0.2 > 0.1 > ((found.low > 0) | (found.high < 0)).mean()
     )
-    rising = trend(values[:, ::4] + np.linspace(0, 12, 10), dependent=True)
+    rising = trends(values[:, ::4] + np.linspace(0, 12, 10), dependent=True)
     assert (rising.p_value <= 0.05).mean() > 0.9
 
 
@@ -156,7 +161,7 @@ def test_many_blocks_are_grouped():
 @pytest.mark.parametrize("n", [5, 6, 10, 61])
 def test_trend_agrees_with_scipy(n):
     values = np.random.default_rng(n).normal(0, 1, (20, n)) + np.linspace(0, 1, n)
-    found = trend(values)
+    found = trends(values)
     for i, series in enumerate(values):
         expected = kendalltau(np.arange(n), series, method="exact" if n < 60 else "asymptotic")
         assert found.tau[i] == pytest.approx(expected.statistic)
@@ -170,7 +175,7 @@ def test_ties_leave_the_trend_exact(n):
     """Against every order of the values; and tau-b is SciPy's."""
     values = np.random.default_rng(n).integers(0, 3, (6, n)).astype(float)
     values[0, :2] = values[0, 2], values[0, 2] + 1
-    found = trend(values)
+    found = trends(values)
     first, second = np.triu_indices(n, 1)
     for i, series in enumerate(values):
         orders = np.array(list(permutations(series)))
@@ -182,15 +187,15 @@ def test_ties_leave_the_trend_exact(n):
 def test_many_ties_of_many_values_go_by_their_own_variance():
     values = np.random.default_rng(0).integers(0, 3, (5, 80)) + np.linspace(0, 0.9, 80).round()
     expected = [kendalltau(np.arange(80), series, method="asymptotic").pvalue for series in values]
-    assert trend(values).p_value == pytest.approx(expected, rel=0.1)
+    assert trends(values).p_value == pytest.approx(expected, rel=0.1)
 
 
 def test_the_slope_has_an_interval_that_covers():
     values = np.random.default_rng(0).normal(0, 1, (4_000, 6)) + np.linspace(0, 3, 6)
-    found = trend(values)
+    found = trends(values)
     # S of six values is 13 or more with 6/720: the interval's exact coverage is 1 - 12/720
     assert ((found.low <= 3) & (found.high >= 3)).mean() == pytest.approx(1 - 12 / 720, abs=0.01)
-    assert np.isnan(trend(values[:, :4]).low).all()
+    assert np.isnan(trends(values[:, :4]).low).all()
 
 
 def improvement_of(*groups):
