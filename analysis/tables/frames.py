@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 Piece = Mapping[str, object]
 """Some rows of a table by column: arrays of one length, and single values that hold for all of them."""
@@ -17,34 +16,10 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def stacked(pieces: Sequence[Piece]) -> pd.DataFrame:
-    """Stack pieces into one table.
-
-    A frame a piece would take most of the time where pieces are many and small. Pieces with arrays all
-    have the columns of the first; pieces of one row each may lack some.
-    """
-    if not pieces:
-        return pd.DataFrame()
-    arrays = [name for name, value in pieces[0].items() if np.ndim(value)]
-    if not arrays:
+    """Stack pieces into one table; a piece that has no array is one row."""
+    if not pieces or not any(np.ndim(value) for _, value in pieces[0].items()):
         return pd.DataFrame(list(pieces))
-    lengths = [len(piece[arrays[0]]) for piece in pieces]
-    columns = {}
-    for name in pieces[0]:
-        values = [piece[name] for piece in pieces]
-        if name in arrays:
-            columns[name] = _typed(np.concatenate(values))
-        else:
-            columns[name] = _typed(np.array(values, object)).repeat(lengths)
-    return pd.DataFrame(columns)
-
-
-def _typed(values: NDArray) -> NDArray | pd.api.extensions.ExtensionArray:
-    """Objects as texts or numbers, where they are: few are different, and each is looked at once."""
-    if values.dtype != object:
-        return values
-    codes, different = pd.factorize(values)
-    typed = pd.Series(different, dtype=object).infer_objects().array
-    return typed.take(codes, allow_fill=True)
+    return pd.concat([pd.DataFrame(piece) for piece in pieces], ignore_index=True)
 
 
 def with_ends(name: str, value: object, low: object, high: object) -> Piece:
