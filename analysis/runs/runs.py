@@ -17,6 +17,7 @@ import pandera.pandas as pa
 import pyarrow
 import pyarrow.csv
 import pyarrow.parquet
+from numpy.typing import NDArray
 from pandera.errors import SchemaErrors
 
 from analysis.runs.errors import TableError, readable
