@@ -68,10 +68,9 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
             times = pair_matrix(pairs, "latency_us").to_numpy(float)
             relative = np.clip(times / np.nanmedian(times), 1 / WIDEST, WIDEST)
             letters, digits = min(7, 34 / len(times)), 3 if len(times) <= WIDE_CELLS else 2
-            numbers = np.vectorize(lambda value, digits=digits: number(value, digits), otypes=[object])
-            numbered = len(times) <= NUMBERED_RANKS
-            values = numbers(pair_matrix(pairs, quantity).to_numpy(float)) if numbered else None
-            draw_matrix(axes, relative, SLOW_FAST, norm, values, letters)
+            numbers = pair_matrix(pairs, quantity).map(number, na_action="ignore", digits=digits).to_numpy()
+            shown = numbers if len(times) <= NUMBERED_RANKS else None
+            draw_matrix(axes, relative, SLOW_FAST, norm, shown, letters)
             level = f", {first['oversubscription']} per core" if first["oversubscription"] > 1 else ""
             name = shortened(labels.interconnect(first["interconnect"], first["kind"]), TITLE_LETTERS, 1)
             axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=7)

@@ -68,7 +68,6 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         for axes, case in zip(grid, cases, strict=False):
             of_case = ordered[ordered["case"] == case]
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
-            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
             drawing.mark(axes, case=case)
             _draw_case(axes, of_case, limit, drawing, labels)
             _draw_drift(axes, of_case, limit)
@@ -79,6 +78,7 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         if noisy:
             _draw_noise(grid[-1], ordered)
         for axes in grid:
+            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
             _shade_blocks(axes, ordered)
             axes.set_xlim(0, len(ordered) + 1)
             axes.grid(False, axis="x")
@@ -104,9 +104,9 @@ def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, l
     shown = shown.assign(height=shown["deviation_percent"].clip(-limit, limit))
     outliers = shown[shown["outlier"]]
     axes.plot(outliers["order"], outliers["height"], "o", **RING)
-    for valid, rows in shown.groupby("valid"):
+    for valid, alike in shown.groupby("valid"):
         points = []
-        for row in as_lines(rows):
+        for row in as_lines(alike):
             look = labels.look(row["interconnect"])
             look = look if valid else style.Look(look.colour, "x")
             text = _hover_text(row, labels)
