@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from needs import DEFAULT_SIGNALS, need
 from programs import ran
-from small_records import KNOWN_BEFORE, record
+from small_records import record
 from study_files import study_file
 from study_folders import SNAKEMAKE
 from waiting import wait_until
@@ -21,7 +21,6 @@ from workflows.measure.prepare import prepare
 from workflows.paths import CASES, ROOT
 from workflows.plan.jobs import batches
 from workflows.plan.plan import make_plan
-from workflows.plan.record import Record
 from workflows.plan.records import write_record
 from workflows.results.collect import EARLIER_INPUTS
 
@@ -354,12 +353,8 @@ def in_jobs(edited, monkeypatch):
         )
         plan.paths.expected(point.case).write_text('{"value": 1, "source": "serial"}')
     for repetition in plan.design.repetitions:
-        of_point = vars(Record.of_point(repetition.point, **KNOWN_BEFORE))
-        of_point = {key: of_point[key] for key in ("case", "interconnect", "processes", "nodes", "cores")}
-        inputs = plan.design.inputs(repetition.point)
-        write_record(
-            plan.paths.record(repetition, 1), record(**of_point, block=repetition.block, inputs=inputs)
-        )
+        held = record(inputs=plan.design.inputs(repetition.point))
+        write_record(plan.paths.record(repetition, 1), held)
     for name, batch in batches(plan).items():
         listed = plan.paths.batch(name)
         listed.parent.mkdir(parents=True, exist_ok=True)
