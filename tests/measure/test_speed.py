@@ -1,6 +1,7 @@
 """A fixed piece of work beside long repetitions: launched for real, read, recorded; nothing beside short ones."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -96,5 +97,8 @@ def test_the_page_cache_is_dropped_before_a_case_that_asks_for_it(plan, monkeypa
     [repetition] = plan.design.repetitions
     measure(plan, repetition, 1, ())
     assert not dropped
-    measure(expecting(plan, drop_page_cache=True), repetition, 2, ())
+    changed, prepared = expecting(plan, drop_page_cache=True), plan.paths.prepared("harmonic-smoke", 1)
+    shutil.rmtree(prepared)
+    prepare(changed.asked.cases["harmonic-smoke"], 1, prepared)
+    measure(changed, repetition, 2, ())
     assert dropped == [True]
