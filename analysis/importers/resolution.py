@@ -16,8 +16,8 @@ FINEST = 1e-8
 EXACT = 1e-12
 """Share of a value by which arithmetic may have moved it off its step."""
 UNLIKELY = 4
-"""Digits that end in 0 in the times of a curve, from which on that is no chance (one of 10^4)."""
-_CURVE = ("site", "case", "interconnect", "kind", "oversubscription", "threads")
+"""Zeros at the end of a case's different times from which on they are no chance (1 in 10^4)."""
+_CASE = ("site", "case", "kind")
 
 
 def decimal_steps(values: ArrayLike) -> Floats:
@@ -34,8 +34,8 @@ def decimal_steps(values: ArrayLike) -> Floats:
 def with_resolution(runs: pd.DataFrame) -> pd.DataFrame:
     """Add the column `resolution_seconds`: the step that all times of a file are multiples of.
 
-    A curve has a coarser step than its file where the times of the curve all are multiples of that step, and
-    so many are unlikely to be by chance. Rows that have a value bring it as their step.
+    A case has a coarser step than its file if all times of the case are multiples of the coarser step, and
+    chance is unlikely to give so many. Rows that have a value bring it as their step.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def with_resolution(runs: pd.DataFrame) -> pd.DataFrame:
     if "resolution_seconds" in runs:
         given = timed["resolution_seconds"].to_numpy(float)
         steps = np.where(np.isnan(given), steps, given)
-    curves = Groups.of(*(coded(timed[name])[0] for name in _CURVE))
-    of_file, of_curve = steps.min(), np.minimum.reduceat(steps[curves.order], curves.first)
-    times = Groups.of(curves.number, coded(timed["seconds"])[0])
-    different = np.bincount(curves.number[times.rows])
+    cases = Groups.of(*(coded(timed[name])[0] for name in _CASE))
+    of_file, of_case = steps.min(), np.minimum.reduceat(steps[cases.order], cases.first)
+    times = Groups.of(cases.number, coded(timed["seconds"])[0])
+    different = np.bincount(cases.number[times.rows])
     with np.errstate(divide="ignore", invalid="ignore"):
-        zeros = different * np.log10(of_curve / of_file)
-    finest = np.where(zeros >= UNLIKELY - EXACT, of_curve, of_file)[curves.number]
+        zeros = different * np.log10(of_case / of_file)
+    finest = np.where(zeros >= UNLIKELY - EXACT, of_case, of_file)[cases.number]
     return runs.assign(resolution_seconds=pd.Series(finest, timed.index).replace(0, np.nan))

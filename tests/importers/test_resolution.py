@@ -27,17 +27,17 @@ def test_the_finest_step_of_some_values(values, step):
     assert decimal_steps(values).min() == pytest.approx(step)
 
 
-def resolutions(**curves):
-    """Step of each interconnect of one file."""
+def resolutions(**cases):
+    """Step of each case of one file."""
     frames = [
-        pd.DataFrame({"case": "duct", "interconnect": name, "processes": 2, "seconds": seconds})
-        for name, seconds in curves.items()
+        pd.DataFrame({"case": name, "interconnect": "ib", "processes": 2, "seconds": seconds})
+        for name, seconds in cases.items()
     ]
     runs = with_resolution(complete_runs(pd.concat(frames)))
-    return runs.groupby("interconnect")["resolution_seconds"].first().fillna(0).to_dict()
+    return runs.groupby("case")["resolution_seconds"].first().fillna(0).to_dict()
 
 
-def test_a_curve_is_coarser_than_its_file_only_beyond_chance():
+def test_a_case_is_coarser_than_its_file_only_beyond_chance():
     assert resolutions(a=[34.0, 29.0], b=[29.1, 28.7]) == {"a": 0.1, "b": 0.1}
     assert resolutions(a=[34.0, 29.0, 28.0, 31.0], b=[29.1, 28.7]) == {"a": 1, "b": 0.1}
     assert resolutions(a=[34.0, 34.0, 34.0, 34.0], b=[29.1, 28.7]) == {"a": 0.1, "b": 0.1}
