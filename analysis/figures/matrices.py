@@ -38,8 +38,8 @@ def draw_matrix(
     titles = {"xlabel": axes.get_xlabel(), "ylabel": axes.get_ylabel()}
     step = -(-len(values) // NAMED_RANKS)
     sns.heatmap(
-        values, cmap=colours, norm=norm, annot=texts, fmt="", annot_kws={"fontsize": letters}, cbar=False,
-        square=True, xticklabels=step, yticklabels=step, rasterized=True, ax=axes,
+        values, cmap=colours, norm=norm, annot=texts, fmt="", cbar=False, square=True, xticklabels=step,
+        yticklabels=step, annot_kws={"fontsize": letters, "color": style.INK}, rasterized=True, ax=axes,
     )  # fmt: skip
     axes.set(**titles)  # seaborn removes them
     axes.tick_params(length=0, labelrotation=0)

@@ -32,7 +32,7 @@ MATRIX_INCHES = 1.6
 MOST_COLUMNS = 4
 LINE_HEIGHT = 2.0
 _CURVE = ("case", "interconnect", "kind", "processes", "oversubscription")
-SLOW_FAST = sns.blend_palette([style.COLOURS[0], style.PAPER, "#f2a366"], as_cmap=True)
+SLOW_FAST = sns.blend_palette([style.BLUE, style.PAPER, style.ORANGE], as_cmap=True)
 
 
 def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:

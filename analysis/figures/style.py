@@ -21,6 +21,8 @@ PAPER = "#ffffff"
 GRID = "#e3e3e3"
 IDEAL = "#9b9b9b"
 SHADE = "#f3f3f3"
+# Dark numbers are legible on both, and in grey print they differ.
+BLUE, ORANGE = "#6b95bd", "#f5b27a"
 
 # Luminance differs between any two of the first four by at least 14 CIELAB units, between any two by 6:
 # they stay apart in grey print and for colour-blind readers.

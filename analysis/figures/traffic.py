@@ -11,7 +11,6 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.figures import style
 from analysis.figures.axes import count_axis
-from analysis.figures.congestion import SHADES
 from analysis.figures.drawing import Drawing, file_stem, new_drawing, shortened
 from analysis.figures.legend import add_legend, add_look_legend
 from analysis.figures.points import Point, draw_curve
@@ -25,6 +24,7 @@ from analysis.text.traffic import distribution_words, nodes_words, with_titles
 COLUMNS = 4
 ROW_HEIGHT = 1.35
 TITLE_LETTERS = 24
+SHADES = sns.blend_palette([style.PAPER, style.BLUE], as_cmap=True)
 
 Finish = Callable[[Axes, pd.DataFrame, Drawing], None]
 
@@ -78,7 +78,7 @@ def _figure(
     labels: FigureLabels,
     finish: Finish | None = None,
     share: bool = True,
-    line: style.LineStyle | None = None,
+    joined: bool = True,
 ) -> Drawing:
     """Draw one panel per title, in each a curve per interconnect, or per value of a column ``curve``.
 
@@ -90,8 +90,8 @@ def _figure(
         Adds to a panel, or changes its axes.
     share : bool
         Whether the panels have the same vertical axis.
-    line : str or tuple, optional
-        Style of the lines; by default the line of the kind.
+    joined : bool
+        Whether lines join the points, which then show their values on hover; else there are small dots only.
     """
     along, up = columns
     panels = dict(list(rows.groupby("title", sort=False)))
@@ -101,15 +101,20 @@ def _figure(
     height, width = ROW_HEIGHT * -(-len(panels) // across) + 0.15, style.WIDTH * across / COLUMNS
     with new_drawing(name, "traffic", height, caption, width=max(width, 0.6 * style.WIDTH)) as drawing:
         grid = drawing.panels(len(panels), COLUMNS, axis_titles, sharex=True, sharey=share)
+        grid[0].set_xlim(0, 1.05 * float(rows[along].max()))  # of all panels, which share the axis
         for axes, (title, panel) in zip(grid, panels.items(), strict=True):
             for _, curve in panel.groupby(
                 ["interconnect", "kind", *(["curve"] if names else [])], sort=False
             ):
                 look = looks[curve["curve"].iloc[0]] if names else labels.look(curve["interconnect"].iloc[0])
                 kind = curve["kind"].iloc[0]
-                points = _points(curve, along, up, look, labels)
-                draw_curve(drawing, axes, points, line or style.line_of(kind), size=3.2)
-            axes.set_xlim(0, 1.05 * float(rows[along].max()))
+                if joined:
+                    points = _points(curve, along, up, look, labels)
+                    draw_curve(drawing, axes, points, style.line_of(kind), size=3.2)
+                else:
+                    dots = {"color": look.colour, "marker": look.marker, "markersize": 2.2}
+                    (artist,) = axes.plot(curve[along], curve[up], linestyle="none", **dots)
+                    drawing.mark(artist, curve["interconnect"].iloc[0])
             axes.set_ylim(0, 1.1 * max(float((rows if share else panel)[up].max()), 1e-9))
             if finish:
                 finish(axes, panel, drawing)
@@ -286,7 +291,7 @@ def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
     columns, titles = ("process", "accepted_MBps"), ("Process", "Accepted (MB/s)")
-    return [_figure("traffic-processes", caption, rows, columns, titles, labels, finish, False, "none")]
+    return [_figure("traffic-processes", caption, rows, columns, titles, labels, finish, False, False)]
 
 
 def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -329,8 +334,8 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
             cells = panel.pivot_table("lost", "placement", "beside_load", aggfunc="median", sort=False)
             cells = cells.reindex(index=placements, columns=loads).rename(columns=number)
             sns.heatmap(
-                cells, cmap=SHADES, vmin=0, vmax=100, annot=True, fmt=".0f", annot_kws={"fontsize": 7},
-                cbar=False, rasterized=True, ax=axes,
+                cells, cmap=SHADES, vmin=0, vmax=100, annot=True, fmt=".0f", cbar=False,
+                annot_kws={"fontsize": 7, "color": style.INK}, rasterized=True, ax=axes,
             )  # fmt: skip
             axes.set(title=shortened(title), xlabel="", ylabel="")
             axes.tick_params(length=0, labelrotation=0)
