@@ -150,6 +150,8 @@ def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tables-", dir=folder) as fresh:
         for name, table in tables.items():
-            table.to_csv(Path(fresh) / f"{name}.csv", index=False)
+            # A column of counts with missing values holds floats: write 64, not 64.0.
+            counts = table.convert_dtypes(convert_string=False, convert_boolean=False)
+            counts.to_csv(Path(fresh) / f"{name}.csv", index=False)
         for name in tables:
             (Path(fresh) / f"{name}.csv").replace(folder / f"{name}.csv")
