@@ -206,7 +206,7 @@ _FIRST_LINES = {
 }
 """Lines by which the output of a test of transports is known."""
 
-_NUMBER = re.compile(r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NO_HEADING = (
     "has no heading, and Nodeworth does not guess what its numbers are. For NetPIPE's np.out give "
     "format: netpipe (on the command line --format netpipe). For runs write CSV whose first line names the "

@@ -155,8 +155,8 @@ def watching(library: str) -> dict[str, str]:
 def read_worlds(scratch: Path) -> list[World]:
     """Read every world that the programs of a run initialised, in the folder where its ranks write."""
     lines = [line for file in sorted(scratch.glob("*.world")) for line in file.read_text().splitlines()]
-    parted = (line.split(maxsplit=1) for line in lines)
-    return [World(int(processes), " ".join(library.split())) for processes, library in parted]
+    parted = (line.partition(" ") for line in lines)
+    return [World(int(processes), " ".join(library.split())) for processes, _, library in parted]
 
 
 def check_worlds(

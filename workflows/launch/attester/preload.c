@@ -101,7 +101,7 @@ static void initialised(void *caller)
         type(*next) parameters = (type(*) parameters)following(#name, caller);                                         \
         depth++;                                                                                                       \
         CALL_##type(next arguments);                                                                                   \
-        if (--depth == 0 && !(failed)) initialised(caller);                                                                 \
+        if (--depth == 0 && !(failed)) initialised(caller);                                                            \
         RETURN_##type;                                                                                                 \
     }
 #define CALL_int(call) int code = call
