@@ -33,7 +33,7 @@ class Compared(NamedTuple):
         What the estimate is where runs were stopped at their time limit.
     correlation, effective : float
         Lag-one correlation of paired log ratios, and the independent pairs that they are worth; else NaN.
-        Of unpaired points, those of the imported blocks that depend most on the ones before, if any do.
+        Of unpaired points: of the point whose imported blocks depend most on earlier blocks, if any do.
     withheld : str or None
         Verdict that stands in the place of a direction: see `analysis.estimates.outcomes`.
     """
@@ -66,7 +66,7 @@ def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[
     """Compare pairs of points, with intervals that may miss in so much.
 
     Of fewer than two pairs, or two blocks of either, there is the ratio of the medians alone. No interval is
-    narrower than the rounding of the times, and a difference within the rounding is withheld.
+    narrower than the rounding of the times, and no direction within the rounding is told.
     """
     found = _of_printed_times(samples, alphas)
     return [_rounded(one, *pair[:2]) for one, pair in zip(found, samples, strict=True)]
@@ -124,9 +124,9 @@ def _in_their_order(ratios: Floats, alphas: Floats, effective: Floats, dependent
 
 
 def _unpaired(first: Sample, second: Sample, alpha: float, blocks: int) -> Compared:
-    """Compare unpaired points, widened where imported times depend on the ones before.
+    """Compare unpaired points, widened if imported times depend on earlier times.
 
-    Such times are spread about their median, as paired ratios are about their estimate.
+    Dependent times are spread about their median, as paired ratios are about their estimate.
     """
     logs = [np.log(sample.seconds) for sample in (first, second)]
     shift = unpaired_shift(*logs, alpha)
@@ -147,7 +147,7 @@ def _unpaired(first: Sample, second: Sample, alpha: float, blocks: int) -> Compa
 
 
 def _dependence(sample: Sample) -> tuple[float, float]:
-    """Lag-one correlation of imported times in a known order, and what they are worth; NaN if by chance."""
+    """Lag-one correlation and effective number of imported blocks in known order; NaN if it may be chance."""
     if sample.order_from and sample.ordered:
         correlation, effective, counts = effective_blocks(np.log(sample.seconds))
         if counts:
@@ -156,7 +156,7 @@ def _dependence(sample: Sample) -> tuple[float, float]:
 
 
 def _spread(logs: Floats, effective: float, alpha: float) -> Floats:
-    """Log times (blocks,) spread about their median to what so many independent blocks tell."""
+    """Spread log times (blocks,) about their median to the error of so many independent blocks."""
     if np.isnan(effective):
         return logs
     factor = widening(np.array([effective]), len(logs), np.array([alpha]))
@@ -164,7 +164,10 @@ def _spread(logs: Floats, effective: float, alpha: float) -> Floats:
 
 
 def _rounded(found: Compared, first: Sample, second: Sample) -> Compared:
-    """Widen a comparison to the rounding of its times: half a step on either side of both medians."""
+    """Widen a comparison to the rounding of its times: half a step on either side of both medians.
+
+    A direction within the rounding is withheld. A comparison without a direction keeps its own verdict.
+    """
     if not (first.half_step or second.half_step) or np.isnan(found.shift.estimate):
         return found
     shift, one, other = found.shift, first.rounding, second.rounding
@@ -173,7 +176,9 @@ def _rounded(found: Compared, first: Sample, second: Sample) -> Compared:
     low, high = (0.0 if abs(end) < EQUAL else end for end in (low, high))
     wider = shift._replace(low=np.minimum(shift.low, low), high=np.maximum(shift.high, high))
     apart = abs(np.median(first.seconds) - np.median(second.seconds))
-    if low * high > 0 and apart > (first.half_step + second.half_step) * (1 + SAME):
+    within = low * high <= 0 or apart <= (first.half_step + second.half_step) * (1 + SAME)
+    directed = shift.low > 0 or shift.high < 0 or (found.blocks < 2 and abs(shift.estimate) > EQUAL)
+    if not (within and directed):
         return found._replace(shift=wider)
     p_value = shift.p_value if np.isnan(shift.p_value) else 1.0
     return found._replace(shift=wider._replace(p_value=p_value), withheld=WITHIN_ROUNDING)
@@ -238,15 +243,16 @@ def share_blocks(first: Sample, second: Sample) -> bool:
 
 
 def took_turns(first: Sample, second: Sample, paired: bool) -> bool | None:
-    """Say whether the runs of two points took turns: False where all of one came before those of the other.
+    """Say whether the runs of two points took turns; False if all runs of one point came first.
 
-    Only imported runs are asked: Nodeworth runs interconnects in random order. Start times tell, else the
-    numbers of blocks, else the rows of one file, but only where they alternate: a table may be sorted.
+    Nodeworth runs interconnects in random order, so only imported runs are judged: by their start times, else
+    by block numbers, else by the rows of one file. Sorted rows show nothing: somebody may have sorted the
+    file after the runs.
 
     Returns
     -------
     bool or None
-        None where nothing tells. True for points of one run, which no test compares.
+        None if nothing shows it. True for points of one run, which no test compares.
     """
     origins = first.order_from, second.order_from
     if paired:
@@ -262,7 +268,7 @@ def took_turns(first: Sample, second: Sample, paired: bool) -> bool | None:
 
 
 def _overlap(first: NDArray, second: NDArray) -> bool | None:
-    """Say whether two ranges of values overlap; None where they share no more than an end."""
+    """Say whether two ranges of values overlap; None if they only share an end."""
     gaps = second.min() - first.max(), first.min() - second.max()
     return False if max(gaps) > 0 else None if max(gaps) == 0 else True
 

@@ -49,8 +49,9 @@ def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Setti
 
     Within a kind, every baseline with every other interconnect at the same oversubscription, placement and
     threads. Between two kinds only where the settings name the pair: the baselines of either kind
-    with all interconnects of the other; without any, the default baseline of the kind named first. The other
-    curve has no draws, and what follows from both no interval, where time may be what sets the two apart.
+    with all interconnects of the other; without any, the default baseline of the kind named first. If time
+    and interconnect cannot be separated at a count, the other curve has no draws, so that nothing that
+    follows from both curves has an interval.
     """
     for kind, other_kind, baselines in _wanted(curves, ranked, settings):
         compared_kind = kind if kind == other_kind else f"{kind}/{other_kind}"
@@ -79,7 +80,7 @@ def _samples(baseline: Curve, other: Curve, kind: str, at: Positions) -> Samples
 
 
 def _turns(baseline: Curve, other: Curve, kind: str, at: Positions) -> bool | None:
-    """Say whether the runs of two points took turns: see `took_turns`. True for what no test compares."""
+    """Say whether the runs of two points took turns (`took_turns`); True if no test compares the points."""
     imported = baseline.samples[at[0]].order_from or other.samples[at[1]].order_from
     if not imported or "simulated" in kind or not same_machine(*kind.split("/")):
         return True
@@ -185,7 +186,7 @@ class _Placed:
         return _samples(self.baseline, self.other, self.kind, self.place.at)
 
     def turns(self, counts: Sequence[Positions]) -> bool | None:
-        """Say whether the two took turns at some counts: False where they did not at any of these."""
+        """Say whether the two took turns at all of some counts: False if they did not at one count."""
         found = {_turns(self.baseline, self.other, self.kind, at) for at in counts}
         return False if False in found else None if None in found else True
 
@@ -298,7 +299,7 @@ def _compared(found: Sequence[_Placed], alpha: float) -> list[dict[str, object]]
 
 
 def _of_turns(found: Compared, turns: bool | None) -> Compared:
-    """Leave a comparison its estimate alone where all runs of one interconnect came before the other's."""
+    """Drop the interval and the test of a comparison if all runs of one interconnect came first."""
     if turns is not False:
         return found
     return found._replace(shift=alone(found.shift.estimate), withheld=INSEPARABLE)

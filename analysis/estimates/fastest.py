@@ -92,16 +92,12 @@ class _Fields:
 
     @cached_property
     def separable(self) -> NDArray[np.bool_]:
-        """Which points are not set apart by time from the first of their field: see `took_turns`."""
-        kinds = self.columns["kind"]
-        return np.array(
-            [
-                not sample.order_from
-                or not same_machine(kinds[point], kinds[self.leader[point]])
-                or took_turns(*self.pair(point)) is not False
-                for point, sample in enumerate(self.samples)
-            ]
-        )
+        """Whether time and interconnect can be separated between each point and the first of its field."""
+        kinds, points = self.columns["kind"], range(len(self.samples))
+        if not any(sample.order_from for sample in self.samples):
+            return np.ones(len(points), bool)
+        alike = [same_machine(kinds[point], kinds[self.leader[point]]) for point in points]
+        return np.array([not alike[one] or took_turns(*self.pair(one)) is not False for one in points])
 
     def of(self, order: Integers) -> _Fields:
         """The points in this order, in which whole fields are left out."""

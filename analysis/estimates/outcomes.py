@@ -18,11 +18,11 @@ AT_LEAST, AT_MOST, EITHER = (
 )
 """Notes of a comparison with such runs: the estimate does not hang on them, or is a bound, or is none."""
 INSEPARABLE = "time and interconnect cannot be separated"
-"""Verdict on interconnects of which all runs of one came before those of the other."""
+"""Verdict if all runs of one interconnect came before all runs of the other."""
 WITHIN_ROUNDING = "faster or slower within the rounding"
-"""Verdict on times that differ by no more than what they were rounded to."""
+"""Verdict if times differ by no more than their rounding."""
 UNKNOWN_TURNS = "unknown whether the interconnects took turns: time may explain the difference"
-"""Note of a comparison of imported runs whose order nothing gives."""
+"""Note of a comparison of imported runs if nothing shows whether they took turns."""
 DEPENDENT = "blocks depend on the ones before: no interval, no test"
 """Note of a comparison with such runs that is not tested."""
 _QUANTITIES = ("improvement", "gain", "change")

@@ -125,10 +125,10 @@ def points_of(runs: pd.DataFrame) -> Integers:
 
 
 def of_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
-    """Mark the rows of points whose runs nothing puts in order, array (rows,).
+    """Mark the rows of points whose runs have no known order, array (rows,).
 
-    That is so where the runs table says so, and where runs of a point come from several files, unless all
-    rows of the table have a start.
+    The runs table names such points. Points with runs of several files have no known order either, unless
+    all rows of the table have a start.
 
     Parameters
     ----------

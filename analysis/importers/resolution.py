@@ -35,7 +35,7 @@ def with_resolution(runs: pd.DataFrame) -> pd.DataFrame:
     """Add the column `resolution_seconds`: the step that all times of a file are multiples of.
 
     A case has a coarser step than its file if all times of the case are multiples of the coarser step, and
-    chance is unlikely to give so many. Rows that have a value bring it as their step.
+    chance is unlikely to give so many. Rows that have a value keep it as their step.
 
     Parameters
     ----------

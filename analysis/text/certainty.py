@@ -68,7 +68,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
 
 
 def _unknown_turns(known: Sequence[Line]) -> str:
-    """Say how many comparisons of imported runs time may explain, since nothing tells of turns."""
+    """Count the comparisons of imported runs that time may explain, since turns are unknown."""
     number = sum(UNKNOWN_TURNS in str(line.get("note")) for line in known)
     if not number:
         return ""
@@ -79,7 +79,7 @@ def _unknown_turns(known: Sequence[Line]) -> str:
 
 
 def _withheld(why: Sequence[str]) -> str:
-    """Count the comparisons that time or rounding leaves open, where there are too many to name."""
+    """Count the comparisons that time or rounding leaves open, if there are too many to name."""
     counts = [f"{why.count(reason)} since {reason}" for reason in (INSEPARABLE, ROUNDED) if reason in why]
     return f" ({listed(counts)})" if counts else ""
 

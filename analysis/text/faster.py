@@ -17,7 +17,7 @@ from analysis.text.formats import MOST, counted, percents, some
 from analysis.text.labels import Labels
 from analysis.text.scaling import processes
 
-ROUNDED = "the times are rounded to as much"
+ROUNDED = "the difference lies within the rounding of the times"
 WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
 """Verdicts that stand in the place of a direction, and why they do."""
 

@@ -104,7 +104,7 @@ def _change(row: Line) -> str:
 
 
 def order_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say at how many points of imported runs the order is unknown, or is that of the rows of their file."""
+    """Count the points of imported runs whose order is unknown or follows the rows of a file."""
     timed = timed_rows(runs).reset_index(drop=True)
     point = points_of(timed)
     many = np.bincount(point)[point] >= FEWEST
@@ -112,8 +112,8 @@ def order_sentences(runs: pd.DataFrame) -> list[str]:
     found = []
     if number := len(np.unique(point[many & unknown])):
         found.append(
-            f"Order of the runs unknown at {counted(number, 'point')}: whether times drift or depend on the "
-            "ones before is not judged there."
+            f"Order of the runs unknown at {counted(number, 'point')}: drift, and dependence on earlier "
+            "runs, are not judged there."
         )
     if number := len(np.unique(point[many & by_row & ~unknown])):
         found.append(
@@ -123,11 +123,12 @@ def order_sentences(runs: pd.DataFrame) -> list[str]:
 
 
 def rounding_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say to what step imported times are rounded, where that is more than `COARSE` of some time."""
+    """State the step to which imported times are rounded, if the step exceeds `COARSE` of a time."""
     if "resolution_seconds" not in runs:
         return []
-    steps = timed_rows(runs)["resolution_seconds"]
-    coarse = steps[steps > COARSE * runs["seconds"]]
+    timed = timed_rows(runs)
+    steps = timed["resolution_seconds"]
+    coarse = steps[steps > COARSE * timed["seconds"]]
     if coarse.empty:
         return []
     step = f"{formats.exact(coarse.max())}{formats.THIN}s"
@@ -221,12 +222,12 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
 
 
 def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
-    """Say how many unpaired comparisons are widened for imported times that depend on the ones before."""
+    """Count the unpaired comparisons that are widened because imported times depend on earlier times."""
     number = int((~improvement["paired"] & improvement["lag_one_correlation"].notna()).sum())
     verb = "is" if number == 1 else "are"
     return [
-        f"{counted(number, 'unpaired comparison')} {verb} widened, since imported times depend on the ones "
-        "before."
+        f"{counted(number, 'unpaired comparison')} {verb} widened, since imported times depend on "
+        "earlier times."
     ] * (number > 0)
 
 
