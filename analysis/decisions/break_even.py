@@ -19,7 +19,7 @@ from analysis.decisions.exchange import (
 )
 from analysis.estimates.comparison import names_of_pair, pairs
 from analysis.estimates.curves import Curve
-from analysis.estimates.equivalence import equivalent_processes, targets_of
+from analysis.estimates.equivalence import equivalents_of, targets_of
 from analysis.runs.groups import Floats
 from analysis.runs.settings import NodePrice, Settings
 from analysis.tables.frames import with_ends
@@ -54,9 +54,9 @@ class EqualSpeed:
     @classmethod
     def of(cls, baseline: Curve, other: Curve, kind: str, node: NodePrice, settings: Settings) -> EqualSpeed:
         """Find them for every speedup of a baseline."""
-        target, target_draws, processes, processes_draws = targets_of(baseline, settings)
-        equivalent = equivalent_processes(other.processes, other.speedup, target)
-        equivalent_draws = equivalent_processes(other.processes, other.speedup_draws, target_draws)
+        targets = targets_of(baseline, settings)
+        target, _, processes, processes_draws = targets
+        equivalent, equivalent_draws = equivalents_of(other, targets)
         draws = [
             _whole_nodes(baseline, processes_draws, node),
             processes_draws,
@@ -101,7 +101,7 @@ def equal_speeds(
     return [
         EqualSpeed.of(baseline, other, kind, node, settings)
         for baseline, other, kind in pairs(curves, ranked, settings)
-        if baseline.interconnect in offered and other.interconnect in offered
+        if {baseline.interconnect, other.interconnect} <= offered.keys() and other.uses_somewhere
     ]
 
 
@@ -165,12 +165,13 @@ def break_even_rows(
 def _whole_nodes(curve: Curve, processes: Floats, node: NodePrice) -> Floats:
     """Nodes for a number of processes between the measured counts, rounded up.
 
-    Below the smallest count it is one node if the smallest count is on one node, else not known.
+    Below the smallest count it is one node if the smallest count is on one node, else not known. One node
+    that does not use the interconnect says nothing about it.
     """
     known = nodes_of(curve, node.cores)
     nodes = np.ceil(np.interp(processes, curve.processes, known) - 1e-9)
     nodes = np.where(np.isinf(processes), processes, nodes)
-    nodes = np.where(np.isneginf(nodes) & (known[0] == 1), 1.0, nodes)
+    nodes = np.where(np.isneginf(nodes) & (known[0] == 1) & curve.uses.all(), 1.0, nodes)
     return np.where(np.isnan(processes) | np.isnan(known).any(), np.nan, nodes)
 
 

@@ -25,7 +25,7 @@ from analysis.estimates.compared import (
     took_turns,
 )
 from analysis.estimates.curves import Curve, alike
-from analysis.estimates.outcomes import INSEPARABLE, MEDIANS_DISAGREE, UNKNOWN_TURNS
+from analysis.estimates.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, UNKNOWN_TURNS
 from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, Shift, plainly_asymmetric
@@ -135,6 +135,22 @@ class _Place(NamedTuple):
 
 def _place(baseline: Curve, other: Curve) -> _Place | str:
     """Where to compare two curves, or why they cannot be.
+
+    See `_best_place`. Points are not compared where one of them does not use its interconnect.
+    """
+    place = _best_place(baseline, other)
+    if isinstance(place, str):
+        return place
+    points = zip((baseline, other), place.at, strict=True)
+    if unused := [(curve, at) for curve, at in points if not curve.uses[at]]:
+        curve, at = unused[0]
+        over = f" over {curve.interconnect}" if len(unused) == 1 else ""
+        return f"{curve.processes[at]} processes{over} {ONE_NODE}"
+    return place
+
+
+def _best_place(baseline: Curve, other: Curve) -> _Place | str:
+    """Where the baseline is best, or why there is no such place.
 
     At the baseline's peak. Where that is one process, at the best common count of the other on several. Where
     it is no common count, at the nearest pair of counts within `NEAR`; else at the nearest common one below.

@@ -60,6 +60,8 @@ class Curve:
         Of the median time and of the speedup.
     own : array (counts,) of bool
         False for the serial run, which all curves of its case with one thread a process share.
+    joins_nodes : bool
+        Whether the interconnect connects nodes, so that messages inside a node do not use it.
     """
 
     case: str
@@ -77,6 +79,7 @@ class Curve:
     draws: Floats
     speedup_draws: Floats
     own: NDArray[np.bool_]
+    joins_nodes: bool
 
     @property
     def processes(self) -> NDArray[np.int64]:
@@ -87,6 +90,20 @@ class Curve:
     def peak(self) -> int:
         """Position of the highest speedup; of equals, the first."""
         return int(np.argmax(self.speedup))
+
+    @cached_property
+    def uses(self) -> NDArray[np.bool_]:
+        """Whether messages may use the interconnect, array (counts,); not if its processes share one node."""
+        return (self.table["nodes"] != 1) | ~self.own | (not self.joins_nodes)
+
+    @property
+    def uses_somewhere(self) -> bool:
+        """Whether messages of any count may use the interconnect."""
+        return bool(self.uses[self.own].any())
+
+    def uses_at(self, processes: Floats) -> NDArray[np.bool_]:
+        """Whether messages may use the interconnect at the counts nearest above some numbers of processes."""
+        return self.uses[np.searchsorted(self.processes, processes).clip(max=len(self.processes) - 1)]
 
     @cached_property
     def sweeps(self) -> tuple[Integers, Floats]:
@@ -264,6 +281,7 @@ def _curves(
             draws[index],
             speedup_draws[index],
             own[index],
+            interconnect not in settings.inside_nodes,
         )
 
 

@@ -70,37 +70,55 @@ def targets_of(baseline: Curve, settings: Settings) -> Targets:
     """Speedups that a baseline has at each of its own counts up to its peak, drawn anew with it.
 
     Or the settings' targets, for which the baseline's count is interpolated as `equivalent_processes`
-    does.
+    does. Counts of which no message uses the interconnect give no target.
     """
     if settings.target_speedups:
         target = np.array(settings.target_speedups)
         target_draws = target[:, None, None]
         processes = equivalent_processes(baseline.processes, baseline.speedup, target)
         draws = equivalent_processes(baseline.processes, baseline.speedup_draws, target_draws)
-        return Targets(target, target_draws, processes, draws)
-    counts = np.flatnonzero(baseline.own[: np.argmax(baseline.speedup) + 1])
+        uses = baseline.uses_at(processes)
+        return Targets(target[uses], target_draws[uses], processes[uses], draws[uses])
+    to_peak = slice(baseline.peak + 1)
+    counts = np.flatnonzero(baseline.own[to_peak] & baseline.uses[to_peak])
     processes = baseline.processes[counts].astype(float)
     return Targets(
         baseline.speedup[counts], baseline.speedup_draws[counts], processes, processes[:, None, None]
     )
 
 
+def equivalents_of(other: Curve, targets: Targets) -> tuple[Floats, Floats]:
+    """Equivalents that use the interconnect, and their draws.
+
+    Returns
+    -------
+    two arrays (targets,), (targets, scenarios, B)
+        As `equivalent_processes` gives them. A count whose messages do not use the interconnect counts as
+        below the smallest count.
+    """
+    point = equivalent_processes(other.processes, other.speedup, targets.speedup)
+    draws = equivalent_processes(other.processes, other.speedup_draws, targets.speedup_draws)
+    for equivalent in (point, draws):
+        equivalent[~other.uses_at(equivalent)] = -np.inf
+    return point, draws
+
+
 def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Piece]:
     """Make the rows of the node-equivalent table: one for each pair of curves and target of `targets_of`."""
     for baseline, other, kind in pairs:
-        target, target_draws, processes, _ = targets_of(baseline, settings)
-        if len(target):
-            equivalent = equivalent_processes(other.processes, other.speedup, target)
-            draws = equivalent_processes(other.processes, other.speedup_draws, target_draws)
+        targets = targets_of(baseline, settings)
+        if len(targets.speedup) and other.uses_somewhere:
+            equivalent, draws = equivalents_of(other, targets)
             low, high = percentile_interval(draws, settings.level)
             yield {
                 **names_of_pair(baseline, other, kind),
-                "target_speedup": target,
-                "baseline_processes": _cells(processes),
+                "target_speedup": targets.speedup,
+                "baseline_processes": _cells(targets.processes),
                 "equivalent_processes": _cells(equivalent),
                 "equivalent_low": _cells(low),
                 "equivalent_high": _cells(high),
-                "processes_saved": _cells(processes) - np.where(np.isinf(equivalent), np.nan, equivalent),
+                "processes_saved": _cells(targets.processes)
+                - np.where(np.isinf(equivalent), np.nan, equivalent),
                 "attainable": equivalent != np.inf,
             }
 

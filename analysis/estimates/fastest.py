@@ -175,13 +175,23 @@ def _piece(fields: _Fields, settings: Settings) -> tuple[Piece, Floats]:
 
 
 def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields | None:
-    """Points of the same case, level, placement and count, of comparable kinds; None without any."""
+    """Points of the same case, level, placement and count, of comparable kinds; None without any.
+
+    Points that do not use their interconnect do not compete.
+    """
     sets = [
         ("/".join(kinds), [curve for curve in curves if curve.kind in kinds])
         for curves in of_cases
         for kinds in comparable_sets({curve.kind for curve in curves}, settings.compare_kinds)
     ]
-    competing = [(number, kinds, curve) for number, (kinds, some) in enumerate(sets) for curve in some]
+    competing = [
+        (number, kinds, curve)
+        for number, (kinds, curves) in enumerate(sets)
+        for curve in curves
+        if curve.uses_somewhere
+    ]
+    if not competing:
+        return None
     number, kinds, curves = zip(*competing, strict=True)
     of_curve = np.repeat(np.arange(len(curves)), [len(curve.own) for curve in curves])
     columns = {**names_of(curves), "compared_kinds": np.array(kinds, object), "set": np.array(number)}
@@ -193,7 +203,8 @@ def _fields(of_cases: Sequence[Sequence[Curve]], settings: Settings) -> _Fields 
     placed = ("set", "oversubscription", "processes_per_node", "threads", "processes")
     keys = np.nan_to_num(np.array([columns[name] for name in placed], float))  # NaN: no placement
     order = np.lexsort((columns["by_name"], columns["seconds"], *keys[::-1]))
-    order = order[np.concatenate([curve.own for curve in curves])[order]]
+    competes = np.concatenate([curve.own & curve.uses for curve in curves])
+    order = order[competes[order]]
     differs = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)
     size = runs_of(np.concatenate([[0], np.cumsum(differs)]))[1]
     order, size = order[np.repeat(size > 1, size)], size[size > 1]

@@ -12,6 +12,8 @@ OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Of the last two, verdicts say more."""
 MEDIANS_DISAGREE = "the medians of the times say the opposite"
 """Note of a comparison whose sign is not that of the medians in table ``scaling``."""
+ONE_NODE = "are on one node, so no message crosses the interconnect"
+"""End of the note of two points that are not compared, since one of them does not use its interconnect."""
 STOPPED = "runs were stopped at their time limit"
 AT_LEAST, AT_MOST, EITHER = (
     f"{STOPPED}: {bound}" for bound in ("at least so much", "at most so much", "the sign is not known")

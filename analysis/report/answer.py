@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 import pandas as pd
 
 from analysis.estimates.headline import Contest, contests, direction, end_of, nodes_of, whole
-from analysis.estimates.outcomes import outcome
+from analysis.estimates.outcomes import ONE_NODE, outcome
 from analysis.networks.curves import benchmarks
 from analysis.report.blocks import Block, Row, Section, bullets, left, paragraph, right, row, section, table
 from analysis.report.content import Content
@@ -157,9 +157,11 @@ def _pair(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
 
 
 def _against(contest: Contest, line: Line, content: Content) -> str:
-    pairs = _pair(contest.against_baseline(contest.improvement), line)
-    pairs = pairs[pairs["improvement_percent"].notna()]
+    every = _pair(contest.against_baseline(contest.improvement), line)
+    pairs = every[every["improvement_percent"].notna()]
     if pairs.empty:
+        if every["note"].str.endswith(ONE_NODE, na=False).any():
+            return "not compared: one node"
         return "is the baseline" if line["interconnect"] == contest.baseline else MISSING
     pair = pairs.iloc[0].to_dict()
     word = direction(pair)

@@ -45,11 +45,15 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
         whose ``points`` have the columns `POINT` of table ``scaling`` (None is an empty cell), and the ends
         of its ``axes``. ``charts``: how each is drawn, as `analysis.report.chart.chart` gives it.
         ``ports``: by interconnect, prices of a node's share ``[nodes, price, low, high]``, each up to the
-        next number of nodes. ``equivalents``: of a panel, as `_equivalents` gives them. ``node``,
-        ``currency``: of the study's prices. The rest are words.
+        next number of nodes. ``equivalents``: of a panel, as `_equivalents` gives them. ``unused``: of a
+        curve, the largest count whose processes share one node and do not use the interconnect; else 0.
+        ``node``, ``currency``: of the study's prices. The rest are words.
     """
     labels, scaling = content.labels, content.tables["scaling"]
     market = request_of(content.facts).market
+    inside = scaling["interconnect"].str.partition("@")[0].isin(content.facts.study.inside_nodes)
+    on_one_node = scaling["nodes"].eq(1).fillna(False) & ~inside
+    scaling = scaling.assign(unused=scaling["processes"].where(on_one_node, 0))
     scaling = _with_nodes(scaling, market.node.cores if market else None)
     panels = [
         {
@@ -120,6 +124,7 @@ def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> 
             "placement": None if is_missing(placement) else float(placement),
             "colour": placed(looks[name], placement).colour,
             "reference": _rounded(points["reference_seconds"].iloc[0]),
+            "unused": int(points["unused"].max()),
             "points": [
                 dict(zip(POINT, map(_rounded, point), strict=True)) for point in points[POINT].to_numpy(float)
             ],

@@ -47,6 +47,7 @@ from analysis.runs.facts import AboutCase, Facts
 from analysis.tables.selection import lowest_level
 from analysis.text import formats
 from analysis.text import scaling as sentences
+from analysis.text.faster import not_compared
 from analysis.text.formats import listed
 
 TEXT_WIDTH = 110
@@ -131,14 +132,15 @@ def comparison(content: Content) -> Section | None:
     """Improvement over the baselines, case by case."""
     improvement = content.tables["improvement"]
     printed = tables.improvement_table(improvement, content.labels)
+    refused = [f"{text}." for text in not_compared(improvement, content.labels)]
     if not printed["groups"]:
         if content.facts.study.unfinished:
             return None
         why = "No two interconnects of kinds that may be compared were run at a common count."
-        return section(
-            "improvement", "Improvement over the baseline", [paragraph(f"There is no comparison: {why}")]
-        )
+        text = f"There is no comparison: {why}"
+        return section("improvement", "Improvement over the baseline", [paragraph(" ".join(refused) or text)])
     blocks = [*content.figures("improvement"), printed]
+    blocks += [bullets(refused)] if refused else []
     if "improvement_mean" in content.tables:
         blocks.append(tables.improvement_mean_table(content.tables["improvement_mean"], content.labels))
     return section("improvement", "Improvement over the baseline", blocks)

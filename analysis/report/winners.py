@@ -15,7 +15,7 @@ from analysis.tables.missing import is_missing
 from analysis.text import formats
 from analysis.text.best_network import QUANTITIES, network_figures, network_sentences, span
 from analysis.text.labels import Labels
-from analysis.text.winners import inside_sentences, winners
+from analysis.text.winners import winners
 
 MOST_ROWS = 120
 
@@ -29,9 +29,6 @@ def fastest(content: Content) -> Section | None:
     if won.empty:
         return None
     blocks: list[Block] = []
-    for case, of_case in labels.by_case(won):
-        said = inside_sentences(of_case)
-        blocks += [bullets(said, labels.case(case), case)] if said else []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
         blocks.append(bullets([f"Where {INSEPARABLE}, it is not known which others may be the fastest."]))
     blocks.append(winners_table(won, labels))

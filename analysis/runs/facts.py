@@ -42,6 +42,7 @@ class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
     scaling: str = "strong"
     seed: int | None = None
     baselines: Sequence[str] = ()
+    inside_nodes: Sequence[str] = ()
     compare_kinds: Pairs = ()
     compare_sites: Pairs = ()
     file: str | None = None
@@ -256,6 +257,7 @@ class Facts(JsonPart, made=_MADE):
             compare_sites=_pairs(study.compare_sites),
             unfinished=study.unfinished,
             look=max(len(study.looks), 1),
+            inside_nodes=tuple(study.inside_nodes),
         )
 
 

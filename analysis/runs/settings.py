@@ -77,6 +77,9 @@ class Settings(Chosen):
         Whether planned blocks are still to be recorded, so that no direction is told.
     look : int
         Which whole report of the study this is, from 1: later ones are of more blocks.
+    inside_nodes : tuple of str
+        Interconnects that carry the messages inside a node, as shared memory does. Every other interconnect
+        joins nodes: processes that share one node send nothing through it.
     """
 
     study: str = "study"
@@ -87,6 +90,7 @@ class Settings(Chosen):
     compare_sites: tuple[tuple[str, str], ...] = ()
     unfinished: bool = False
     look: int = 1
+    inside_nodes: tuple[str, ...] = ()
 
     @property
     def alpha(self) -> float:

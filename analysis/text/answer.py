@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.estimates.headline import Contest, Tables, at_last, direction, end_of, nodes_of, once, whole
+from analysis.estimates.outcomes import ONE_NODE
 from analysis.runs.kinds import ran, side
 from analysis.tables.missing import Line, interval, is_missing
 from analysis.tables.selection import BASELINE, alike
@@ -199,9 +200,20 @@ def worth(contests: Sequence[Contest], labels: Labels) -> str:
         return (
             "What it is worth: no interconnect does with fewer processes what its baseline does at its best."
         )
-    return (
-        "What it is worth in nodes cannot be told: none is faster for sure where its baseline is at its best."
-    )
+    return f"What it is worth in nodes cannot be told: {_why_no_worth(contests)}."
+
+
+def _why_no_worth(contests: Sequence[Contest]) -> str:
+    """Say why no interconnect has a node equivalent of its baseline's best."""
+    lines = [line for contest in contests for line in contest.improvement.to_dict("records")]
+    faster = [line for line in lines if direction(line) == "faster"]
+    if any(line["baseline_peak_processes"] > 1 for line in faster):
+        return "the faster interconnect beats its baseline's best at the smallest count that uses it"
+    if faster:
+        return "the baseline is best on one process"
+    if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
+        return "nothing is compared"
+    return "none is faster for sure where its baseline is at its best"
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.estimates.headline import (
-    Contest,
-    Tables,
-    direction,
-    direction_with_same_computing,
-    nodes_of,
-    once,
-)
+from analysis.estimates.headline import Contest, Tables, direction, direction_with_same_computing, once
 from analysis.estimates.outcomes import INSEPARABLE, UNKNOWN_TURNS
 from analysis.runs.facts import Facts
 from analysis.runs.kinds import side
@@ -25,6 +18,7 @@ from analysis.text import formats
 from analysis.text.faster import ROUNDED, WITHHELD
 from analysis.text.formats import MOST, counted, listed
 from analysis.text.labels import Labels
+from analysis.text.quality import DISTURBED_CORES, count_disturbed
 
 HOW = {
     "measured": "measured",
@@ -39,13 +33,9 @@ LETTERS = 300
 
 def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
     """Say how the times came about, what cannot be told of them, and what would settle it."""
-    ways = []
-    for kind, how in HOW.items():
-        own = runs[runs["kind"] == kind]
-        ways += [f"{counted(len(own), 'point' if kind == 'simulated' else 'run')} {how}"] if len(own) else []
     table = pd.concat([contest.improvement for contest in contests])
     known = table[table["improvement_percent"].notna()].to_dict("records")
-    text = f"How sure: {listed(ways)}{_unknown_turns(known)}"
+    text = f"How sure: {what_counts(runs)}{_unknown_turns(known)}"
     single = sum(map(once, known))
     if known and single == len(known):
         return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
@@ -58,8 +48,8 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     if not unsure:
         left = f"; no {'other ' * bool(single)}comparison with a baseline is left open" if known else ""
         return f"{text}{left}."
-    scaling, labels = pd.concat([contest.scaling for contest in contests]), Labels(facts)
-    why = [_why_open(line, scaling, tables.get("precision"), facts) for line in unsure]
+    labels = Labels(facts)
+    why = [_why_open(line, tables.get("precision"), facts) for line in unsure]
     waiting = [line for line, reason in zip(unsure, why, strict=True) if not reason]
     text += f"; {len(unsure)} of {counted(len(known), 'comparison')} cannot be told{' yet' * bool(waiting)}"
     names = _named(unsure, why, labels)
@@ -84,18 +74,37 @@ def _withheld(why: Sequence[str]) -> str:
     return f" ({listed(counts)})" if counts else ""
 
 
-def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None, facts: Facts) -> str:
+def what_counts(runs: pd.DataFrame) -> str:
+    """Count the valid runs by how they came about, then the invalid and the disturbed runs."""
+    ways = []
+    for kind, how in HOW.items():
+        valid = int((runs["valid"] & (runs["kind"] == kind)).sum())
+        ways += [f"{counted(valid, 'point' if kind == 'simulated' else 'run')} {how}"] if valid else []
+    counts = [listed(ways)] if ways else []
+    stopped = int(runs["censored"].sum()) if "censored" in runs else 0
+    if stopped:
+        counts.append(f"{counted(stopped, 'run')} stopped at a time limit, which gives a lower bound")
+    if invalid := int((~runs["valid"]).sum()) - stopped:
+        counts.append(f"{counted(invalid, 'run')} invalid and left out")
+    disturbed, observed = count_disturbed(runs)
+    if disturbed:
+        verb = "was" if disturbed == 1 else "were"
+        counts.append(
+            f"{formats.whole(disturbed)} of {counted(observed, 'valid run')} {verb} disturbed: other "
+            f"programs kept more than {DISTURBED_CORES} cores busy"
+        )
+    return "; ".join(counts)
+
+
+def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     """Say why more blocks would not tell a comparison; empty where they may."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
     kinds = [side(str(line["kind"]), number) for number in (0, 1)]
-    pair = list(zip([line["baseline_interconnect"], line["interconnect"]], kinds, strict=True))
-    curves = [alike(scaling, {**line, "interconnect": name, "kind": kind}) for name, kind in pair]
-    if all(_on_one_node(curve, line["at_processes"]) for curve in curves):
-        return "compared on one node, where nothing uses the network"
     if "simulated" in kinds:
         if direction_with_same_computing(line):
             return "told only where computing takes as long over both"
+        pair = zip([line["baseline_interconnect"], line["interconnect"]], kinds, strict=True)
         models = [facts.interconnect(name).model for name, kind in pair if kind == "simulated"]
         ranges = [model.host.host_speed_range or [] for model in models if model]
         ranged = any(len(set(speeds)) > 1 for speeds in ranges)
@@ -110,12 +119,6 @@ def _why_open(line: Line, scaling: pd.DataFrame, precision: pd.DataFrame | None,
     if found.empty or not found["reached"].all():
         return ""
     return f"known to ±{formats.number(found['half_width_percent'].max(), 2)} points already"
-
-
-def _on_one_node(curve: pd.DataFrame, count: float) -> bool:
-    """Whether a count of a curve that goes on to several nodes is on one."""
-    nodes = curve.loc[curve["processes"] == count, "nodes"]
-    return nodes_of(curve, count) == 1 and bool((nodes == 1).fillna(False).all())
 
 
 def _named(unsure: Sequence[Line], why: Sequence[str], labels: Labels) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.estimates.headline import Contest, direction, direction_with_same_computing, once
-from analysis.estimates.outcomes import INSEPARABLE, WITHIN_ROUNDING
+from analysis.estimates.outcomes import INSEPARABLE, ONE_NODE, WITHIN_ROUNDING
 from analysis.runs.facts import Facts
 from analysis.runs.kinds import side
 from analysis.tables.missing import Line
@@ -23,10 +23,10 @@ WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
-    """Say of each baseline which interconnect is how much faster, in how many cases."""
-    table = pd.concat([contest.improvement for contest in contests])
-    table = table[table["improvement_percent"].notna()]
-    if table.empty:
+    """Say of each baseline which interconnect is how much faster, and which one is not compared with it."""
+    every = pd.concat([contest.improvement for contest in contests])
+    table, refused = every[every["improvement_percent"].notna()], not_compared(every, labels)
+    if table.empty and not refused:
         return "Which is faster: no two interconnects of kinds that may be compared were run."
     said, untold, of_same_computing = [], {}, []
     for (name, kind, placement), rows in table.groupby(BASELINE, sort=False, dropna=False):
@@ -45,7 +45,23 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     said = said[:MOST] + more
     said += [f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})"
              for why, names in untold.items()]  # fmt: skip
-    return f"Which is faster: {'; '.join([*said, *of_same_computing[:MOST]])}."
+    if len(refused) > MOST:
+        refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made either"]
+    text = f"Which is faster: {'; '.join([*said, *of_same_computing[:MOST], *refused])}."
+    return f"{text} Run fewer processes per node to compare them." if refused else text
+
+
+def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the interconnects that are not compared with a baseline, since no message uses one of the two."""
+    refused: dict[tuple[str, str, str], list[str]] = {}
+    for line in improvement[improvement["note"].str.endswith(ONE_NODE, na=False)].to_dict("records"):
+        owner = labels.baseline(line), labels.case(line["case"]), line["note"]
+        refused.setdefault(owner, []).append(labels.compared(line))
+    sentences = []
+    for (baseline, case, note), names in refused.items():
+        verb = "is" if len(set(names)) == 1 else "are"
+        sentences.append(f"{some(names)} {verb} not compared with {baseline} in {case}: {note}")
+    return sentences
 
 
 def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: Facts, labels: Labels) -> str:

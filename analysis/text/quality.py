@@ -14,26 +14,31 @@ from analysis.text.labels import Labels
 from analysis.text.scaling import processes
 
 DISTURBED_CORES = 0.2
-"""CPUs that other programs keep busy, on average, above which a repetition is called disturbed."""
+"""Cores that other programs keep busy, on average, above which a repetition is called disturbed."""
 COARSE = 5e-3
 """Share of a time from which on its rounding is stated."""
 MOST = 4
 """Points that a sentence names."""
 
 
-def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say how many repetitions were disturbed by other programs, where ``foreign_cores`` is known."""
+def count_disturbed(runs: pd.DataFrame) -> tuple[int, int]:
+    """Count the valid runs that other programs disturbed, and those of which ``foreign_cores`` is known."""
     if "foreign_cores" not in runs:
-        return []
-    known = runs["foreign_cores"].dropna()
-    disturbed = int((known > DISTURBED_CORES).sum())
+        return 0, 0
+    busy = runs.loc[runs["valid"], "foreign_cores"].dropna()
+    return int((busy > DISTURBED_CORES).sum()), len(busy)
+
+
+def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
+    """Say how many valid repetitions were disturbed by other programs, where ``foreign_cores`` is known."""
+    disturbed, observed = count_disturbed(runs)
     if not disturbed:
         return []
     verb = "was" if disturbed == 1 else "were"
     return [
-        f"{counted(disturbed, 'repetition')} of {formats.whole(len(known))} {verb} disturbed: other programs "
-        f"kept more than {DISTURBED_CORES} CPUs busy meanwhile. They count like the others; column "
-        "foreign_cores of runs.csv tells which."
+        f"{counted(disturbed, 'valid repetition')} of {formats.whole(observed)} {verb} disturbed: other "
+        f"programs kept more than {DISTURBED_CORES} cores busy meanwhile. They count like the others; "
+        "column foreign_cores of runs.csv shows them."
     ]
 
 

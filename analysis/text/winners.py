@@ -57,18 +57,6 @@ def _winner(found: pd.DataFrame) -> list[object]:
     ]
 
 
-def inside_sentences(won: pd.DataFrame) -> list[str]:
-    """Say at which counts all of a case's processes are on one node, if others are on several."""
-    nodes = won["nodes"].dropna()
-    if nodes.empty or nodes.min() > 1 or nodes.max() == 1:
-        return []
-    counts = sorted(set(won.loc[won["nodes"] == 1, "processes"].map(int)))
-    return [
-        f"Runs of {processes(*counts)} on one node send nothing through the network: what tells their "
-        "interconnects apart there is how messages pass inside the node."
-    ]
-
-
 def fastest_run(rows: pd.DataFrame, labels: Labels) -> str:
     """Name the shortest time of a case with where it was taken."""
     best = rows.loc[rows["seconds"].idxmin()]

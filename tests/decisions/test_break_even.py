@@ -89,6 +89,20 @@ def test_what_is_reached_below_the_smallest_count_is_not_known(tmp_path):
     assert table["note"].str.contains("the speedup is reached below the smallest count measured").all()
 
 
+def test_one_node_says_nothing_of_what_an_interconnect_pays(tmp_path):
+    """Messages inside a node do not use the interconnect, so its price buys nothing there."""
+    runs = runs_table(
+        rows("duct", "gigabit", {2: 8.0, 4: 6.0}, nodes=1),
+        rows("duct", "gigabit", {8: 4.0}, nodes=2),
+        rows("duct", "infiniband", {2: 5.0, 4: 4.0}, nodes=1),
+        rows("duct", "infiniband", {8: 3.0}, nodes=2),
+        rows("duct", "fat_nodes", {2: 5.0, 4: 4.0, 8: 3.0}, nodes=1),
+    )
+    table = rows_of(runs, offered(tmp_path, gigabit=100, infiniband=1000, fat_nodes=10))
+    assert table[["interconnect", "baseline_processes"]].to_numpy().tolist() == [["infiniband", 8]]
+    assert table["equivalent_nodes"].isna().all() and table["verdict"].isna().all()
+
+
 def test_cheaper_and_no_slower_always_pays_dearer_and_no_faster_never(tmp_path):
     runs = runs_table(
         rows("duct", None, {1: 12.0}, nodes=1),

@@ -11,7 +11,7 @@ from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
 
-SETTINGS = Settings(draws=1_000)
+SETTINGS = Settings(draws=1_000, inside_nodes=("gigabit", "swift"))
 PURE = [4.0, 4.2, 4.1, 4.0, 4.4, 4.3, 4.1]
 """Eight processes, by block; four of two threads take a fifth less, two of four threads a quarter more."""
 

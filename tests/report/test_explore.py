@@ -36,12 +36,12 @@ def offer(item, *prices):
     return {"source": "book", "file": "book.csv", "item": item, "rows": listed}
 
 
-def duct(priced=True):
+def duct(priced=True, **infiniband):
     """Gigabit peaks on 4 nodes with 2.0; infiniband has that on 2, 3.0 on 4, 4.0 on 8; elan has 12/7 on 2."""
     runs = runs_table(
         rows("duct", None, {1: 12.0}, EXACT, nodes=1),
         rows("duct", "gigabit", {2: 8.0, 4: 6.0, 8: 8.0}, EXACT),
-        rows("duct", "infiniband", {2: 6.0, 4: 4.0, 8: 3.0}, EXACT),
+        rows("duct", "infiniband", {2: 6.0, 4: 4.0, 8: 3.0}, EXACT, **infiniband),
         rows("duct", "elan", {2: 7.0}, EXACT),
         rows("duct", "modelled", {1: 24.0, 4: 8.0}, (1,), kind="simulated"),
     )
@@ -107,6 +107,19 @@ class TestData:
         found = {(names[one], names[other], at): ends for one, other, at, *ends in panel["equivalents"]}
         assert found["gigabit", "infiniband", 4] == [2, 2]
 
+    def test_counts_on_one_node_do_not_use_an_interconnect_between_nodes(self):
+        (panel,) = (one for one in explored(duct(nodes=1))["panels"] if one["name"] == "Duct, measured")
+        unused = {curve["interconnect"]: curve["unused"] for curve in panel["curves"]}
+        assert unused == {"gigabit": 1, "infiniband": 8, "elan": 1}
+
+    def test_counts_inside_a_node_use_what_is_inside(self, report):
+        unused = {
+            curve["interconnect"]: curve["unused"]
+            for panel in report["explore"]["panels"]
+            for curve in panel["curves"]
+        }
+        assert unused["shared_memory"] == unused["loopback"] == 0
+
     def test_weak_scaling_is_asked_for_speedup_alone(self):
         told = explored(make_study(make_runs(weak=True), scaling="weak"))
         assert list(told["targets"]) == ["speedup"]
@@ -115,8 +128,8 @@ class TestData:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("duct")
-    for name, priced in (("priced", True), ("free", False)):
-        (folder / f"{name}.json").write_text(json.dumps(make_report(*duct(priced), [])))
+    for name, told in (("priced", duct()), ("free", duct(False)), ("one_node", duct(nodes=1))):
+        (folder / f"{name}.json").write_text(json.dumps(make_report(*told, [])))
         write_html(folder / f"{name}.json", folder, folder / f"{name}.html")
     return folder
 
@@ -152,6 +165,12 @@ def choose(reader, name, value):
 
 @pytest.mark.slow
 class TestPage:
+    def test_runs_on_one_node_save_nothing_by_their_interconnect(self, browser, page):
+        with opened(browser, page / "one_node.html") as reader:
+            found = needed(reader)
+        assert found["Infiniband"]["Processes"] == "2 [2, 2]"
+        assert all("saved" not in column.lower() for column in found["Infiniband"])
+
     def test_at_first_it_tells_what_the_baseline_is_worth(self, priced):
         told = needed(priced)
         assert told["Gigabit"] | told["Infiniband"] == told["Infiniband"]

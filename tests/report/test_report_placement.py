@@ -22,7 +22,7 @@ def report_of(factors, facts=None, blocks=7):
     for (name, nodes), factor in factors.items():
         groups.append(rows("duct", name, {2: factor}, PACKED[:blocks], nodes=nodes))
     runs = unplaced(*groups)
-    tables = make_tables(runs, Settings(draws=500))
+    tables = make_tables(runs, Settings(draws=500, inside_nodes=("gigabit", "swift")))
     return make_report(runs, tables, Facts.of({"study": STUDY} | (facts or {})), [])
 
 

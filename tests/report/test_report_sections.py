@@ -253,7 +253,7 @@ class TestPoorStudies:
         runs, tables, facts = study
         cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)
         said = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
-        assert "2 repetitions of 3 were disturbed" in said
+        assert "2 valid repetitions of 3 were disturbed" in said
 
     def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):
         runs = make_runs(12)

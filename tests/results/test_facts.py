@@ -143,3 +143,37 @@ def test_published_cases_with_times_have_titles():
     for file, cases in (("channel_strong_scaling", 2), ("gamess", 1), ("lammps_lj_jureca", 1)):
         names = set(pd.read_csv(ROOT / f"analysis/published/{file}.csv")["case"])
         assert len(names) == cases and all(known[name].title for name in names)
+
+
+INSIDE = """
+name: inside
+interconnects_folder: mine
+import: [times.csv, old/runs.csv]
+"""
+MINE = {
+    "name": "pipes",
+    "kind": "measured",
+    "title": "Pipes",
+    "description": "Inside a node.",
+    "launch": {"mpi": "mpich"},
+}
+
+
+def test_interconnects_inside_a_node_are_known_by_name_by_file_and_from_imported_studies(tmp_path):
+    """Of what nothing describes, and of what connects nodes, runs on one node say nothing."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/pipes.yaml").write_text(json.dumps(MINE))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old/facts.json").write_text(json.dumps({"study": {"inside_nodes": ["threads"]}}))
+    names = ("pipes", "shared_memory", "infiniband_verbs_qdr", "unheard_of", "threads")
+    header = "case,interconnect,processes,seconds,nodes\n"
+    for file, names_of_file in (("times.csv", names[:4]), ("old/runs.csv", names[4:])):
+        lines = [f"duct,{name},{count},{8 / count},1\n" for name in names_of_file for count in (2, 4)]
+        (tmp_path / file).write_text("".join([header, *lines]))
+    plan = make_plan(study_file(tmp_path, INSIDE))
+    runs = complete_runs(
+        pd.DataFrame({"case": "duct", "interconnect": names, "processes": 2, "seconds": 1.0})
+    )
+    found = facts(plan, runs.assign(origin="import"), [], [])
+    assert found.study.inside_nodes == ["pipes", "shared_memory", "threads"]
+    assert found.all_settings().inside_nodes == ("pipes", "shared_memory", "threads")

@@ -208,16 +208,12 @@ OPEN = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind
 class TestWhyOpen:
     """Why more blocks would not tell a comparison."""
 
-    def why(self, nodes=4, precision=None, ranged=None, kind="simulated", **more):
+    def why(self, precision=None, ranged=None, kind="simulated", **more):
         line = {**OPEN, "kind": kind, **more}
-        both = [{**line, "interconnect": name} for name in "ab"]
-        scaling = pd.DataFrame(
-            [{**one, "processes": count, "nodes": on} for one in both for count, on in ((4, nodes), (8, 8))]
-        )
         host = {"host_speed": 0.15, "host_speed_range": ranged}
         model = {"source": "here", "host": host}
         facts = Facts.of({"interconnects": {name: {"model": model} for name in "ab"}})
-        return plain(certainty._why_open(line, scaling, precision, facts))
+        return plain(certainty._why_open(line, precision, facts))
 
     def test_a_simulated_pair_has_no_blocks(self):
         assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band holds both directions"
@@ -225,9 +221,6 @@ class TestWhyOpen:
         slower = {"improvement_same_computing_low": -9.0, "improvement_same_computing_high": -2.0}
         told = "told only where computing takes as long over both"
         assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == told
-
-    def test_on_one_node_nothing_uses_the_network(self):
-        assert self.why(nodes=1) == "compared on one node, where nothing uses the network"
 
     @pytest.mark.parametrize(
         ("reached", "why"), [(True, "known to ±4.2 points already"), (False, ""), (None, "")]

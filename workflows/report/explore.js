@@ -110,6 +110,9 @@ function triple([value, ...ends], digits) {
 
 const speedupOf = (point) => triple([point.speedup, point.speedup_low, point.speedup_high]);
 
+// Whether a count is known whose messages use the interconnect: others save nothing by it.
+const uses = ({ curve, processes: [count] }) => Number.isFinite(count) && count > curve.unused;
+
 // What a curve saves beside the baseline, with the ranges of the node equivalents of the tables.
 function saved({ curve, processes }, baseline) {
   const { curves, equivalents } = chosen();
@@ -139,7 +142,7 @@ function told(found, baseline) {
   if (typed("hand") && Number.isFinite(nodes[0]) && nodes[0] > typed("hand")) texts.nodes += ` (${known.words.over})`;
   if (typed("hand")) texts.at_hand = at_hand ? say(known.words.reached, { processes: written(at_hand.processes), speedup: speedupOf(at_hand) }) : known.words.none;
   if (found.point) texts.speedup = speedupOf(found.point);
-  else if (found !== baseline && [processes[0], baseline.processes[0]].every(Number.isFinite)) Object.assign(texts, saved(found, baseline));
+  else if (found !== baseline && [found, baseline].every(uses)) Object.assign(texts, saved(found, baseline));
   return texts;
 }
 

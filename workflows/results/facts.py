@@ -38,8 +38,9 @@ from workflows.plan.stopping import Stopping, core_hours, judge
 from workflows.results.looks import looks, recorded_blocks
 from workflows.simulation.fit import fit_summary
 from workflows.simulation.processor import BENCHMARKS, core_speed
-from workflows.study.asked import Asked
+from workflows.study.asked import Asked, interconnect_file
 from workflows.study.factors import factors, model_factors
+from workflows.study.interconnects import load_interconnect
 from workflows.study.sites import known_facts
 from workflows.study.study import Study
 
@@ -200,6 +201,7 @@ def _asked(plan: Plan, runs: pd.DataFrame) -> Facts:
         scaling=study.scaling,
         seed=study.seed,
         baselines=baselines(study, runs),
+        inside_nodes=_inside_nodes(plan.asked, runs),
         compare_kinds=study.compare_kinds,
         compare_sites=study.compare_sites,
         file=str(study.file),
@@ -248,6 +250,24 @@ def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
         if one in named or len(names) > 1
     )
     return list(dict.fromkeys(chosen))
+
+
+def _inside_nodes(asked: Asked, runs: pd.DataFrame) -> list[str]:
+    """Name the interconnects of the runs that carry messages inside a node.
+
+    An imported study states its own. The interconnect file of that name decides on any other imported name.
+    """
+    stated = known_facts(asked.study).study.inside_nodes
+    return [name for name in runs["interconnect"].dropna().unique() if _is_inside(name, asked, stated)]
+
+
+def _is_inside(name: str, asked: Asked, stated: Sequence[str]) -> bool:
+    if (interconnect := asked.interconnects.get(name)) is None:
+        file = interconnect_file(asked.study, name)
+        if name in stated or not file.exists():
+            return name in stated
+        interconnect = load_interconnect(name, file.parent)
+    return not interconnect.joins_nodes
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:

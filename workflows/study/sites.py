@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.runs.facts import AboutCase, AboutInterconnect, Facts, Site
+from analysis.runs.facts import AboutCase, AboutInterconnect, AboutStudy, Facts, Site
 from workflows.errors import InputError
 from workflows.inputs import check
 from workflows.paths import FACTS
@@ -59,7 +59,8 @@ def known_facts(study: Study) -> Facts:
     Returns
     -------
     Facts
-        ``cases`` and ``interconnects`` of all imported studies, of equal names the first, and ``sites``.
+        ``cases`` and ``interconnects`` of all imported studies, of equal names the first, and ``sites``;
+        of ``study``, ``inside_nodes``.
 
     Raises
     ------
@@ -68,14 +69,16 @@ def known_facts(study: Study) -> Facts:
     """
     cases: dict[str, AboutCase] = {}
     interconnects: dict[str, AboutInterconnect] = {}
-    sites = {}
+    sites, inside_nodes = {}, []
     for file in study.imports:
         facts = read_facts(file.parent / FACTS)
         cases, interconnects = {**facts.cases, **cases}, {**facts.interconnects, **interconnects}
+        inside_nodes += facts.study.inside_nodes
         if isinstance(site := study.import_sites.get(file), str):
             machine = None if "machine" in facts.absent else facts.machine
             sites[site] = Site(str(file), facts.made, facts.version, machine)
-    return Facts(cases=cases, interconnects=interconnects, sites=sites)
+    about = AboutStudy(inside_nodes=inside_nodes)
+    return Facts(study=about, cases=cases, interconnects=interconnects, sites=sites)
 
 
 def read_facts(file: Path) -> Facts:
