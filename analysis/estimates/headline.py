@@ -1,4 +1,4 @@
-"""What page one of a report is about: the case, the kinds and the oversubscription level that show most."""
+"""What page one of a report is about: case and kinds that show most, at their lowest oversubscription."""
 
 from __future__ import annotations
 
@@ -54,15 +54,16 @@ class Contest:
 def contests(tables: Tables, declared: Sequence[Sequence[str]]) -> list[Contest]:
     """All contests of a study, the one that shows most first: the headline.
 
-    Every case and set of kinds has one, at the level that holds its highest speedup. The headline has several
-    interconnects if any has, the most process counts, then the most curves; of equals it is the first.
+    Every case and set of kinds has one, at its lowest level: processes that share cores are no scaling. The
+    headline has several interconnects if any has, the most process counts, then the most curves; of equals it
+    is the first.
     """
     made = []
     for case, scaling in tables["scaling"].groupby("case", sort=False):
         for kinds in comparable_sets(scaling.loc[~scaling["serial"], "kind"], declared):
             peaks = _of(tables["peaks"], case, kinds)
             if len(peaks):
-                level = int(peaks.loc[peaks["peak_speedup"].idxmax(), "oversubscription"])
+                level = int(peaks["oversubscription"].min())
                 made.append(_contest(tables, case, kinds, level))
     return sorted(made, key=_shows, reverse=True)
 

@@ -23,7 +23,7 @@ from analysis.text import answer as sentences
 from analysis.text import formats
 from analysis.text import networks as network_sentences
 from analysis.text import published as published_sentences
-from analysis.text.certainty import how_sure
+from analysis.text.certainty import how_sure, what_counts
 from analysis.text.faster import which_is_faster
 from analysis.text.formats import MISSING, MOST, counted, listed
 from analysis.text.labels import KINDS, SHORT
@@ -64,8 +64,10 @@ def _of_runs(content: Content) -> list[Block]:
             sentences.worth(found, labels),
             sentences.what_pays(tables, found, labels),
         ]
-    sure = how_sure(content.runs, tables, found, content.facts)
-    said += look_sentences(study) if late else [sure]
+    if late:
+        said += [*look_sentences(study), f"So far: {what_counts(content.runs)}."]
+    else:
+        said.append(how_sure(content.runs, tables, found, content.facts))
     published = beside_published(content)
     return [
         bullets(filter(None, said)),
@@ -108,7 +110,7 @@ def _title(contest: Contest, found: list[Contest], content: Content) -> str:
     title = content.labels.case(contest.case)
     several = sum(other.case == contest.case for other in found) > 1
     title += f" ({listed(contest.kinds)})" if several else ""
-    title += f", {counted(contest.level, 'process')} a core" if contest.level > 1 else ""
+    title += sentences.on_shared_cores(contest)
     if contest.baseline is None:
         return title
     kind = side(str(contest.against_baseline(contest.improvement)["kind"].iloc[0]), 0)
@@ -213,12 +215,23 @@ def _notes(found: list[Contest], content: Content) -> list[str]:
     alone = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
     most = scaling[alone].nlargest(1, "efficiency").to_dict("records")
     if most and min(end for end in interval(most[0], "efficiency") if not is_missing(end)) > SUPERLINEAR:
-        best = formats.percent_with_interval(*(PERCENT * end for end in interval(most[0], "efficiency")))
-        said.append(
-            f"Efficiency reaches {best}: above 100{formats.THIN}%, the data of "
-            "more processes usually fit their caches (superlinear)."
-        )
+        said.append(_above_ideal(most[0], content))
     return said
+
+
+def _above_ideal(line: Line, content: Content) -> str:
+    """State an efficiency above 100 %, and what may explain it."""
+    labels, reference = content.labels, line["reference_interconnect"]
+    best = formats.percent_with_interval(*(PERCENT * end for end in interval(line, "efficiency")))
+    if is_missing(reference) or reference == line["interconnect"]:
+        why = "the data of more processes usually fit their caches (superlinear)"
+        return f"Efficiency reaches {best}: above 100{formats.THIN}%, {why}."
+    run = f"{counted(line['reference_processes'], 'process')} over "
+    run += labels.interconnect(reference, line["kind"])
+    return (
+        f"Efficiency reaches {best} over {labels.curve(line)}. Its reference is {run}, so the difference "
+        "between the two interconnects counts as efficiency too."
+    )
 
 
 def _rules(improvement: pd.DataFrame, content: Content) -> list[str]:
@@ -296,7 +309,7 @@ def _without_runs(content: Content) -> list[Block]:
     if not said and not content.runs.empty and not benchmarks(tables):
         valid = content.runs["valid"].any()
         why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
-        said = [f"{why}, so there is no estimate."]
+        said = [f"{why}, so there is no estimate.", f"How sure: {what_counts(content.runs)}."]
     figures = [figure for topic in ("network", "prices") for figure in content.figures(topic)]
     return [*([bullets(said[:MOST_SENTENCES])] if said else []), *figures[:1], *shown[:1], *notes]
 

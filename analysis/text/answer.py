@@ -45,6 +45,15 @@ def with_nodes(count: int, rows: pd.DataFrame) -> str:
 
 def what_is_seen(contest: Contest, labels: Labels) -> str:
     """Say in a few words what the figure of a contest shows: its title."""
+    return f"{_what_is_seen(contest, labels)}{on_shared_cores(contest)}"
+
+
+def on_shared_cores(contest: Contest) -> str:
+    """Say that the processes of a contest share cores; empty where each has its own."""
+    return f", with {processes(contest.level)} per core" if contest.level > 1 else ""
+
+
+def _what_is_seen(contest: Contest, labels: Labels) -> str:
     ends = [(line, end_of(line, contest.scaling)) for line in _compared(contest)]
     stops = [line for line, end in ends if end == "stops"]
     if stops:
@@ -98,7 +107,8 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     if len(shown) > MOST:
         shown = dict([*list(shown.items())[: MOST - 1], list(shown.items())[-1]])
     said = [_peaks(count, end, lines, first, labels) for (end, count), lines in shown.items()]
-    text = f"How far it scales: in {labels.case(first.case)}{_kinds_of(first, contests)}, {'; '.join(said)}"
+    case = f"{labels.case(first.case)}{_kinds_of(first, contests)}{on_shared_cores(first)}"
+    text = f"How far it scales: in {case}, {'; '.join(said)}"
     named = {line["interconnect"] for lines in shown.values() for line in lines}
     rest = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in named]
     rest += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]

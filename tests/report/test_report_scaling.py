@@ -4,14 +4,18 @@ import pandas as pd
 import pytest
 from drawn import drawn
 from report_parts import blocks, cells, part, plain, said
+from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_study, make_whole_study
 
+from analysis.estimates.scaling import make_tables
 from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
 from analysis.figures.legend import legend_entries
 from analysis.figures.models import model_figures
 from analysis.figures.scaling import overview_figure, scaling_figures
 from analysis.figures.style import COLOURS, MARKERS, Look, placed
 from analysis.report import make_report
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
 from analysis.text.labels import Labels
 
 COUNTS = (1, 2, 4, 8)
@@ -124,3 +128,29 @@ class TestPlacement:
         found = {line[0]: line[1] for line in cells(table)}
         assert found["Shared memory with 1 process per node"].startswith("4+")
         assert "Shared memory with 4 processes per node" in found
+
+
+class TestEfficiencyAboveTheIdeal:
+    """Page one explains an efficiency above 100 % by caches only where reference and point share an interconnect."""
+
+    def notes(self, **times):
+        runs = runs_table(row for name, curve in times.items() for row in rows("duct", name, curve))
+        facts = Facts.of({"study": {"baselines": ["slow"], "name": "duct"}})
+        settings = Settings(baselines=("slow",), draws=200)
+        return said(part(make_report(runs, make_tables(runs, settings), facts, []), "answer"))
+
+    def test_a_reference_over_another_interconnect_is_named(self):
+        """28 s on 4 of the slow one over 5.6 s on 16 of the swift one: 5 times as fast on 4 times the cores."""
+        notes = self.notes(slow={4: 28.0, 8: 16.0, 16: 10.0}, swift={4: 23.0, 8: 11.6, 16: 5.6})
+        assert (
+            "Efficiency reaches 125 % [125, 125] over swift. Its reference is 4 processes over slow, so"
+            in notes
+        )
+        assert "caches" not in notes
+
+    def test_caches_explain_it_over_one_interconnect(self):
+        notes = self.notes(slow={4: 28.0, 8: 11.2}, swift={4: 28.0, 8: 14.0})
+        assert (
+            "Efficiency reaches 125 % [125, 125]: above 100 %, the data of more processes usually fit"
+            in notes
+        )

@@ -255,6 +255,24 @@ class TestPoorStudies:
         said = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
         assert "2 valid repetitions of 3 were disturbed" in said
 
+    def test_page_one_says_how_many_runs_were_disturbed_or_are_invalid(self, study):
+        runs, tables, facts = study
+        said = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "answer"))
+        valid = int(runs["valid"].sum())
+        assert f"{valid} of {valid} valid runs were disturbed" in said
+        assert f"{len(runs) - valid} run{'s' * (len(runs) - valid > 1)} invalid and left out" in said
+
+    def test_page_one_of_an_unfinished_study_says_so_too(self):
+        runs, tables, facts = make_study(make_runs(2), blocks=3, blocks_recorded=2)
+        runs.loc[0, ["valid", "reason"]] = [False, "wrong answer"]
+        said = plain(part(make_report(runs, tables, facts, []), "answer"))
+        assert "So far: " in said and "; 1 run invalid and left out." in said
+
+    def test_page_one_without_a_valid_run_counts_the_runs(self):
+        runs = make_runs(2, cases=("elbow",)).assign(valid=False, reason="wrong answer")
+        said = plain(part(whole(make_study(runs, baselines=[])), "answer"))
+        assert "No repetition is valid" in said and f"{len(runs)} runs invalid and left out" in said
+
     def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):
         runs = make_runs(12)
         runs.loc[runs["interconnect"] == "loopback", ["valid", "reason"]] = [False, "diverged"]

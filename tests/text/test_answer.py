@@ -243,6 +243,98 @@ class TestWhyOpen:
         assert "more blocks" not in said
 
 
+class TestWhatCounts:
+    """Page one counts valid runs; those that do not count, and those that were disturbed, stand after them."""
+
+    def runs(self):
+        runs = runs_table(
+            rows("duct", None, {1: 16.0}),
+            rows("duct", "memory", {2: 8.4, 4: 4.4}),
+            rows("duct", "memory_model", {2: 8.0}, (1.0,), kind="simulated"),
+        )
+        return runs.assign(valid=runs["processes"] != 4)
+
+    def test_invalid_runs_are_not_counted_as_measured(self):
+        assert plain(certainty.what_counts(self.runs())) == (
+            "12 runs measured and 1 point simulated (traces replayed on models: a band, no test); 6 runs invalid "
+            "and left out"
+        )
+
+    def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
+        runs = self.runs()
+        said = plain(certainty.what_counts(runs.assign(censored=~runs["valid"])))
+        assert said.endswith("; 6 runs stopped at a time limit, which gives a lower bound")
+
+    def test_disturbed_runs_are_counted_among_the_valid_ones(self):
+        busy = self.runs().assign(foreign_cores=0.5)
+        busy.loc[busy["kind"] == "simulated", "foreign_cores"] = None
+        assert plain(certainty.what_counts(busy)).endswith(
+            "; 12 of 12 valid runs were disturbed: other programs kept more than 0.2 cores busy"
+        )
+        assert "disturbed" not in certainty.what_counts(busy.assign(foreign_cores=0.1))
+
+    def test_page_one_has_the_count(self, study):
+        runs, tables, facts = study
+        bad = runs.assign(valid=runs["block"] < 3, foreign_cores=0.5)
+        said = plain(certainty.how_sure(bad, tables, contests(tables, []), facts))
+        valid = int(bad["valid"].sum())
+        assert f"{len(bad) - valid} runs invalid and left out" in said
+        assert f"{valid} of {valid} valid runs were disturbed" in said
+
+
+class TestSharedCores:
+    """Processes that share cores are no scaling: page one shows one process per core where that was run."""
+
+    def found(self, *levels):
+        times = {1: {2: 8.0, 4: 5.0}, 2: {2: 9.0, 4: 3.0}}
+        made = [
+            rows("duct", name, {count: factor * seconds for count, seconds in times[level].items()},
+                 oversubscription=level)
+            for level in levels
+            for name, factor in (("a", 1.0), ("b", 0.8))
+        ]  # fmt: skip
+        runs = runs_table(rows("duct", None, {1: 16.0}), *made)
+        (found,) = contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
+        return found
+
+    def test_the_lowest_of_several_levels_is_shown_though_a_higher_one_is_faster(self):
+        found = self.found(1, 2)
+        assert found.level == 1 and set(found.scaling["oversubscription"]) == {1}
+        assert "per core" not in answer.how_far([found], LABELS) + answer.what_is_seen(found, LABELS)
+
+    def test_processes_that_share_cores_are_called_so(self):
+        found = self.found(2)
+        assert plain(answer.how_far([found], LABELS)).startswith(
+            "How far it scales: in duct, with 2 processes per core, over "
+        )
+        assert plain(answer.what_is_seen(found, LABELS)).endswith(", with 2 processes per core")
+
+
+class TestWhyNoWorth:
+    """Why there is no node equivalent: it agrees with what is said to be faster."""
+
+    def said(self, swift, per_node=2, slow=SLOW):
+        groups = [
+            {"nodes": -(-row["processes"] // per_node), **row}
+            for name, times in (("slow", slow), ("swift", swift))
+            for row in rows("duct", name, times, blocks=(1.0,))
+        ]
+        tables = make_tables(runs_table(groups), Settings(baselines=("slow",)))
+        return plain(answer.worth(contests(tables, []), LABELS)).partition("cannot be told: ")[2]
+
+    def test_the_baseline_is_best_on_one_process(self):
+        assert self.said(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
+
+    def test_the_faster_one_needs_fewer_processes_than_use_the_interconnect(self):
+        swift = {count: seconds / 20 for count, seconds in SWIFT.items()}
+        assert self.said(swift) == (
+            "the faster interconnect beats its baseline's best at the smallest count that uses it."
+        )
+
+    def test_nothing_is_compared_on_one_node(self):
+        assert self.said(SWIFT, per_node=64) == "nothing is compared."
+
+
 class TestSeveralCases:
     """InfiniBand is faster in one of two cases, and slower in the other."""
 
