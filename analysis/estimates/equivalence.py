@@ -110,6 +110,7 @@ def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Pie
         if len(targets.speedup) and other.uses_somewhere:
             equivalent, draws = equivalents_of(other, targets)
             low, high = percentile_interval(draws, settings.level)
+            saved = targets.processes - np.where(np.isinf(equivalent), np.nan, equivalent)
             yield {
                 **names_of_pair(baseline, other, kind),
                 "target_speedup": targets.speedup,
