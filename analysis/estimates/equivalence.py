@@ -118,8 +118,7 @@ def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Pie
                 "equivalent_processes": _cells(equivalent),
                 "equivalent_low": _cells(low),
                 "equivalent_high": _cells(high),
-                "processes_saved": _cells(targets.processes)
-                - np.where(np.isinf(equivalent), np.nan, equivalent),
+                "processes_saved": _cells(saved),
                 "attainable": equivalent != np.inf,
             }
 

@@ -151,7 +151,8 @@ def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".tables-", dir=folder) as fresh:
         for name, table in tables.items():
             # A column of counts with missing values holds floats: write 64, not 64.0.
-            counts = table.convert_dtypes(convert_string=False, convert_boolean=False)
-            counts.to_csv(Path(fresh) / f"{name}.csv", index=False)
+            floats = table.select_dtypes("float")
+            whole = [column for column in floats if (floats[column].dropna() % 1 == 0).all()]
+            table.astype(dict.fromkeys(whole, "Int64")).to_csv(Path(fresh) / f"{name}.csv", index=False)
         for name in tables:
             (Path(fresh) / f"{name}.csv").replace(folder / f"{name}.csv")

@@ -397,7 +397,7 @@ def test_a_missing_value_is_empty_in_the_file(runs, settings, tmp_path):
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {*(f"{name}.csv" for name in (*TABLES, "fastest")), "cost.csv"}
     first = (tmp_path / "scaling.csv").read_text().splitlines()[1]
-    assert first.startswith("duct,slow,measured,1,,1,1,6,12.0,")
+    assert first.startswith("duct,slow,measured,1,,1,1,6,12,")
     assert (tmp_path / "oversubscription.csv").read_text().count("\n") == 1  # its header: no level above 1
 
 

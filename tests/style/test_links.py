@@ -33,9 +33,3 @@ def test_links_lead_somewhere(page):
 
 def test_links_are_found():
     assert len(list(links(ROOT / "README.md"))) > 20
-
-
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.stem)
-def test_a_page_has_two_screens(page):
-    if page.stem not in ("figures", "decisions", "cases", "studies_by_hand"):  # are not read through
-        assert len(page.read_text().splitlines()) <= 135
