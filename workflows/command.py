@@ -156,11 +156,10 @@ def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any, dict[str, A
     InputError
         One line instead of Snakemake's page of options.
     """
-    sys.argv = ["snakemake", "--configfile", str(file), *options]
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            parser, parsed = parse_args(None)
+            parser, parsed = parse_args(["--configfile", str(file), *options])
             replaced = parse_config(parsed.config)
     except (CliException, ValueError) as error:
         raise InputError(f"run-study: {error}") from None

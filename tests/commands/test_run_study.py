@@ -51,33 +51,39 @@ def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
 
 @pytest.fixture
 def started(monkeypatch):
-    """What Snakemake is started with."""
-    words = []
-    monkeypatch.setattr(sys, "argv", sys.argv)
-    monkeypatch.setattr(command, "args_to_api", lambda *_: words.extend(sys.argv[1:]))
-    return words
+    """Options with which Snakemake is started, each time."""
+    options = []
+    monkeypatch.setattr(command, "args_to_api", lambda parsed, _: options.append(parsed))
+    return options
 
 
 @pytest.mark.parametrize("typed", ["smoke", "config/studies/smoke.yaml"])
 def test_a_study_by_its_name_or_its_file(tmp_path, started, typed):
     with pytest.raises(SystemExit):
         main([str(tmp_path), typed, "--dry-run"])
-    assert started == ["--configfile", "config/studies/smoke.yaml", "--dry-run"]
+    assert [str(file) for file in started[0].configfile] == ["config/studies/smoke.yaml"]
+    assert started[0].dryrun
 
 
+@pytest.mark.parametrize("place", ["first", "last"])
 def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(
-    tmp_path, monkeypatch, started
+    tmp_path, monkeypatch, started, place
 ):
     asked = []
     monkeypatch.setattr(command, "make_plan", lambda file, overrides: asked.append(overrides))
     monkeypatch.setattr(command, "ask_again", lambda _, what: asked.append(what))
-    options = ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"]
+    options, again = (
+        ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"],
+        ["--again", "failed"],
+    )
     for given in (options, options[:2], []):
+        words = [*again, "smoke", *given] if place == "first" else ["smoke", *again, *given]
         with pytest.raises(SystemExit):
-            main([str(tmp_path), "--again", "failed", "smoke", *given])
+            main([str(tmp_path), *words])
     on_cluster = {"cluster": "cluster/site.yaml"}
     assert asked[::2] == [{"cluster": "mine.yaml", "blocks": 3}, on_cluster, {}]
-    assert started[:7] == ["--configfile", "config/studies/smoke.yaml", *options]
+    assert asked[1::2] == ["failed"] * 3
+    assert [parsed.profile for parsed in started] == [["cluster"], ["cluster"], None]
 
 
 @pytest.mark.parametrize("typed", [["--help"], ["-h"], ["smoke", "--help"], ["--archive", "-h"]])
