@@ -1,6 +1,7 @@
 """A study is run, something that it reads is edited, and the same command is given again."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -43,12 +44,11 @@ description: A program of the tests.
 stands_for: Nothing.
 size: small
 sizes: {small: {parameters: {n: 1}, serial_seconds: 0.1, memory_MB: 1}}
-ANSWER
+answer: {quantity: count, unit: "1", possible: [0, 9], tolerance: 1.0e-6, reason: It is exact.}
 settings:
   program: [sh, count.sh, $n]
   read: {seconds: 'took (\\S+) s', answer: 'n = (\\d+)'}
 """
-ANSWER = "answer: {quantity: count, unit: '1', possible: [0, 9], tolerance: 1.0e-6, reason: It is exact.}"
 SCRIPT = "sleep SECONDS\necho n = $1\necho took 0.1 s\n"
 SITE = "scheduler: sge\nlauncher: mpirun\nnodes: 4\ncores_per_node: 1\nmemory_per_node_MB: 4000\njoined_by: emulated_gigabit\n"
 RUNS = 2  # of one block of a case: serial, and 2 processes
@@ -63,11 +63,11 @@ class Edited:
         self.results = folder / "results/edited"
         (folder / "interconnects").mkdir()
 
-    def count(self, name: str = "count", seconds: float = 0, answer: str = "") -> Path:
+    def count(self, name: str = "count", seconds: float = 0) -> Path:
         """Write a case that prints its parameter after some seconds."""
         case = self.folder / "cases/command" / name
         case.mkdir(parents=True)
-        (case / "case.yaml").write_text(COUNT.replace("ANSWER", answer))
+        (case / "case.yaml").write_text(COUNT)
         (case / "count.sh").write_text(SCRIPT.replace("SECONDS", str(seconds)))
         return case
 
@@ -179,7 +179,7 @@ def test_a_case_of_the_project_is_measured_by_the_same_command(tmp_path):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     clone = Edited(tmp_path, tmp_path)
-    clone.count(answer=ANSWER)
+    clone.count()
     clone.ask_for("count")
     edit(clone.study, "cases_folder: cases\n", "")
     for attempt in (1, 2):
@@ -234,7 +234,7 @@ def test_a_case_is_measured_when_the_case_that_it_is_like_is_edited(edited):
 
 def test_an_edited_interconnect_is_measured_whatever_else_is_edited(edited):
     """Its runs alone: the serial run, which it has no part in, is not made again."""
-    case = edited.count(answer=ANSWER)
+    case = edited.count()
     own = edited.folder / "interconnects/shared_memory.yaml"
     shutil.copy(ROOT / "config/interconnects/shared_memory.yaml", own)
     edited.ask_for("count").run()
@@ -248,7 +248,7 @@ def test_an_edited_interconnect_is_measured_whatever_else_is_edited(edited):
 
 
 def test_what_is_asked_for_again_is_measured_while_the_expected_answer_is_found_again(edited):
-    case = edited.count(answer=ANSWER)
+    case = edited.count()
     edited.ask_for("count").run()
     edit(case / "case.yaml", "possible: [0, 9]", "possible: [0, 8]")
     newest = max(json.loads(file.read_text())["started"] for file in edited.results.glob("records/**/*.json"))
@@ -258,7 +258,7 @@ def test_what_is_asked_for_again_is_measured_while_the_expected_answer_is_found_
 
 
 def test_blocks_are_added_while_a_case_is_edited(edited):
-    case = edited.count(answer=ANSWER)
+    case = edited.count()
     edited.ask_for("count").run()
     edit(case / "case.yaml", "possible: [0, 9]", "possible: [0, 8]")
     edited.ask_for("count", blocks="2").run()
@@ -275,7 +275,7 @@ def test_a_study_that_was_stopped_goes_on_with_the_edited_case(edited, tmp_path)
         try:
             assert wait_until(lambda: len(edited.attempts()) >= 3, 240), (tmp_path / "printed").read_text()
             edit(case / "case.yaml", "n: 1", "n: 2")
-            stopped.send_signal(signal.SIGINT)
+            os.killpg(stopped.pid, signal.SIGINT)  # as a terminal does
             assert stopped.wait(60) != 0
         finally:
             stopped.kill()
@@ -303,7 +303,7 @@ def changed_while_running(edited: Edited, text: str, change) -> str:
 def test_a_case_that_is_edited_while_another_is_prepared(edited):
     """What was prepared is of the case as it was: no run of it may be recorded as one of the edited case."""
     case = edited.count()
-    edited.count("slow", seconds=3, answer=ANSWER)
+    edited.count("slow", seconds=3)
     edited.ask_for("count", "slow")
     printed = changed_while_running(
         edited,
@@ -320,7 +320,7 @@ def test_a_case_that_is_edited_while_another_is_prepared(edited):
 def test_a_case_that_is_edited_while_it_is_measured_and_back(edited):
     case = edited.count(seconds=2)
     edited.ask_for("count")
-    printed = changed_while_running(edited, "] 1/2", lambda: edit(case / "case.yaml", "n: 1", "n: 2"))
+    printed = changed_while_running(edited, "[1/2]", lambda: edit(case / "case.yaml", "n: 1", "n: 2"))
     assert "give the same command again" in printed
     edit(case / "case.yaml", "n: 2", "n: 1")
     edited.run()
@@ -343,7 +343,7 @@ def in_jobs(edited, monkeypatch):
     site = edited.folder / "site.yaml"
     site.write_text(SITE)
     for name in ("count", "other"):
-        edited.count(name, answer=ANSWER)
+        edited.count(name)
     edited.ask_for("count", "other", interconnects="[emulated_gigabit]", blocks="2")
     monkeypatch.chdir(edited.folder)  # where results lie
     plan = make_plan(edited.study, {"cluster": str(site)})
