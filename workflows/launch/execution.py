@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import functools
 import os
 import select
 import shutil
@@ -117,9 +116,8 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
     return run.result(started, timed_out)
 
 
-@functools.cache
 def _program(name: str, path: str | None) -> str:
-    """Where a program is; looked for until it is found, and then never again."""
+    """Find where a program is."""
     if found := shutil.which(name, path=path):
         return found
     raise FileNotFoundError(f"{name}: no such program")

@@ -5,7 +5,6 @@ A launcher is a function with the arguments of `mpirun`; `workflows.launch.launc
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import re
@@ -124,12 +123,7 @@ def mpirun(
 
 def outside_mpi() -> dict[str, str]:
     """Give the environment of this process without what names it, or its parent, as a process of MPI."""
-    return {name: value for name, value in os.environ.items() if not _is_of_mpi_process(name)}
-
-
-@functools.cache
-def _is_of_mpi_process(name: str) -> bool:
-    return _OF_MPI_PROCESS.fullmatch(name) is not None
+    return {name: value for name, value in os.environ.items() if not _OF_MPI_PROCESS.fullmatch(name)}
 
 
 def outside_jobs() -> dict[str, str]:

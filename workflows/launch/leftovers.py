@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import shutil
 import signal
@@ -24,14 +23,8 @@ def owner(pid: int | None = None) -> str:
     ``<process id>-<clock ticks from the machine's start to the process's>``.
     An `OSError` where there is no such process.
     """
-    return _own_name(os.getpid()) if pid is None else _name(pid)
-
-
-def _name(pid: int) -> str:
+    pid = os.getpid() if pid is None else pid
     return f"{pid}-{_status(pid)[19]}"
-
-
-_own_name = functools.cache(_name)
 
 
 def _status(pid: int) -> list[str]:

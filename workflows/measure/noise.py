@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from workflows.domain import Noise
 
@@ -51,13 +51,8 @@ def read_counters() -> Counters:
 
 
 def _first_line(file: str) -> bytes:
-    return os.pread(_opened(file), 200, 0).split(b"\n", 1)[0]
-
-
-@functools.cache
-def _opened(file: str) -> int:
-    """Descriptor of a file of the kernel, which is read around each run and stays open."""
-    return os.open(file, os.O_RDONLY)
+    with Path(file).open("rb") as lines:
+        return lines.readline()
 
 
 def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:

@@ -226,7 +226,7 @@ def _grouped(lines: Lines, key_of: Callable[[str], Key | None]) -> dict[Key, NDA
     numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key))}
     none = len(numbers)
     of_distinct = [*(numbers.get(key, none) for key in keys), none]  # the last one is COMPUTING
-    of_lines = np.array(of_distinct, np.min_scalar_type(none))[lines.which]  # short numbers are sorted faster
+    of_lines = np.array(of_distinct)[lines.which]
     there = np.flatnonzero(of_lines != none)
     places = there[np.argsort(of_lines[there], kind="stable")]
     counts = np.bincount(of_lines[there], minlength=none)
