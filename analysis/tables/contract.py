@@ -12,10 +12,10 @@ TEXT = pa.Column(str)
 NOTE = pa.Column(str, nullable=True)
 FLAG = pa.Column(bool)
 MARK = pa.Column("boolean", nullable=True)
-COUNT = pa.Column("Int64", pa.Check.ge(1), nullable=True)
+COUNT = pa.Column("Int64", pa.Check.ge(1, error="must be 1 or more"), nullable=True)
 NUMBER = pa.Column(float, nullable=True)
-POSITIVE = pa.Column(float, pa.Check.gt(0), nullable=True)
-SHARE = pa.Column(float, pa.Check.in_range(0, 1), nullable=True)
+POSITIVE = pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True)
+SHARE = pa.Column(float, pa.Check.in_range(0, 1, error="must be from 0 to 1"), nullable=True)
 
 THREADS = {"threads": COUNT}
 """Column of what names a curve or a point that comes last in every table."""
@@ -85,8 +85,24 @@ def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
 
 def first_fault(errors: SchemaErrors, source: str) -> TableError:
     """Describe the first of the faults that a schema finds in a table."""
-    column, value, wrong = errors.failure_cases[["column", "failure_case", "check"]].iloc[0]
-    return TableError(f"{str(value)!r} {wrong}", source, column=column)
+    fault = errors.failure_cases.iloc[0]
+    shown = "" if fault["check"] == "not_nullable" else f"{str(fault['failure_case'])!r} "
+    return TableError(shown + explained(errors.schema, fault), source, column=fault["column"])
+
+
+def explained(schema: pa.DataFrameSchema, fault: pd.Series) -> str:
+    """Say what a failed check of pandera means; types and missing values have no message of their own.
+
+    Parameters
+    ----------
+    fault : Series
+        A row of ``failure_cases`` of pandera's `SchemaErrors`.
+    """
+    check = str(fault["check"])
+    if check.startswith(("coerce_dtype", "dtype")):
+        whole = str(schema.columns[fault["column"]].dtype) == "Int64"
+        return "is no whole number" if whole else "is no number"
+    return "must not be empty" if check == "not_nullable" else check
 
 
 TABLES = table_schemas(

@@ -25,9 +25,9 @@ from analysis.tables.contract import (
     with_interval,
 )
 
-WHOLE = pa.Column("Int64", pa.Check.ge(0), nullable=True)
+WHOLE = pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more"), nullable=True)
 """Bytes or number of a rank: 0 is a value."""
-RATE = pa.Column(float, pa.Check.ge(0), nullable=True)
+RATE = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=True)
 SECONDS = pa.Column(float)
 
 RUN = ("record", "started")

@@ -12,6 +12,7 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.runs.errors import TableError, one_line, readable
+from analysis.tables.contract import explained
 
 RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
 """A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
@@ -50,7 +51,7 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
     except SchemaErrors as errors:
         fault = errors.failure_cases.sort_values("index", kind="stable").iloc[0]
         raise _fault(
-            frame, fault["column"], int(fault["index"]), _explained(schema, fault), path, lines
+            frame, fault["column"], int(fault["index"]), explained(schema, fault), path, lines
         ) from None
     for column, broken, message in rules:
         rows = np.flatnonzero(broken(typed).fillna(False).to_numpy(bool))
@@ -74,15 +75,6 @@ def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
             )
     frame = pd.DataFrame([cells for _, cells in rows], columns=names, dtype="str")
     return frame.apply(lambda column: column.str.strip()).replace("", pd.NA), [line for line, _ in rows]
-
-
-def _explained(schema: pa.DataFrameSchema, fault: pd.Series) -> str:
-    """Say what a failed check of pandera means; coercion and emptiness have no error of their own."""
-    check = str(fault["check"])
-    if check.startswith(("coerce_dtype", "dtype")):
-        whole = str(schema.columns[fault["column"]].dtype) == "Int64"
-        return "is no whole number" if whole else "is no number"
-    return "must not be empty" if check == "not_nullable" else check
 
 
 def _fault(

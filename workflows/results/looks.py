@@ -8,15 +8,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analysis.runs.facts import Facts
 from workflows.domain import InputError, Repetition
 from workflows.inputs import check
-
-if TYPE_CHECKING:
-    from workflows.plan.design import Design
-    from workflows.plan.record import Record
+from workflows.plan.design import Design
+from workflows.plan.record import Record
+from workflows.plan.records import wanted
 
 _place = attrgetter("case", "interconnect", "processes", "oversubscription", "processes_per_node", "threads")
 
@@ -26,8 +25,6 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
 
     A point that cannot be run here now counts by the records that it has.
     """
-    from workflows.plan.records import wanted  # takes 0.15 s to import, and a report does without
-
     held: dict[tuple, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         held[_place(record.point)][record.block].append(record)

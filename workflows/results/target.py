@@ -8,7 +8,7 @@ from workflows.plan.stopping import Stopping
 
 def stopping_by_records(plan: Plan) -> Stopping:
     """Apply the stopping rule of a study with a target to what is recorded of it."""
-    from workflows.results.collect import runs_table  # here: a second of imports that most studies spare
+    from workflows.results.collect import runs_table  # here: a job that measures loads no analysis
     from workflows.results.facts import stopping
 
     return stopping(plan, *runs_table(plan))

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 
 from workflows.domain import InputError
 from workflows.paths import FACTS, RESULTS
+from workflows.study.imports import check_pairs, read_imports
 from workflows.study.sites import read_facts
 
 RUNS = "runs.csv"
@@ -36,8 +37,6 @@ def write_comparison(before: Path, after: Path) -> Path:
     files = [_runs_of(path) for path in (before, after)]
     if files[0].resolve() == files[1].resolve():
         raise InputError(f"--compare: {before} and {after} are the same; name two different results")
-    from workflows.study.imports import check_pairs, read_imports  # seconds of imports that only this needs
-
     sites = _sites(files)
     imported = read_imports(files, dict(zip(files, sites, strict=True)))
     check_pairs(imported.runs, [(sites[0], sites[1])], "--compare")

@@ -58,7 +58,7 @@ def model_factors(interconnect: Interconnect) -> dict[str, Any]:
     """
     if interconnect.simulate is None:
         return {}
-    from workflows.simulation.curve import read_curve  # here: it takes seconds that others can spare
+    from workflows.simulation.curve import read_curve  # here: a job that measures loads no NumPy
 
     simulate, known = interconnect.simulate, {}
     try:

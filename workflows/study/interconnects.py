@@ -113,7 +113,7 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
         if key in data and kind not in kinds:
             return f"{key}: does not belong here, since kind is {kind}"
     if kind == "simulated":
-        from workflows.simulation.model import check_section  # here: it takes seconds that others can spare
+        from workflows.simulation.model import check_section  # here: a job that measures loads no NumPy
 
         return check_section(data["simulate"])
     library, mca = data["launch"]["mpi"], data["launch"].get("mca")

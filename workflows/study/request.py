@@ -49,7 +49,7 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
         congestion=dict(study.congestion),
     )
     if study.congestion:
-        from workflows.study.congestion import check_congestion  # a second of imports that few studies need
+        from workflows.study.congestion import check_congestion  # here: a job that measures loads no NumPy
 
         check_congestion(study.congestion, f"{study.file}: congestion")
     return facts
@@ -150,7 +150,7 @@ def _lifetime(study: Study, node: NodePrice, priced: Sequence[str]) -> Lifetime:
 
 def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Offer:
     """An item with its rows of a price book or part list."""
-    from analysis.decisions.parts import read_parts  # a second of imports that only studies of prices need
+    from analysis.decisions.parts import read_parts  # here: a job that measures loads no pandas
     from analysis.decisions.prices import read_book
 
     sources = [key for key in ("book", "parts") if key in price.given]

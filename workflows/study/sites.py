@@ -12,7 +12,7 @@ from workflows.errors import InputError
 from workflows.inputs import check
 from workflows.paths import FACTS
 
-if TYPE_CHECKING:  # what draws figures can spare its import, and what starts a job that of pandas
+if TYPE_CHECKING:  # a job that measures loads no pandas
     import pandas as pd
 
     from workflows.study.study import SiteGiven, Study
