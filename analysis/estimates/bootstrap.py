@@ -6,23 +6,17 @@ quantity (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapters
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.estimates.dependence import effective_sweeps
+from analysis.estimates.distributions import last_rank, signs
 from analysis.runs.groups import Floats, Integers
 
 Flags = NDArray[np.bool_]
-Small = NDArray[np.uint8]
 
 FEWEST = 5
 """Sweeps below which nothing is drawn: intervals from 2, 3 and 4 cover 48 to 93 % (docs/statistics.md)."""
-FEW = 255
-"""Blocks whose picks can be counted in a byte."""
-SHORT = 256
-"""Values up to which NumPy sorts without a pivot."""
 LARGEST = 2**24
 """Picks held at once."""
 
@@ -73,21 +67,6 @@ def median_draws(
             stop = min(start + step, draws)
             medians[points, start:stop] = _stream_medians(own_times, own, strata, drawn, stop - start, rng)
     return medians
-
-
-def picked(times: Floats, draws: int, rng: np.random.Generator, counts: Integers) -> Small | None:
-    """How often each draw of `median_draws` picks each sweep where every point has all.
-
-    Returns
-    -------
-    array (sweeps, draws) or None
-        To be handed to `counted_medians`; None where there are too few or too many sweeps for that.
-    """
-    sweeps = times.shape[1]
-    if not FEWEST <= sweeps <= FEW or sweeps * draws > LARGEST or np.isnan(times).any():
-        return None
-    size = draws, effective_sweeps(times, counts)
-    return _counts(rng.integers(sweeps, size=size, dtype=np.uint32), sweeps)  # as of int64, but faster
 
 
 def _strata(present: Flags, counts: Integers) -> list[Integers]:
@@ -144,7 +123,9 @@ def _stream_medians(
                 picks.append(_own_picks(stream, own, rng)[:, :some] + before)
                 columns.append(stratum[own])
                 before += len(columns[-1])
-        medians[points] = resampled_medians(times[np.ix_(points, np.concatenate(columns))], np.hstack(picks))
+        resamples = np.hstack(picks)
+        for point in points:
+            medians[point] = np.median(times[point, np.concatenate(columns)][resamples], axis=1)
     return medians
 
 
@@ -158,55 +139,6 @@ def _own_picks(stream: Integers, own: Flags, rng: np.random.Generator) -> Intege
     picks = np.take_along_axis((np.cumsum(own) - 1)[stream], first, axis=1)
     shared = np.arange(blocks) < inside.sum(axis=1, keepdims=True)
     return np.where(shared, picks, rng.integers(blocks, size=picks.shape))
-
-
-def resampled_medians(times: Floats, picks: Integers) -> Floats:
-    """Medians of resamples, (points, draws), of times (points, n).
-
-    The same bits as ``np.median(times[:, picks], axis=-1)``, several times faster for few blocks: the
-    k-th smallest of a resample is the first time, in increasing order, at which the cumulated number
-    of picks reaches k, so only small integers are touched a draw. `picks`, (draws, m), are positions of
-    blocks, the same for all points.
-    """
-    if picks.shape[1] > FEW or times.shape[1] > FEW:
-        return np.stack([np.median(row[picks], axis=-1) for row in times])
-    return counted_medians(times[None], _counts(picks, times.shape[1])[None])[0]
-
-
-def _counts(picks: Integers, blocks: int) -> Small:
-    """How often each block is picked, (blocks, draws), from picks (draws, m)."""
-    draws = len(picks)
-    flat = picks + blocks * np.arange(draws)[:, None]
-    counts = np.bincount(flat.ravel(), minlength=blocks * draws).reshape(draws, blocks)
-    return np.ascontiguousarray(counts.T, dtype=np.uint8)
-
-
-def counted_medians(times: Floats, counts: Small) -> Floats:
-    """Medians, (groups, points, draws), of resamples of times (groups, points, blocks).
-
-    `counts`, (groups, blocks, draws): how often each block has been picked, the same for all points of a
-    group; every draw of as many picks.
-    """
-    groups, points, blocks = times.shape
-    order = np.argsort(times, axis=2)
-    ordered = np.take_along_axis(times, order, axis=2).ravel()
-    first = np.arange(groups * points).reshape(groups, points, 1) * blocks
-    of_rank = order + np.arange(groups)[:, None, None] * blocks
-    picks = counts.reshape(-1, counts.shape[2])
-    cumulated = np.zeros((groups, points, counts.shape[2]), np.uint8)
-    picked = int(counts[0, :, 0].sum())
-    middle = [picked // 2 - 1, picked // 2] if picked % 2 == 0 else [picked // 2]
-    positions = [np.zeros_like(cumulated) for _ in middle]
-    for rank in range(blocks - 1):
-        cumulated += picks.take(of_rank[:, :, rank], axis=0)
-        for below, half in zip(positions, middle, strict=True):
-            below += cumulated <= half
-    at = first + positions[0]  # of the type of an index, for which `take` is several times faster
-    if len(positions) == 1:
-        return ordered.take(at)
-    medians = (ordered / 2).take(at)
-    medians += (ordered / 2).take(np.add(first, positions[1], out=at))
-    return medians
 
 
 def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -227,7 +159,8 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
     low, high : arrays (...)
         NaN where the draws are NaN.
     """
-    low, high = _ends(draws, tail(draws.shape[-1], confidence))
+    ordered, k = np.sort(draws, axis=-1), tail(draws.shape[-1], confidence)
+    low, high = ordered[..., k - 1], ordered[..., -k]
     none = np.isnan(draws[..., 0])
     low[none] = high[none] = np.nan
     return low.min(axis=-1), high.max(axis=-1)
@@ -237,23 +170,6 @@ def interval_columns(name: str, draws: Floats, confidence: float) -> dict[str, F
     """Columns of the ends of an interval: see `percentile_interval`."""
     low, high = percentile_interval(draws, confidence)
     return {f"{name}_low": low, f"{name}_high": high}
-
-
-def _ends(draws: Floats, k: int) -> tuple[Floats, Floats]:
-    """The k-th smallest and the k-th largest along the last axis.
-
-    Both are among the k smallest and k largest of each part; parts of up to `SHORT` are sorted several
-    times faster than all draws at once, or than `numpy.partition` takes for two ranks.
-    """
-    count = draws.shape[-1]
-    pieces = next((n for n in range(-(-count // SHORT), count // (4 * k) + 1) if count % n == 0), 1)
-    ordered = np.sort(draws.reshape(*draws.shape[:-1], pieces, -1), axis=-1)
-    if pieces == 1:
-        return ordered[..., 0, k - 1], ordered[..., 0, count - k]
-    each = *draws.shape[:-1], pieces * k
-    low = np.sort(ordered[..., :k].reshape(each), axis=-1)[..., k - 1]
-    high = np.sort(ordered[..., -k:].reshape(each), axis=-1)[..., -k]
-    return low, high
 
 
 def tail(draws: int, confidence: float) -> int:
@@ -287,7 +203,9 @@ def median_interval(
     blocks = times.shape[1]
     if blocks < 2:
         return np.full(len(times), np.nan), np.full(len(times), np.nan), np.nan
-    k, coverage = _rank(blocks, confidence)
+    below = signs(blocks)
+    k = max(last_rank(below, 1 - confidence), 1)
+    coverage = float(1 - 2 * below[k - 1])
     ordered = np.sort(times, axis=1)
     if effective is None:
         return ordered[:, k - 1], ordered[:, blocks - k], coverage
@@ -295,17 +213,3 @@ def median_interval(
     wider = np.sqrt((blocks - 1) / (effective - 1))
     ranks = np.floor(middle - (middle - k) * wider + 1e-9).clip(min=1).astype(int)
     return ordered[row, ranks - 1], ordered[row, blocks - ranks], coverage
-
-
-@cache
-def _rank(blocks: int, confidence: float) -> tuple[int, float]:
-    beyond, ways = 1, 1  # of 2^blocks on either side of the interval; exact, however many blocks
-    rank, coverage = 1, (2**blocks - 2) / 2**blocks
-    for k in range(2, blocks // 2 + 1):
-        ways = ways * (blocks - k + 2) // (k - 1)
-        beyond += ways
-        reached = (2**blocks - 2 * beyond) / 2**blocks
-        if reached < confidence:
-            break
-        rank, coverage = k, reached
-    return rank, coverage

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.estimates.bootstrap import FEWEST, counted_medians, median_draws, median_interval, picked
+from analysis.estimates.bootstrap import FEWEST, median_draws, median_interval
 from analysis.estimates.dependence import effective_blocks
 from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
 from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER, TableError, timed_rows
@@ -391,11 +391,7 @@ def _case_draws(
             times = _matrix([samples[number] for number in numbers])
             pace = times if paces is samples else _matrix([paces[number] for number in numbers])
             counts = combined([table[name][numbers] for name in ("processes", "oversubscription", "threads")])
-            picks = picked(pace, settings.draws, rng, counts)
-            if picks is None:
-                rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
-            else:
-                rows = counted_medians(times[None], picks[None])[0][:, None]
+            rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
             if offsets is not None:
                 several = MORE_DRAWS * settings.draws // offsets.shape[1]
                 rows = rows[..., : max(several, FEWEST_DRAWS)] + offsets[numbers][..., None]

@@ -2,36 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
-from analysis.estimates.bootstrap import median_draws, median_interval, percentile_interval, resampled_medians
+from analysis.estimates.bootstrap import median_draws, median_interval, percentile_interval
 
 NAN = np.nan
 
 
 def draw(times, draws=400, seed=0):
     return median_draws(np.array(times, float), draws, np.random.default_rng(seed))
-
-
-@given(
-    st.integers(1, 12).flatmap(
-        lambda n: st.tuples(
-            arrays.arrays(float, (3, n), elements=st.floats(0.1, 10)),
-            arrays.arrays(np.int64, (7, n), elements=st.integers(0, n - 1)),
-        )
-    )
-)
-def test_counting_picks_gives_the_medians_of_resamples(case):
-    times, picks = case
-    assert np.array_equal(resampled_medians(times, picks), np.median(times[:, picks], axis=-1))
-
-
-def test_many_blocks_give_the_same_medians():
-    rng = np.random.default_rng(0)
-    times, picks = rng.random((2, 300)), rng.integers(300, size=(5, 300))
-    assert np.array_equal(resampled_medians(times, picks), np.median(times[:, picks], axis=-1))
 
 
 def test_a_median_of_five_blocks_has_the_right_distribution():
