@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.estimates.points import Sample, same_blocks
+from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL
 from analysis.runs.groups import Floats, Integers
 
@@ -43,9 +43,6 @@ class Behind(NamedTuple):
 
 def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
     """All blocks of several points, increasing, and log times (points, blocks), NaN for what is missing."""
-    if same_blocks(samples):
-        times = np.concatenate([sample.seconds for sample in samples])
-        return samples[0].blocks, np.log(times).reshape(len(samples), -1)
     blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
     logs = np.full((len(samples), len(blocks)), np.nan)
     for row, sample in zip(logs, samples, strict=True):

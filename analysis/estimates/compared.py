@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analysis.estimates.dependence import credible, effective_blocks, spread_about, widening
 from analysis.estimates.outcomes import AT_LEAST, AT_MOST, DEPENDENT, EITHER, STOPPED, WITHIN_ROUNDING
-from analysis.estimates.points import Sample, same_blocks
+from analysis.estimates.points import Sample
 from analysis.estimates.shift import EQUAL, Shift, paired_shift, unpaired_shift
 from analysis.runs.groups import Floats
 
@@ -275,8 +275,6 @@ def _overlap(first: NDArray, second: NDArray) -> bool | None:
 
 def _in_common(first: Sample, second: Sample) -> tuple[Sample, Sample]:
     """Both samples in their common blocks."""
-    if first.blocks is second.blocks or same_blocks((first, second)):  # as a rule, and far faster
-        return first, second
     _, mine, theirs = np.intersect1d(first.blocks, second.blocks, return_indices=True)
     return first.at(mine), second.at(theirs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -92,12 +92,6 @@ class Sample(NamedTuple):
         return self._replace(
             blocks=blocks, seconds=seconds, sweeps=np.empty(0, np.int64), longest=longest, starts=starts
         )
-
-
-def same_blocks(samples: Sequence[Sample]) -> bool:
-    """Whether samples are of the same blocks, as they are in most studies."""
-    first = samples[0].blocks
-    return all(one.blocks is first or one.blocks.tobytes() == first.tobytes() for one in samples[1:])
 
 
 @dataclass(frozen=True)
@@ -309,12 +303,7 @@ def cases(runs: pd.DataFrame, settings: Settings, quantity: str = "seconds") -> 
     for start, stop in pairwise([*starts, len(points["case"])]):
         table = {name: column[start:stop] for name, column in points.items()}
         rows = [slice(*row) for row in pairwise(bounds[start : stop + 1])]
-        same: dict[bytes, Integers] = {}  # one array for all points of the same blocks
-        blocks = [same.setdefault(times["block"][row].tobytes(), times["block"][row]) for row in rows]
-        samples = [
-            Sample(own, times["seconds"][row], times["sweep"][row])
-            for own, row in zip(blocks, rows, strict=True)
-        ]
+        samples = [Sample(times["block"][row], times["seconds"][row], times["sweep"][row]) for row in rows]
         for number, row in enumerate(rows if imported else ()):
             samples[number] = samples[number]._replace(
                 starts=np.stack([times["first_start"][row], times["last_start"][row]]),
