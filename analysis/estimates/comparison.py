@@ -381,14 +381,11 @@ def _p_values(
     every candidate.
     """
     rows: list[dict[str, float]] = []
-    anew: dict[tuple, list[tuple[int, Floats, Floats, bool]]] = {}
-    for number, (one, here, several) in enumerate(zip(found, compared, candidates, strict=True)):
+    for one, here, several in zip(found, compared, candidates, strict=True):
         shift = here.shift
         if one.counts[0] != one.counts[1]:
             shift = alone(shift.estimate)
-        rows.append(
-            {name: float(np.minimum(several * getattr(shift, name), 1)) for name in ("p_value", "least_p")}
-        )
+        row = {name: float(np.minimum(several * getattr(shift, name), 1)) for name in ("p_value", "least_p")}
         plain = several > 1 and not (
             here.dependent or one.stopped or here.withheld or np.isnan(shift.p_value)
         )
@@ -396,14 +393,10 @@ def _p_values(
             chooser, other, position = times
             ratios = (other - chooser)[position]
             by_sign = bool(plainly_asymmetric(ratios[None, ~np.isnan(ratios)])[0])
-            key = chooser.shape, np.isnan(chooser).tobytes()
-            anew.setdefault(key, []).append((number, chooser, other, by_sign))
-    for some in anew.values():
-        numbers, chooser, other, by_sign = zip(*some, strict=True)
-        p_values = chosen_p(np.stack(chooser), np.stack(other), np.array(by_sign))
-        for number, p_value in zip(numbers, p_values.tolist(), strict=True):
+            p_value = chosen_p(chooser, other, by_sign)
             if not np.isnan(p_value):
-                rows[number] = {"p_value": p_value, "least_p": compared[number].shift.least_p}
+                row = {"p_value": p_value, "least_p": shift.least_p}
+        rows.append(row)
     return rows
 
 
