@@ -89,10 +89,12 @@ class Edited:
         return done.stderr
 
     def planned(self, *options: str) -> list[str]:
-        """Rules of the jobs that a dry run lists, in order."""
+        """Rule of each job that a dry run counts, in order."""
         done = ran(*self.command("--dry-run", "--quiet", "host", *options), timeout=120, NO_COLOR="1")
         assert done.returncode == 0, done.stderr
-        return sorted(re.findall(r"^ *(?:local)?rule (\w+):", done.stdout + done.stderr, re.M))
+        table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", done.stdout, re.M | re.S)
+        counts = [line.split() for line in table[1].splitlines()] if table else []
+        return sorted(rule for rule, count in counts for _ in range(int(count)))
 
     def attempts(self) -> list[int]:
         """Number of the attempt of each record, in order."""
