@@ -101,8 +101,11 @@ def main(arguments: list[str]) -> None:
     InputError
         One line if what the user typed cannot be understood.
     """
+    here, *words = arguments
+    if "--" in words:  # click removes the first: Snakemake needs it before the files to make
+        words.insert(words.index("--"), "--")
     try:
-        run_study(arguments[1:], standalone_mode=False, obj=Path(arguments[0]), prog_name="run-study")
+        run_study(words, standalone_mode=False, obj=Path(here), prog_name="run-study")
     except click.UsageError as error:
         raise InputError(f"run-study: {error.format_message()} (--help shows what can be typed)") from None
 

@@ -65,6 +65,12 @@ def test_a_study_by_its_name_or_its_file(tmp_path, started, typed):
     assert started[0].dryrun
 
 
+def test_files_after_two_dashes_are_targets(tmp_path, started):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "smoke", "--dry-run", "--", "results/smoke/runs.csv"])
+    assert started[0].targets == ["results/smoke/runs.csv"] and started[0].dryrun
+
+
 @pytest.mark.parametrize("place", ["first", "last"])
 def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(
     tmp_path, monkeypatch, started, place

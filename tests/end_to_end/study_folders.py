@@ -1,5 +1,6 @@
 """A folder in which whole studies are run as a user runs them."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,13 @@ from study_files import study_file
 from workflows.paths import ROOT
 
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
+
+
+def planned_rules(printed: str) -> list[str]:
+    """Rule of each job that a dry run counts, in order."""
+    table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", printed, re.M | re.S)
+    counts = [line.split() for line in table[1].splitlines()] if table else []
+    return sorted(rule for rule, count in counts if rule != "all" for _ in range(int(count)))
 
 
 class StudyFolder:

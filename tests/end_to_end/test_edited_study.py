@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from needs import DEFAULT_SIGNALS, need
-from programs import ran
+from programs import printed, ran
 from small_records import record
 from study_files import study_file
-from study_folders import SNAKEMAKE
+from study_folders import SNAKEMAKE, planned_rules
 from waiting import wait_until
 
 from workflows.measure.prepare import prepare
@@ -49,7 +49,7 @@ settings:
   program: [sh, count.sh, $n]
   read: {seconds: 'took (\\S+) s', answer: 'n = (\\d+)'}
 """
-SCRIPT = "sleep SECONDS\necho n = $1\necho took 0.1 s\n"
+SCRIPT = "sleep SECONDS\n[ ${OMPI_COMM_WORLD_RANK:-0} = 0 ] || exit 0\necho n = $1\necho took 0.1 s\n"
 SITE = "scheduler: sge\nlauncher: mpirun\nnodes: 4\ncores_per_node: 1\nmemory_per_node_MB: 4000\njoined_by: emulated_gigabit\n"
 RUNS = 2  # of one block of a case: serial, and 2 processes
 
@@ -90,11 +90,8 @@ class Edited:
 
     def planned(self, *options: str) -> list[str]:
         """Rule of each job that a dry run counts, in order."""
-        done = ran(*self.command("--dry-run", "--quiet", "host", *options), timeout=120, NO_COLOR="1")
-        assert done.returncode == 0, done.stderr
-        table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", done.stdout, re.M | re.S)
-        counts = [line.split() for line in table[1].splitlines()] if table else []
-        return sorted(rule for rule, count in counts for _ in range(int(count)))
+        command = self.command("--dry-run", "--quiet", "host", *options)
+        return planned_rules(printed(*command, timeout=120, NO_COLOR="1"))
 
     def attempts(self) -> list[int]:
         """Number of the attempt of each record, in order."""
@@ -185,7 +182,8 @@ def test_a_case_of_the_project_is_measured_by_the_same_command(tmp_path):
     clone.ask_for("count")
     edit(clone.study, "cases_folder: cases\n", "")
     for attempt in (1, 2):
-        done = ran(tmp_path / "run-study", clone.study.name, cwd=tmp_path, timeout=600, NO_COLOR="1")
+        here = {"PYTHONPATH": str(tmp_path), "NO_COLOR": "1"}  # .venv was installed for another folder
+        done = ran(tmp_path / "run-study", clone.study.name, cwd=tmp_path, timeout=600, **here)
         assert "done: report and proposal in results/edited" in done.stderr, done.stderr
         assert clone.valid() == [attempt] * RUNS and clone.answers() == {attempt}
         edit(tmp_path / "cases/command/count/case.yaml", f"n: {attempt}", f"n: {attempt + 1}")
