@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
 
 import pandas as pd
 
@@ -105,15 +104,14 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
 
     def all_pieces() -> Iterator[Pieces]:
         offered = None if costs is None else tariffs(costs)
-        for some in _in_fives(all_curves(runs, ranked, settings)):
-            yield core_pieces(some, ranked, settings)
-            yield from _optional_pieces(some, request)
-            yield {"energy": list(energy_pieces(chain(*some), counted, market, settings))}
-            for curves in some:
-                if offered is not None:
-                    yield money_pieces(curves, ranked, offered, market, settings)
-                if curves[0].case in mixed:
-                    of_mix.append(curves)
+        for curves in all_curves(runs, ranked, settings):
+            yield core_pieces(curves, ranked, settings)
+            yield from _optional_pieces(curves, request)
+            yield {"energy": list(energy_pieces(curves, counted, market, settings))}
+            if offered is not None:
+                yield money_pieces(curves, ranked, offered, market, settings)
+            if curves[0].case in mixed:
+                of_mix.append(curves)
 
     pieces = merge(all_pieces())
     tables = core_tables(pieces, runs) | make_part_tables(runs)
@@ -126,17 +124,11 @@ def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.Da
     return tables
 
 
-def _in_fives(cases: Iterator[list[Curve]]) -> Iterator[list[list[Curve]]]:
-    """Some cases at once: enough that NumPy has something to do, few enough for a processor's cache."""
-    while some := list(islice(cases, 5)):
-        yield some
-
-
-def _optional_pieces(of_cases: Sequence[Sequence[Curve]], request: Request) -> Iterator[Pieces]:
-    """Rows about models, turnaround and a proposal from all curves of each of some cases."""
+def _optional_pieces(curves: Sequence[Curve], request: Request) -> Iterator[Pieces]:
+    """Make the rows about models, turnaround and a proposal from all curves of a case."""
     settings, market = request.settings, request.market
-    yield model_pieces(chain(*of_cases), settings)
-    yield packing_pieces(of_cases, request.queue, settings, ways)
+    yield model_pieces(curves, settings)
+    yield packing_pieces(curves, request.queue, settings, ways)
     if request.rule is not None:
         cores_per_node = market.node.cores if market else None
-        yield proposal_pieces(chain(*of_cases), request.rule, settings, cores_per_node)
+        yield proposal_pieces(curves, request.rule, settings, cores_per_node)

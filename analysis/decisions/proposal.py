@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.decisions.economics import nodes_of
 from analysis.estimates.bootstrap import percentile_interval
-from analysis.estimates.curves import Alike, Curve, alike, flat
+from analysis.estimates.curves import Curve
 from analysis.estimates.metrics import efficiency
 from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
@@ -18,8 +18,8 @@ UNTESTED = ("would pass (untested)", "would fail (untested)")
 """Verdicts from estimates without an interval."""
 
 
-def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
-    """Scaling table of curves of the same counts, judged by a rule.
+def proposal_columns(curve: Curve, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
+    """Make the scaling table of a curve, judged by a rule.
 
     `speedup_per_doubling` of neighbouring counts p < q is (S(q) / S(p))^(1 / log2(q / p)), so that the
     rule "1.5 times a doubling" means T(p) / T(q) >= 1.5^log2(q / p). A count passes where the whole
@@ -36,48 +36,38 @@ def proposal_columns(group: Alike, rule: Rule, settings: Settings, cores_per_nod
     Piece
         Columns of table ``proposal``, one row a count. Node hours are nodes × seconds / 3600.
     """
-    copied = ("n", "seconds", "seconds_low", "seconds_high", "coverage")
-    table = {name: group.stacked(name) for name in copied}
-    seconds, processes = table["seconds"], group.stacked("processes")
-    nodes = np.stack([nodes_of(curve, cores_per_node) for curve in group.curves], axis=1)
-    quantities = _quantities(group, settings)
+    table, reference = curve.table, curve.reference
+    seconds, processes, nodes = table["seconds"], curve.processes, nodes_of(curve, cores_per_node)
+    quantities = _quantities(curve, settings)
     value, low, high = quantities[rule.quantity]
-    minimum = _minimum(rule, group.stacked("cores"))
-    reference = {name: group.of_reference(name) for name in ("seconds", "processes")}
-    own = np.array([curve.interconnect == curve.reference.interconnect for curve in group.curves])
-    own = own & (processes == reference["processes"]) & (seconds == reference["seconds"])
-    referred = ~group.stacked("own") | own
+    minimum = np.array([rule.at_least(count) for count in table["cores"]])
+    of_reference = (processes == reference.processes) & (seconds == reference.seconds)
+    referred = ~curve.own | (of_reference & (curve.interconnect == reference.interconnect))
     judged = ~np.isnan(value) & ~np.isnan(minimum) & ~referred
     notes = {
         "reference": referred,
         "the rule says nothing about so many cores": np.isnan(minimum),
     }
-    arrays = {
+    return {
+        **curve.names,
         "nodes": nodes,
         "ranks": processes,
         "ranks_per_node": processes / nodes,
-        **table,
+        **{name: table[name] for name in ("n", "seconds", "seconds_low", "seconds_high", "coverage")},
         **with_ends("speedup", *quantities["speedup"]),
+        "reference_seconds": reference.seconds,
+        "reference_processes": reference.processes,
+        "reference_interconnect": reference.interconnect or None,
         **with_ends("efficiency", *quantities["efficiency"]),
         **with_ends("incremental_efficiency", *quantities["incremental_efficiency"]),
         "node_hours": nodes * seconds / 3600,
+        "rule": rule.name,
+        "quantity": rule.quantity,
         **with_ends("value", value, low, high),
         "at_least": minimum,
         "verdict": np.where(judged, judge(value, low, high, minimum), None),
         "note": _joined(notes),
     }
-    return {
-        **group.named(*reference),
-        "rule": rule.name,
-        "quantity": rule.quantity,
-        **flat(arrays),
-    }
-
-
-def _minimum(rule: Rule, cores: np.ndarray) -> Floats:
-    """What a rule asks at each number of cores."""
-    counts, which = np.unique(cores, return_inverse=True)
-    return np.array([rule.at_least(count) for count in counts])[which.reshape(cores.shape)]
 
 
 def _joined(notes: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -88,22 +78,20 @@ def _joined(notes: Mapping[str, np.ndarray]) -> np.ndarray:
     return joined
 
 
-def _quantities(group: Alike, settings: Settings) -> dict[str, tuple[Floats, Floats, Floats]]:
-    """What a rule may be about, and the speedup: value, low and high end (counts, curves).
+def _quantities(curve: Curve, settings: Settings) -> dict[str, tuple[Floats, Floats, Floats]]:
+    """Work out the speedup and what a rule may be about: value, low and high end (counts,).
 
     Efficiency grows with the speedup; the incremental efficiency and the speedup a doubling with the ratio of
     times: their intervals are those, transformed. The first goes by cores, the second by processes.
     """
-    speedup = tuple(group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high"))
-    seconds, cores = (_steps(group.stacked(name)) for name in ("seconds", "cores"))
-    low, high = percentile_interval(_steps(group.stacked("draws")), settings.level)
-    growth = 1 / _steps(group.processes[:, None].astype(float))
+    speedup = curve.speedup, curve.speedup_low, curve.speedup_high
+    cores, growth = _steps(curve.table["cores"]), 1 / _steps(curve.processes.astype(float))
+    times = _steps(curve.table["seconds"]), *percentile_interval(_steps(curve.draws), settings.level)
     strong = settings.scaling == "strong"
-    times = seconds, low, high
     return {
         "speedup": speedup,
         "efficiency": tuple(
-            efficiency(values, group.stacked("cores"), group.of_reference("cores")) for values in speedup
+            efficiency(values, curve.table["cores"], curve.reference.cores) for values in speedup
         ),
         "incremental_efficiency": tuple(values * cores if strong else values for values in times),
         "speedup_per_doubling": tuple(
@@ -137,4 +125,4 @@ def proposal_pieces(
     curves: Iterable[Curve], rule: Rule, settings: Settings, cores_per_node: int | None = None
 ) -> Pieces:
     """Rows of the table ``proposal`` from all curves of one case."""
-    return {"proposal": [proposal_columns(group, rule, settings, cores_per_node) for group in alike(curves)]}
+    return {"proposal": [proposal_columns(curve, rule, settings, cores_per_node) for curve in curves]}

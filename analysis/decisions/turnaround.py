@@ -7,7 +7,7 @@ nodes has them to itself: with fewer processes a node it occupies more of the ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import ModuleType
@@ -19,8 +19,7 @@ from analysis.decisions.pareto import nondominated
 from analysis.estimates.best import (
     ALPHA,
     FEWEST,
-    Behind,
-    behind_all,
+    behind,
     block_logs,
     may_be_best,
     roundings,
@@ -142,91 +141,60 @@ def _times(curve: Curve, cores_of_node: int) -> dict[str, NDArray]:
     }
 
 
-def alike(ways: Iterable[Ways]) -> Iterator[list[Ways]]:
-    """Neighbours of which the same numbers of jobs fit the cores, and whose draws are of the same shape."""
-
-    def key(case_ways: Ways) -> tuple:
-        return case_ways.jobs_at_once.tobytes(), case_ways.draws.shape, _lacking(case_ways.draws)
-
-    return (list(group) for _, group in groupby(ways, key))
-
-
-def _lacking(draws: Floats) -> bool:
-    """Whether some way has no draws: NaN throughout the last axis; other ways have no NaN."""
-    return bool(np.isnan(draws[..., 0]).any())
-
-
-def packing_columns(ways: Sequence[Ways], queue: Queue, settings: Settings) -> dict[str, NDArray]:
-    """Jobs a day against time per job, for each way to run them.
+def packing_columns(ways: Ways, queue: Queue, settings: Settings) -> dict[str, object]:
+    """Work out jobs per day against time per job, for each way to run them.
 
     m = floor(N / occupied_cores) jobs run at once, so jobs_per_day = m 86400 / T; k jobs run in
     ceil(k / m) waves, and makespan_seconds is that many times T.
 
-    Parameters
-    ----------
-    ways : sequence of Ways
-        As `alike` puts them together.
-
     Returns
     -------
-    dict of arrays (sequence, ways)
+    dict of arrays (ways,) and single values
         Columns of table ``packing``. `least_time`, `most_jobs` (with at least the queue's efficiency) and
         `least_time_efficient` mark one way each; `may_be_...` all that may be the best of them
         (`analysis.estimates.best`). The Pareto set is of time per job against jobs a day.
     """
-    table = {name: np.stack([case_ways.table[name] for case_ways in ways]) for name in ways[0].table}
-    draws, at_once = np.stack([case_ways.draws for case_ways in ways], axis=1), ways[0].jobs_at_once
-    seconds = table["seconds"]
-    low, high = (end.T for end in percentile_interval(draws, settings.level))  # what follows is monotone
+    table, at_once, seconds = ways.table, ways.jobs_at_once, ways.table["seconds"]
+    low, high = percentile_interval(ways.draws, settings.level)  # what follows is monotone
     rate, rate_low, rate_high = (at_once * runs_per_day(time) for time in (seconds, high, low))
     waves = -(-queue.jobs // at_once)
     efficient = table["efficiency"] >= queue.efficiency
     everyone = np.ones_like(efficient)
-    pareto, pareto_share = _pareto(seconds, at_once, draws)
-    measured = {row: case_ways for row, case_ways in enumerate(ways) if case_ways.kind != "simulated"}
-    known = {
-        row: (block_logs(own.samples)[1], roundings(own.samples))
-        for row, own in measured.items()
-        if _fewest(own) >= FEWEST
-    }
-    compared = list(behind_all(known))
     least_time, most_jobs = _first(1 / seconds, rate, everyone), _first(rate, 1 / seconds, efficient)
-    return table | {
-        "available_cores": np.repeat([[case_ways.available] for case_ways in ways], len(at_once), axis=1),
-        "jobs_at_once": np.broadcast_to(at_once, seconds.shape),
+    return {
+        "case": ways.case,
+        "interconnect": ways.interconnect,
+        "kind": ways.kind,
+        **table,
+        "available_cores": ways.available,
+        "jobs_at_once": at_once,
         "used_cores": at_once * table["cores"],
         **with_ends("jobs_per_day", rate, rate_low, rate_high),
-        "jobs": np.full(seconds.shape, queue.jobs),
+        "jobs": queue.jobs,
         **with_ends("makespan_seconds", waves * seconds, waves * low, waves * high),
-        "pareto": pareto,
-        "pareto_share": pareto_share,
+        "pareto": nondominated(seconds, at_once / seconds),
+        "pareto_share": _pareto_share(ways),
         "least_time": least_time,
-        "may_be_least_time": _contenders(ways, compared, least_time, everyone, 0 * np.log(at_once)),
+        "may_be_least_time": _contenders(ways, least_time, everyone, np.zeros(len(at_once))),
         "most_jobs": most_jobs,
-        "may_be_most_jobs": _contenders(ways, compared, most_jobs, efficient, np.log(at_once)),
+        "may_be_most_jobs": _contenders(ways, most_jobs, efficient, np.log(at_once)),
         "least_time_efficient": _first(1 / seconds, rate, efficient),
     }
 
 
-def _pareto(
-    seconds: Floats, jobs_at_once: NDArray[np.int64], draws: Floats
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Mark the Pareto set of time per job against jobs per day, and give each way's share of the draws.
-
-    The share is NaN for a band, and where some way has no draws.
-    """
-    members = nondominated(seconds.T, (jobs_at_once / seconds).T).T
-    if draws.shape[2] > 1 or _lacking(draws):
-        return members, np.full(members.shape, np.nan)
-    drawn = nondominated(draws[:, :, 0], jobs_at_once[:, None, None] / draws[:, :, 0])
-    return members, drawn.mean(axis=2).T
+def _pareto_share(ways: Ways) -> Floats | float:
+    """Share of the draws in which each way is in the Pareto set; NaN for a band, or where draws lack."""
+    if ways.draws.shape[1] > 1 or np.isnan(ways.draws).any():
+        return np.nan
+    seconds = ways.draws[:, 0]
+    return nondominated(seconds, ways.jobs_at_once[:, None] / seconds).mean(axis=1)
 
 
 def _first(values: Floats, second: Floats, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mark the highest value of each row among some, among equals the highest second value."""
+    """Mark the highest value among some; of equal values, that with the highest second value."""
     values = np.where(among, values, -np.inf)
-    second = np.where(values == values.max(axis=1, keepdims=True), second, -np.inf)
-    return (np.arange(values.shape[1]) == second.argmax(axis=1)[:, None]) & among.any(axis=1, keepdims=True)
+    second = np.where(values == values.max(), second, -np.inf)
+    return (np.arange(len(values)) == second.argmax()) & among.any()
 
 
 def _fewest(ways: Ways) -> int:
@@ -236,22 +204,18 @@ def _fewest(ways: Ways) -> int:
 
 
 def _contenders(
-    ways: Sequence[Ways],
-    compared: Sequence[tuple[list[int], Behind]],
-    first: NDArray[np.bool_],
-    among: NDArray[np.bool_],
-    gains: Floats,
-) -> NDArray[np.object_]:
-    """Which of some (sequence, ways) may have the least log time less a gain; empty where not known."""
-    members = np.full(among.shape, None)
-    for rows, found in compared:
-        best = first[rows].argmax(axis=1)
-        members[rows] = may_be_best(with_offsets(found, gains), best, ALPHA, among[rows])
-    for row in (row for row, case_ways in enumerate(ways) if case_ways.kind == "simulated"):
-        low, high = (np.log(ways[row].table[f"seconds_{end}"]) - gains for end in ("low", "high"))
-        if not np.isnan(low + high).any():
-            members[row] = within_bands(low, np.where(among[row], high, np.inf)) & among[row]
-    return members
+    ways: Ways, first: NDArray[np.bool_], among: NDArray[np.bool_], gains: Floats
+) -> NDArray[np.bool_] | None:
+    """Find which of some ways may have the least log time less a gain; None where that is not known."""
+    if ways.kind == "simulated":
+        low, high = (np.log(ways.table[f"seconds_{end}"]) - gains for end in ("low", "high"))
+        if np.isnan(low + high).any():
+            return None
+        return within_bands(low, np.where(among, high, np.inf)) & among
+    if _fewest(ways) < FEWEST:
+        return None
+    compared = with_offsets(behind(block_logs(ways.samples)[1], roundings(ways.samples)), gains)
+    return may_be_best(compared, int(first.argmax()), ALPHA, among)
 
 
 def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDArray[np.int64]:
@@ -262,13 +226,13 @@ def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDA
 
     Parameters
     ----------
-    seconds : array (..., ways)
-        Time of one job; leading axes are problems of their own.
+    seconds : array (ways,)
+        Time of one job.
     jobs_at_once : array (ways,)
 
     Returns
     -------
-    array (..., ways)
+    array (ways,)
         Waves of each way.
 
     Examples
@@ -279,20 +243,19 @@ def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDA
     array([1, 1])
     """
     seconds, at_once = np.asarray(seconds, float), np.asarray(jobs_at_once, np.int64)
-    problems = seconds.reshape(-1, len(at_once))
-    every = np.arange(len(problems))
-    least, choice = np.zeros((jobs + 1, len(problems))), np.zeros((jobs + 1, len(problems)), np.int64)
+    least, choice = [0.0], [0]  # by jobs left: when they end, and the way of their first wave
     for left in range(1, jobs + 1):
-        ends = problems + least[np.maximum(left - at_once, 0)].T
-        choice[left] = ends.argmin(axis=1)
-        least[left] = ends[every, choice[left]]
-    waves = np.zeros(problems.shape, np.int64)
-    left = np.full(len(problems), jobs)
-    while (busy := np.flatnonzero(left > 0)).size:
-        chosen = choice[left[busy], busy]
-        waves[busy, chosen] += 1
-        left[busy] -= at_once[chosen]
-    return waves.reshape(seconds.shape)
+        ends = [
+            wave + least[max(left - size, 0)]
+            for wave, size in zip(seconds.tolist(), at_once.tolist(), strict=True)
+        ]
+        least.append(min(ends))
+        choice.append(ends.index(least[left]))
+    waves, left = np.zeros(len(at_once), np.int64), jobs
+    while left > 0:
+        waves[choice[left]] += 1
+        left -= at_once[choice[left]]
+    return waves
 
 
 GOALS = {
@@ -303,114 +266,71 @@ GOALS = {
 """For whom to advise, the way that is advised (a column of ``packing``) and the ways that may be as good."""
 
 
-def advice_columns(
-    ways: Sequence[Ways], packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
-) -> Piece:
-    """Process count to advise: for one user, for a queue, for a shared machine, and for k jobs.
+def advice_rows(
+    ways: Ways, packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
+) -> Iterator[Piece]:
+    """Advise a process count: for one user, for a queue, for a shared machine, and for k jobs.
 
     One user wants the least time. A queue wants the most jobs a day with at least the stated
     efficiency, a shared machine the least time with it. `k jobs` are run in the waves that end soonest.
 
     Parameters
     ----------
-    packing : mapping of str to array (sequence, ways)
+    packing : mapping of str to array (ways,)
         As `packing_columns` gives it for these ways.
 
-    Returns
-    -------
+    Yields
+    ------
     Piece
-        Columns of table ``advice``, the goals of each of the ways in successive rows.
+        A row of table ``advice`` for each goal.
     """
-    goals = [_advice(packing, goal, queue, words) for goal in GOALS]
-    goals.append(_best_waves(ways, packing, queue, settings, words))
-    nothing = np.full(len(ways), np.nan)
-    rows = [np.stack([goal.get(name, nothing) for goal in goals], axis=1).ravel() for name in _ADVISED]
-    available = np.repeat([case_ways.available for case_ways in ways], len(goals))
-    same = {**_names(ways, len(goals)), "jobs": queue.jobs, "available_cores": available}
-    return same | dict(zip(_ADVISED, rows, strict=True))
-
-
-def _names(ways: Sequence[Ways], rows: int) -> dict[str, NDArray[np.object_]]:
-    """Columns that name what ways belong to, so many rows for each of them."""
-    return {
-        name: np.repeat(np.array([getattr(case_ways, name) for case_ways in ways], object), rows)
-        for name in ("case", "interconnect", "kind")
-    }
+    same = {"case": ways.case, "interconnect": ways.interconnect, "kind": ways.kind, "jobs": queue.jobs}
+    same["available_cores"] = ways.available
+    for goal in GOALS:
+        yield same | _advice(packing, goal, queue, words)
+    yield same | _best_waves(ways, packing, queue, settings, words)
 
 
 _COPIED = ["processes", "oversubscription", "jobs_at_once", "processes_per_node", "threads"]
 _COPIED += [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
-_ADVISED = ["goal", "advice", "time_per_job_seconds", "not_told_apart", *_COPIED]
 
 
-def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue, words: Words) -> dict[str, NDArray]:
-    """Columns of ``advice`` for one goal, an entry for each of the ways."""
+def _advice(packing: Mapping[str, NDArray], goal: str, queue: Queue, words: Words) -> Piece:
+    """Advise a way for a goal."""
     chosen, contenders = GOALS[goal]
-    found, way = packing[chosen].any(axis=1), packing[chosen].argmax(axis=1)
-    every = np.arange(len(way))
-
-    def advice(packing: Mapping[str, NDArray], chosen: NDArray[np.bool_]) -> str:
-        way = int(chosen.argmax())
-        if not chosen[way]:
-            return words.unreached(queue.efficiency)
-        return words.way_in_words(packing, way, packing["jobs_at_once"][way])
-
-    def others_in_words(packing: Mapping[str, NDArray], others: NDArray[np.bool_]) -> str | None:
-        return words.names_of_ways(packing, np.flatnonzero(others)) if others.any() else None
-
-    columns = {name: np.where(found, packing[name][every, way], np.nan) for name in _COPIED}
-    columns["goal"] = np.full(len(way), goal, object)
-    columns["advice"] = _written(advice, packing, packing[chosen])
-    columns["time_per_job_seconds"] = np.where(found, packing["seconds"][every, way], np.nan)
-    if contenders is not None:
-        others = packing[contenders].astype(bool) & ~packing[chosen] & found[:, None]
-        columns["not_told_apart"] = _written(others_in_words, packing, others)
-    return columns
-
-
-_WORDED = ("processes", "cores", "oversubscription", "processes_per_node", "threads", "jobs_at_once")
-
-
-def _written(
-    write: Callable[[Mapping[str, NDArray], NDArray], str | None],
-    packing: Mapping[str, NDArray],
-    marks: NDArray,
-) -> NDArray[np.object_]:
-    """What is written about each of the ways and its marks, once for all that are alike."""
-    worded = [packing[name] for name in _WORDED]
-    keys = [b"".join(row.tobytes() for row in rows) for rows in zip(marks, *worded, strict=True)]
-    texts = {
-        key: write({name: packing[name][number] for name in _WORDED}, marks[number])
-        for key, number in dict(zip(keys, range(len(keys)), strict=True)).items()
+    if not packing[chosen].any():
+        return {"goal": goal, "advice": words.unreached(queue.efficiency)}
+    way = int(packing[chosen].argmax())
+    may_be_best = packing[contenders] if contenders else None
+    others = [] if may_be_best is None else np.flatnonzero(may_be_best & ~packing[chosen])
+    return {
+        "goal": goal,
+        "advice": words.way_in_words(packing, way, packing["jobs_at_once"][way]),
+        "time_per_job_seconds": packing["seconds"][way],
+        "not_told_apart": words.names_of_ways(packing, others) if len(others) else None,
+        **{name: packing[name][way] for name in _COPIED},
     }
-    return np.array([texts[key] for key in keys], object)
 
 
 def _best_waves(
-    ways: Sequence[Ways], packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
-) -> dict[str, NDArray]:
-    waves = fastest_waves(packing["seconds"], ways[0].jobs_at_once, queue.jobs)
-    drawn = [
-        (often[often > 0, None, None] * case_ways.draws[often > 0]).sum(axis=0)
-        for case_ways, often in zip(ways, waves, strict=True)
-    ]
+    ways: Ways, packing: Mapping[str, NDArray], queue: Queue, settings: Settings, words: Words
+) -> Piece:
+    waves = fastest_waves(packing["seconds"], ways.jobs_at_once, queue.jobs)
+    used = waves > 0
+    drawn = (waves[used, None, None] * ways.draws[used]).sum(axis=0)
     return {
-        "goal": np.full(len(ways), words.goal_of(queue.jobs), object),
-        "advice": _written(lambda rows, often: words.waves_in_words(rows, often, queue.jobs), packing, waves),
-        "makespan_seconds": (waves * packing["seconds"]).sum(axis=1),
-        **interval_columns("makespan_seconds", np.stack(drawn), settings.level),
+        "goal": words.goal_of(queue.jobs),
+        "advice": words.waves_in_words(packing, waves, queue.jobs),
+        "makespan_seconds": (waves * packing["seconds"]).sum(),
+        **interval_columns("makespan_seconds", drawn, settings.level),
     }
 
 
-def packing_pieces(
-    of_cases: Iterable[Sequence[Curve]], queue: Queue, settings: Settings, words: Words
-) -> Pieces:
-    """Rows of the tables ``packing`` and ``advice`` from all curves of each of some cases."""
+def packing_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings, words: Words) -> Pieces:
+    """Make the rows of the tables ``packing`` and ``advice`` from all curves of a case."""
     pieces: Pieces = {"packing": [], "advice": []}
-    every = (case_ways for curves in of_cases for case_ways in ways_of(curves, queue, settings))
-    for ways in alike(every):
+    for ways in ways_of(curves, queue, settings):
         packing = packing_columns(ways, queue, settings)
-        names = _names(ways, packing["seconds"].shape[1])
-        pieces["packing"].append(names | {name: column.ravel() for name, column in packing.items()})
-        pieces["advice"].append(advice_columns(ways, packing, queue, settings, words))
+        pieces["packing"].append(packing)
+        pieces["advice"] += advice_rows(ways, packing, queue, settings, words)
     return pieces

@@ -7,7 +7,7 @@ Multiple Comparisons, 1996, chapter 4; by Bonferroni's inequality, as the option
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,22 +53,6 @@ def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
 def roundings(samples: Sequence[Sample]) -> Floats:
     """Half the step of the rounding as a share of the time of each point, array (points,)."""
     return np.array([sample.rounding for sample in samples])
-
-
-def behind_all(several: Mapping[int, tuple[Floats, Floats]]) -> Iterator[tuple[list[int], Behind]]:
-    """Compare the points of several curves, those of one shape at once: their numbers and a `Behind`.
-
-    Parameters
-    ----------
-    several : mapping of int to pair of arrays (points, blocks) and (points,)
-        Log times as `block_logs` gives them, and their `roundings`.
-    """
-    alike: dict[tuple[int, ...], list[tuple[int, Floats, Floats]]] = {}
-    for number, (logs, rounding) in several.items():
-        alike.setdefault(logs.shape, []).append((number, logs, rounding))
-    for some in alike.values():
-        numbers, logs, rounding = zip(*some, strict=True)
-        yield list(numbers), behind(np.stack(logs), np.stack(rounding))
 
 
 def behind(values: Floats, rounding: Floats | None = None) -> Behind:

@@ -23,27 +23,26 @@ def chosen_p(chooser: Floats, other: Floats, by_sign: bool) -> float:
     in all 2^n patterns (Fisher, The Design of Experiments, 1935, section 21). In each pattern the count is
     chosen again (Westfall and Young, Resampling-Based Multiple Testing, 1993, section 2.3), and its statistic
     is worked out: the sum of the signed ranks of its log ratios by their root sum of squares. The p-value is
-    the share of the patterns in which the statistic is as large as the observed one. NaN where the ratios at
-    a count that some pattern may choose credibly depend on the ones before: then no sweep changes sides
-    alone.
+    the share of the patterns in which the statistic is as large as observed. It is NaN if the ratios at a
+    count that a pattern may choose credibly depend on the ratios before: then no sweep changes sides alone.
 
     Parameters
     ----------
     chooser, other : arrays (counts, sweeps)
-        Log times; NaN where either has no such. At most `SWEEPS` sweeps.
+        Log times; NaN for a sweep that either lacks. At most `SWEEPS` sweeps.
     by_sign : bool
         Whether signs count instead of signed ranks.
     """
     counts, sweeps = chooser.shape
     flips = np.arange(2**sweeps)[:, None] >> np.arange(sweeps) & 1 == 1  # in the first pattern, none does
-    there = ~np.isnan(chooser + other)
-    least = [np.median(np.minimum(*pair)[known]) for *pair, known in zip(chooser, other, there, strict=True)]
-    most = [np.median(np.maximum(*pair)[known]) for *pair, known in zip(chooser, other, there, strict=True)]
+    timed = ~np.isnan(chooser + other)
+    least = [np.median(np.minimum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
+    most = [np.median(np.maximum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
     medians, statistics = [], []
-    for count in np.flatnonzero(least <= np.min(most) + EQUAL):  # of the others, no pattern chooses any
-        known = there[count]
-        mine, theirs, flipped = chooser[count, known], other[count, known], flips[:, known]
-        if credible(lag_one(theirs - mine)[0], known.sum(), looks=counts):
+    for count in np.flatnonzero(least <= np.min(most) + EQUAL):  # no pattern chooses another count
+        both = timed[count]
+        mine, theirs, flipped = chooser[count, both], other[count, both], flips[:, both]
+        if credible(lag_one(theirs - mine)[0], both.sum(), looks=counts):
             return np.nan
         medians.append(np.median(np.where(flipped, theirs, mine), axis=1))
         statistics.append(np.abs(np.where(flipped, -1, 1) @ _standardised(theirs - mine, by_sign)))

@@ -24,7 +24,7 @@ from analysis.estimates.compared import (
     share_blocks,
     took_turns,
 )
-from analysis.estimates.curves import Curve, alike
+from analysis.estimates.curves import Curve
 from analysis.estimates.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, UNKNOWN_TURNS
 from analysis.estimates.peaks import may_peak
 from analysis.estimates.points import Sample
@@ -353,18 +353,14 @@ def _candidates(found: Sequence[_Placed]) -> list[int]:
     All common ones, where that is not known, as where a run was stopped.
     """
     baselines = {id(one.baseline): one.baseline for one in found if not one.place.of_other}
-    peaks = {
-        id(curve): int(members.sum())
-        for group in alike(baselines.values())
-        for curve, members in zip(group.curves, may_peak(group.curves), strict=True)
-    }
+    peaks = {number: int(may_peak(curve).sum()) for number, curve in baselines.items()}
     several = []
     for one in found:
         common = [pair[one.place.of_other] for pair in one.place.among or one.place.up_to]
         if one.stopped:
             number = 0
         elif one.place.of_other:
-            number = int(may_peak([one.other.at(common)]).sum())
+            number = int(may_peak(one.other.at(common)).sum())
         else:
             number = peaks[id(one.baseline)]
         several.append(number or max(len(common), 1))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import groupby
 
 import numpy as np
 import pandas as pd
@@ -181,14 +180,7 @@ def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Sett
             rows.setdefault(key, []).append(number)
     kinds = dict.fromkeys(key[0] for key in rows)
     references = {kind: _reference(points, kind, ranked, settings) for kind in kinds}
-    keys = groupby(
-        sorted(rows), lambda key: (key[0], len(_numbers(points, rows[key], references[key[0]][1])))
-    )
-    return [
-        curve
-        for (kind, _), group in keys
-        for curve in _curves(points, {key: rows[key] for key in group}, *references[kind], settings)
-    ]
+    return [_curve(points, key, rows[key], *references[key[0]], settings) for key in sorted(rows)]
 
 
 def _processes_per_node(points: CasePoints) -> list[float | None]:
@@ -233,99 +225,45 @@ def _reference(
     return Reference(**about, draws=points.draws[number]), serial
 
 
-def _numbers(points: CasePoints, members: list[int], serial: int | None) -> list[int]:
-    """Points of a curve, the serial run first if it serves it."""
-    processes, threads = (points.table[name][members[0]] for name in ("processes", "threads"))
-    shared = serial is not None and processes > 1 and threads == 1
-    return [serial, *members] if shared else members
-
-
-def _curves(
+def _curve(
     points: CasePoints,
-    rows: dict[tuple[str, str, int, float | None, int], list[int]],
+    key: tuple[str, str, int, float | None, int],
+    members: list[int],
     reference: Reference,
     serial: int | None,
     settings: Settings,
-) -> Iterator[Curve]:
-    """Curves of one kind with the same number of counts, worked out together."""
-    numbers = np.array([_numbers(points, members, serial) for members in rows.values()])
+) -> Curve:
+    """Make the curve of some points, with the serial run first if it serves the curve."""
+    kind, interconnect, oversubscription, per_node, threads = key
+    shared = serial is not None and points.table["processes"][members[0]] > 1 and threads == 1
+    numbers = np.array([serial, *members] if shared else members)
     names = ("processes", "cores", "nodes", "n", "seconds", "seconds_low", "seconds_high", "coverage")
     table = {name: points.table[name][numbers] for name in (*names, *ENDS_OF_COMPUTING)}
-    draws = np.stack([points.draws[number] for number in numbers.flat])
-    draws = draws.reshape(*numbers.shape, *draws.shape[1:])
+    draws = np.stack([points.draws[number] for number in numbers])
+    cores = table["cores"]
     if settings.scaling == "weak":
-        cores = table["cores"]
         speedup = metrics.scaled_speedup(table["seconds"], reference.seconds, cores, reference.cores)
-        speedup_draws = metrics.scaled_speedup(
-            draws, reference.draws, cores[..., None, None], reference.cores
-        )
+        drawn_cores = cores[:, None, None]
+        speedup_draws = metrics.scaled_speedup(draws, reference.draws, drawn_cores, reference.cores)
     else:
         speedup = metrics.speedup(table["seconds"], reference.seconds)
         speedup_draws = metrics.speedup(draws, reference.draws)
     low, high = percentile_interval(speedup_draws, settings.level)
-    own = numbers != (-1 if serial is None else serial)
-    for index, (kind, interconnect, oversubscription, per_node, threads) in enumerate(rows):
-        yield Curve(
-            points.case,
-            interconnect,
-            kind,
-            int(oversubscription),
-            per_node,
-            int(threads),
-            {name: column[index] for name, column in table.items()},
-            [points.samples[number] for number in numbers[index]],
-            reference,
-            speedup[index],
-            low[index],
-            high[index],
-            draws[index],
-            speedup_draws[index],
-            own[index],
-            interconnect not in settings.inside_nodes,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Alike:
-    """Curves of the same process counts, and of draws of the same shape."""
-
-    curves: list[Curve]
-
-    @property
-    def processes(self) -> NDArray[np.int64]:
-        """Process counts of each, increasing, array (counts,)."""
-        return self.curves[0].processes
-
-    def stacked(self, name: str) -> NDArray:
-        """An array of each curve, or a column of its table: (counts, curves, ...)."""
-        table = self.curves[0].table
-        arrays = [curve.table[name] if name in table else getattr(curve, name) for curve in self.curves]
-        return np.stack(arrays, axis=1)
-
-    def of_reference(self, name: str) -> NDArray:
-        """An attribute of each curve's reference, array (curves,)."""
-        return np.array([getattr(curve.reference, name) for curve in self.curves])
-
-    def named(self, *of_reference: str) -> dict[str, NDArray]:
-        """Columns (curves × counts,) that name the curves and their references, with attributes of these."""
-        columns: dict[str, NDArray] = names_of(self.curves)
-        columns |= {f"reference_{name}": self.of_reference(name) for name in of_reference}
-        references = [curve.reference.interconnect or None for curve in self.curves]
-        columns["reference_interconnect"] = np.array(references, object)
-        return {name: np.repeat(column, len(self.processes)) for name, column in columns.items()}
-
-
-def names_of(curves: Sequence[Curve]) -> dict[str, NDArray[np.object_]]:
-    """Columns (curves,) that name curves."""
-    return {name: np.array([getattr(curve, name) for curve in curves], object) for name in CURVE}
-
-
-def alike(curves: Iterable[Curve]) -> Iterator[Alike]:
-    """Neighbours of the same process counts and shape of draws, in their order."""
-    groups = groupby(curves, lambda curve: (curve.processes.tobytes(), curve.draws.shape))
-    return (Alike(list(group)) for _, group in groups)
-
-
-def flat(columns: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """Columns (curves × counts,) from arrays (counts, curves)."""
-    return {name: column.T.ravel() for name, column in columns.items()}
+    return Curve(
+        points.case,
+        interconnect,
+        kind,
+        int(oversubscription),
+        per_node,
+        int(threads),
+        table,
+        [points.samples[number] for number in numbers],
+        reference,
+        speedup,
+        low,
+        high,
+        draws,
+        speedup_draws,
+        own=numbers != (-1 if serial is None else serial),
+        joins_nodes=interconnect not in settings.inside_nodes,
+    )

@@ -68,23 +68,16 @@ class ScalingModel:
 
 
 def leave_each_out(seconds: Floats) -> Floats:
-    """Times without one count each, to be fitted for `held_out_errors`.
-
-    Of times (counts, curves) those of shape (counts, counts × curves), NaN at the count that is left out,
-    which varies slower than the curve.
-    """
-    counts = len(seconds)
-    return np.where(np.eye(counts, dtype=bool)[:, :, None], np.nan, seconds[:, None]).reshape(counts, -1)
+    """Times (counts, counts) of which each column lacks a count (NaN), to be fitted for `held_out_errors`."""
+    return np.where(np.eye(len(seconds), dtype=bool), np.nan, seconds[:, None])
 
 
 def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, fitted: Floats) -> Floats:
-    """Relative error |predicted/T - 1| at each count, (counts, curves), from a fit to all the others.
+    """Relative error |predicted/T - 1| at each count, (counts,), from a fit to all the others.
 
-    `fitted`, (coefficients, counts × curves), is the fit to `leave_each_out`.
+    `fitted`, (coefficients, counts), is the fit to `leave_each_out`.
     """
-    left_out = np.arange(len(seconds))
-    predicted = model.seconds(processes, fitted).reshape(len(seconds), *seconds.shape)
-    return np.abs(predicted[left_out, left_out] / seconds - 1)
+    return np.abs(np.diagonal(model.seconds(processes, fitted)) / seconds - 1)
 
 
 def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
@@ -100,8 +93,8 @@ def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
     -------
     array (coefficients, fits)
     """
-    fitted = [nnls(terms * weight[:, None], np.ones(len(terms)))[0] for weight in weights.T]
-    return np.stack(fitted, axis=1)
+    ones = np.ones(len(terms))
+    return np.stack([nnls(terms * weight[:, None], ones)[0] for weight in weights.T], axis=1)
 
 
 _TERMS: dict[str, Callable[[Floats], Floats]] = {

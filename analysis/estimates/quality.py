@@ -326,12 +326,12 @@ def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
     """
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
-    found = np.full((len(times.n), len(columns)), np.nan)
+    drifts = np.full((len(times.n), len(columns)), np.nan)
     for point, (first, n) in enumerate(zip(times.first, times.n, strict=True)):
         series = thinned(logs[first : first + n])
         if len(series) >= FEWEST and not np.isnan(series).any():
             drift = trend(series, settings.level, dependent=True)
             change = 100 * np.expm1([drift.change, drift.low, drift.high])
-            found[point] = *change, drift.tau, drift.p_value
-    table = times.points.assign(n=times.n, **dict(zip(columns, found.T, strict=True)))
+            drifts[point] = *change, drift.tau, drift.p_value
+    table = times.points.assign(n=times.n, **dict(zip(columns, drifts.T, strict=True)))
     return corrected(table, settings.alpha)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,9 @@ import pandas as pd
 
 from analysis.estimates.compared import simultaneous
 from analysis.estimates.comparison import compare, hybrid_rows, oversubscription_rows, pairs, placement_rows
-from analysis.estimates.curves import Alike, Curve, alike, all_curves, flat, ranking
+from analysis.estimates.curves import Curve, all_curves, ranking
 from analysis.estimates.equivalence import equivalent_pieces
-from analysis.estimates.fastest import FASTEST, fastest_pieces
+from analysis.estimates.fastest import FASTEST, fastest_rows
 from analysis.estimates.metrics import efficiency, incremental_efficiency, serial_fraction
 from analysis.estimates.peaks import peak_columns
 from analysis.estimates.rates import add_rates
@@ -53,26 +52,23 @@ def make_tables(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFram
 def _tables_of_one_site(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
     ranked = ranking(runs)
     return core_tables(
-        merge(core_pieces([curves], ranked, settings) for curves in all_curves(runs, ranked, settings)),
+        merge(core_pieces(curves, ranked, settings) for curves in all_curves(runs, ranked, settings)),
         runs,
     )
 
 
-def core_pieces(
-    of_cases: Sequence[Sequence[Curve]], ranked: dict[str, list[str]], settings: Settings
-) -> Pieces:
-    """Rows of the tables of `analysis.tables.contract.TABLES` from all curves of each of some cases."""
-    groups = list(alike(chain(*of_cases)))
-    compared = [pair for curves in of_cases for pair in pairs(curves, ranked, settings)]
+def core_pieces(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings) -> Pieces:
+    """Make the rows of the tables of `analysis.tables.contract.TABLES` from all curves of a case."""
+    compared = list(pairs(curves, ranked, settings))
     return {
-        "scaling": [scaling_columns(group, settings) for group in groups],
-        "peaks": [peak_columns(group) for group in groups],
-        "oversubscription": [row for curves in of_cases for row in oversubscription_rows(curves, settings)],
-        "placement": [row for curves in of_cases for row in placement_rows(curves, settings)],
-        "hybrid": [row for curves in of_cases for row in hybrid_rows(curves, settings)],
+        "scaling": [scaling_columns(curve, settings) for curve in curves],
+        "peaks": [peak_columns(curve) for curve in curves],
+        "oversubscription": list(oversubscription_rows(curves, settings)),
+        "placement": list(placement_rows(curves, settings)),
+        "hybrid": list(hybrid_rows(curves, settings)),
         "improvement": compare(compared, settings),
         "node_equivalent": list(equivalent_pieces(compared, settings)),
-        "fastest": list(fastest_pieces(of_cases, settings)),
+        "fastest": list(fastest_rows(curves, settings)),
     }
 
 
@@ -113,27 +109,26 @@ def check_names(runs: pd.DataFrame, settings: Settings) -> None:
                 )
 
 
-def scaling_columns(group: Alike, settings: Settings) -> Piece:
-    """Columns of the scaling table for curves of the same counts."""
-    table = {name: group.stacked(name) for name in group.curves[0].table}
-    speedups = {name: group.stacked(name) for name in ("speedup", "speedup_low", "speedup_high")}
-    cores, seconds = table["cores"], table["seconds"]
-    reference = {name: group.of_reference(name) for name in ("seconds", "processes", "cores")}
-    fraction = serial_fraction(seconds, reference["seconds"], cores, reference["cores"])
-    efficiencies = {
-        name.replace("speedup", "efficiency"): efficiency(values, cores, reference["cores"])
-        for name, values in speedups.items()
-    }
-    arrays = {
-        **table,
+def scaling_columns(curve: Curve, settings: Settings) -> Piece:
+    """Make the columns of the scaling table for a curve."""
+    reference, cores, seconds = curve.reference, curve.table["cores"], curve.table["seconds"]
+    speedups = {name: getattr(curve, name) for name in ("speedup", "speedup_low", "speedup_high")}
+    fraction = serial_fraction(seconds, reference.seconds, cores, reference.cores)
+    return {
+        **curve.names,
+        **curve.table,
         **speedups,
-        **efficiencies,
-        "nodes": np.where(table["nodes"] == 0, np.nan, table["nodes"]),
+        **{
+            name.replace("speedup", "efficiency"): efficiency(values, cores, reference.cores)
+            for name, values in speedups.items()
+        },
+        "nodes": np.where(curve.table["nodes"] == 0, np.nan, curve.table["nodes"]),
         "incremental_efficiency": incremental_efficiency(seconds, cores, settings.scaling),
-        "serial_fraction": fraction if settings.scaling == "strong" else np.full(fraction.shape, np.nan),
-        "serial": ~group.stacked("own"),
+        "serial_fraction": fraction if settings.scaling == "strong" else np.nan,
+        "serial": ~curve.own,
+        "reference_interconnect": reference.interconnect or None,
+        **{f"reference_{name}": getattr(reference, name) for name in ("seconds", "processes", "cores")},
     }
-    return group.named(*reference) | flat(arrays)
 
 
 def write_tables(tables: dict[str, pd.DataFrame], folder: str | Path) -> None:

@@ -53,8 +53,9 @@ CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
 
 def _of_runs(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
     """Schema of a table that is joined with the runs table by `RUN`."""
-    own = dict.fromkeys(RUN, TEXT)
-    return pa.DataFrameSchema(own | columns, name=name, ordered=True, strict=True, coerce=True)
+    return pa.DataFrameSchema(
+        dict.fromkeys(RUN, TEXT) | columns, name=name, ordered=True, strict=True, coerce=True
+    )
 
 
 DETAILS = {

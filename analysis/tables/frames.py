@@ -16,10 +16,21 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def stacked(pieces: Sequence[Piece]) -> pd.DataFrame:
-    """Stack pieces into one table; a piece that has no array is one row."""
+    """Stack pieces, which have the columns of the first, into one table; a piece without arrays is one row.
+
+    One frame for each piece would take most of a large study's time.
+    """
     if not pieces or not any(np.ndim(value) for _, value in pieces[0].items()):
         return pd.DataFrame(list(pieces))
-    return pd.concat([pd.DataFrame(piece) for piece in pieces], ignore_index=True)
+    lengths = [max(np.size(value) for _, value in piece.items()) for piece in pieces]
+    columns = {}
+    for name in pieces[0]:
+        values = [
+            piece[name] if np.ndim(piece[name]) else np.full(length, piece[name], object)
+            for piece, length in zip(pieces, lengths, strict=True)
+        ]
+        columns[name] = np.concatenate(values)
+    return pd.DataFrame(columns).infer_objects()
 
 
 def with_ends(name: str, value: object, low: object, high: object) -> Piece:

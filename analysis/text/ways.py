@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +32,16 @@ def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], job
 
 def way_in_words(packing: Mapping[str, NDArray], way: int, jobs_at_once: int) -> str:
     """Write how many jobs run at a time, the size of each, and its placement where placement varies."""
-    counts = (int(packing[name][way]) for name in ("processes", "cores", "threads"))
-    return _in_words(int(jobs_at_once), *counts, *per_node(packing["processes_per_node"][way]))
-
-
-@cache
-def _in_words(jobs_at_once: int, processes: int, cores: int, threads: int, *placed: str) -> str:
-    jobs = "one" if jobs_at_once == 1 else f"{jobs_at_once}"
+    processes, cores, threads = (int(packing[name][way]) for name in ("processes", "cores", "threads"))
+    single = jobs_at_once == 1
     size = counted(processes, "process") + f" of {threads} threads" * (threads > 1)
-    size += f" and {counted(cores, 'core')}" * (cores != processes) + " each" * (jobs_at_once > 1)
-    return ", ".join([f"{jobs} at a time on {size}", *placed])
+    size += f" and {counted(cores, 'core')}" * (cores != processes) + ("" if single else " each")
+    return ", ".join(
+        [
+            f"{'one' if single else jobs_at_once} at a time on {size}",
+            *per_node(packing["processes_per_node"][way]),
+        ]
+    )
 
 
 def name_of_way(packing: Mapping[str, NDArray], way: int) -> str:

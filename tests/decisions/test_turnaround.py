@@ -28,7 +28,7 @@ def queue_runs():
 
 
 def made(runs, queue, chosen=SETTINGS):
-    pieces = packing_pieces([curves(runs, chosen)], queue, chosen, ways)
+    pieces = packing_pieces(curves(runs, chosen), queue, chosen, ways)
     return {name: finished(name, found) for name, found in pieces.items()}
 
 
@@ -203,7 +203,7 @@ def test_never_more_cores_than_there_are(times, cores, jobs):
     found = list(ways_of(curves(runs, chosen), queue, chosen))
     assert len(found) == (min(times) <= cores)
     for of_case in found:
-        packing = {name: one[0] for name, one in packing_columns([of_case], queue, chosen).items()}
+        packing = packing_columns(of_case, queue, chosen)
         assert (packing["used_cores"] <= cores).all()
         assert (packing["used_cores"] + packing["cores"] > cores).all()  # no room for one more
         assert set(packing["processes"].tolist()) == {count for count in times if count <= cores}

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from scipy import stats
-from small_runs import curves, rows, unplaced
+from small_runs import rows, unplaced
 
 from analysis.estimates.best import behind, may_be_best, weighted
-from analysis.estimates.peaks import may_peak
 from analysis.estimates.scaling import make_tables
 from analysis.runs.settings import Settings
 
@@ -112,13 +111,3 @@ def test_of_equal_counts_each_is_held(counts):
     times = np.random.default_rng(counts).normal(0, 1, (600, counts, 10))
     members = may_be_best(behind(times), np.median(times, axis=2).argmin(axis=1), 0.05)
     assert members[:, 0].mean() > 0.93
-
-
-def test_curves_are_judged_alike_alone_and_together():
-    rng = np.random.default_rng(3)
-    runs = unplaced(
-        *(rows("duct", name, {1: 8.0, 2: 5.0, 4: 4.9}, np.exp(rng.normal(0, 0.05, 7))) for name in "abc")
-    )
-    both = curves(runs, SETTINGS)
-    together = may_peak(both)
-    assert [may_peak([one])[0].tolist() for one in both] == together.tolist()

@@ -1,4 +1,4 @@
-"""What the project depends on: versions up to those that were tested, the same for pip and for conda."""
+"""Dependencies have upper bounds that were tested, the same for pip and for conda."""
 
 import re
 import tomllib
@@ -25,9 +25,9 @@ ONLY_PIP = {
     "snakemake-executor-plugin-slurm": "submits jobs, in which rules run",
     "uv": "installs the environment of pip",
 }
-"""Reason for each package that rules do without in conda's environment."""
+"""Packages that conda's environment of the rules lacks, with the reason."""
 ONLY_CONDA = {"python", "util-linux"}
-"""What pip does not install."""
+"""Packages that pip does not install."""
 
 
 def bounds(dependencies):
