@@ -251,9 +251,11 @@ def page(measured: Sequence[Measured]) -> str:
 def main() -> int:
     """Measure, print each cost as it is measured, and write the page if all were measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="./run-tests clock")
-    parser.add_argument("names", nargs="*", choices=[*COSTS, []], help="costs to measure; all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(COSTS)}; all by default")
     parser.add_argument("--dry", action="store_true", help="write no page")
     given = parser.parse_args()
+    if unknown := set(given.names) - set(COSTS):
+        parser.error(f"{', '.join(sorted(unknown))}: unknown cost; allowed: {', '.join(COSTS)}")
     measured = []
     for name in given.names or COSTS:
         for result in COSTS[name]():
