@@ -8,7 +8,6 @@ The exit status is 1 if a cost is above its limit.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -44,6 +43,19 @@ Measured on {date}, commit {commit}, on {machine}.
 | cost | measured | limit | peer |
 | --- | --- | --- | --- |
 {rows}
+"""
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        puts("took 0.001 s");
+    return MPI_Finalize();
+}
 """
 REPETITIONS = """
 name: clock_repetitions
@@ -95,18 +107,20 @@ def framework_per_repetition(further: int = 100) -> list[Measured]:
     def outside_runs(blocks: int) -> float:
         with tempfile.TemporaryDirectory() as name:
             used = _run_repetitions(Path(name), blocks)
-            records = [
-                json.loads(file.read_text()) for file in Path(name).glob("results/*/records/**/*.json")
-            ]
-        return used.cpu_seconds - sum(record["times"]["cpu_seconds"] for record in records)
+            records = [read_record(file) for file in Path(name).glob("results/*/records/**/*.json")]
+        if len(records) != 2 * blocks or not all(record.valid for record in records):
+            raise RuntimeError(f"{len(records)} records, not {2 * blocks} valid records")
+        return used.cpu_seconds - sum(record.times.cpu_seconds for record in records)
 
     milliseconds = 1000 * (outside_runs(further + 1) - outside_runs(1)) / (2 * further)
     return [Measured("framework, per repetition", milliseconds, "ms CPU", 20)]
 
 
 def _run_repetitions(folder: Path, blocks: int) -> Cost:
-    """Run a study of a program that does nothing, on one and two processes, up to its runs table."""
-    timed_case(folder / "cases", "nothing", "echo, took 0.001 s")
+    """Run a study of an MPI program that does nothing, on one and two processes, up to its runs table."""
+    (folder / "nothing.c").write_text(PROGRAM)
+    subprocess.run(["mpicc.openmpi", folder / "nothing.c", "-o", folder / "nothing"], check=True)
+    timed_case(folder / "cases", "nothing", str(folder / "nothing"))
     (folder / "clock_repetitions.yaml").write_text(REPETITIONS.format(blocks=blocks))
     where = ["--directory", folder, "--snakefile", ROOT / "Snakefile"]
     study = ["--configfile", folder / "clock_repetitions.yaml"]
