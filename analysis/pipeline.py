@@ -1,134 +1,278 @@
-"""From a runs table to every table that a study may come to, from one set of curves and draws."""
+"""From a runs table to tables and figures: a loop over the topics for each stage."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from graphlib import TopologicalSorter
+from pathlib import Path
 
 import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
 
-from analysis.decisions.economics import tariffs
-from analysis.decisions.energy import counted_energy, energy_pieces
-from analysis.decisions.money import MONEY, market_costs, money_pieces, whole_market
-from analysis.decisions.proposal import proposal_pieces
-from analysis.decisions.request import Request
-from analysis.decisions.turnaround import packing_pieces
-from analysis.estimates.censored import make_censored
-from analysis.estimates.changes import make_changes
-from analysis.estimates.curves import Curve, all_curves, ranking
-from analysis.estimates.machine_speed import make_adjusted
-from analysis.estimates.model_tables import model_pieces
-from analysis.estimates.nodes import make_nodes
-from analysis.estimates.precision import make_precision
-from analysis.estimates.quality import make_quality_tables
-from analysis.estimates.scaling import check_names, core_pieces, core_tables, judged
-from analysis.estimates.sites import by_site
-from analysis.estimates.solver_work import make_solver_efficiency
-from analysis.estimates.time_parts import make_part_tables
-from analysis.registry import ALL_TABLES, REQUIRED, finished
+from analysis.curves.compared import simultaneous
+from analysis.curves.significance import corrected
+from analysis.curves.sites import split, told_apart
+from analysis.importers import read_published
+from analysis.presentation.drawing import Drawing, distinct, drawable
+from analysis.presentation.style import FigureLabels
+from analysis.report.page_one_figure import page_one_figure
+from analysis.runs.columns import P_VALUES, TEXT, validated
+from analysis.runs.errors import TableError
+from analysis.runs.facts import Facts
+from analysis.runs.frames import Tables
 from analysis.runs.kinds import ran
-from analysis.tables.contract import P_VALUES
-from analysis.tables.frames import Pieces, merge
-from analysis.text import ways
+from analysis.runs.settings import Settings
+from analysis.runs.side_tables import read_details
+from analysis.topics.network.curves import interconnects_of, without_benchmarks
+from analysis.topics.network.imports import read_imported
+from analysis.topics.registry import TOPICS
+from analysis.topics.request import Request, request_of
+from analysis.topics.topic import Context, CurveSet, Topic, View
 
-DIRECTIONS = (
-    "fastest",
-    "improvement",
-    "node_equivalent",
-    "oversubscription",
-    "placement",
-    "hybrid",
-    "changes",
-    "changes_summary",
-    "value",
-    "break_even",
-    "tornado",
-    "purchase",
-    "packing",
-    "advice",
-    "proposal",
-    "adjusted",
-    "drift",
-)
-"""Tables that say what is faster, worth it or to be done, or of drift; of an unfinished study not of runs."""
+TABLE_SCHEMAS: Mapping[str, pa.DataFrameSchema] = {
+    name: schema for topic in TOPICS for name, schema in topic.schemas.items()
+}
+"""Schema of each table by the name of its file."""
+REQUIRED = ("scaling", "peaks", "improvement", "node_equivalent", "oversubscription", "placement")
+"""Tables that every study has."""
 
 
-def make_all_tables(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
-    """Make every table that applies.
+def context_of(runs: pd.DataFrame, request: Request, **parts: object) -> Context:
+    """Make a `Context` of runs and a request; `parts` are its other attributes."""
+    return Context(runs, request, CurveSet(runs, request.settings), **parts)
 
-    Curves and their draws are made once, case by case; every table is made from the same.
+
+def make_all_tables(
+    runs: pd.DataFrame, request: Request, names: Sequence[str] = tuple(TABLE_SCHEMAS), **parts: object
+) -> dict[str, pd.DataFrame]:
+    """Make the tables of a study.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    names : sequence of str
+        Tables to make. Topics that none of these tables needs are skipped.
+    **parts
+        Other attributes of `Context`: facts, side tables, published figures.
 
     Returns
     -------
     dict of DataFrame
-        In the order of `analysis.registry.ALL_TABLES`, with its columns. Those of `REQUIRED` are always
-        there, without rows where no run over an interconnect is valid, and those of `MONEY` with a market;
-        each other one if it has rows.
+        In the order of `TABLE_SCHEMAS` and with their columns. A table that does not apply to the study is
+        missing; see `Topic.always`.
 
     Raises
     ------
     TableError
-        If the request names an interconnect or a case that the runs have not, if there are two
-        references, or if there is no price (`analysis.decisions.money.market_costs`).
+        If the request names an interconnect or a case that the runs lack, if there are two references,
+        or if there is no price (`analysis.topics.money.tables.market_costs`).
     """
-    settings = request.settings
-    check_names(runs, settings)
-    tables = judged(by_site(runs, lambda own: _tables_of_one_site(own, request), settings.alpha), settings)
-    tables |= make_changes(runs, settings)
-    tables["precision"] = make_precision(tables["improvement"], settings.target_percent)
-    if settings.unfinished:
-        tables |= {name: _untold(tables[name]) for name in DIRECTIONS if name in tables}
-        tables["variability"] = _untested(tables["variability"])
-    always = REQUIRED + (MONEY if "cost" in tables else ())
-    return {name: tables[name] for name in ALL_TABLES if name in always or len(tables.get(name, ()))}
+    return _make_tables(context_of(runs, request, **parts), names)
 
 
-def _untold(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out what is told of runs, since more of them are to come."""
-    kinds = table["compared_kinds" if "compared_kinds" in table else "kind"]
-    return table[~kinds.map(ran).astype(bool)].reset_index(drop=True)
+def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) -> dict[str, pd.DataFrame]:
+    settings = context.settings
+    _check_interconnects(context.runs, settings)
+    sites = [
+        (site, replace(context, runs=runs, curves=CurveSet(runs, settings)))
+        for site, runs in split(context.runs)
+    ]
+    tables: dict[str, pd.DataFrame] = {}
+    for topic in ordered(names):
+        needed = {name: tables[name] for name in topic.needs if name in tables}
+        if topic.by_site:
+            made = _make_by_site(topic, sites, needed)
+        else:
+            made = topic.make(replace(context, tables=tables | needed))
+        for name, table in made.items():
+            tables[name] = _finish(topic, name, table, settings)
+    result: dict[str, pd.DataFrame] = {}
+    for topic in TOPICS:
+        for name in (name for name in topic.schemas if name in tables):
+            table = tables[name] if not settings.unfinished else _without_verdicts(topic, name, tables[name])
+            if len(table) or name in topic.always:
+                result[name] = table
+    return result
 
 
-def _untested(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the tests of runs, since more of them are to come."""
-    of_runs = table["kind"].map(ran).astype(bool)
-    return table.assign(**{name: table[name].mask(of_runs) for name in P_VALUES})
+def ordered(names: Sequence[str] = tuple(TABLE_SCHEMAS)) -> Iterator[Topic]:
+    """Topics that make some tables, each after the topics whose tables it needs."""
+    maker = {name: topic for topic in TOPICS if topic.make for name in topic.schemas}
+    by_name = {topic.name: topic for topic in maker.values()}
+    graph: dict[str, set[str]] = {}
+    waiting = [maker[name].name for name in names if name in maker]
+    while waiting:
+        topic = by_name[waiting.pop()]
+        if topic.name not in graph:
+            graph[topic.name] = {maker[name].name for name in topic.needs} - {topic.name}
+            waiting += graph[topic.name]
+    return (by_name[name] for name in TopologicalSorter(graph).static_order())
 
 
-def _tables_of_one_site(runs: pd.DataFrame, request: Request) -> dict[str, pd.DataFrame]:
-    settings, market = request.settings, request.market
-    ranked = ranking(runs)
-    costs = market_costs(runs, market) if market and ranked else None
-    mixed = market.mix.weights if market and market.mix else ()
-    of_mix: list[list[Curve]] = []
-    counted = counted_energy(runs, ranked, settings)
-
-    def all_pieces() -> Iterator[Pieces]:
-        offered = None if costs is None else tariffs(costs)
-        for curves in all_curves(runs, ranked, settings):
-            yield core_pieces(curves, ranked, settings)
-            yield from _optional_pieces(curves, request)
-            yield {"energy": list(energy_pieces(curves, counted, market, settings))}
-            if offered is not None:
-                yield money_pieces(curves, ranked, offered, market, settings)
-            if curves[0].case in mixed:
-                of_mix.append(curves)
-
-    pieces = merge(all_pieces())
-    tables = core_tables(pieces, runs) | make_part_tables(runs)
-    tables |= make_solver_efficiency(tables["parts"], tables["solver_iterations"], tables["scaling"])
-    tables |= make_quality_tables(runs, ranked, settings) | make_censored(runs, settings)
-    tables |= make_adjusted(runs, tables["improvement"]) | make_nodes(runs, settings)
-    tables |= {name: finished(name, pieces[name]) for name in pieces if name not in tables}
-    if costs is not None:
-        tables |= whole_market(runs, costs, of_mix, market, settings)
-    return tables
+def _make_by_site(topic: Topic, sites: Sequence[tuple[str, Context]], needed: Tables) -> Tables:
+    """Make the tables of a topic for each site, and join them."""
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for site, context in sites:
+        of_site = {
+            name: table[table["site"] == site].reset_index(drop=True) if site else table
+            for name, table in needed.items()
+        }
+        try:
+            made = topic.make(replace(context, tables=of_site))
+        except TableError as error:
+            if site:
+                raise TableError(f"site '{site}': {error}") from None
+            raise
+        for name, table in made.items():
+            named = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
+            parts.setdefault(name, []).append(named)
+    return {
+        name: tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+        for name, tables in parts.items()
+    }
 
 
-def _optional_pieces(curves: Sequence[Curve], request: Request) -> Iterator[Pieces]:
-    """Make the rows about models, turnaround and a proposal from all curves of a case."""
-    settings, market = request.settings, request.market
-    yield model_pieces(curves, settings)
-    yield packing_pieces(curves, request.queue, settings, ways)
-    if request.rule is not None:
-        cores_per_node = market.node.cores if market else None
-        yield proposal_pieces(curves, request.rule, settings, cores_per_node)
+def _finish(topic: Topic, name: str, table: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Correct and judge the tests of a table, add simultaneous intervals, and give it its columns."""
+    schema = topic.schemas[name]
+    if name in topic.tested and len(table):
+        table = corrected(table, settings.alpha, settings.level)
+        if "simultaneous_low" in schema.columns:
+            table = table.assign(**simultaneous(table, settings.alpha))
+    return validated(schema, table.reset_index(drop=True))
+
+
+def _without_verdicts(topic: Topic, name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Remove what more runs may change: rows about runs that state a direction, and tests of runs."""
+    if name in topic.directions:
+        about_runs = table["compared_kinds" if "compared_kinds" in table else "kind"].map(ran).astype(bool)
+        return table[~about_runs].reset_index(drop=True)
+    if name in topic.tested:
+        about_runs = table["kind"].map(ran).astype(bool)
+        return table.assign(**{column: table[column].mask(about_runs) for column in P_VALUES})
+    return table
+
+
+def _check_interconnects(runs: pd.DataFrame, settings: Settings) -> None:
+    """Raise `TableError` if the settings name an interconnect that the runs lack."""
+    present = sorted(runs["interconnect"].dropna().unique())
+    named = {"baselines": settings.baselines}
+    if settings.reference_interconnect:
+        named["reference_interconnect"] = (settings.reference_interconnect,)
+    for key, names in named.items():
+        for name in names:
+            if name not in present:
+                listed = ", ".join(present)
+                raise TableError(f"{key}: '{name}' is no interconnect of the runs; there are {listed}")
+
+
+def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: Path, folder: Path) -> None:
+    """Make and write every table of a study, and the files that topics write beside them.
+
+    Parameters
+    ----------
+    details, imported : Path
+        The study's folders of side tables and of published figures.
+
+    Raises
+    ------
+    TableError
+        In one line, if a file is damaged or a price is missing.
+    """
+    context = context_of(
+        runs,
+        request_of(facts),
+        facts=facts,
+        side_tables=read_details(details),
+        published=read_published(imported),
+        network_imports=read_imported(imported),
+    )
+    write_tables(_make_tables(context), folder)
+    for topic in TOPICS:
+        if topic.write:
+            topic.write(context, folder)
+
+
+def write_tables(tables: Tables, folder: str | Path) -> None:
+    """Write each table to ``<folder>/<name>.csv``: all of them or none. Missing values are empty.
+
+    Other files in the folder stay as they are.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".tables-", dir=folder) as draft:
+        for name, table in tables.items():
+            # A column of counts with missing values holds floats: write 64, not 64.0.
+            floats = table.select_dtypes("float")
+            whole = [column for column in floats if (floats[column].dropna() % 1 == 0).all()]
+            table.astype(dict.fromkeys(whole, "Int64")).to_csv(Path(draft) / f"{name}.csv", index=False)
+        for name in tables:
+            (Path(draft) / f"{name}.csv").replace(folder / f"{name}.csv")
+
+
+def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """Read the tables that `write_tables` wrote.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        With the types of `TABLE_SCHEMAS`. Tables that do not apply to the study are missing.
+
+    Raises
+    ------
+    TableError
+        If a table of `REQUIRED` is missing, or a table does not match its schema.
+    """
+    files = {name: folder / f"{name}.csv" for name in TABLE_SCHEMAS}
+    present = {name: file for name, file in files.items() if name in REQUIRED or file.exists()}
+    return {name: _read_table(file, TABLE_SCHEMAS[name]) for name, file in present.items()}
+
+
+def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    texts = [name for name, column in schema.columns.items() if column.dtype == TEXT.dtype]
+    if not file.exists():
+        raise TableError("there is no such file", str(file))
+    try:
+        table = pd.read_csv(file, keep_default_na=False, na_values=[""], dtype=dict.fromkeys(texts, "str"))
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise TableError(f"is no table: {str(error).splitlines()[0]}", str(file)) from None
+    for column in schema.columns:
+        if column not in table:
+            raise TableError("is missing", str(file), column=column)
+    try:
+        return schema.validate(table[list(schema.columns)], lazy=True)
+    except SchemaErrors:
+        raise TableError(f"holds values that no {schema.name} table has", str(file)) from None
+
+
+def draw_figures(runs: pd.DataFrame, tables: Tables, facts: Facts) -> list[Drawing]:
+    """Draw all figures of a study that its data carry.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        As `make_all_tables` gives them.
+    facts : Facts
+        Cases, interconnects in their order, and settings of the study.
+
+    Returns
+    -------
+    list of Drawing
+        Names are unique. A topic without data has no figure.
+    """
+    runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
+    view = View(runs, tables, facts, FigureLabels.of(drawable(facts), interconnects_of(runs, tables)))
+    drawings = page_one_figure(tables, view.labels)
+    for topic in TOPICS:
+        if topic.draw:
+            drawings += topic.draw(view)
+    return distinct(drawings)

@@ -2,8 +2,8 @@
 
     .venv/bin/python docs/make_reference.py
 
-Keys and what they mean are in workflows/schemas/*.yaml and `analysis.decisions.rules.SCHEMA`. Columns are in
-the schemas of the tables, and what they mean in analysis/tables/columns.yaml.
+Keys are described in workflows/schemas/*.yaml and `analysis.topics.proposal.rules.SCHEMA`. Columns are in
+the schemas of the tables, and what they mean in analysis/topics/columns.yaml.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ sys.path.insert(0, str(ROOT))
 
 import pandera.pandas as pa  # noqa: E402
 
-from analysis.decisions import rules  # noqa: E402
-from analysis.decisions.parts import PART_LIST  # noqa: E402
-from analysis.decisions.prices import BOOK  # noqa: E402
 from analysis.importers.results import CURVES  # noqa: E402
 from analysis.importers.tables import DERIVED, LONG_CURVES  # noqa: E402
-from analysis.registry import ALL_TABLES  # noqa: E402
+from analysis.pipeline import TABLE_SCHEMAS  # noqa: E402
 from analysis.runs.runs import RUNS  # noqa: E402
-from analysis.tables.details import DETAILS  # noqa: E402
+from analysis.runs.side_tables import DETAILS  # noqa: E402
+from analysis.topics.prices.books import BOOK  # noqa: E402
+from analysis.topics.prices.parts import PART_LIST  # noqa: E402
+from analysis.topics.proposal import rules  # noqa: E402
 from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
 
 FOLDER = ROOT / "docs/reference"
@@ -54,7 +54,7 @@ KEY_PAGES = {
 }
 """By page: its title, the page that says what to do, and the schemas on it."""
 ASSUMED = read_yaml(SCHEMAS / "assumed.yaml")
-STUDY_TABLES = {"runs": RUNS, **ALL_TABLES}
+STUDY_TABLES = {"runs": RUNS, **TABLE_SCHEMAS}
 IMPORTED_TABLES = {
     "network curves": CURVES,
     LONG_CURVES.name: LONG_CURVES,
@@ -199,7 +199,7 @@ def columns(schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, 
 
 def descriptions() -> Mapping[str, Any]:
     """Read what the columns mean; those of a side table also as they do in the table that it names."""
-    told = read_yaml(ROOT / "analysis/tables/columns.yaml")
+    told = read_yaml(ROOT / "analysis/topics/columns.yaml")
     for name, about in told["details"].items():
         alike = told["tables"][about["as"]]["columns"]
         shared = {column: text for column, text in alike.items() if column in DETAILS[name].columns}

@@ -10,8 +10,10 @@ import os
 import hypothesis
 import pytest
 from needs import need
+from small_runs import rows, unplaced
 from xdist.scheduler import LoadFileScheduling
 
+from analysis.runs.settings import Settings
 from workflows.paths import CASES
 from workflows.study.cases import load_case
 
@@ -52,3 +54,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def case():
     """Load one of the project's cases."""
     return functools.cache(lambda name: load_case(name, CASES))
+
+
+@pytest.fixture
+def runs():
+    """Two interconnects, one serial run, times that can be worked by hand."""
+    slow, swift = {2: 8.0, 4: 6.0, 8: 8.0}, {2: 6.0, 4: 4.0, 8: 3.0}
+    return unplaced(rows("duct", None, {1: 12.0}), rows("duct", "slow", slow), rows("duct", "swift", swift))
+
+
+@pytest.fixture
+def settings():
+    return Settings(draws=500, baselines=("slow",))

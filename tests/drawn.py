@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from analysis.figures.drawing import Drawing, drawable
-from analysis.figures.style import FigureLabels
-from analysis.networks.curves import interconnects_of
+from analysis.presentation.drawing import Drawing, drawable
+from analysis.presentation.style import FigureLabels
+from analysis.topics.network.curves import interconnects_of
 
 
 def drawn(study: tuple, figures: Callable[..., list[Drawing]], *names: str) -> list[Drawing]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.estimates.curves import all_curves, ranking
+from analysis.curves.curves import all_curves, ranking
 from analysis.runs.runs import complete_runs
 
 ROOT = Path(__file__).parents[1]

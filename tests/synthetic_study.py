@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
+from made_tables import make_tables
 
-from analysis.estimates.scaling import make_tables
 from analysis.pipeline import Request, make_all_tables
 from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs

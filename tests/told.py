@@ -15,12 +15,12 @@ def details_of(runs, details):
 
 
 def network_of(runs, details):
-    """What `analysis.networks.curves.network_table` takes."""
+    """What `analysis.topics.network.curves.network_table` takes."""
     runs = named(runs)
     return runs, details_of(runs, details)["benchmarks"]
 
 
 def traffic_of(runs, details):
-    """What `analysis.networks.traffic.make_traffic_tables` takes."""
+    """What `analysis.topics.traffic.tables.make_traffic_tables` takes."""
     runs = named(runs)
     return runs, details_of(runs, details)

@@ -11,8 +11,8 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
+from analysis.runs.columns import empty, first_fault
 from analysis.runs.runs import COUNT, KIND, NAME, RUNS, TableError
-from analysis.tables.contract import empty, first_fault
 
 _POSITIVE = pa.Check.in_range(0, inf, include_min=False, include_max=False, error="must be above 0")
 _SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")

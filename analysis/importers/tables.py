@@ -12,9 +12,9 @@ import pandera.pandas as pa
 
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.importers.transports import TRANSPORTS
+from analysis.runs.buses import PATTERN
+from analysis.runs.listing import read_listing
 from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
-from analysis.tables.buses import PATTERN
-from analysis.tables.listing import read_listing
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
 _NAMED = pa.Column(str, NAME)

@@ -10,8 +10,8 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.importers.results import Import
+from analysis.runs.columns import first_fault
 from analysis.runs.runs import KIND, NAME, TableError
-from analysis.tables.contract import first_fault
 
 MEBI = 2**20 / 1e6
 """2^20 bytes in 10^6 bytes."""

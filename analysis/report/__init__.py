@@ -1,6 +1,5 @@
-"""The report of a study as plain data: what it says, shows and tabulates, in its order."""
+"""The report of a study as plain data: page one, then the sections of all topics."""
 
-from analysis.registry import read_tables
 from analysis.report.sections import make_report
 
-__all__ = ["make_report", "read_tables"]
+__all__ = ["make_report"]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from analysis.text import formats
-from analysis.text.explore import point_told
+from analysis.presentation import formats
+from analysis.report.explore_controls import point_told
 
 MOST_STEPS, APART, LINE = 7, 8, 5.5
 """Numbers upwards; how far numbers across are apart at least, and the height of a line of letters."""

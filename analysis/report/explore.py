@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.decisions.economics import Tariff, tariffs
-from analysis.decisions.money import market_costs
-from analysis.decisions.request import request_of
-from analysis.figures.style import Look, placed
+from analysis.presentation.content import Content
+from analysis.presentation.formats import listed
+from analysis.presentation.style import Look, placed
 from analysis.report.chart import axes, chart
-from analysis.report.content import Content
+from analysis.report.explore_controls import COLUMNS, NOTE, TARGETS, WORDS
 from analysis.runs.errors import one_line
 from analysis.runs.kinds import comparable_sets, side
-from analysis.tables.missing import is_missing
-from analysis.text.explore import COLUMNS, NOTE, TARGETS, WORDS
-from analysis.text.formats import listed
+from analysis.runs.missing import is_missing
+from analysis.topics.money.economics import Tariff, tariffs
+from analysis.topics.money.tables import market_costs
+from analysis.topics.request import request_of
 
 POINT = [
     "processes",

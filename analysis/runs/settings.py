@@ -225,7 +225,7 @@ class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))
     Attributes
     ----------
     quantity : str
-        One of `analysis.decisions.rules.QUANTITIES`.
+        One of `analysis.topics.proposal.rules.QUANTITIES`.
     limits : tuple of Limit
         By increasing number of cores.
     """

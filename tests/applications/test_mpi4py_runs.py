@@ -6,7 +6,7 @@ from disturbed import told_death
 from mpi4py_cases import measured, smoke, with_program
 from told import network_of
 
-from analysis.networks.curves import availability, network_table, pair_matrix
+from analysis.topics.network.curves import availability, network_table, pair_matrix
 
 pytestmark = pytest.mark.slow
 

@@ -21,13 +21,13 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.estimates.compared import Contrast, compare_points, percent_columns, simultaneous
-from analysis.estimates.points import Sample
-from analysis.estimates.scaling import make_tables
-from analysis.estimates.significance import corrected
+from analysis.curves.compared import Contrast, compare_points, percent_columns, simultaneous
+from analysis.curves.points import Sample
+from analysis.curves.significance import corrected
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from tests.benchmarks.synthetic_sweeps import COUNTS, MEDIANS, runs_of
+from tests.made_tables import make_tables
 
 LEAST_BLOCKS, MOST_BLOCKS = 6, 30
 PEAK_OF_SLOW = 8

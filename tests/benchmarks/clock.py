@@ -90,9 +90,9 @@ sys.exit(rows != int(sys.argv[2]) and f"{rows} rows")
 TABLES = """
 import sys
 from pathlib import Path
-from analysis.decisions.request import Request
-from analysis.decisions.rules import read_rule
-from analysis.estimates.scaling import write_tables
+from analysis.topics.request import Request
+from analysis.topics.proposal.rules import read_rule
+from analysis.pipeline import write_tables
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import read_runs
 from analysis.runs.settings import Settings

@@ -20,14 +20,13 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.estimates.curves import all_curves, ranking
-from analysis.estimates.model_tables import model_pieces
-from analysis.estimates.quality import make_quality_tables
-from analysis.estimates.scaling import make_tables
-from analysis.registry import finished
+from analysis.curves.curves import all_curves, ranking
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
+from analysis.topics.models.tables import model_pieces
+from analysis.topics.quality.tables import make_quality_tables
 from tests.benchmarks.synthetic_sweeps import COUNTS, MEDIANS, runs_of
+from tests.made_tables import finished, make_tables
 
 Noise = Callable[[int, int, np.random.Generator], np.ndarray]
 """Log noise (studies, counts, interconnects, blocks) of so many studies and blocks."""
@@ -207,7 +206,7 @@ def main() -> None:
     if rows:
         printed(rows)
     if independent := [row for row in rows if not str(row["noise"]).startswith("autocorrelation")]:
-        print("\nLeast and most of independent blocks, for analysis/text/derived_coverage.py:\n")
+        print("\nLeast and most of independent blocks, for analysis/presentation/derived_coverage.py:\n")
         ends = (
             pd.DataFrame(independent)
             .set_index("blocks")[DERIVED]

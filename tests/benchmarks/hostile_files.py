@@ -28,9 +28,9 @@ from snakemake.deployment.env_modules import EnvModules
 from snakemake.deployment.singularity import shellcmd as in_image
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
-from analysis.decisions.prices import read_book
 from analysis.importers import make_mapping, read_foreign
 from analysis.runs.errors import TableError
+from analysis.topics.prices.books import read_book
 from workflows.domain import InputError
 from workflows.jobs.cluster import Cluster, read_cluster
 from workflows.paths import CASES, INTERCONNECTS, ROOT

@@ -22,9 +22,9 @@ from scipy.stats import nct, t
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.estimates.nodes import NAMES, STRICTER, make_nodes
 from analysis.runs.runs import complete_runs, read_runs, valid_rows
 from analysis.runs.settings import Settings
+from analysis.topics.nodes.tables import NAMES, STRICTER, make_nodes
 from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
 from workflows.launch.emulation import occupants, usable_cores

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.networks.traffic import make_traffic_tables
 from analysis.runs.runs import ENDS_OF_COMPUTING, complete_runs
+from analysis.topics.traffic.tables import make_traffic_tables
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan import files

@@ -11,7 +11,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from synthetic_study import make_runs, make_study
 
-from analysis.figures.draw import draw_figures
+from analysis.pipeline import draw_figures
 from analysis.report import make_report
 
 ALONE = ["unshare", "--user", "--map-root-user", "--net"]

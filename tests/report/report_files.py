@@ -5,8 +5,8 @@ import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
-from analysis.estimates.scaling import write_tables
 from analysis.importers import write_derived
+from analysis.pipeline import write_tables
 
 RULE = {
     "name": "doubling", "title": "1.5 a doubling", "quantity": "speedup_per_doubling", "source": "here", "note": "",

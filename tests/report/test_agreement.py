@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from report_parts import cells
 
-from analysis.report.agreement import agreement_blocks
-from analysis.report.content import Content
+from analysis.presentation.content import Content
 from analysis.runs.facts import Facts
+from analysis.topics.published.agreement import agreement_blocks
 
 INTERCONNECTS = {name: {"title": name.capitalize(), "kind": "simulated"} for name in ("slow", "swift")}
 FACTS = Facts.of({"cases": {"duct": {"title": "The duct"}}, "interconnects": INTERCONNECTS})

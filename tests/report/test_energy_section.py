@@ -5,11 +5,11 @@ from report_parts import blocks, cells, plain
 from small_runs import rows, runs_table
 from test_money_report import EXACT, content, said, study
 
-from analysis.decisions.request import Request
 from analysis.pipeline import make_all_tables
-from analysis.report.energy import energy
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Settings
+from analysis.topics.energy.section import energy
+from analysis.topics.request import Request
 
 LIFETIME = Lifetime.of({"years": 5, "utilisation": 1, "node_idle_watts": 100, "node_loaded_watts": 300})
 

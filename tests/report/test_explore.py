@@ -16,12 +16,12 @@ from selenium.webdriver.support.ui import Select
 from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_study
 
-from analysis.decisions.request import request_of
-from analysis.estimates.equivalence import equivalent_processes
+from analysis.curves.equivalence import equivalent_processes
 from analysis.pipeline import make_all_tables
 from analysis.report import make_report
 from analysis.report.explore import POINT
 from analysis.runs.facts import Economics, Facts
+from analysis.topics.request import request_of
 from workflows.report.html import write_html
 
 EXACT = (1,) * 5  # five equal blocks: intervals are points

@@ -1,11 +1,11 @@
 """What a study of four blocks says of intervals: those that follow from several times take five."""
 
 import pytest
+from made_tables import make_tables
 from report_parts import blocks, cells, part, said
 from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_whole_study
 
-from analysis.estimates.scaling import make_tables
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings

@@ -21,16 +21,16 @@ from PIL import Image
 from small_runs import rows, unplaced
 from synthetic_study import make_runs, make_study
 
-from analysis.figures import style
-from analysis.figures.axes import log_ticks
-from analysis.figures.curves import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_of, panels_of
-from analysis.figures.draw import draw_figures
-from analysis.figures.drawing import SVG, Drawing, distinct, file_stem, save, shortened
-from analysis.figures.order import ordered_runs, shown_limit
-from analysis.figures.scaling import overview_figure, scaling_figures
+from analysis.pipeline import draw_figures
+from analysis.presentation import style
+from analysis.presentation.axes import log_ticks
+from analysis.presentation.curve_panels import EFFICIENCY, SPEEDUP, TIME, curves_of, ideal_of, panels_of
+from analysis.presentation.drawing import SVG, Drawing, distinct, file_stem, save, shortened
+from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutCase
 from analysis.runs.kinds import comparable_sets
-from analysis.text.labels import Labels
+from analysis.topics.order import ordered_runs, shown_limit
+from analysis.topics.scaling.figures import overview_figure, scaling_figures
 from workflows.paths import INTERCONNECTS, STUDIES
 
 # Machado, Oliveira, Fernandes, IEEE TVCG 15 (2009): full severity, for linear RGB.
@@ -170,9 +170,9 @@ class TestDrawings:
         topics = [(drawing.topic, drawing.case) for drawing in drawings]
         assert topics == [
             ("answer", None),
-            ("overview", None),
             ("scaling", "elbow"),
             ("scaling", "cavity"),
+            ("overview", None),
             # over the baseline and over the default of the other kind, two levels
             *[("improvement", None)] * 4,
             ("oversubscription", "elbow"),

@@ -5,10 +5,10 @@ import pytest
 from report_parts import blocks, cells, part, plain, said, sayings
 from synthetic_study import make_runs, make_settings, make_whole_study
 
-from analysis.figures.draw import draw_figures
-from analysis.pipeline import DIRECTIONS
+from analysis.pipeline import draw_figures
 from analysis.report import make_report
-from analysis.tables.contract import P_VALUES
+from analysis.runs.columns import P_VALUES
+from analysis.topics.registry import TOPICS
 
 
 def reported(**study):
@@ -24,7 +24,7 @@ def unfinished():
 
 def test_an_unfinished_study_tells_no_direction(unfinished):
     tables, report = unfinished
-    assert [name for name in DIRECTIONS if len(tables.get(name, ()))] == []
+    assert [name for topic in TOPICS for name in topic.directions if len(tables.get(name, ()))] == []
     assert len(tables["scaling"]) and len(tables["peaks"]) and len(tables["precision"])
     assert tables["variability"]["spread_percent"].notna().any()
     for name, table in tables.items():

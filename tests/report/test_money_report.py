@@ -10,23 +10,23 @@ from matplotlib.collections import PathCollection
 from report_parts import blocks, cells, plain
 from small_runs import ROOT, rows, runs_table
 
-from analysis.decisions.money import Market
-from analysis.decisions.prices import read_book
-from analysis.decisions.request import Request
-from analysis.estimates.headline import contests
-from analysis.figures.drawing import save
-from analysis.figures.tornado import tornado_figures
-from analysis.figures.tradeoff import pareto_figures, turnaround_figures
 from analysis.pipeline import make_all_tables
-from analysis.report.content import Content
-from analysis.report.money import pays
-from analysis.report.turnaround import turnaround
+from analysis.presentation.content import Content
+from analysis.presentation.contests import contests
+from analysis.presentation.drawing import save
+from analysis.presentation.labels import Labels
+from analysis.report.page_one_sentences import what_pays
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
-from analysis.text.answer import what_pays
-from analysis.text.labels import Labels
-from analysis.text.money import amount, at_highest_target, comparable_size, link_prices
+from analysis.topics.money.market import Market
+from analysis.topics.money.section import pays
+from analysis.topics.money.sentences import amount, at_highest_target, comparable_size, link_prices
+from analysis.topics.money.tornado_figures import tornado_figures
+from analysis.topics.prices.books import read_book
+from analysis.topics.request import Request
+from analysis.topics.turnaround.figures import pareto_figures, turnaround_figures
+from analysis.topics.turnaround.section import turnaround
 
 BOOK = "item,currency,year,nodes_from,nodes_to,per,price,price_low,price_high,max_nodes,source,note\n"
 PRICES = (

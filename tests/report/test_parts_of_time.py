@@ -3,16 +3,16 @@
 import pandas as pd
 import pytest
 from drawn import drawn
+from made_tables import make_tables
 from report_parts import blocks, cells, part, plain, said
 
-from analysis.estimates.scaling import make_tables
-from analysis.estimates.solver_work import make_solver_efficiency
-from analysis.estimates.time_parts import make_part_tables
-from analysis.figures.parts_of_time import MOST, REMAINING, parts_figures
 from analysis.report import make_report
 from analysis.runs.facts import AboutStudy, Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
+from analysis.topics.parts_of_time.figures import MOST, REMAINING, parts_figures
+from analysis.topics.parts_of_time.solver_work import make_solver_efficiency
+from analysis.topics.parts_of_time.tables import make_part_tables
 
 LOOP = {1: {"U": 4.0, "p": 3.0, "other": 1.0}, 2: {"U": 2.0, "p": 2.6, "other": 0.4}}
 ITERATIONS = {1: {"U": 3.0, "p": 10.0}, 2: {"U": 3.0, "p": 13.0}}

@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pypdf
 import pytest
+from made_tables import conform
 from small_runs import rows, runs_table
 
-from analysis.decisions.proposal import proposal_pieces
-from analysis.estimates.curves import all_curves, ranking
-from analysis.report.proposal import MOST_COUNTS, Choice, choose, page
+from analysis.curves.curves import all_curves, ranking
+from analysis.presentation.labels import Labels
 from analysis.runs.facts import Facts
+from analysis.runs.frames import stacked
 from analysis.runs.settings import Limit, Rule, Settings
-from analysis.tables.decision_schemas import conform
-from analysis.tables.frames import merge, stacked
-from analysis.text.labels import Labels
-from analysis.text.proposal_sheets import sheets, to_latex, write_word
+from analysis.topics.proposal.section import MOST_COUNTS, Choice, choose, page
+from analysis.topics.proposal.sheets import sheets, to_latex, write_word
+from analysis.topics.proposal.tables import proposal_columns
 from workflows.report.pdf import write_proposal
 
 RULE = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")
@@ -29,10 +29,12 @@ SETTINGS = Settings(draws=100)
 
 
 def proposal(runs):
-    pieces = merge(
-        proposal_pieces(curves, RULE, SETTINGS) for curves in all_curves(runs, ranking(runs), SETTINGS)
-    )
-    return conform("proposal", stacked(pieces["proposal"]))
+    rows = [
+        proposal_columns(curve, RULE, SETTINGS, None)
+        for curves in all_curves(runs, ranking(runs), SETTINGS)
+        for curve in curves
+    ]
+    return conform("proposal", stacked(rows))
 
 
 def two_curves(**more):

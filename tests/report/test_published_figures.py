@@ -5,19 +5,19 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
+from made_tables import make_tables
 from report_files import print_study
 from report_parts import blocks, part, plain
 from small_runs import ROOT
 from synthetic_study import make_runs, make_study
 
-from analysis.estimates.scaling import make_tables
 from analysis.importers import read_published
+from analysis.presentation.labels import Labels
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.runs import RUNS
 from analysis.runs.settings import Settings
-from analysis.text import published as published_sentences
-from analysis.text.labels import Labels
+from analysis.topics.published import sentences as published_sentences
 
 LABELS = Labels(Facts())
 FLUENT = ("cases", "peaks", "improvement", "node_equivalent")

@@ -5,10 +5,10 @@ from dataclasses import replace
 from report_parts import blocks, cells, part, plain
 from synthetic_study import make_runs, make_study
 
+from analysis.presentation.labels import Labels
 from analysis.report import make_report
-from analysis.report.factors import differences
 from analysis.runs.facts import Facts
-from analysis.text.labels import Labels
+from analysis.topics.asked.factors import differences
 from workflows.paths import INTERCONNECTS
 from workflows.study.factors import factors, model_factors
 from workflows.study.interconnects import load_interconnect

@@ -7,12 +7,12 @@ from drawn import drawn
 from report_parts import blocks, part, plain, said
 from synthetic_study import make_runs, make_whole_study
 
-from analysis.figures.models import model_figures
-from analysis.figures.style import FigureLabels
+from analysis.presentation.labels import Labels
+from analysis.presentation.style import FigureLabels
 from analysis.report import make_report
 from analysis.runs.facts import Facts
-from analysis.text.labels import Labels
-from analysis.text.models import compared_models, counts_needed, peak_text, too_few_sentence
+from analysis.topics.models.figures import model_figures
+from analysis.topics.models.sentences import compared_models, counts_needed, peak_text, too_few_sentence
 
 COUNTS = (1, 2, 4, 8, 16, 32)
 CURVE = {"case": "elbow", "interconnect": "a", "kind": "measured", "oversubscription": 1, "threads": 1}

@@ -11,17 +11,17 @@ from small_runs import ROOT
 from synthetic_study import make_runs, make_study
 from told import network_of, traffic_of
 
-from analysis.figures.draw import draw_figures
 from analysis.importers import CURVES, read_foreign, read_published
-from analysis.networks.congestion.tables import make_congestion_tables
-from analysis.networks.curves import network_table
-from analysis.networks.imports import imported_network
-from analysis.networks.links import make_links
-from analysis.networks.tables import make_network_tables
-from analysis.networks.traffic import make_traffic_tables
+from analysis.pipeline import draw_figures
 from analysis.report import make_report
 from analysis.runs.facts import LeftOut
 from analysis.runs.runs import complete_runs
+from analysis.topics.congestion.tables import make_congestion_tables
+from analysis.topics.network.curves import network_table
+from analysis.topics.network.imports import imported_network
+from analysis.topics.network.links import make_links
+from analysis.topics.network.tables import make_network_tables
+from analysis.topics.traffic.tables import make_traffic_tables
 from workflows.study.congestion import requested_flows, requested_topologies
 
 PUBLISHED = ROOT / "analysis/published"

@@ -1,10 +1,10 @@
 """What a report says of placements, of sizes that grow, and of a study that went on until a target."""
 
 import pytest
+from made_tables import make_tables
 from report_parts import blocks, cells, part, said
 from small_runs import rows, unplaced
 
-from analysis.estimates.scaling import make_tables
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings

@@ -5,13 +5,13 @@ import pytest
 from report_parts import blocks, cells, part, plain, said
 from synthetic_study import make_facts, make_runs, make_whole_study
 
-from analysis.figures.order import order_figure, ordered_runs
-from analysis.figures.quality import spread_figure
-from analysis.figures.style import FigureLabels
+from analysis.presentation.labels import Labels
+from analysis.presentation.style import FigureLabels
 from analysis.report import make_report
 from analysis.runs.runs import complete_runs
-from analysis.text.labels import Labels
-from analysis.text.quality import drift_sentences, precision_sentences, spread_sentences
+from analysis.topics.order import order_figure, ordered_runs
+from analysis.topics.quality.figures import spread_figure
+from analysis.topics.quality.sentences import drift_sentences, precision_sentences, spread_sentences
 
 
 def runs_of(interconnect, runs):

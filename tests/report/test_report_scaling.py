@@ -3,20 +3,20 @@
 import pandas as pd
 import pytest
 from drawn import drawn
+from made_tables import make_tables
 from report_parts import blocks, cells, part, plain, said
 from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_study, make_whole_study
 
-from analysis.estimates.scaling import make_tables
-from analysis.figures.curves import TIME, ideal_of, panels_of, speedup_of
-from analysis.figures.legend import legend_entries
-from analysis.figures.models import model_figures
-from analysis.figures.scaling import overview_figure, scaling_figures
-from analysis.figures.style import COLOURS, MARKERS, Look, placed
+from analysis.presentation.curve_panels import TIME, ideal_of, panels_of, speedup_of
+from analysis.presentation.labels import Labels
+from analysis.presentation.legend import legend_entries
+from analysis.presentation.style import COLOURS, MARKERS, Look, placed
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
-from analysis.text.labels import Labels
+from analysis.topics.models.figures import model_figures
+from analysis.topics.scaling.figures import overview_figure, scaling_figures
 
 COUNTS = (1, 2, 4, 8)
 

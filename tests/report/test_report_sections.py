@@ -10,11 +10,9 @@ import report_parts
 from report_parts import blocks, part, table_lines
 from synthetic_study import make_runs, make_study
 
-from analysis.estimates.scaling import write_tables
-from analysis.figures.draw import draw_figures
-from analysis.report import make_report, read_tables
-from analysis.report.blocks import bullets, left, paragraph, right, row, section, table
-from analysis.report.sections import APPENDIX, BODY
+from analysis.pipeline import draw_figures, read_tables, write_tables
+from analysis.presentation.blocks import bullets, left, paragraph, right, row, section, table
+from analysis.report import make_report
 from analysis.runs.facts import Counts, Facts
 from analysis.runs.runs import TableError
 
@@ -283,9 +281,6 @@ class TestPoorStudies:
 
 
 class TestParts:
-    def test_every_section_is_a_function_that_says_what_it_is(self):
-        assert all(make.__doc__ for make in (*BODY, *APPENDIX))
-
     def test_nothing_to_say_is_no_section(self):
         assert section("x", "X", []) is None
 

@@ -7,7 +7,7 @@ import pytest
 from report_parts import part, said
 from synthetic_study import make_runs, make_whole_study
 
-from analysis.figures.draw import draw_figures
+from analysis.pipeline import draw_figures
 from analysis.report import make_report
 from analysis.runs.facts import AboutInterconnect
 

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from report_parts import blocks, cells, said
 
-from analysis.report.content import Content
-from analysis.report.simulated import simulated
+from analysis.presentation.content import Content
 from analysis.runs.facts import Facts
+from analysis.topics.simulated.section import simulated
 
 FIT = {"points": 24, "mean_percent": 0.001, "largest_percent": 0.01}
 FIT |= {"left_out_points": 8, "left_out_mean_percent": 0.14, "left_out_largest_percent": 0.44}

@@ -9,14 +9,14 @@ from report_parts import blocks, cells, said
 from small_records import record
 from small_runs import rows, unplaced
 
-from analysis.figures.simulated import simulated_figures
-from analysis.networks.replays import make_simulated_tables
-from analysis.report.content import Content
-from analysis.report.simulated import simulated
-from analysis.report.traces import traces
+from analysis.presentation.content import Content
+from analysis.presentation.labels import Labels
 from analysis.runs.facts import Facts
-from analysis.tables.details import DETAILS, read_details, write_details
-from analysis.text.labels import Labels
+from analysis.runs.side_tables import DETAILS, read_details, write_details
+from analysis.topics.simulated.figures import simulated_figures
+from analysis.topics.simulated.section import simulated
+from analysis.topics.simulated.tables import make_simulated_tables
+from analysis.topics.simulated.traces_section import traces
 from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.results.details import make_details
@@ -74,7 +74,7 @@ def replayed(tmp_path):
     details |= {"transfer_seconds": [3.0] * 4, "load_balance": 0.75}
     details |= {"serialisation_efficiency": 0.8, "transfer_efficiency": 0.625}
     simulated_one = record(case="duct-4k", processes=4, kind="simulated", details=details)
-    study = SimpleNamespace(site=None, case_of=lambda case: case.removesuffix("-4k"))
+    study = SimpleNamespace(site=None, congestion={}, case_of=lambda case: case.removesuffix("-4k"))
     return study, StudyPaths(tmp_path), [simulated_one]
 
 

@@ -10,10 +10,10 @@ from small_runs import ROOT
 from synthetic_study import make_runs, make_study
 
 from analysis.importers import read_published
+from analysis.presentation.content import Content
 from analysis.report import make_report
-from analysis.report.content import Content
-from analysis.report.weigh import what_else
 from analysis.runs.facts import Facts
+from analysis.topics.weigh import what_else
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS
 from workflows.study.interconnects import load_interconnect

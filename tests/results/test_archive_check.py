@@ -13,15 +13,14 @@ from small_records import record
 from study_files import study_file
 
 from analysis.importers import write_derived
-from analysis.registry import read_tables
+from analysis.pipeline import read_tables, write_all_tables
 from analysis.report import make_report
 from analysis.runs.facts import Facts
-from analysis.tables.details import write_details
+from analysis.runs.side_tables import write_details
 from workflows.domain import InputError
 from workflows.launch.probes import Probe
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.plan.plan import make_plan
-from workflows.results.analysed import write_all_tables
 from workflows.results.archive import archive_study
 from workflows.results.archive_check import SAME, _not_attested, _not_valid, check_archive
 from workflows.results.collect import collect

@@ -9,10 +9,10 @@ import pytest
 from small_records import record
 from told import details_of, named
 
-from analysis.networks.curves import network_table
-from analysis.networks.data_servers import make_data_servers
 from analysis.runs.errors import TableError
-from analysis.tables.details import DETAILS, read_details, write_details
+from analysis.runs.side_tables import DETAILS, read_details, write_details
+from analysis.topics.data_servers.tables import make_data_servers
+from analysis.topics.network.curves import network_table
 from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.results.details import make_details
@@ -25,7 +25,7 @@ LOADS = {"pattern": "None", "job": "compute", "sizes": "NA", "offered_load": 0.5
          "process_MBps": [1.0, 2.0], "messages": 3}  # fmt: skip
 
 
-NOWHERE = SimpleNamespace(site=None), StudyPaths(Path("nowhere"))
+NOWHERE = SimpleNamespace(site=None, congestion={}), StudyPaths(Path("nowhere"))
 """A study without simulated points, and its paths."""
 
 

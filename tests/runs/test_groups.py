@@ -5,8 +5,8 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.estimates.bootstrap import percentile_interval, tail
 from analysis.runs.groups import Groups, coded, combined, labelled
+from analysis.statistics.bootstrap import percentile_interval, tail
 
 ROWS = st.lists(
     st.tuples(st.sampled_from(["b", "a", None]), st.integers(1, 3), st.floats(-9, 9)), min_size=1, max_size=30

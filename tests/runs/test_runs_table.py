@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_tables import make_tables
 from refused import refusal
 
-from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import COLUMNS, TableError, complete_runs, read_complete, read_runs
 from analysis.runs.settings import Settings
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from cluster_folders import ClusterFolder
 from disturbed import disturbed
+from made_tables import make_tables
 from needs import SLURM
 from small_slurm import small_slurm
 
-from analysis.estimates.scaling import make_tables
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 

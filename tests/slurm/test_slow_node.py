@@ -8,9 +8,9 @@ from disturbed import disturbed
 from needs import SLURM
 from small_slurm import small_slurm
 
-from analysis.estimates.nodes import make_nodes
 from analysis.runs.runs import read_runs
 from analysis.runs.settings import Settings
+from analysis.topics.nodes.tables import make_nodes
 from workflows.domain import Repetition
 from workflows.paths import ROOT
 from workflows.plan.record import Record

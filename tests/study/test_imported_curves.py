@@ -7,7 +7,7 @@ from refused import refusal
 from study_files import study_file
 
 from analysis.importers import FORMATS, read_published, write_derived
-from analysis.networks.imports import read_imported
+from analysis.topics.network.imports import read_imported
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.study.imports import check_imports, read_imports

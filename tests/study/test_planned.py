@@ -3,7 +3,7 @@
 import pytest
 from study_files import study_file as write
 
-from analysis.estimates import significance
+from analysis.curves import significance
 from workflows.study.asked import read_asked
 from workflows.study.planned import blocks_needed
 from workflows.study.study import read_study

@@ -8,9 +8,9 @@ import pytest
 from refused import refusal
 from study_files import study_file
 
-from analysis.decisions.request import request_of
 from analysis.runs.facts import AboutStudy, Facts
 from analysis.runs.settings import Limit, Queue, Settings
+from analysis.topics.request import request_of
 from workflows import inputs
 from workflows.domain import InputError, Interconnect
 from workflows.paths import ROOT

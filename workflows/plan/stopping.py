@@ -46,7 +46,7 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
         Complete blocks, at least those that the study always makes.
     half_widths : Series
         Half-width of every interval that the target means, in percentage points, NaN where there is none
-        yet: see `analysis.estimates.precision.half_widths`.
+        yet: see `analysis.topics.precision.half_widths`.
     core_hours : float
         Taken until now. The next block is expected to take as much as one of these blocks.
     """

@@ -12,14 +12,14 @@ import pandas as pd
 import yaml
 from pandera.errors import SchemaErrors
 
-from analysis.estimates.validation import ALIKE
-from analysis.figures.drawing import save
-from analysis.figures.model_fit import draw_model_fit
 from analysis.importers import FORMATS
 from analysis.importers.results import CURVES, write_table
+from analysis.presentation.drawing import save
+from analysis.presentation.formats import listed, number
+from analysis.runs.columns import first_fault
 from analysis.runs.errors import TableError
-from analysis.tables.contract import first_fault
-from analysis.text.formats import listed, number
+from analysis.topics.models.fit_figure import draw_model_fit
+from analysis.topics.validation.tables import ALIKE
 from workflows.domain import Interconnect
 from workflows.errors import InputError
 from workflows.paths import INTERCONNECTS, RESULTS, ROOT

@@ -56,7 +56,7 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
 def inline_svg(text: str) -> Markup:
     """Make an SVG file part of a page: no prolog, the size that the page gives it, and used by keys.
 
-    The files are those of `analysis.figures.drawing.save`, whose texts are escaped already.
+    The files are those of `analysis.presentation.drawing.save`, whose texts are escaped already.
     """
     text = PROLOG.sub("", text, count=1)
     while SIZE.match(text):

@@ -10,7 +10,7 @@ from typing import Any
 
 import typst
 
-from analysis.figures.style import FONTS
+from analysis.presentation.style import FONTS
 from workflows.report.pdf import REPORT
 
 DOTS_AN_INCH = 200

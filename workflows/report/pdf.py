@@ -14,7 +14,7 @@ from typing import Any
 
 import typst
 
-from analysis.figures.style import FONTS
+from analysis.presentation.style import FONTS
 
 REPORT, PROPOSAL = (Path(__file__).with_name(name) for name in ("report.typ", "proposal.typ"))
 MOST_PAGES = 2
@@ -50,7 +50,7 @@ def write_proposal(
     Parameters
     ----------
     page : callable
-        Gives the page of the first so many curves, as `analysis.report.proposal.page` does.
+        Gives the page of the first so many curves, as `analysis.topics.proposal.section.page` does.
     curves : int
         How many there are.
     output : Path

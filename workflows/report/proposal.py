@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.decisions.request import request_of
-from analysis.estimates.sites import told_apart
-from analysis.networks.curves import without_benchmarks
-from analysis.report.proposal import choose, page
+from analysis.curves.sites import told_apart
+from analysis.presentation.labels import Labels
+from analysis.runs.columns import empty
 from analysis.runs.facts import Facts
-from analysis.tables.decision_schemas import conform
-from analysis.text.labels import Labels
-from analysis.text.proposal_sheets import sheets, to_latex, write_word
+from analysis.topics.network.curves import without_benchmarks
+from analysis.topics.proposal.section import choose, page
+from analysis.topics.proposal.sheets import sheets, to_latex, write_word
+from analysis.topics.proposal.tables import PROPOSAL
+from analysis.topics.request import request_of
 from workflows.report.pdf import write_proposal
 
 
@@ -26,7 +27,7 @@ def write_proposals(
     rule = request_of(facts).rule
     _, found, titled = told_apart(runs, without_benchmarks(tables), facts)
     labels = Labels(titled, full=True)
-    table = found.get("proposal", conform("proposal", pd.DataFrame()))
+    table = found.get("proposal", empty(PROPOSAL["proposal"]))
     choice = choose(table, rule, labels, facts.proposal_interconnect)
     figures = folder / "figures"
     entries = json.loads((figures / "index.json").read_text(encoding="utf-8"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.figures.draw import draw_figures
-from analysis.figures.drawing import save
+from analysis.pipeline import draw_figures
+from analysis.presentation.drawing import save
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from workflows.report.html import write_html

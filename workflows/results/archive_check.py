@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.importers import read_published
-from analysis.registry import read_tables
+from analysis.pipeline import read_tables, write_all_tables
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError, read_runs
@@ -25,7 +25,6 @@ from workflows.domain import InputError, Interconnect
 from workflows.measure.attestation import contradiction
 from workflows.plan.record import Record
 from workflows.plan.records import read_record
-from workflows.results.analysed import write_all_tables
 from workflows.results.archive import EXPECTED
 from workflows.results.metadata import CRATE
 from workflows.study.interconnects import load_interconnect

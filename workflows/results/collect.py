@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analysis.estimates.core_hours import INTERRUPTED, LOSS
-from analysis.estimates.nodes import NAMES
 from analysis.importers.sacct import read_jobs
+from analysis.runs.columns import validated
 from analysis.runs.facts import Facts
 from analysis.runs.runs import ENDS_OF_COMPUTING, PREPARE_SECONDS, RECORDED, TableError, complete_runs
-from analysis.tables.contract import validated
-from analysis.tables.details import DETAILS
+from analysis.runs.side_tables import DETAILS
+from analysis.topics.core_hours.tables import INTERRUPTED, LOSS
+from analysis.topics.nodes.tables import NAMES
 from workflows.applications import application
 from workflows.applications.tools import TIME_UNSURE
 from workflows.domain import InputError
@@ -72,7 +72,7 @@ class Collected(NamedTuple):
     complete : DataFrame
         The same as the analysis takes it: see `analysis.runs.runs.complete_runs`.
     details : dict of str to DataFrame
-        Side tables: see `analysis.tables.details.DETAILS`.
+        Side tables: see `analysis.runs.side_tables.DETAILS`.
     facts : Facts
     published : dict of str to DataFrame
         Imported figures without a time of a run: see `analysis.importers.merge_derived`.

@@ -11,12 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.tables.contract import validated
-from analysis.tables.details import DETAILS, FACTORS, RUN, USES
+from analysis.runs.columns import validated
+from analysis.runs.side_tables import DETAILS, FACTORS, RUN, USES
 from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record
 from workflows.plan.records import read_record
+from workflows.study.congestion import requested_flows, requested_topologies
 from workflows.study.study import Study
 from workflows.tracing.trace import step_spread_percent
 
@@ -40,7 +41,7 @@ def make_details(
     Returns
     -------
     dict of DataFrame
-        All of `analysis.tables.details.DETAILS`.
+        All of `analysis.runs.side_tables.DETAILS`.
 
     Raises
     ------
@@ -53,7 +54,23 @@ def make_details(
         for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
     ]
     tables = tables_of_runs((row, of_run) for row, of_run in details if row["valid"])
-    return tables | _of_models(study, paths, runs[runs["origin"] == "replay"], records)
+    tables |= _of_models(study, paths, runs[runs["origin"] == "replay"], records)
+    return tables | {"congestion_flows": _congestion_flows(study)}
+
+
+def _congestion_flows(study: Study) -> pd.DataFrame:
+    """Traffic whose route load the study asks for."""
+    rows = []
+    if study.congestion:
+        where = f"{study.file}: congestion"
+        topologies = requested_topologies(study.congestion, where)
+        rows = [
+            flows.assign(topology=title, pattern=pattern)
+            for title, by_pattern in requested_flows(study.congestion, topologies, where).items()
+            for pattern, flows in by_pattern.items()
+        ]
+    table = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+    return validated(DETAILS["congestion_flows"], table)
 
 
 def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataFrame]:

@@ -12,8 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.estimates.precision import half_widths
-from analysis.estimates.scaling import make_tables
+from analysis.pipeline import make_all_tables
 from analysis.runs.facts import (
     AboutCase,
     AboutInterconnect,
@@ -29,6 +28,8 @@ from analysis.runs.facts import (
 )
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
+from analysis.topics.precision import NEEDS, half_widths
+from analysis.topics.request import Request
 from workflows.domain import Interconnect, LeftOut
 from workflows.measure.answers import read_expected
 from workflows.paths import StudyPaths
@@ -218,7 +219,7 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
     settings = _asked(plan, runs).all_settings()
     widths = pd.Series(dtype=float)
     if runs["valid"].any():
-        widths = half_widths(make_tables(complete_runs(runs), settings))
+        widths = half_widths(make_all_tables(complete_runs(runs), Request(settings), NEEDS))
     return judge(study, blocks, widths, core_hours(records))
 
 

@@ -13,14 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.importers import read_published, write_derived
-from analysis.registry import read_tables
+from analysis.pipeline import read_tables, write_all_tables
 from analysis.runs.runs import TableError
-from analysis.tables.details import write_details
+from analysis.runs.side_tables import write_details
 from workflows.errors import one_line_errors
 from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan, make_plan
 from workflows.report.report import write_page
-from workflows.results.analysed import write_all_tables
 from workflows.results.collect import collect
 
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from analysis.pipeline import write_all_tables
 from analysis.runs.runs import TableError, read_complete
 from workflows.errors import one_line_errors
-from workflows.results.analysed import write_all_tables
 from workflows.study.sites import read_facts
 
 inputs = snakemake.input

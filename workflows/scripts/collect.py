@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from analysis.importers import write_derived
-from analysis.tables.details import write_details
+from analysis.runs.side_tables import write_details
 from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
 from workflows.results.collect import collect

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from analysis.importers import read_published
-from analysis.report import read_tables
+from analysis.pipeline import read_tables
 from analysis.runs.runs import TableError, read_complete
 from workflows.errors import one_line_errors
 from workflows.paths import StudyPaths

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.networks.curves import after_work, availability
-from analysis.text.formats import listed, number
+from analysis.presentation.formats import listed, number
+from analysis.topics.network.curves import after_work, availability
 from workflows.domain import InputError
 from workflows.simulation.curve import SMALL_BYTES, between_two_processes, link_rate, points_of
 

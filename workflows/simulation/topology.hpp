@@ -1,4 +1,4 @@
-// Trees and tori of switches as links that packets pass, numbered as analysis/networks/congestion/topology.py does.
+// Trees and tori of switches as links that packets pass, numbered as analysis/topics/congestion/topology.py does.
 
 #pragma once
 

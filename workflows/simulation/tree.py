@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from analysis.networks.congestion.topology import Tree
+from analysis.topics.congestion.topology import Tree
 from workflows.simulation.model import InterconnectModel
 
 
@@ -40,7 +40,7 @@ def route(tree: Tree, source: int, destination: int, spread: bool) -> list[str]:
     ----------
     spread : bool
         Whether traffic of a subtree is divided evenly over all of its links, which then are a single link.
-        Otherwise the way is chosen by the destination (see `analysis.networks.congestion.routing`).
+        Otherwise the way is chosen by the destination (see `analysis.topics.congestion.routing`).
 
     Returns
     -------

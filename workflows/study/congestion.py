@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.networks.congestion.tables import topology_of
-from analysis.networks.congestion.topology import Topology
+from analysis.topics.congestion.tables import topology_of
+from analysis.topics.congestion.topology import Topology
 from workflows.domain import InputError
 from workflows.inputs import choose, found_wrong_in
 from workflows.traffic.flows import mean_flows

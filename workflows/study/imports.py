@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.estimates.changes import check_site_names, check_sites
 from analysis.importers import make_mapping, merge_derived, read_foreign, with_resolution
 from analysis.importers.tables import table_of
-from analysis.networks.imports import FILE
 from analysis.runs.runs import TableError, line_of
+from analysis.topics.changes.tables import check_site_names, check_sites
+from analysis.topics.network.imports import FILE
 from workflows.domain import InputError, LeftOut
 from workflows.inputs import found_wrong_in
 from workflows.study.request import check_names
@@ -119,7 +119,7 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
 
 
 def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str) -> None:
-    """Check that sites can be compared: see `analysis.estimates.changes.check_sites`.
+    """Check that sites can be compared: see `analysis.topics.changes.tables.check_sites`.
 
     Raises
     ------

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from analysis.decisions.rules import read_rule
 from analysis.runs.facts import Economics, Facts, Offer
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule
+from analysis.topics.proposal.rules import read_rule
 from workflows.domain import InputError, Interconnect
 from workflows.inputs import choose, found_wrong_in
 from workflows.study.study import Study
@@ -150,8 +150,8 @@ def _lifetime(study: Study, node: NodePrice, priced: Sequence[str]) -> Lifetime:
 
 def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Offer:
     """An item with its rows of a price book or part list."""
-    from analysis.decisions.parts import read_parts  # here: a job that measures loads no pandas
-    from analysis.decisions.prices import read_book
+    from analysis.topics.prices.books import read_book
+    from analysis.topics.prices.parts import read_parts  # here: a job that measures loads no pandas
 
     sources = [key for key in ("book", "parts") if key in price.given]
     if len(sources) != 1:

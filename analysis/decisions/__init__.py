@@ -1,1 +1,0 @@
-"""What to buy, how to run, what to ask a centre for."""

@@ -1,1 +1,0 @@
-"""What runs come to: points, curves, peaks, comparisons, equivalents, models, and how good they are."""

@@ -1,1 +1,0 @@
-"""Interconnects by themselves: curves of their benchmarks, links, traffic, congestion, replays."""

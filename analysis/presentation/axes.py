@@ -1,0 +1,114 @@
+"""Axes of counts and logarithmic axes with plainly written ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
+
+from analysis.presentation.formats import fixed
+
+POINTS_PER_INCH = 72
+DIGIT_POINTS = 4.7
+"""Width of a digit at the size of the tick labels."""
+
+
+def fixed_ticks(axis: Axis, places: Sequence[float], texts: Sequence[str]) -> None:
+    """Give an axis these ticks with these labels, and no others."""
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_major_formatter(FixedFormatter(texts))
+    axis.set_minor_locator(NullLocator())
+
+
+def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
+    """Show process or core counts on the horizontal axis: log2, ticks at the counts that occur.
+
+    Counts whose labels would touch other labels have a short tick and no grid line. Powers of two have
+    labels first. `inches` is the approximate width of the axes.
+    """
+    counts = sorted({int(count) for count in counts})
+    axes.set_xscale("log", base=2)
+    margin = max(0.06 * math.log2(counts[-1] / counts[0]), 0.25)
+    low, high = math.log2(counts[0]) - margin, math.log2(counts[-1]) + margin
+    axes.set_xlim(2**low, 2**high)
+    per_unit = inches * POINTS_PER_INCH / (high - low)
+    labelled: list[int] = []
+    for count in sorted(counts, key=lambda c: (c not in (counts[0], counts[-1]), c & (c - 1) != 0, c)):
+        if all(
+            abs(math.log2(count / other)) * per_unit
+            > DIGIT_POINTS * (len(str(count)) + len(str(other))) / 2 + DIGIT_POINTS
+            for other in labelled
+        ):
+            labelled.append(count)
+    fixed_ticks(axes.xaxis, sorted(labelled), [str(count) for count in sorted(labelled)])
+    axes.xaxis.set_minor_locator(FixedLocator(sorted(set(counts) - set(labelled))))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def log_axis(
+    axes: Axes, values: Sequence[float], base: int = 10, most: int = 6, horizontal: bool = False
+) -> None:
+    """Make an axis logarithmic, with at most `most` plainly written ticks around `values`.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Positive values to be shown; missing values are left out.
+    base : int
+        2 for speedups, 10 for times.
+    horizontal : bool
+        Which axis it is; by default the vertical one.
+    """
+    shown = [float(value) for value in values if value is not None and value > 0 and math.isfinite(value)]
+    low, high = min(shown), max(shown)
+    pad = max((high / low) ** 0.06, 1.04)
+    low, high = low / pad, high * pad
+    axis = axes.xaxis if horizontal else axes.yaxis
+    (axes.set_xscale if horizontal else axes.set_yscale)("log", base=base)
+    (axes.set_xlim if horizontal else axes.set_ylim)(low, high)
+    ticks = log_ticks(low, high, base, most)
+    fixed_ticks(axis, ticks, [_plain(tick) for tick in ticks])
+
+
+def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:
+    """Choose round values from `low` to `high`, at most `most`, spaced as evenly as possible on a log axis.
+
+    Examples
+    --------
+    >>> log_ticks(0.9, 70, base=2)
+    [1.0, 4.0, 16.0, 64.0]
+    >>> log_ticks(3.1, 5.2)
+    [3.5, 4.0, 4.5, 5.0]
+    """
+    leading: list[tuple[float, ...]] = [(1, 1.5, 2, 3, 4, 6, 8), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,)]
+    locators: list[Locator] = [LogLocator(2**step) for step in (1, 2, 3, 4, 6, 8) if base == 2]
+    locators += [LogLocator(10, digits, numticks=most) for digits in leading]
+    ticks: list[float] = []
+    for locator in [*locators, MaxNLocator(most - 1)]:
+        ticks = [float(f"{tick:.6g}") for tick in locator.tick_values(low, high) if low <= tick <= high]
+        if 3 <= len(ticks) <= most:
+            break
+    return ticks
+
+
+def _plain(value: float) -> str:
+    return fixed(value, max(0, len(f"{value:.6f}".rstrip("0").split(".")[1])))
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name rows on the vertical axis, the first one on top, without lines and ticks between them."""
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)

@@ -1,0 +1,271 @@
+"""Curves against processes or cores: panels, their curves, and how they are drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import count_axis, log_axis
+from analysis.presentation.drawing import Drawing, point_text, shortened
+from analysis.presentation.labels import DIRECT, SERIAL, Labels
+from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.style import FigureLabels
+from analysis.runs.kinds import comparable_sets
+from analysis.runs.missing import Line, interval
+from analysis.runs.selection import as_lines
+
+PERCENT = 100.0
+LABEL_INCHES = 0.115
+"""Height of a line of a curve's label."""
+LETTERS = 34
+NEAR = 1.6
+"""Factor beyond the points within which the ideal is shown."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A column of the scaling table as a panel shows it."""
+
+    column: str
+    title: str
+    unit: str
+    factor: float = 1.0
+
+
+SPEEDUP = Quantity("speedup", "Speedup", "")
+SCALED_SPEEDUP = Quantity("speedup", "Scaled speedup", "")
+EFFICIENCY = Quantity("efficiency", "Efficiency (%)", f"{formats.THIN}%", PERCENT)
+TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
+
+
+def counts_of(rows: pd.DataFrame) -> str:
+    """Choose the column of the horizontal axis: ``cores`` where processes have several threads."""
+    return "cores" if (rows["threads"] > 1).any() else "processes"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Rows of the scaling table that share axes: kinds that may be compared, one oversubscription level."""
+
+    kinds: tuple[str, ...]
+    level: int
+    rows: pd.DataFrame
+
+    @cached_property
+    def curves(self) -> list[DrawnCurve]:
+        """Its curves, which several quantities share."""
+        columns = ["interconnect", "kind", "processes_per_node"]
+        return [
+            DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
+            for (name, kind, placement), group in self.rows.groupby(columns, dropna=False)
+        ]
+
+    @property
+    def counts(self) -> str:
+        """Column of the horizontal axis."""
+        return counts_of(self.rows)
+
+
+@dataclass(frozen=True)
+class DrawnCurve:
+    """One curve: an interconnect, its kind, processes per node where placement varies, rows by processes.
+
+    The points of the serial run are a curve without an interconnect.
+    """
+
+    interconnect: str | None
+    kind: str
+    placement: float | None
+    rows: Sequence[Line]
+
+    def title(self, labels: Labels) -> str:
+        """Return the name for legends and for values on hover."""
+        return labels.curve(self.rows[0]) if self.interconnect else SERIAL
+
+
+def speedup_of(labels: Labels) -> Quantity:
+    """Choose the speedup that the study's scaling has."""
+    return SCALED_SPEEDUP if labels.weak else SPEEDUP
+
+
+def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[Panel]:
+    """Split the rows of a case into panels: rows that may share axes.
+
+    Parameters
+    ----------
+    scaling : DataFrame
+        Rows of the scaling table of one case.
+    declared : sequence of pairs of str
+        Kinds that the study declares comparable.
+
+    Returns
+    -------
+    list of Panel
+        By kinds, then by level. Panels of level 1 show the serial run, one process on one core. Panels of
+        a single count, which show no curve, are left out unless all panels have a single count.
+    """
+    panels = []
+    for kinds in comparable_sets(scaling["kind"], declared):
+        rows = scaling[scaling["kind"].isin(kinds)]
+        for level, of_level in rows.groupby("oversubscription"):
+            shown = of_level if level == 1 else of_level[~of_level["serial"]]
+            if not shown["serial"].all():
+                panels.append(Panel(kinds, int(level), shown))
+    return [panel for panel in panels if panel.rows[panel.counts].nunique() > 1] or panels
+
+
+def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
+    """List the curves of a panel, in the study's order of interconnects."""
+    return sorted(
+        panel.curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
+    )
+
+
+def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
+    return as_lines(rows.sort_values("processes"))
+
+
+def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, labels: FigureLabels) -> None:
+    """Draw the ideal, the curves and the serial run of a panel."""
+    for x, y in ideal_of(panel.rows, quantity, panel.counts):
+        axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
+    curves, points = curves_of(panel, labels), []
+    for index, curve in enumerate(curves):
+        # Only where the ideal is level: near a slanted line, a shifted point would seem better or worse.
+        shift = dodge(index, len(curves), panel.rows[panel.counts]) if quantity is EFFICIENCY else 1.0
+        x = [row[panel.counts] * (1.0 if row["serial"] else shift) for row in curve.rows]
+        y = [row[quantity.column] * quantity.factor for row in curve.rows]
+        colour = labels.look(curve.interconnect, curve.placement).colour
+        (line,) = axes.plot(x, y, color=colour, linestyle=style.line_of(curve.kind), zorder=2)
+        drawing.mark(line, curve.interconnect)
+        points += _points(curve, panel.counts, quantity, labels, shift)
+    serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
+    points += _points(DrawnCurve(None, DIRECT, None, serial), panel.counts, quantity, labels)
+    draw_points(drawing, axes, points, hollow=True)
+
+
+def _points(
+    curve: DrawnCurve, counts: str, quantity: Quantity, labels: FigureLabels, shift: float = 1.0
+) -> list[Point]:
+    """List the points of a curve.
+
+    `shift` is a factor on the column `counts` that keeps the bars of several curves apart. The serial run is
+    not a point of an interconnect's curve.
+    """
+    look, points = labels.look(curve.interconnect, curve.placement), []
+    for row in curve.rows:
+        if curve.interconnect and row["serial"]:
+            continue
+        value, low, high = (end * quantity.factor for end in interval(row, quantity.column))
+        text = f"{quantity.title.split(' (')[0].lower()} {formats.bracketed(value, low, high)}{quantity.unit}"
+        text = point_text(labels, row, curve.title(labels), text)
+        points.append(Point(row[counts] * shift, value, look, curve.interconnect, text, low, high))
+    return points
+
+
+def label_ends(
+    axes: Axes,
+    panel: Panel,
+    quantity: Quantity,
+    inches: float,
+    drawing: Drawing,
+    labels: FigureLabels,
+    letters: int = LETTERS,
+    lines: int = 1,
+) -> None:
+    """Name the curves of a panel right of their ends, on logarithmic axes of a height in inches.
+
+    Names have at most `lines` lines of at most `letters` letters. Names that are close move apart.
+    """
+    curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
+    names = [shortened(curve.title(labels), letters, lines) for curve in curves]
+    ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
+    low, high = (math.log(end) for end in axes.get_ylim())
+    more_lines = max(name.count("\n") for name in names)
+    room = (high - low) * LABEL_INCHES * (1 + 1.35 * more_lines) / inches
+    first, last = axes.get_xlim()
+    right = max(curve.rows[-1][panel.counts] for curve in curves) * (last / first) ** 0.06
+    for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
+        colour = labels.look(curve.interconnect, curve.placement).colour
+        text = axes.annotate(
+            name, (curve.rows[-1][panel.counts], math.exp(end)), xytext=(right, math.exp(place)),
+            annotation_clip=False, va="center", fontsize=7, color=style.INK, linespacing=0.95,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3},
+        )  # fmt: skip
+        for part in (text, text.arrow_patch):
+            drawing.mark(part, curve.interconnect)
+
+
+def spread(places: Sequence[float], room: float) -> list[float]:
+    """Move places apart by the least distances that leave `room` between any two.
+
+    Examples
+    --------
+    >>> spread([1.0, 1.0, 5.0], 1.0)
+    [0.5, 1.5, 5.0]
+    """
+    order = sorted(range(len(places)), key=lambda index: (places[index], index))
+    groups: list[tuple[float, int]] = []
+    for index in order:
+        groups.append((places[index], 1))
+        while len(groups) > 1:
+            (before, many), (last, few) = groups[-2:]
+            if last - before >= room * (many + few) / 2:
+                break
+            groups[-2:] = [((before * many + last * few) / (many + few), many + few)]
+    moved = [middle + room * (step - (size - 1) / 2) for middle, size in groups for step in range(size)]
+    return [place for _, place in sorted(zip(order, moved, strict=True))]
+
+
+def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
+    """Factor on the counts of curve `index` of `curves` that keeps interval bars from covering each other.
+
+    A step is 0.08 of a doubling, less where all steps together would exceed 0.28 of the narrowest gap.
+    """
+    unique = sorted({int(count) for count in counts})
+    gap = min((math.log2(b / a) for a, b in pairwise(unique)), default=1.0)
+    step = min(0.08, 0.28 * min(gap, 1.0) / max(curves - 1, 1))
+    return 2 ** (step * (index - (curves - 1) / 2))
+
+
+def ideal_of(
+    rows: pd.DataFrame, quantity: Quantity, counts: str = "processes"
+) -> list[tuple[list[float], list[float]]]:
+    """List ideal values against counts, one line per reference: the values at an efficiency of 1."""
+    lines = []
+    for _, of_reference in rows.groupby("reference_seconds"):
+        points = of_reference.drop_duplicates(counts).sort_values(counts)
+        ideal = {
+            "speedup": points["speedup"] / points["efficiency"],
+            "efficiency": points["efficiency"] * 0 + PERCENT,
+            "seconds": points["seconds"] * points["efficiency"],
+        }
+        lines.append((points[counts].astype(float).to_list(), ideal[quantity.column].to_list()))
+    return lines
+
+
+def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: float) -> None:
+    """Set scales, limits and ticks of a panel from all `rows` that share its axes."""
+    counts = counts_of(rows)
+    count_axis(axes, rows[counts], inches)
+    columns = [quantity.column, f"{quantity.column}_low", f"{quantity.column}_high"]
+    values = (rows[columns].to_numpy(float) * quantity.factor).ravel()
+    if quantity is EFFICIENCY:
+        finite = [value for value in values if math.isfinite(value)]
+        low, high = min(finite), max([PERCENT, *finite])
+        axes.set_ylim(0 if low < 40 else 10 * math.floor((low - 3) / 10), high + 0.04 * (high - min(low, 60)))
+        return
+    ideals = np.array(
+        [value for _, line in ideal_of(rows[~rows["serial"]], quantity, counts) for value in line]
+    )
+    near = (ideals < NEAR * np.nanmax(values)) & (ideals > np.nanmin(values) / NEAR)
+    log_axis(axes, [*values, *ideals[near]], base=2 if quantity.column == SPEEDUP.column else 10)

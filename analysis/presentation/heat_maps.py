@@ -1,0 +1,64 @@
+"""Matrices of ranks as heat maps, with the colour bar that panels share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, Normalize
+
+from analysis.presentation import style
+from analysis.presentation.axes import fixed_ticks
+from analysis.presentation.drawing import Drawing
+
+NAMED_RANKS = 8
+"""Ranks that an axis names at most."""
+
+
+def draw_matrix(
+    axes: Axes,
+    values: np.ndarray,
+    colours: Colormap,
+    norm: Normalize,
+    texts: np.ndarray | None = None,
+    letters: float = 7,
+) -> None:
+    """Draw a square matrix of ranks; a missing value is white.
+
+    Parameters
+    ----------
+    values, texts : array of shape (ranks, ranks)
+        Values of the colours, and texts of the cells.
+    letters : float
+        Size of the texts in points.
+    """
+    titles = {"xlabel": axes.get_xlabel(), "ylabel": axes.get_ylabel()}
+    step = -(-len(values) // NAMED_RANKS)
+    sns.heatmap(
+        values, cmap=colours, norm=norm, annot=texts, fmt="", cbar=False, square=True, xticklabels=step,
+        yticklabels=step, annot_kws={"fontsize": letters, "color": style.INK}, rasterized=True, ax=axes,
+    )  # fmt: skip
+    axes.set(**titles)  # seaborn removes them
+    axes.tick_params(length=0, labelrotation=0)
+    axes.grid(False)
+
+
+def add_colour_bar(
+    drawing: Drawing,
+    panels: Sequence[Axes],
+    colours: Colormap,
+    norm: Normalize,
+    title: str,
+    ticks: Mapping[float, str] | None = None,
+) -> None:
+    """Put a colour bar below the panels, with labelled ticks if these are given."""
+    bar = drawing.figure.colorbar(
+        ScalarMappable(norm, colours), ax=list(panels), location="bottom", aspect=60, shrink=0.6
+    )
+    bar.set_label(title)
+    bar.outline.set_linewidth(style.RC["axes.linewidth"])
+    if ticks:
+        fixed_ticks(bar.ax.xaxis, list(ticks), list(ticks.values()))

@@ -1,0 +1,58 @@
+"""Words of the pages about networks: names of benchmarks, quantities and message sizes."""
+
+from __future__ import annotations
+
+from analysis.presentation.formats import MISSING, THIN, exact, number
+from analysis.runs.missing import is_missing
+
+BENCHMARKS = {
+    "pingpong": "Ping-pong",
+    "sendrecv": "Exchange in both directions",
+    "allreduce": "Allreduce",
+    "alltoall": "All-to-all",
+    "bcast": "Broadcast",
+    "gatherv": "Gather",
+    "barrier": "Barrier",
+    "pair_matrix": "Every pair",
+    "simultaneous_pairs": "Pairs at once",
+    "availability": "Processor availability",
+    "after_work": "Messages after work",
+    "flush": "Completing one-sided calls",
+    "window": "Window for one-sided calls",
+}
+"""What our benchmarks are called in a report, in its order."""
+
+COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush", "window")
+"""Of all processes, and what has no message size either."""
+
+QUANTITIES = {"latency_us": ("Latency", "µs"), "bandwidth_MBps": ("Bandwidth", "MB/s")}
+"""Title and unit of what a curve shows, by its column."""
+
+_UNITS = ("B", "KiB", "MiB", "GiB")
+
+
+def benchmark(name: str) -> str:
+    """Call a benchmark by its title; one of another tool that we do not have keeps its name."""
+    return BENCHMARKS.get(name, name)
+
+
+def ordered(names: set[str]) -> list[str]:
+    """Benchmarks in the order of a report, those that we do not have last."""
+    known = list(BENCHMARKS)
+    return sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))
+
+
+def size_text(size: float) -> str:
+    """Write a message size with its unit, in powers of 1024.
+
+    Examples
+    --------
+    >>> size_text(0), size_text(1536), size_text(1 << 20)
+    ('0\u202fB', '1.5\u202fKiB', '1\u202fMiB')
+    """
+    if is_missing(size):
+        return MISSING
+    power = 0
+    while size >= 1024 and power < len(_UNITS) - 1:
+        size, power = size / 1024, power + 1
+    return f"{exact(size) if size == int(size) else number(size)}{THIN}{_UNITS[power]}"

@@ -1,0 +1,112 @@
+"""The answers of a study in plain sentences, with their numbers: from tables to text.
+
+Brackets hold intervals, p-values are Holm-corrected. Functions take the rows of one case unless they
+say otherwise, and every name of an interconnect that was not measured says its kind.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.curves.outcomes import AT_LEAST, AT_MOST, MEDIANS_DISAGREE, outcome
+from analysis.presentation import formats
+from analysis.presentation.formats import counted, listed
+from analysis.presentation.labels import Labels
+from analysis.runs.facts import AboutStudy
+from analysis.runs.missing import is_missing
+
+WEAK = "Weak scaling: the size grows with the processes."
+
+
+def processes(*counts: float) -> str:
+    """Write process counts: ``4 processes``, ``4 and 8 processes``."""
+    noun = "process" if counts == (1,) else "processes"
+    return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
+
+
+def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say which time speedup refers to, with its absolute value."""
+    columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
+    sentences, at_sites = [WEAK] if labels.weak else [], []
+    for (site, interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
+        kinds = list(dict.fromkeys(rows["kind"]))
+        whose = f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
+        time = formats.seconds(seconds)
+        if is_missing(interconnect):
+            whose += "" if is_missing(site) else f" ({site})"
+            sentences.append(f"{labels.speedup.capitalize()}{whose} refers to the serial run, {time}.")
+            continue
+        run = f"{processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
+        if is_missing(site):
+            why = f"{time}, since there is no serial run"
+            sentences.append(f"{labels.speedup.capitalize()}{whose} refers to the run of {run}, {why}.")
+        else:
+            at_sites.append(f"{run} ({time})")
+    if at_sites:
+        sentences.append(
+            f"{labels.speedup.capitalize()} refers, at sites without a serial run, to {listed(at_sites)}."
+        )
+    return sentences
+
+
+def look_sentences(study: AboutStudy) -> list[str]:
+    """Say that a study is unfinished, or that it was extended after a report, and what follows."""
+    if study.unfinished:
+        of = study.until.max_blocks if study.until else study.blocks
+        most = " at most" if study.until else ""
+        left = study.seconds_left
+        to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
+        return [
+            f"{formats.whole(study.blocks_recorded)} of {counted(of, 'block')}{most}{to_go}: curves only, no "
+            "direction is told before the last."
+        ]
+    if len(study.looks) < 2:
+        return []
+    k, before = len(study.looks), listed(map(str, study.looks[:-1]))
+    return [
+        f"This is look {k} at the study: it was extended after a report of {before} blocks. So that looking "
+        f"again makes no chance finding, its tests go by 0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
+    ]
+
+
+def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose comparison has another sign than the medians of the times."""
+    return improvement[improvement["note"].str.contains(MEDIANS_DISAGREE, regex=False).fillna(False)]
+
+
+def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the interconnects whose medians and paired ratios disagree, so that equivalents are withheld."""
+    names = [
+        f"{labels.compared(row)} at {processes(row['at_processes'])}"
+        for row in disagreeing(improvement).to_dict("records")
+    ]
+    if not names:
+        return []
+    return [
+        f"{listed(names)}: block by block the comparison has another sign than the medians of the times, so "
+        "that no node equivalent is told."
+    ]
+
+
+def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
+    """Say how many tests of a table, of `what` in the plural, have too few blocks, and what it takes."""
+    tested = table[table["p_adjusted"].notna()]
+    short = tested[tested["verdict"].map(outcome) == "untestable"]
+    if short.empty:
+        return []
+    all_of = len(short) == len(tested)
+    which = f"{'none' if all_of else len(short)} of {counted(len(tested), 'test')} of {what}"
+    blocks = sorted({int(number) for number in short["blocks"]})
+    having = f"{listed(map(str, blocks), 'or')}{formats.SPACE}{'block' if blocks == [1] else 'blocks'}"
+    needed = int(short["blocks_needed"].max())
+    takes = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
+    return [
+        f"With {having}, {which} {'can' if all_of else 'cannot'} come out as faster or slower after "
+        f"correction, however large the difference; that takes {takes}."
+    ]
+
+
+def bound(note: object) -> str:
+    """Begin a comparison with stopped runs whose estimate is a bound: ``at least``, else nothing."""
+    told = "" if is_missing(note) else str(note)
+    return "at least " * (AT_LEAST in told) + "at most " * (AT_MOST in told)

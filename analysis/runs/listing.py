@@ -1,0 +1,85 @@
+"""Reading a CSV file against a closed schema: an error names its line and column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+from pandera.errors import SchemaErrors
+
+from analysis.runs.columns import explained
+from analysis.runs.errors import TableError, one_line, readable
+
+RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
+"""A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
+
+
+def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRule]) -> pd.DataFrame:
+    """Read a CSV file against a closed schema and rules about several cells.
+
+    Parameters
+    ----------
+    path : path of a UTF-8 CSV file
+    schema : DataFrameSchema
+        Its checks have an ``error`` that reads after "it".
+
+    Returns
+    -------
+    DataFrame
+        Typed, in the file's order, index from 0. Missing is missing.
+
+    Raises
+    ------
+    TableError
+        For the first line at fault.
+    """
+    frame, lines = _read_text(Path(path))
+    names = list(schema.columns)
+    odd = next((name for name in [*names, *frame] if (name in frame) != (name in names)), None)
+    if odd is not None:
+        what = "is missing" if odd in names else "is no column of this table"
+        raise TableError(f"{what} (columns: {', '.join(names)})", str(path), column=odd)
+    if frame.empty:
+        raise TableError("holds no row", str(path))
+    frame = frame[names]
+    try:
+        typed = schema.validate(frame, lazy=True)
+    except SchemaErrors as errors:
+        fault = errors.failure_cases.sort_values("index", kind="stable").iloc[0]
+        raise _fault(
+            frame, fault["column"], int(fault["index"]), explained(schema, fault), path, lines
+        ) from None
+    for column, broken, message in rules:
+        rows = np.flatnonzero(broken(typed).fillna(False).to_numpy(bool))
+        if len(rows):
+            raise _fault(frame, column, int(rows[0]), message, path, lines)
+    return typed
+
+
+def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
+    """Cells as text, missing where empty, and the line on which each row ends."""
+    with readable(path, csv.Error), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, strict=True)
+        names = next(reader, [])
+        rows = [(reader.line_num, cells) for cells in reader if cells]
+    if len(set(names)) < len(names):
+        raise TableError("a column is there twice", str(path), "line 1")
+    for line, cells in rows:
+        if len(cells) != len(names):
+            raise TableError(
+                f"{len(cells)} cells where the header has {len(names)}", str(path), f"line {line}"
+            )
+    frame = pd.DataFrame([cells for _, cells in rows], columns=names, dtype="str")
+    return frame.apply(lambda column: column.str.strip()).replace("", pd.NA), [line for line, _ in rows]
+
+
+def _fault(
+    frame: pd.DataFrame, column: str, row: int, message: str, path: str | Path, lines: list[int]
+) -> TableError:
+    cell = frame.at[row, column]
+    fault = message if pd.isna(cell) else f"'{one_line(cell)}' {message}"
+    return TableError(fault, str(path), f"line {lines[row]}", column, row)

@@ -1,1 +1,0 @@
-"""What tables look like: columns, units and types, checked where a table is made."""

@@ -1,0 +1,134 @@
+"""Change of speed between two sites: a dot with its interval for every point that both sites have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import name_rows
+from analysis.presentation.derived_coverage import too_few
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, shortened
+from analysis.presentation.labels import Labels
+from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.style import FigureLabels
+from analysis.runs.missing import Line, is_missing, percent_interval
+
+COLUMNS = 3
+ROW_HEIGHT = 0.16
+TITLE_HEIGHT = 0.6
+PANEL_WIDTH = 1.45
+NAMES_WIDTH = 2.4
+MOST_ROWS = 44
+"""Rows of points in one figure, at most."""
+POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per_node", "threads"]
+PointKey = tuple[Any, ...]
+
+
+def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[Drawing]:
+    """Draw the change of every point, one panel per case.
+
+    Parameters
+    ----------
+    changes : DataFrame or None
+        As `analysis.topics.changes.tables.make_changes` gives it; None where the study compares no sites.
+
+    Returns
+    -------
+    list of Drawing
+        One per pair of sites, three cases and 44 points.
+    """
+    if changes is None:
+        return []
+    drawings = []
+    compared = changes[changes["change_percent"].notna()]
+    for (before, after), rows in compared.groupby(["site_before", "site_after"], sort=False):
+        cases = labels.sorted_cases(rows["case"])
+        across = -(-len(cases) // -(-len(cases) // COLUMNS))
+        for start in range(0, len(cases), across):
+            chunk = cases[start : start + across]
+            points = _points(rows[rows["case"].isin(chunk)], labels)
+            for first in range(0, len(points), MOST_ROWS):
+                shown = points[first : first + MOST_ROWS]
+                drawings.append(_figure((before, after), rows, chunk, shown, labels))
+    return drawings
+
+
+def _points(rows: pd.DataFrame, labels: Labels) -> list[PointKey]:
+    """Points of all cases, the serial run first, then in the study's order of interconnects."""
+    distinct = {_point(row) for row in rows.to_dict("records")}
+    return sorted(distinct, key=lambda point: (labels.place(point[0] or None), *point[1:]))
+
+
+def _point(row: Line) -> PointKey:
+    name, kind, level, processes, placement, threads = (row[key] for key in POINT)
+    placement = 0.0 if is_missing(placement) else float(placement)
+    return "" if is_missing(name) else name, kind, int(level), int(processes), placement, int(threads)
+
+
+def _figure(
+    sites: tuple[str, str],
+    rows: pd.DataFrame,
+    cases: Sequence[str],
+    points: Sequence[PointKey],
+    labels: FigureLabels,
+) -> Drawing:
+    before, after = sites
+    height = ROW_HEIGHT * len(points) + 0.1 + TITLE_HEIGHT
+    width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * len(cases))
+    alt = f"Change of speed from {before} to {after} in percent, by case and point."
+    caption = _caption(before, after, rows, labels)
+    with new_drawing(file_stem("changes", *sites), "changes", height, caption, alt, width=width) as drawing:
+        for axes, case in zip(drawing.panels(len(cases), COLUMNS, sharey=True), cases, strict=True):
+            name_rows(axes, [_name(point, labels) for point in points])
+            _draw_panel(axes, rows[rows["case"] == case], points, drawing, labels)
+            axes.set_title(shortened(labels.case(case), 28))
+        drawing.figure.supxlabel("Change of speed (%)")
+    return drawing
+
+
+def _name(point: PointKey, labels: Labels) -> str:
+    name, kind, level, processes, placement, threads = point
+    title = shortened(labels.interconnect(name or None, kind), 34, lines=1)
+    if name:
+        title += f", {processes}" + (f" × {threads}" if threads > 1 else "")
+        title += f" ({level} per core)" if level > 1 else ""
+    return title + (f", {formats.number(placement)} per node" if placement else "")
+
+
+def _draw_panel(
+    axes: Axes, rows: pd.DataFrame, points: Sequence[PointKey], drawing: Drawing, labels: FigureLabels
+) -> None:
+    axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
+    dots = []
+    for row in rows.to_dict("records"):
+        point, interconnect, ends = _point(row), row["interconnect"], percent_interval(row, "change")
+        if point in points:
+            change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
+            text = f"{_name(point, labels)}: {change}, {row['verdict']}"
+            place, star = points.index(point), row["verdict"] in ("faster", "slower")
+            look = labels.look(interconnect)
+            dots.append(Point(ends[0], place, look, interconnect, text, *ends[1:], star))
+    draw_points(drawing, axes, dots, hollow=True, across=True, size=3.6)
+    axes.margins(x=0.12)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+
+
+def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str:
+    sentences = [
+        f"Change of speed from {before} to {after}, point by point: faster points lie right of 0. "
+        "The number after the interconnect is the number of processes."
+    ]
+    if rows["change_low"].notna().any():
+        sentences.append(
+            f"Whiskers are {labels.confidence} intervals; * marks a verdict of faster or slower."
+        )
+        if rows["change_low"].isna().any():
+            sentences.append("Hollow points have no interval.")
+    else:
+        sentences.append(f"Hollow points: no intervals, since {too_few(rows['blocks'])}.")
+    return " ".join(sentences)

@@ -1,0 +1,254 @@
+"""The congestion matrices of trees: loads of links and switches, and waiting times of packets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.patches import Rectangle
+
+from analysis.presentation import style
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing
+from analysis.presentation.heat_maps import add_colour_bar
+from analysis.runs.missing import is_missing
+from analysis.topics.congestion.tables import topology_of
+from analysis.topics.congestion.topology import Tree
+
+SHADES = sns.blend_palette([style.PAPER, style.COLOURS[0]], as_cmap=True)
+DARK = 0.55
+"""Larger shares have white numbers."""
+NUMBERED_LINKS = 64
+"""Links side by side up to which the cells have numbers."""
+MOST_COLUMNS = 1024
+"""Links side by side up to which each has a column; of more, neighbours share a column."""
+STRIPS = {"above": 1.45, "switch": 0.8, "below": 1.45}
+"""Strips of a row and their heights, from its top."""
+GAP = 0.6
+NUMBER_POINTS = 7
+UNIT_INCHES = 0.16
+TITLE_INCHES = 0.3
+FOOT_INCHES = 0.55
+PAGE_INCHES = 7.8
+"""Height of a figure of several matrices at most."""
+
+
+class Quantity(NamedTuple):
+    """Meaning of the numbers of a matrix.
+
+    Attributes
+    ----------
+    value, share : str
+        Columns: the quantity, and its share of the most loaded link or switch.
+    scale : str
+        Meaning of the shades.
+    value_text : str
+        Format of the value of a switch.
+    title : str
+        Format of the highest value of a link.
+    caption : str
+        Format with the tree and its nodes.
+    """
+
+    value: str
+    share: str
+    scale: str
+    value_text: str
+    title: str
+    caption: str
+
+
+LOAD = Quantity(
+    "load",
+    "share",
+    "Route load (% of the most loaded link, or switch)",
+    "route load {:.3g}",
+    "most loaded link into a switch {:.3g} × its bandwidth",
+    "Route load of {}, {} nodes: the bytes that routes bring to each link and switch; no waiting time was "
+    "measured.",
+)
+WAIT = Quantity(
+    "wait_packet_times",
+    "wait_share",
+    "Waiting (% of the link, or switch, where packets wait most in all)",
+    "a packet waits {:.3g} packet times",
+    "a packet that came by the slowest link waits {:.3g} packet times",
+    "Waiting times of {}, {} nodes, calculated with endless queues at 90 % of each pattern's bound: the sum "
+    "over the packets of a link of their waiting times at the switch for their next link.",
+)
+
+
+def congestion_figure(
+    tree: Tree, matrices: Mapping[str, pd.DataFrame], about: str, quantity: Quantity = LOAD
+) -> Drawing:
+    """Draw congestion matrices of a tree, one below the other.
+
+    Parameters
+    ----------
+    matrices : mapping of str to DataFrame
+        By the title of the panel, as `analysis.topics.congestion.loads.congestion_matrix` gives them.
+    about : str
+        The tree and the routing in a few words, for the caption and the file's name.
+    """
+    rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
+    rows = [row for row in rows if row != (tree.levels, "above")]
+    tops, height = _tops(rows)
+    inches = (height * UNIT_INCHES + TITLE_INCHES) * len(matrices) + FOOT_INCHES
+    stem, caption = file_stem("congestion", about), _caption(tree, about, quantity)
+    with new_drawing(stem, "congestion", inches, caption) as drawing:
+        grid = drawing.panels(len(matrices), 1)
+        for axes, (title, matrix) in zip(grid, matrices.items(), strict=True):
+            for row in rows:
+                _draw_strip(axes, drawing, tree, matrix, row, tops[row], quantity)
+            _set_axes(axes, title, matrix, tops, height, quantity)
+        add_colour_bar(drawing, grid, SHADES, Normalize(0, 100), quantity.scale)
+    return drawing
+
+
+def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, Any]) -> list[Drawing]:
+    """Draw the congestion matrices of a study, page by page: the loads of each tree, then its waits.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        With ``congestion_matrix`` where the study has it.
+    requested : mapping
+        Key ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
+    """
+    if "congestion_matrix" not in tables:
+        return []
+    drawings = []
+    for title, rows in tables["congestion_matrix"].groupby("topology", sort=False):
+        tree = topology_of(requested["topologies"][title])
+        of_patterns = list(rows.groupby("pattern", sort=False))
+        most = max(1, int(PAGE_INCHES / (tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES)))
+        about = f"the {title}, {rows['routing'].iloc[0]} routing"
+        for quantity, stem in ((LOAD, "congestion"), (WAIT, "congestion-waits")):
+            for first in range(0, len(of_patterns), most):
+                shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
+                drawing = congestion_figure(tree, shown, about, quantity)
+                drawing.name = file_stem(*stem.split("-"), title)
+                drawings.append(drawing)
+    return drawings
+
+
+def _tops(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:
+    """Give the top edge of every strip, downwards, and the height of all strips."""
+    tops: dict[tuple[int, str], float] = {}
+    top = 0.0
+    for row in rows:
+        tops[row] = top
+        top += STRIPS[row[1]] + (GAP if row[1] == "below" else 0)
+    return tops, top - GAP
+
+
+def _draw_strip(
+    axes: Axes,
+    drawing: Drawing,
+    tree: Tree,
+    matrix: pd.DataFrame,
+    row: tuple[int, str],
+    top: float,
+    quantity: Quantity,
+) -> None:
+    level, side = row
+    loads = matrix[(matrix["level"] == level) & (matrix["side"] == side)].sort_values(["switch", "port"])
+    bottom = top + STRIPS[side]
+    shares = loads[quantity.share].to_numpy(float)
+    axes.imshow(
+        _thinned(shares)[None, :],
+        cmap=SHADES,
+        norm=Normalize(0, 1),
+        extent=(0, 1, bottom, top),
+        aspect="auto",
+        interpolation="nearest",
+    )
+    width = 1 / len(loads)
+    if _numbered(tree):
+        for index, share in enumerate(shares):
+            axes.text(
+                (index + 0.5) * width,
+                (top + bottom) / 2,
+                f"{100 * share:.0f}",
+                rotation=0 if side == "switch" else 90,
+                fontsize=NUMBER_POINTS,
+                color=style.PAPER if share > DARK else style.INK,
+                ha="center",
+                va="center",
+            )
+    if side == "switch":
+        _outline(axes, drawing, tree, loads, top, quantity)
+
+
+def _outline(
+    axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float, quantity: Quantity
+) -> None:
+    """Frame every switch of a level with its links, or the whole level where the switches are too many."""
+    level = int(switches["level"].iloc[0])
+    above = 0 if level == tree.levels else STRIPS["above"]
+    height = above + STRIPS["switch"] + STRIPS["below"]
+    frames = switches.to_dict("records") if _numbered(tree) else [None]
+    for index, switch in enumerate(frames):
+        frame = Rectangle(
+            (index / len(frames), top - above),
+            1 / len(frames),
+            height,
+            facecolor="none",
+            edgecolor=style.INK,
+            linewidth=0.6,
+            clip_on=False,
+        )
+        axes.add_patch(frame)
+        if switch is not None:
+            missing = is_missing(switch[quantity.value])
+            value = "no packet passes" if missing else quantity.value_text.format(switch[quantity.value])
+            share = f"{100 * switch[quantity.share]:.0f} % of the most loaded switch"
+            drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {value}, {share}")
+
+
+def _set_axes(
+    axes: Axes,
+    title: str,
+    matrix: pd.DataFrame,
+    tops: Mapping[tuple[int, str], float],
+    height: float,
+    quantity: Quantity,
+) -> None:
+    names = {"above": "from above", "below": "from below"}
+    ticks = [top + STRIPS[side] / 2 for (_, side), top in tops.items()]
+    axes.set_yticks(ticks, [names.get(side, f"level {level}, switch") for level, side in tops])
+    axes.set_xticks([])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(height, 0)
+    links = matrix[matrix["side"] != "switch"]
+    axes.set_title(f"{title}: {quantity.title.format(links[quantity.value].max())}")
+
+
+def _numbered(tree: Tree) -> bool:
+    return max(tree.nodes, tree.down[-1] * tree.switches()[-1]) <= NUMBERED_LINKS
+
+
+def _thinned(shares: np.ndarray) -> np.ndarray:
+    """Reduce shares to at most `MOST_COLUMNS` values, each the highest of as many neighbours."""
+    width = -(-len(shares) // MOST_COLUMNS)
+    filled = np.pad(shares, (0, -len(shares) % width), mode="edge")
+    return filled.reshape(-1, width).max(axis=1)
+
+
+def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
+    sentences = [
+        f"{quantity.caption.format(about, tree.nodes)} A row is a level of switches, a block a switch: "
+        "above, the links from the level over it, below, the links from the level or the nodes under it, "
+        "each in percent of the most loaded link; in the middle their sum, in percent of the most loaded "
+        "switch. The links from the first level to the nodes are not shown."
+    ]
+    if tree.nodes > MOST_COLUMNS:
+        sentences.append("A column shows the most loaded of the neighbouring links that share a column.")
+    return " ".join(sentences)

@@ -1,0 +1,33 @@
+"""What more threads a process bring at equal cores, in words."""
+
+from __future__ import annotations
+
+from analysis.presentation import formats
+from analysis.presentation.labels import Labels
+from analysis.runs.missing import Line, percent_interval
+
+
+def ways(line: Line) -> str:
+    """Write what is compared: ``4 × 2 against 8 × 1``."""
+    return f"{_way(line)} against {_way(line, '_of_baseline')}"
+
+
+def hybrid_sentence(line: Line, labels: Labels) -> str:
+    """Say what a row of the table ``hybrid`` comes to: ``4 × 2 beats 8 × 1 by 12 % [8, 15]``."""
+    gain, low, high = percent_interval(line, "gain")
+    if line["verdict"] == "faster":
+        by = formats.percent_with_interval(gain, low, high)
+        said = f"{_way(line)} beats {_way(line, '_of_baseline')} by {by}"
+    elif line["verdict"] == "slower":
+        by = formats.percent_with_interval(-gain, -high, -low)
+        said = f"{_way(line)} loses {by} to {_way(line, '_of_baseline')}"
+    else:
+        said = (
+            f"{ways(line)}: {formats.percent_with_interval(gain, low, high, signed=True)}, {line['verdict']}"
+        )
+    where = f"{labels.case(line['case'])}, {labels.interconnect(line['interconnect'], line['kind'])}"
+    return f"{where}, {formats.whole(line['cores'])} cores: {said}"
+
+
+def _way(line: Line, of: str = "") -> str:
+    return f"{formats.whole(line[f'processes{of}'])} × {formats.whole(line[f'threads{of}'])}"

@@ -1,0 +1,167 @@
+"""The average of the scaling models of every curve, together with the measured points and beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import count_axis, log_axis
+from analysis.presentation.curve_panels import ideal_of, speedup_of
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.presentation.labels import Labels
+from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.style import FigureLabels
+from analysis.runs.missing import Line, interval
+from analysis.runs.selection import CURVE, alike, as_lines
+from analysis.topics.models.sentences import compared_models, model_title
+from analysis.topics.models.tables import AVERAGE
+
+COLUMNS = 4
+MOST_PANELS = 16
+PANEL_HEIGHT = 1.5
+PANEL_WIDTH = 2.2
+LEGEND_HEIGHT = 0.5
+BAND = 0.22
+"""Opacity of a band."""
+
+
+def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
+    """Draw the average of each curve's models with its band over the measured points, one panel per curve.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        With ``models``, ``model_curves`` and ``scaling``.
+
+    Returns
+    -------
+    list of Drawing
+        One per case with a curve whose models could be compared, in the study's order.
+    """
+    best = compared_models(tables["models"])
+    return [_figure(case, rows, tables, labels) for case, rows in labels.by_case(best)]
+
+
+def _figure(
+    case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
+) -> Drawing:
+    lines = labels.lines(best, "oversubscription", "interconnect")
+    shown = lines[:MOST_PANELS]
+    several = best["oversubscription"].nunique() > 1
+    rows = -(-len(shown) // COLUMNS)
+    columns = -(-len(shown) // rows)
+    height, width = rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2))
+    names = formats.listed(labels.curve(line) for line in shown)
+    alt = f"{labels.speedup.capitalize()} of {labels.case(case)} by fitted models, over {names}."
+    caption = _caption(case, len(lines), shown, labels)
+    with new_drawing(file_stem("models", case), "models", height, caption, alt, case, width) as drawing:
+        titles = ("Processes", speedup_of(labels).title)
+        grid = drawing.panels(len(shown), columns, titles, sharex=True, sharey=True)
+        points, predictions = [], []
+        for axes, line in zip(grid, shown, strict=True):
+            points.append(_points(line, tables["scaling"]))
+            fitted = alike(tables["model_curves"], line | {"model": AVERAGE}, [*CURVE, "model"])
+            predictions.append(fitted.sort_values("processes"))
+            _draw_panel(axes, line, points[-1], predictions[-1], drawing, labels)
+            title = labels.curve(line, several)
+            axes.set_title(
+                f"{shortened(title, 24 if columns > 3 else 34)}\nbest: {model_title(line['model'])}"
+            )
+        _finish(grid[0], pd.concat(points), pd.concat(predictions), style.WIDTH / max(columns, 3) - 0.4)
+        _add_legend(drawing, any(curve["speedup_low"].notna().any() for curve in predictions), columns)
+    return drawing
+
+
+def _points(line: Line, scaling: pd.DataFrame) -> pd.DataFrame:
+    """Select the points that the model was fitted to: above oversubscription 1 without the serial run."""
+    rows = alike(scaling, line)
+    return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
+
+
+def _draw_panel(
+    axes: Axes,
+    line: Line,
+    points: pd.DataFrame,
+    predictions: pd.DataFrame,
+    drawing: Drawing,
+    labels: FigureLabels,
+) -> None:
+    interconnect, name = line["interconnect"], labels.curve(line)
+    look = labels.look(interconnect, line["processes_per_node"])
+    for x, y in ideal_of(points, speedup_of(labels)):
+        axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
+    inside, beyond = predictions[~predictions["extrapolated"]], predictions[predictions["extrapolated"]]
+    beyond = pd.concat([inside.tail(1), beyond])
+    band = {"color": look.colour, "alpha": BAND, "linewidth": 0, "zorder": 1.5}
+    for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
+        x, last = curve["processes"].astype(float), curve.iloc[-1]
+        if curve["speedup_low"].notna().any():
+            drawing.mark(
+                axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), interconnect
+            )
+        (drawn,) = axes.plot(x, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
+        drawing.mark(
+            drawn, interconnect, point_text(labels, last, name, _prediction_text(last, line, labels))
+        )
+    dots = []
+    for point in as_lines(points):
+        value, low, high = interval(point, "speedup")
+        text = f"{labels.speedup} {formats.bracketed(value, low, high)}, as run"
+        text = point_text(labels, point, name, text)
+        dots.append(Point(point["processes"], value, look, interconnect, text, low, high))
+    draw_points(drawing, axes, dots, hollow=True, size=3.4)
+
+
+def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
+    value = formats.bracketed(*interval(point, "speedup"))
+    error = formats.percent(line["held_out_percent"])
+    best = f"best {model_title(line['model'])}, held-out error {error}"
+    return f"{labels.speedup} {value} on average of the models; {best}"
+
+
+def _finish(axes: Axes, points: pd.DataFrame, predictions: pd.DataFrame, inches: float) -> None:
+    """Set the axes that all panels share so that they show all points and predictions."""
+    count_axis(axes, [*points["processes"], int(predictions["processes"].max())], inches)
+    columns = ["speedup", "speedup_low", "speedup_high"]
+    values = np.concatenate([table[columns].to_numpy(float).ravel() for table in (points, predictions)])
+    log_axis(axes, values[np.isfinite(values)], base=2)
+
+
+def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
+    handles = [
+        Line2D([], [], color=style.INK, marker="o", markersize=3.4, linestyle="none"),
+        Line2D([], [], color=style.INK),
+        Line2D([], [], color=style.INK, linestyle=style.EXTRAPOLATED),
+        *([Patch(facecolor=style.INK, alpha=BAND, linewidth=0)] if banded else []),
+        Line2D([], [], color=style.IDEAL, linewidth=0.8),
+    ]
+    texts = [
+        "Run",
+        "Average of the models",
+        "Beyond the runs",
+        *(["Its band"] if banded else []),
+        "Ideal",
+    ]
+    drawing.figure.legend(handles, texts, loc="outside lower center", ncols=len(texts) if columns > 2 else 2)
+
+
+def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
+    factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
+    sentences = [
+        f"{labels.case(case)}: {labels.speedup} against processes, as run and on average of each curve's "
+        f"models, with {labels.intervals(pd.DataFrame(shown))}.",
+        f"Dashed: beyond the counts that were run, up to {formats.listed(sorted(factors), 'or')} times the "
+        "largest count.",
+    ]
+    if len(shown) < curves:
+        sentences.append(
+            f"The figure shows {len(shown)} of {curves} curves; tables/model_curves.csv has all curves."
+        )
+    return " ".join(sentences)

@@ -1,0 +1,183 @@
+"""Latency and bandwidth of network benchmarks against the message size, and how they vary."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import log_axis
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing
+from analysis.presentation.labels import Labels
+from analysis.presentation.legend import add_legend, legend_entries, line_notes
+from analysis.presentation.marks import draw_lines
+from analysis.presentation.network_words import COLLECTIVES, QUANTITIES, benchmark, ordered
+from analysis.presentation.size_axes import draw_curve, positions, size_axis
+from analysis.presentation.style import FigureLabels
+from analysis.topics.network.curves import network_parts, sized, spreads
+
+PANEL_HEIGHT = 2.3
+SMALL_PANEL = 1.35
+MOST_COLUMNS = 3
+LEAST_PERCENT = 0.1
+"""Smaller spreads are drawn at this value."""
+
+
+class PanelCounts(NamedTuple):
+    """Processes and oversubscription of a panel; None in a panel of imported curves."""
+
+    processes: int | None
+    oversubscription: int | None
+
+    @property
+    def title(self) -> str:
+        """Processes, and the level where the level is not 1."""
+        if self.processes is None:
+            return ""
+        count = formats.counted(self.processes, "process")
+        level = self.oversubscription
+        return f"{count}, oversubscription {level}" if level and level > 1 else count
+
+
+def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFrame]:
+    """Divide the curves of a benchmark into panels, in ascending order.
+
+    Curves that were measured here share a panel where processes and oversubscription are the same. Imported
+    curves join the panels of their process count, or every panel with `any_count`.
+    """
+    imported = rows["imported_from"].notna()
+    local = rows[~imported].groupby(["processes", "oversubscription"])
+    shown = {PanelCounts(int(count), int(level)): [curves] for (count, level), curves in local}
+    measured = list(shown)
+    for count, curves in rows[imported].groupby("processes", dropna=False):
+        count = None if pd.isna(count) else int(count)
+        fitting = [panel for panel in measured if any_count or count in (None, panel.processes)]
+        for panel in fitting or [PanelCounts(count, None)]:
+            shown.setdefault(panel, []).append(curves)
+    return {panel: pd.concat(shown[panel]) for panel in sorted(shown, key=_ascending)}
+
+
+def _ascending(panel: PanelCounts) -> tuple[int, int]:
+    return panel.processes or 0, panel.oversubscription or 0
+
+
+def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw latency and bandwidth against size, one figure per benchmark, without the collectives.
+
+    Takes the table `analysis.topics.network.curves.NETWORK`, as the other figures do.
+    """
+    rows = sized(network)
+    names = [name for name in ordered(set(rows["benchmark"])) if name not in COLLECTIVES]
+    return [_curve_figure(name, rows[rows["benchmark"] == name], labels) for name in names]
+
+
+def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    of_panel = panels(rows, any_count=True)
+    shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
+    titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
+    about = formats.listed([titles[quantity] for quantity in shown])
+    caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
+    alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
+    stem, height = file_stem("network", name), PANEL_HEIGHT * len(of_panel)
+    with new_drawing(stem, "network", height, caption, alt) as drawing:
+        grid = drawing.figure.subplots(len(of_panel), len(shown), sharex=True, sharey="col", squeeze=False)
+        for line, (panel, curves) in zip(grid, of_panel.items(), strict=True):
+            for axes, quantity in zip(line, shown, strict=True):
+                for curve in network_parts(curves):
+                    draw_curve(axes, curve, quantity, drawing, labels)
+                axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
+            if len(of_panel) > 1:
+                line[0].set_title(panel.title, fontweight="bold")
+        for axes, quantity in zip(grid[0], shown, strict=True):
+            log_axis(axes, list(rows[quantity].dropna()))
+        for axes in grid[-1]:
+            axes.set_xlabel("Message size")
+        size_axis(grid[0][0], rows["bytes"])
+        add_legend(drawing, rows, labels, ideal=False)
+    return drawing
+
+
+def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the time of collectives against size: one row of panels per collective, one column per count.
+
+    The list is empty where no collective has sizes.
+    """
+    rows = sized(network)
+    rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
+    if rows.empty:
+        return []
+    names = ordered(set(rows["benchmark"]))
+    panels_of = {name: panels(rows[rows["benchmark"] == name], any_count=False) for name in names}
+    columns = sorted(set().union(*panels_of.values()), key=_ascending)[:MOST_COLUMNS]
+    caption = f"Time of collective operations against the message size. {reading_notes(rows)}"
+    alt = f"Time of {formats.listed(map(benchmark, names))} over {_names(rows, labels)} against size."
+    height, width = SMALL_PANEL * len(names), style.WIDTH * (1 if len(columns) > 1 else 0.6)
+    with new_drawing("network-collectives", "network", height, caption, alt, width=width) as drawing:
+        grid = drawing.figure.subplots(len(names), len(columns), sharex=True, sharey="row", squeeze=False)
+        for line, name in zip(grid, names, strict=True):
+            for axes, panel in zip(line, columns, strict=True):
+                if panel not in panels_of[name]:
+                    axes.set_axis_off()
+                    continue
+                for curve in network_parts(panels_of[name][panel]):
+                    draw_curve(axes, curve, "latency_us", drawing, labels)
+                axes.set_title(f"{benchmark(name)}, {panel.title}" if panel.title else benchmark(name))
+            line[0].set_ylabel("Time (µs)")
+            log_axis(line[0], list(rows.loc[rows["benchmark"] == name, "latency_us"]), most=5)
+        for axes in grid[-1]:
+            axes.set_xlabel("Message size")
+        size_axis(grid[0][0], rows["bytes"], narrow=len(columns) > 2)
+        add_legend(drawing, rows, labels, ideal=False)
+    return [drawing]
+
+
+def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the variability of ping-pongs and exchanges, within a run and from run to run.
+
+    The list is empty where nothing was run twice.
+    """
+    rows = spreads(network)
+    if rows.empty:
+        return []
+    names = ordered(set(rows["benchmark"]))
+    columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
+    caption = (
+        "Variability of the time of a message. Left: difference of the slowest and the fastest run's "
+        "median, in percent of the median of all runs. Right: 95th percentile over the batches of a run "
+        f"less the median, in percent of the median. Values below {formats.percent(LEAST_PERCENT)} are drawn "
+        f"at {formats.percent(LEAST_PERCENT)}."
+    )
+    with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
+        grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)
+        for line, name in zip(grid, names, strict=True):
+            panel = rows[rows["benchmark"] == name]
+            for axes, (column, title) in zip(line, columns.items(), strict=True):
+                shown = panel.assign(
+                    place=positions(panel["bytes"]), spread=panel[column].clip(lower=LEAST_PERCENT)
+                )
+                for curve in network_parts(shown):
+                    draw_lines(drawing, axes, curve, "place", "spread", labels, every=3)
+                log_axis(axes, list(shown["spread"]), most=5)
+                axes.set_title(benchmark(name))
+                axes.set_ylabel(title)
+        for axes in grid[-1]:
+            axes.set_xlabel("Message size")
+        size_axis(grid[0][0], rows["bytes"])
+        add_legend(drawing, rows, labels, ideal=False)
+    return [drawing]
+
+
+def reading_notes(rows: pd.DataFrame) -> str:
+    """Explain bands and line styles."""
+    notes = []
+    if (rows["runs"] > 1).any():
+        notes.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")
+    notes += line_notes(rows["kind"])
+    if files := list(dict.fromkeys(rows["imported_from"].dropna())):
+        notes.append(f"Imported: {formats.listed(files)}.")
+    return " ".join(notes)
+
+
+def _names(rows: pd.DataFrame, labels: Labels) -> str:
+    return formats.listed(entry.label for entry in legend_entries(rows, labels))

@@ -1,0 +1,92 @@
+"""Network curves that a study imports, in the columns of the curves that it measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.importers import read_foreign
+from analysis.runs.columns import validated
+from analysis.topics.network.curves import DIRECTIONS, NETWORK
+
+FILE = "network_curves.csv"
+"""Where a study keeps the curves that it imports, in its folder of published figures."""
+
+SAME = {
+    "osu_latency": "pingpong",
+    "imb_pingpong": "pingpong",
+    "netpipe": "pingpong",
+    "imb_sendrecv": "sendrecv",
+    "osu_allreduce_latency": "allreduce",
+    "imb_allreduce": "allreduce",
+    "osu_all_to_all_personalized_exchange_latency": "alltoall",
+    "imb_alltoall": "alltoall",
+    "osu_broadcast_latency": "bcast",
+    "imb_bcast": "bcast",
+    "osu_gatherv_latency": "gatherv",
+    "imb_gatherv": "gatherv",
+    "osu_barrier_latency": "barrier",
+    "imb_barrier": "barrier",
+}
+"""Our benchmark for each imported one that times the same; any other keeps its name."""
+
+
+def read_imported(folder: str | Path) -> pd.DataFrame:
+    """Read the network curves that a study imported, from its folder of published figures.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `analysis.topics.network.curves.NETWORK`; without rows where the study imports no curve.
+
+    Raises
+    ------
+    TableError
+        If the file is damaged.
+    """
+    file = Path(folder) / FILE
+    return imported_network(read_foreign(file).curves if file.is_file() else pd.DataFrame())
+
+
+def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
+    """Give imported curves the columns of measured ones.
+
+    Of a ping-pong and an exchange, time and bandwidth follow from each other, bytes over time, where a source
+    has only one of them. Both are between two processes.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        Columns of `analysis.importers.CURVES`.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `analysis.topics.network.curves.NETWORK`, sizes rising within a curve. `case` is
+        the name of the benchmark, `imported_from` the file. Extremes over processes are
+        `latency_us_lowest_rank` and `latency_us_highest_rank`. Values that the source lacks are empty.
+    """
+    if curves.empty:
+        return validated(NETWORK, pd.DataFrame())
+    benchmark = curves["benchmark"].map(SAME).fillna(curves["benchmark"])
+    messages = benchmark.map(DIRECTIONS)
+    moved = (messages * curves["bytes"].astype(float)).where(curves["bytes"] > 0)
+    table = pd.DataFrame(
+        {
+            "interconnect": curves["interconnect"],
+            "kind": curves["kind"],
+            "benchmark": benchmark,
+            "case": benchmark,
+            "processes": curves["processes"].fillna(messages.where(messages.isna(), 2).astype("Int64")),
+            "bytes": curves["bytes"],
+            "latency_us": curves["latency_us"].fillna(moved / curves["bandwidth_MBps"]),
+            "bandwidth_MBps": curves["bandwidth_MBps"].fillna(moved / curves["latency_us"]),
+            "latency_us_lowest_rank": curves["latency_us_low"],
+            "latency_us_highest_rank": curves["latency_us_high"],
+            "n": curves["samples"],
+            "imported_from": curves["record"].str.partition(":")[0],
+        }
+    )
+    by = ["benchmark", "interconnect", "kind", "processes", "imported_from", "bytes"]
+    return validated(NETWORK, table.sort_values(by, kind="stable", ignore_index=True))

@@ -1,0 +1,159 @@
+"""Every pair of processes as a heat map, pairs at once, and availability of the processor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+
+from analysis.presentation import style
+from analysis.presentation.axes import count_axis, log_axis
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, shortened
+from analysis.presentation.formats import counted, number
+from analysis.presentation.heat_maps import add_colour_bar, draw_matrix
+from analysis.presentation.labels import Labels
+from analysis.presentation.legend import add_legend
+from analysis.presentation.marks import Point, draw_curve, draw_lines
+from analysis.presentation.network_words import QUANTITIES, size_text
+from analysis.presentation.size_axes import hover_text, positions, size_axis
+from analysis.presentation.style import FigureLabels
+from analysis.topics.network.curves import POINT, pair_matrix
+
+NUMBERED_RANKS = 16
+"""Processes up to which the cells have numbers."""
+WIDEST = 2.0
+"""Factor above and below the median at which the colours end."""
+WIDE_CELLS = 4
+"""Processes up to which cells have room for three digits."""
+TITLE_LETTERS = 30
+MATRIX_INCHES = 1.6
+MOST_COLUMNS = 4
+LINE_HEIGHT = 2.0
+_CURVE = ("case", "interconnect", "kind", "processes", "oversubscription")
+SLOW_FAST = sns.blend_palette([style.BLUE, style.PAPER, style.ORANGE], as_cmap=True)
+
+
+def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw every pair of processes in a square, one figure per message size, one panel per interconnect.
+
+    The smallest size shows the latency, larger sizes the bandwidth. Colours show the time of a message
+    relative to the median over the pairs, so that a slow link is visible on every interconnect. Takes the
+    table `analysis.topics.network.curves.NETWORK`.
+    """
+    rows = network[network["source"].notna() & (network["processes"] > 2)]
+    return [
+        _matrix_figure(int(size), of_size, "bandwidth_MBps" if index else "latency_us", labels)
+        for index, (size, of_size) in enumerate(rows.groupby("bytes"))
+    ]
+
+
+def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
+    point = list(dict.fromkeys(["processes", "oversubscription", "interconnect", *POINT]))
+    groups = labels.in_order(rows, *point).groupby(point, sort=False, dropna=False)
+    squares = [(pairs.iloc[0], pairs) for _, pairs in groups]
+    lines = -(-len(squares) // MOST_COLUMNS)
+    title, unit = QUANTITIES[quantity]
+    caption = (
+        f"{title} in {unit} of a ping-pong of {size_text(size)} between every two processes, one pair "
+        "after the other. Colours: time of a message relative to the median over the pairs of a panel; "
+        "orange pairs are slower, blue pairs are faster."
+    )
+    stem, height = file_stem("network", "pairs", str(size)), lines * (MATRIX_INCHES + 0.5) + 0.6
+    with new_drawing(stem, "network", height, caption) as drawing:
+        grid = drawing.panels(len(squares), MOST_COLUMNS, ("Process", "Process"))
+        norm = LogNorm(1 / WIDEST, WIDEST)
+        for axes, (first, pairs) in zip(grid, squares, strict=True):
+            times = pair_matrix(pairs, "latency_us").to_numpy(float)
+            relative = np.clip(times / np.nanmedian(times), 1 / WIDEST, WIDEST)
+            letters, digits = min(7, 34 / len(times)), 3 if len(times) <= WIDE_CELLS else 2
+            numbers = pair_matrix(pairs, quantity).map(number, na_action="ignore", digits=digits).to_numpy()
+            shown = numbers if len(times) <= NUMBERED_RANKS else None
+            draw_matrix(axes, relative, SLOW_FAST, norm, shown, letters)
+            level = f", {first['oversubscription']} per core" if first["oversubscription"] > 1 else ""
+            name = shortened(labels.interconnect(first["interconnect"], first["kind"]), TITLE_LETTERS, 1)
+            axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=7)
+            drawing.mark(axes, first["interconnect"])
+        ticks = {tick: f"{tick:g}" for tick in (0.5, 0.7, 1, 1.4, 2)}
+        add_colour_bar(drawing, grid, SLOW_FAST, norm, "Time of a message / median over the pairs", ticks)
+    return drawing
+
+
+def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
+
+    Takes the table ``network_pairs``. The figure shows the smallest and the largest message of the points
+    with most pairs. The list is empty where no point has more than one pair.
+    """
+    if pairs.empty or pairs["pairs"].max() < 2:
+        return []
+    pairs = pairs[pairs.groupby(["processes", "oversubscription"])["pairs"].transform("max") > 1]
+    small, large = int(pairs["bytes"].min()), int(pairs["bytes"].max())
+    shown = {"latency_us": small, "bandwidth_MBps": large}
+    points = list(pairs.groupby(["processes", "oversubscription"]))
+    caption = (
+        "Pairs of processes that exchange messages at once, the first half of the processes with the second "
+        f"half: time of a message of {size_text(small)}, and bandwidth of all pairs together in both "
+        f"directions at {size_text(large)}, against the number of pairs. Where all pairs share a link or a "
+        "core, the bandwidth does not grow."
+    )
+    with new_drawing("network-at_once", "network", LINE_HEIGHT * len(points), caption) as drawing:
+        grid = drawing.figure.subplots(len(points), 2, squeeze=False)
+        for line, ((count, level), rows) in zip(grid, points, strict=True):
+            for axes, (quantity, size) in zip(line, shown.items(), strict=True):
+                of_size = rows[rows["bytes"] == size]
+                for _, curve in of_size.groupby(["interconnect", "kind"], sort=False):
+                    _draw_pairs(axes, curve, quantity, drawing, labels)
+                log_axis(axes, list(of_size[quantity]))
+                count_axis(axes, list(of_size["pairs"]), inches=2.6)
+                axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
+                of = f"{counted(count, 'process')}, " if len(points) > 1 else ""
+                at = f", oversubscription {level}" if len(points) > 1 and level > 1 else ""
+                axes.set_title(f"{of}{size_text(size)}{at}")
+        for axes in grid[-1]:
+            axes.set_xlabel("Pairs at once")
+        add_legend(drawing, pairs, labels, ideal=False)
+    return [drawing]
+
+
+def _draw_pairs(
+    axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels
+) -> None:
+    first = rows.iloc[0]
+    look, points = labels.look(first["interconnect"]), []
+    for row in rows.to_dict("records"):
+        text = hover_text(row, f"{counted(row['pairs'], 'pair')} at once", quantity, labels)
+        points.append(Point(row["pairs"], row[quantity], look, row["interconnect"], text))
+    draw_curve(drawing, axes, points, style.line_of(first["kind"]))
+
+
+def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the processor's availability during an exchange and its overhead, against the message size.
+
+    Takes the table ``network_availability``.
+    """
+    if table.empty:
+        return []
+    caption = (
+        "Left: share of an exchange's time that the processor has for other work (1: the adapter does all, "
+        "0: the processor does). Right: time that the exchange adds to work that goes on meanwhile; a point "
+        "is missing where the spread of the measurement makes the time 0 or less. Shares outside 0 to 1 are "
+        "drawn at the edge."
+    )
+    with new_drawing("network-availability", "network", LINE_HEIGHT, caption) as drawing:
+        left, right = drawing.panels(2, 2, ("Message size", ""), sharex=True)
+        table = table.assign(place=positions(table["bytes"]), share=table["availability"].clip(0, 1))
+        for _, rows in table.groupby(list(_CURVE), sort=False):
+            draw_lines(drawing, left, rows, "place", "share", labels, every=2)
+            over = rows[rows["overhead_us"] > 0]
+            draw_lines(drawing, right, over, "place", "overhead_us", labels, every=2)
+        left.set_ylim(-0.05, 1.05)
+        left.set_ylabel("Availability")
+        positive = table.loc[table["overhead_us"] > 0, "overhead_us"]
+        if len(positive):
+            log_axis(right, list(positive))
+        right.set_ylabel("Overhead (µs)")
+        size_axis(left, table["bytes"])
+        add_legend(drawing, table, labels, ideal=False)
+    return [drawing]

@@ -1,0 +1,184 @@
+"""Every repetition in the order of execution: drift, outliers and noise."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.presentation import formats, style
+from analysis.presentation.blocks import Section, section
+from analysis.presentation.content import Content
+from analysis.presentation.drawing import Drawing, new_drawing, point_text, shortened
+from analysis.presentation.labels import Labels
+from analysis.presentation.legend import add_legend
+from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.style import FigureLabels
+from analysis.runs.errors import one_line
+from analysis.runs.missing import Line
+from analysis.runs.selection import as_lines
+from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_of
+from analysis.topics.topic import Topic
+
+PANEL_HEIGHT = 0.95
+ALL_PANELS = 6.4
+NOISE_HEIGHT = 0.75
+HOVERED = 3000
+"""Repetitions up to which each marker shows its values on hover; the markers of more become an image."""
+MOST_SHADES = 200
+RING = {"color": style.INK, "markersize": 7, "markerfacecolor": "none", "markeredgewidth": 0.6, "zorder": 2.8}
+"""The circle around an outlier."""
+
+
+def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Select the repetitions that have a start time, in the order of execution, without simulated points.
+
+    Returns
+    -------
+    DataFrame
+        `runs` with ``order`` (from 1); ``deviation_percent``: the time over the median of the valid
+        repetitions of its point, less 1, in percent, empty where either is missing; and ``outlier``, see
+        `analysis.topics.quality.tables.flag_outliers`.
+    """
+    started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
+    executed = runs.assign(moment=started.where(runs["kind"] != "simulated")).dropna(subset="moment")
+    ordered = executed.sort_values("moment", kind="stable")
+    ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
+    flagged = flag_outliers(ordered, points_of(ordered))
+    return flagged.assign(deviation_percent=100 * (flagged["relative_seconds"] - 1))
+
+
+def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the deviation of each repetition from the median of its point, against the order of execution.
+
+    The list is empty where no run has a start time, and where no point has two repetitions.
+    """
+    ordered = ordered_runs(runs)
+    if not (ordered["deviation_percent"].abs() > 0).any():
+        return []
+    cases = labels.sorted_cases(ordered["case"])
+    noisy = ordered["noise"].notna().any()
+    names = formats.listed([labels.case(case) for case in cases])
+    ratios = [min(PANEL_HEIGHT, ALL_PANELS / len(cases))] * len(cases) + [NOISE_HEIGHT] * bool(noisy)
+    alt = f"Deviation of each repetition of {names} from its point's median, in order of execution."
+    with new_drawing("order", "order", sum(ratios) + 0.3, _caption(ordered, noisy), alt) as drawing:
+        titles = ("Repetitions in order of execution", "")
+        grid = drawing.panels(len(ratios), 1, titles, sharex=True, height_ratios=ratios)
+        limit = shown_limit(ordered)
+        lowest = min(limit, max(-ordered["deviation_percent"].min(), limit / 4))
+        for axes, case in zip(grid, cases, strict=False):
+            of_case = ordered[ordered["case"] == case]
+            axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
+            drawing.mark(axes, case=case)
+            _draw_case(axes, of_case, limit, drawing, labels)
+            _draw_drift(axes, of_case, limit)
+            axes.set_ylim(-1.08 * lowest, 1.08 * limit)
+            axes.set_title(shortened(labels.case(case), 90))
+        words = "Deviation\nfrom the\nmedian (%)"
+        side = drawing.figure.supylabel(words, multialignment="center")
+        if noisy:
+            _draw_noise(grid[-1], ordered)
+        for axes in grid:
+            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
+            _shade_blocks(axes, ordered)
+            axes.set_xlim(0, len(ordered) + 1)
+            axes.grid(False, axis="x")
+        serial = bool(ordered["interconnect"].isna().any())
+        add_legend(drawing, ordered, labels, serial, curves=False)
+        # In the middle of the cases, without the noise.
+        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / drawing.figure.get_figheight())
+    return [drawing]
+
+
+def shown_limit(ordered: pd.DataFrame) -> float:
+    """Choose the largest deviation in percent that is shown to scale.
+
+    It is the largest deviation, but at most three times the 95th percentile of the valid repetitions.
+    """
+    sizes = ordered["deviation_percent"].abs().dropna()
+    usual = sizes[ordered["valid"]].quantile(0.95) if ordered["valid"].any() else sizes.max()
+    return float(max(min(sizes.max(), 3 * usual), 0.5))
+
+
+def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, labels: FigureLabels) -> None:
+    shown = rows[rows["deviation_percent"].notna()]
+    shown = shown.assign(height=shown["deviation_percent"].clip(-limit, limit))
+    outliers = shown[shown["outlier"]]
+    axes.plot(outliers["order"], outliers["height"], "o", **RING)
+    for valid, alike in shown.groupby("valid"):
+        points = []
+        for row in as_lines(alike):
+            look = labels.look(row["interconnect"])
+            look = look if valid else style.Look(look.colour, "x")
+            text = _hover_text(row, labels)
+            points.append(Point(row["order"], row["height"], look, row["interconnect"], text))
+        draw_points(drawing, axes, points, size=3.2, opacity=0.9)
+
+
+def _hover_text(row: Line, labels: Labels) -> str:
+    deviation = formats.percent(row["deviation_percent"], signed=True)
+    value = f"block {row['block']}: {formats.seconds(row['seconds'])} ({deviation})"
+    invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"
+    invalid += ", outlier" if row["outlier"] else ""
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    return point_text(labels, row, name, value + invalid)
+
+
+def _draw_drift(axes: Axes, rows: pd.DataFrame, limit: float) -> None:
+    """Join the medians of the blocks, each in the middle of the block's repetitions."""
+    valid = rows[rows["valid"]]
+    blocks = valid.groupby("block")[["order", "deviation_percent"]].median().sort_values("order")
+    heights = blocks["deviation_percent"].clip(-limit, limit)
+    axes.plot(blocks["order"], heights, color=style.INK, linewidth=0.8, zorder=2.6)
+
+
+def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
+    noise = ordered.dropna(subset="noise")
+    axes.vlines(noise["order"], 0, 100 * noise["noise"].astype(float), color=style.INK, linewidth=0.7)
+    axes.set_ylim(bottom=0)
+    axes.set_title("Noise: share of the run under CPU pressure (%)")
+
+
+def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
+    """Shade every other run of repetitions of the same block."""
+    block = ordered["block"].to_numpy()
+    starts = [0, *(index for index in range(1, len(block)) if block[index] != block[index - 1]), len(block)]
+    if len(starts) > MOST_SHADES:
+        return
+    for first, last in list(pairwise(starts))[1::2]:
+        axes.axvspan(first + 0.5, last + 0.5, color=style.SHADE, zorder=0, linewidth=0)
+
+
+def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
+    limit = shown_limit(ordered)
+    beyond = int((ordered["deviation_percent"].abs() > limit).sum())
+    sentences = [
+        "Time of every repetition less the median of its point, in order of execution. Shades part the "
+        "blocks; a line joins the medians of the blocks."
+    ]
+    if ordered["outlier"].any():
+        sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
+    if beyond:
+        edge, verb = formats.percent(limit), "is" if beyond == 1 else "are"
+        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond {edge} {verb} drawn at the edge.")
+    if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
+        sentences.append("Crosses are invalid repetitions.")
+    if noisy:
+        sentences.append("Bottom: noise, the share of each run's wall time under CPU pressure.")
+    return " ".join(sentences)
+
+
+def order(content: Content) -> Section | None:
+    """Every repetition in the order of execution."""
+    return section("order", "Order of execution", content.figures("order"))
+
+
+TOPIC = Topic(
+    name="order",
+    draw=lambda view: order_figure(view.runs, view.labels),
+    section=order,
+    in_appendix=True,
+    needs_runs=False,
+    on_screen={"figure"},
+)

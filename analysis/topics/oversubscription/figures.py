@@ -1,0 +1,208 @@
+"""Oversubscription levels side by side at equal cores: bars of time with the gain over level 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import name_rows
+from analysis.presentation.derived_coverage import too_few
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.presentation.labels import Labels
+from analysis.presentation.style import FigureLabels
+from analysis.runs.kinds import comparable_sets
+from analysis.runs.missing import Line, interval, is_missing, percent_interval
+from analysis.runs.selection import as_lines
+
+COLUMNS = 3
+BAR_HEIGHT = 0.135
+"""Height of a bar, in inches."""
+GAP = 0.5
+"""Distance between two interconnects, in bars."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Time of a level: its row of the scaling table, and above level 1 of the oversubscription table."""
+
+    name: str
+    level: int
+    row: Line
+    gain: Line | None
+
+
+def oversubscription_figures(
+    oversubscription: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels
+) -> list[Drawing]:
+    """Draw the time of all levels at equal cores, one figure per case.
+
+    Returns
+    -------
+    list of Drawing
+        In the study's order of cases: the cases that have a level above 1, at their three largest core
+        counts.
+    """
+    return [
+        _figure(case, rows, scaling[scaling["case"] == case], labels)
+        for case, rows in labels.by_case(oversubscription)
+    ]
+
+
+def _figure(case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    all_cores = sorted(int(cores) for cores in rows["cores"].unique())
+    cores = all_cores[-COLUMNS:]
+    rows = rows[rows["cores"].isin(cores)]
+    rows = rows.assign(name=[_name(row, labels) for row in as_lines(rows)])
+    interconnects = dict(zip(rows["name"], rows["interconnect"], strict=True))
+    sets = comparable_sets(rows["kind"], labels.declared)
+    levels = [1, *sorted(int(level) for level in rows["oversubscription"].unique())]
+    groups = [rows[rows["kind"].isin(kinds)] for kinds in sets]
+    sizes = [_names(group, labels) for group in groups]
+    heights = [BAR_HEIGHT * (len(levels) + GAP) * len(names) + 0.1 for names in sizes]
+    per_core = formats.listed(map(str, levels))
+    alt = f"Time of {labels.case(case)} at equal cores with {per_core} processes per core."
+    inches, caption = (
+        sum(heights) + 0.85 + 0.2 * (len(sets) - 1),
+        _caption(case, cores, all_cores, rows, labels),
+    )
+    stem = file_stem("oversubscription", case)
+    with new_drawing(stem, "oversubscription", inches, caption, alt, case) as drawing:
+        figure = drawing.figure
+        grid = figure.subplots(
+            len(sets), len(cores), squeeze=False, sharey="row", sharex=True, height_ratios=heights
+        )
+        for line, group, names in zip(grid, groups, sizes, strict=True):
+            for axes, count in zip(line, cores, strict=True):
+                gains = group[group["cores"] == count].groupby("name")
+                bars = [bar for _, of_name in gains for bar in _bars(of_name, scaling)]
+                _draw_bars(axes, bars, names, levels, drawing, labels)
+                name_rows(axes, [shortened(name, 26) for name in names])
+            for name, label in zip(names, line[0].get_yticklabels(), strict=True):
+                drawing.mark(label, interconnects[name])
+        for axes, count in zip(grid[0], cores, strict=True):
+            axes.set_title(formats.counted(count, "core"), fontweight="bold")
+        for axes in grid[-1]:
+            axes.set_xlabel("Time per run (s)")
+        highest = max(axes.dataLim.x1 for axes in grid.flat)
+        grid[0][0].set_xlim(0, highest * (1.3 + 0.3 * len(cores)))
+        grid[0][0].xaxis.set_major_locator(MaxNLocator(4))
+        figure.legend(
+            [Patch(facecolor=style.IDEAL, hatch=_hatch(levels, level)) for level in levels],
+            [formats.counted(level, "process per core", "processes per core") for level in levels],
+            loc="outside lower center",
+            ncols=len(levels),
+        )
+    return drawing
+
+
+def _hatch(levels: Sequence[int], level: int) -> str:
+    return style.HATCHES[levels.index(level) % len(style.HATCHES)]
+
+
+def _name(row: Line, labels: Labels) -> str:
+    """Name the interconnect and its cores per node, which levels share at equal cores."""
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    if is_missing(row["processes_per_node"]):
+        return name
+    cores = row["processes_per_node"] / row["oversubscription"]
+    return f"{name} with {formats.plain(cores)} {'core' if cores == 1 else 'cores'} per node"
+
+
+def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    return list(dict.fromkeys(labels.in_order(rows, "interconnect", "name")["name"]))
+
+
+def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
+    """List the bars of an interconnect at a core count: level 1, and every level compared with level 1."""
+    bars: dict[int, Bar] = {}
+    for gain in as_lines(gains):
+        placement = scaling["processes_per_node"] / scaling["oversubscription"]
+        cores_per_node = gain["processes_per_node"] / gain["oversubscription"]
+        for level, processes in (
+            (1, gain["processes_of_one"]),
+            (gain["oversubscription"], gain["processes"]),
+        ):
+            rows = scaling[
+                (scaling["interconnect"] == gain["interconnect"])
+                & (scaling["kind"] == gain["kind"])
+                & (scaling["oversubscription"] == level)
+                & (scaling["processes"] == processes)
+                & (placement.isna() | (placement == cores_per_node))
+            ]
+            for row in as_lines(rows.head(1)):
+                bars.setdefault(level, Bar(gain["name"], level, row, gain if level > 1 else None))
+    return [bars[level] for level in sorted(bars)]
+
+
+def _draw_bars(
+    axes: Axes,
+    bars: Sequence[Bar],
+    names: Sequence[str],
+    levels: Sequence[int],
+    drawing: Drawing,
+    labels: FigureLabels,
+) -> None:
+    """Draw the bars of a panel: a row per name, in each a bar per level."""
+    if not bars:
+        return
+    table = pd.DataFrame(
+        {"name": bar.name, "level": bar.level, "seconds": bar.row["seconds"]} for bar in bars
+    )
+    sns.barplot(
+        table, x="seconds", y="name", hue="level", order=names, hue_order=levels, palette="deep",
+        errorbar=None, linewidth=0, legend=False, zorder=2, ax=axes,
+    )  # fmt: skip
+    axes.set(xlabel="", ylabel="")
+    for level, patches in zip(levels, axes.containers, strict=True):
+        of_level = [bar for name in names for bar in bars if (bar.name, bar.level) == (name, level)]
+        for bar, patch in zip(of_level, patches, strict=True):
+            look = labels.look(bar.row["interconnect"])
+            patch.set(facecolor=look.colour, edgecolor=style.PAPER, hatch=_hatch(levels, level))
+            _annotate(axes, bar, patch, drawing, labels)
+
+
+def _annotate(axes: Axes, bar: Bar, patch: Rectangle, drawing: Drawing, labels: FigureLabels) -> None:
+    """Add the whisker of a bar, its gain, and the text on hover."""
+    interconnect, place = bar.row["interconnect"], patch.get_y() + patch.get_height() / 2
+    value, low, high = interval(bar.row, "seconds")
+    hover = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
+    gain = ""
+    if bar.gain is not None:
+        star = "*" if bar.gain["verdict"] in ("faster", "slower") else ""
+        gain = f"{formats.bracketed_percent(*percent_interval(bar.gain, 'gain'))}{formats.THIN}%{star}"
+        hover += f", gain {gain}"
+    drawing.mark(patch, interconnect, point_text(labels, bar.row, bar.name, hover))
+    if not is_missing(low):
+        (whisker,) = axes.plot([low, high], [place, place], color=style.INK, linewidth=0.9, zorder=3)
+        drawing.mark(whisker, interconnect)
+    end = value if is_missing(high) else max(value, high)
+    text = axes.annotate(
+        gain, (end, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7
+    )
+    drawing.mark(text, interconnect)
+
+
+def _caption(
+    case: str, cores: Sequence[int], all_cores: Sequence[int], rows: pd.DataFrame, labels: Labels
+) -> str:
+    sentences = [
+        f"{labels.case(case)}: time per run at equal cores, by oversubscription level (processes per core). "
+        "Right of the bars: the gain over one process per core, in percent of speed."
+    ]
+    if len(cores) < len(all_cores):
+        sentences.append(f"Shown are the largest {len(cores)} of {len(all_cores)} core counts.")
+    if len(comparable_sets(rows["kind"], labels.declared)) > 1:
+        sentences.append("Kinds that the study does not compare have panels of their own.")
+    if rows["gain_low"].notna().any():
+        tested = "; * marks a verdict of faster or slower" if rows["p_adjusted"].notna().any() else ""
+        sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}{tested}.")
+    else:
+        sentences.append(f"The times have no intervals, since {too_few(rows['blocks'])}.")
+    return " ".join(sentences)

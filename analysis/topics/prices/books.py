@@ -1,0 +1,230 @@
+"""Price books: dated, sourced prices of interconnects by size, and the price at a size in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+from numpy.typing import ArrayLike
+
+from analysis.runs.listing import RowRule, read_listing
+from analysis.runs.runs import NAME, TableError
+
+_PRICE = ("price_per_node", "price_per_node_low", "price_per_node_high")
+QUOTE = ("item", "nodes", "currency", "year", *_PRICE, "basis", "source", "note")
+"""Columns of a quotation, whether it comes from a price book or from a switch tree."""
+
+NO_NEED, INTERPOLATED = "none needed", "interpolated"
+"""Bases of a price: of one node's interconnect, which is 0; and between two published sizes."""
+ALONE = "one node needs no interconnect"
+
+_CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, as USD")
+_YEAR = pa.Check.in_range(1950, 2200, error="must be a year")
+_SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no interconnect")
+MONEY = pa.Check.in_range(0, 1e15, error="must be a price, 0 or more")
+
+
+def listing_schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
+    """Closed schema of a list of prices: item, currency and year, then `columns`, then source and note."""
+    money = {
+        "item": pa.Column(str, NAME),
+        "currency": pa.Column(str, _CURRENCY),
+        "year": pa.Column("Int64", _YEAR),
+    }
+    origin = {"source": pa.Column(str), "note": pa.Column(str, nullable=True)}
+    return pa.DataFrameSchema(money | columns | origin, name=name, strict=True, ordered=True, coerce=True)
+
+
+BOOK = listing_schema(
+    "price book",
+    {
+        "nodes_from": pa.Column("Int64", _SIZE),
+        "nodes_to": pa.Column("Int64", _SIZE, nullable=True),
+        "per": pa.Column(str, pa.Check.isin(["node", "cluster"], error="must be node or cluster")),
+        "price": pa.Column(float, MONEY, nullable=True),
+        "price_low": pa.Column(float, MONEY, nullable=True),
+        "price_high": pa.Column(float, MONEY, nullable=True),
+        "max_nodes": pa.Column("Int64", _SIZE, nullable=True),
+    },
+)
+"""Columns of a price book; columns.yaml says what they mean."""
+
+
+def read_book(path: str | Path) -> pd.DataFrame:
+    """Read a price book.
+
+    Parameters
+    ----------
+    path : path of a CSV file
+        With the columns of `BOOK`.
+
+    Returns
+    -------
+    DataFrame
+        Rows of the file by item and size. `price`, `price_low` and `price_high` are prices of the whole
+        interconnect divided by the nodes where `per` is ``cluster``; a missing `price` is the middle of
+        its range.
+
+    Raises
+    ------
+    TableError
+        In one line with file, line and column.
+    """
+    book = read_listing(path, BOOK, _BOOK_RULES)
+    book = book.sort_values(["item", "nodes_from"], kind="stable", ignore_index=True)
+    share = book["nodes_from"].astype(float).where(book["per"] == "cluster", 1.0)
+    prices = book[["price", "price_low", "price_high"]].div(share, axis=0)
+    middle = prices[["price_low", "price_high"]].mean(axis=1)
+    return book.assign(**prices).assign(price=prices["price"].fillna(middle))
+
+
+def _first(listing: pd.DataFrame, column: str) -> pd.Series:
+    return listing.groupby("item")[column].transform("first")
+
+
+ONE_MONEY: list[RowRule] = [
+    (
+        column,
+        lambda listing, column=column: listing[column] != _first(listing, column),
+        "differs from a row before of the same item",
+    )
+    for column in ("currency", "year")
+]
+"""All rows of an item are in the money of one year."""
+
+
+def _overlaps(book: pd.DataFrame) -> pd.Series:
+    ended = book.assign(end=book["nodes_to"].fillna(10**9))
+    ordered = ended.sort_values(["item", "nodes_from"], kind="stable")
+    return (ordered.groupby("item")["end"].shift() >= ordered["nodes_from"]).reindex(book.index)
+
+
+_BOOK_RULES: list[RowRule] = [
+    *ONE_MONEY,
+    ("nodes_to", lambda book: book["nodes_to"] < book["nodes_from"], "is below nodes_from"),
+    (
+        "nodes_to",
+        lambda book: (book["per"] == "cluster") & (book["nodes_to"] != book["nodes_from"]).fillna(True),
+        "must equal nodes_from where the price is per cluster",
+    ),
+    ("nodes_from", _overlaps, "overlaps another row of the same item"),
+    (
+        "price",
+        lambda book: book["price"].isna() & (book["price_low"].isna() | book["price_high"].isna()),
+        "is empty: give a price, or price_low and price_high",
+    ),
+    (
+        "price_low",
+        lambda book: book["price_low"] > book[["price", "price_high"]].min(axis=1),
+        "is above the price or price_high",
+    ),
+    ("price_high", lambda book: book["price_high"] < book["price"], "is below the price"),
+    (
+        "max_nodes",
+        lambda book: book["max_nodes"].fillna(0) != _first(book, "max_nodes").fillna(0),
+        "differs from another row of the same item",
+    ),
+    (
+        "max_nodes",
+        lambda book: book["max_nodes"] < book["nodes_to"].fillna(book["nodes_from"]),
+        "is below nodes_to",
+    ),
+]
+
+
+def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
+    """Price of an interconnect at each of several sizes.
+
+    Inside a published range of sizes its price holds. Between two published sizes the price of the
+    whole interconnect is interpolated linearly, so that the price per node lies between the prices of its
+    neighbours, which are then its range; `basis` is ``interpolated``. Outside the published sizes there
+    is no price, and `note` says why. One node needs no interconnect.
+
+    Parameters
+    ----------
+    book : DataFrame
+        As `read_book` gives it.
+    nodes : array (sizes,)
+        Whole numbers, 1 or more.
+
+    Returns
+    -------
+    DataFrame
+        `QUOTE`, one row a size. `price_per_node` is the price of one node's share of the interconnect;
+        the range is empty where none was published.
+
+    Raises
+    ------
+    TableError
+        If the book has no such item.
+    """
+    rows = rows_of(book, item)
+    pieces = _pieces(rows)
+    nodes = np.asarray(nodes, np.int64)
+    found = pieces.iloc[np.searchsorted(pieces["nodes_from"], nodes, side="right") - 1].reset_index(drop=True)
+    money = {name: rows[name].iloc[0] for name in ("currency", "year")}
+    price = found["base"] / nodes + found["price_per_node"]
+    return found.assign(item=item, nodes=nodes, **money, price_per_node=price)[list(QUOTE)]
+
+
+def rows_of(listing: pd.DataFrame, item: str) -> pd.DataFrame:
+    """Rows of one item, index from 0; a `TableError` where there are none."""
+    rows = listing[listing["item"] == item].reset_index(drop=True)
+    if rows.empty:
+        known = ", ".join(sorted(listing["item"].unique()))
+        raise TableError(f"no '{item}' here; there are {known}", "prices", column="item")
+    return rows
+
+
+def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
+    """Ranges of sizes that cover every size from 1 on, in order.
+
+    In each, the whole interconnect of n nodes costs base + n price_per_node; empty where no price is
+    known.
+    """
+    pieces = [{"nodes_from": 1, "price_per_node": 0.0, "basis": NO_NEED, "note": ALONE}]
+    first = int(rows["nodes_from"].iloc[0])
+    if first > 2:
+        pieces.append({"nodes_from": 2, "note": f"no price below {first} nodes, the smallest published size"})
+    for number, row in rows.iterrows():
+        pieces.append(
+            {
+                "nodes_from": row["nodes_from"],
+                "price_per_node": row["price"],
+                "price_per_node_low": row["price_low"],
+                "price_per_node_high": row["price_high"],
+                "basis": "published",
+                "source": row["source"],
+                "note": row["note"],
+            }
+        )
+        if number + 1 < len(rows):
+            pieces.append(_gap(row, rows.iloc[number + 1]))
+    largest, limit = rows["nodes_to"].iloc[-1], rows["max_nodes"].iloc[-1]
+    if not pd.isna(largest) and (pd.isna(limit) or largest != limit):
+        pieces.append(
+            {"nodes_from": largest + 1, "note": f"no price above {largest} nodes, the largest published size"}
+        )
+    if not pd.isna(limit):
+        pieces.append({"nodes_from": limit + 1, "note": f"at most {limit} nodes"})
+    return pd.DataFrame(pieces, columns=["nodes_from", "base", *QUOTE[4:]]).fillna({"base": 0.0})
+
+
+def _gap(below: pd.Series, above: pd.Series) -> dict[str, object]:
+    """Sizes between two published ones, on the straight line through their whole prices."""
+    size, next_size = int(below["nodes_to"]), int(above["nodes_from"])
+    price, next_price = size * below["price"], next_size * above["price"]
+    slope = (next_price - price) / (next_size - size)
+    ends = pd.DataFrame([below, above])
+    return {
+        "nodes_from": size + 1,
+        "base": price - slope * size,
+        "price_per_node": slope,
+        "price_per_node_low": ends["price_low"].fillna(ends["price"]).min(),
+        "price_per_node_high": ends["price_high"].fillna(ends["price"]).max(),
+        "basis": INTERPOLATED,
+        "source": below["source"],
+        "note": f"between the published sizes {size} and {next_size}",
+    }

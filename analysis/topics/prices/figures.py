@@ -1,0 +1,94 @@
+"""Prices of interconnects against nodes: per node, and of the whole."""
+
+from __future__ import annotations
+
+import math
+from itertools import cycle
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import count_axis, log_axis
+from analysis.presentation.drawing import Drawing, new_drawing, shortened
+from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.style import FigureLabels
+from analysis.runs.missing import Line, as_float
+from analysis.topics.money.sentences import OFFER, amount, money, offer_name
+
+COLUMNS = 2
+HEIGHT = 2.1
+LINE_HEIGHT = 0.14
+PANELS = {"price_per_node": "Price per node", "list_price": "Price of the whole"}
+LINES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.4, 1, 1.4)))
+"""Lines of an interconnect's offers, in the order of the offers."""
+
+
+def price_figures(prices: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the table ``prices``, one figure per currency that has a price at a known size."""
+    sized = prices.groupby("currency")["nodes"].transform("count") > 0
+    return [_figure(currency, rows, labels) for currency, rows in prices[sized].groupby("currency")]
+
+
+def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
+    caption = (
+        f"Price of an interconnect in {currency} against its number of nodes: adapters, switches and cables, "
+        "without nodes. Bars are published ranges, bands are ranges for any number of nodes; computed prices "
+        "follow from a switch tree."
+    )
+    inches = HEIGHT + LINE_HEIGHT * -(-len(offers) // COLUMNS)
+    alt = f"Price per node and price of the whole in {currency} against nodes, by interconnect."
+    with new_drawing(f"prices-{currency}", "prices", inches, caption, alt) as drawing:
+        grid = drawing.panels(len(PANELS), len(PANELS), ("Nodes", ""))
+        for axes, (column, title) in zip(grid, PANELS.items(), strict=True):
+            ends = [rows[name] for name in (column, f"{column}_low", f"{column}_high") if name in rows]
+            log_axis(axes, [float(value) for value in pd.concat(ends).dropna()])
+            count_axis(axes, _ticks(rows), style.WIDTH / 2.5)
+            axes.set_ylabel(f"{title} ({currency})")
+        lines = {name: cycle(LINES) for name in rows["interconnect"].unique()}
+        for _, offer in offers:
+            line = next(lines[offer["interconnect"].iat[0]])
+            for axes, column in zip(grid, PANELS, strict=True):
+                _draw(axes, offer, column, line, drawing, labels)
+        entries = grid[0].get_legend_handles_labels()
+        legend = drawing.figure.legend(*entries, loc="outside lower center", ncols=COLUMNS)
+        for (_, offer), text in zip(offers, legend.get_texts(), strict=True):
+            drawing.mark(text, offer["interconnect"].iat[0])
+    return drawing
+
+
+def _ticks(rows: pd.DataFrame) -> list[int]:
+    """Powers of four from the smallest to the largest size."""
+    low, high = (int(end) for end in (rows["nodes"].min(), rows["nodes"].max()))
+    powers = [4**power for power in range(0, 16)]
+    below, above = max(p for p in powers if p <= low), min(p for p in powers if p >= high)
+    return [power for power in powers if below <= power <= above]
+
+
+def _draw(
+    axes: Axes, offer: pd.DataFrame, column: str, line: object, drawing: Drawing, labels: FigureLabels
+) -> None:
+    interconnect = offer["interconnect"].iat[0]
+    look, name = labels.look(interconnect), offer_name(offer.iloc[0], labels)
+    computed = (offer["basis"] != "published").all()
+    (drawn,) = axes.plot(
+        offer["nodes"], offer[column], color=look.colour, linestyle=line,
+        marker="" if computed else look.marker, markersize=3.2, label=shortened(name, 64, lines=1),
+    )  # fmt: skip
+    drawing.mark(drawn, interconnect)
+    if offer["nodes"].isna().all() and column == "price_per_node":
+        band = axes.axhspan(*_range(offer.iloc[0]), color=look.colour, alpha=0.15, linewidth=0)
+        drawing.mark(band, interconnect, f"{name}\nany number of nodes: {amount(offer.iloc[0], column)}")
+        drawn.set(linewidth=6, alpha=0.3, marker="", linestyle="-")
+    points = []
+    for row in offer.dropna(subset="nodes").to_dict("records"):
+        value = amount(row, column) if column == "price_per_node" else money(row[column])
+        ends = _range(row) if column == "price_per_node" else (math.nan, math.nan)
+        text = f"{name}\n{formats.whole(row['nodes'])} nodes: {value} {row['currency']}"
+        points.append(Point(row["nodes"], row[column], look, interconnect, text, *ends))
+    draw_points(drawing, axes, points, size=3.2, opacity=0 if computed else 1)
+
+
+def _range(row: Line) -> list[float]:
+    return [as_float(row[f"price_per_node_{end}"]) for end in ("low", "high")]

@@ -1,0 +1,133 @@
+"""Part lists: the priced parts of which the switch trees of an interconnect are made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+from numpy.typing import NDArray
+
+from analysis.runs.listing import RowRule, read_listing
+from analysis.runs.runs import COUNT, TableError
+from analysis.topics.prices.books import MONEY, ONE_MONEY, listing_schema
+
+_PART = pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
+_LEVEL = pa.Check.in_range(1, 8, error="must be a level from 1 to 8")
+_RADIX = pa.Check.in_range(2, 10**6, error="must be 2 ports or more")
+_BASIS = pa.Check.isin(["published", "inferred"], error="must be published or inferred")
+_RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
+
+PART_LIST = listing_schema(
+    "part list",
+    {
+        "part": pa.Column(str, _PART),
+        "level": pa.Column("Int64", _LEVEL, nullable=True),
+        "radix": pa.Column("Int64", _RADIX, nullable=True),
+        "blocking": pa.Column(float, _RATIO, nullable=True),
+        "nodes_from": pa.Column("Int64", COUNT),
+        "nodes_to": pa.Column("Int64", COUNT, nullable=True),
+        "price": pa.Column(float, MONEY),
+        "basis": pa.Column(str, _BASIS),
+    },
+)
+"""Columns of a part list; columns.yaml says what they mean."""
+_IN_ORDER = ["item", "part", "level", "nodes_from"]
+
+
+def read_parts(path: str | Path) -> pd.DataFrame:
+    """Read a part list: what the trees of interconnects are made of.
+
+    Parameters
+    ----------
+    path : path of a CSV file
+        With the columns of `PART_LIST`.
+
+    Returns
+    -------
+    DataFrame
+        Rows by item, part, level and size.
+
+    Raises
+    ------
+    TableError
+        In one line with file, line and column; or if an item lacks a part or a size.
+    """
+    parts = read_listing(path, PART_LIST, _PART_RULES)
+    parts = parts.sort_values(_IN_ORDER, kind="stable", ignore_index=True)
+    for item, rows in parts.groupby("item"):
+        for part in ("port", "switch", *(["uplink"] if rows["level"].nunique() > 1 else [])):
+            if not (rows["part"] == part).any():
+                raise TableError(f"item '{item}' has no {part}", str(path), column="part")
+        levels = sorted(rows["level"].dropna().unique())
+        if levels != list(range(1, len(levels) + 1)):
+            raise TableError(
+                f"item '{item}' skips a level: {', '.join(map(str, levels))}", str(path), column="level"
+            )
+        switches_of(rows, str(path))
+    return parts
+
+
+def _misfits(parts: pd.DataFrame) -> pd.Series:
+    """Rows whose sizes do not begin where the sizes of the row before, of the same part, end."""
+    ordered = parts.sort_values(_IN_ORDER, kind="stable")
+    before = ordered.groupby(_IN_ORDER[:-1], dropna=False)["nodes_to"].shift()
+    wanted = before.mask(~ordered.duplicated(_IN_ORDER[:-1]), 0) + 1
+    return (ordered["nodes_from"] != wanted).fillna(True).reindex(parts.index)
+
+
+_PART_RULES: list[RowRule] = [
+    *ONE_MONEY,
+    (
+        "level",
+        lambda parts: (parts["part"] == "switch") != parts["level"].notna(),
+        "belongs to a switch, and only there",
+    ),
+    (
+        "radix",
+        lambda parts: (parts["part"] == "switch") != parts["radix"].notna(),
+        "belongs to a switch, and only there",
+    ),
+    (
+        "blocking",
+        lambda parts: (parts["part"] != "switch") & parts["blocking"].notna(),
+        "belongs to a switch only",
+    ),
+    ("nodes_to", lambda parts: parts["nodes_to"] < parts["nodes_from"], "is below nodes_from"),
+    ("nodes_from", _misfits, "must follow the sizes of the row before; the first from 1 on"),
+]
+
+
+class Switch(NamedTuple):
+    """Ports of a switch, and downward ports to each uplink (NaN at the top of a tree)."""
+
+    radix: int
+    blocking_ratio: float
+
+
+def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
+    """Switches of the levels of one item, from the edge to the top."""
+    rows = parts[parts["part"] == "switch"]
+    kinds = rows.groupby("level")[["radix", "blocking"]].agg(["nunique", "first"])
+    top = int(rows["level"].max())
+    for level, kind in kinds.iterrows():
+        if kind["radix", "nunique"] > 1 or kind["blocking", "nunique"] > 1:
+            raise TableError(f"level {level} has two kinds of switch", source, column="radix")
+        if level < top and pd.isna(kind["blocking", "first"]):
+            raise TableError(
+                f"level {level} is below the top and needs a blocking ratio", source, column="blocking"
+            )
+    return [
+        Switch(int(kind["radix", "first"]), float(kind["blocking", "first"])) for _, kind in kinds.iterrows()
+    ]
+
+
+def part_price(rows: pd.DataFrame, part: str, nodes: NDArray[np.int64], level: int | None = None) -> NDArray:
+    """Price of one part in a cluster of so many nodes, NaN above the part's sizes."""
+    rows = rows[(rows["part"] == part) & (rows["level"].isna() if level is None else rows["level"] == level)]
+    index = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
+    last = rows["nodes_to"].iloc[-1]
+    prices = rows["price"].to_numpy()[index]
+    return prices if pd.isna(last) else np.where(nodes <= int(last), prices, np.nan)

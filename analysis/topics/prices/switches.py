@@ -1,0 +1,165 @@
+"""Switch trees: from a number of nodes to switches, ports and cables, and to a price.
+
+A tree is a folded Clos network (Leiserson, Fat-Trees, IEEE Transactions on Computers C-34, 1985). A
+switch below the top level uses some ports downwards and the rest as uplinks, in the ratio that is
+its blocking ratio; a switch at the top uses all of them downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import ceil, prod
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.topics.prices.books import ALONE, NO_NEED, rows_of
+from analysis.topics.prices.parts import part_price, switches_of
+
+
+def uplinks_of(radix: int, blocking_ratio: float) -> int:
+    """Ports of a switch that go up: the fewest that leave at most `blocking_ratio` times as many."""
+    return max(1, ceil(radix / (1 + blocking_ratio) - 1e-9))
+
+
+def capacity(radices: Sequence[int], ratios: Sequence[float]) -> int:
+    """Nodes that a tree of full switches joins: downward ports of every level multiplied.
+
+    Parameters
+    ----------
+    radices : sequence of int
+        Ports of the switches of each level, from the edge to the top.
+    ratios : sequence of float
+        Blocking ratios of the levels below the top.
+    """
+    below = zip(radices[:-1], ratios, strict=True)
+    return prod(radix - uplinks_of(radix, blocking_ratio) for radix, blocking_ratio in below) * radices[-1]
+
+
+def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[float]) -> pd.DataFrame:
+    """Switches and cables of a tree.
+
+    A level has as many switches as its links from below need; every switch below the top uses all its
+    uplinks, spread over the switches above as evenly as they go.
+
+    Parameters
+    ----------
+    nodes : array (sizes,)
+        Whole numbers, 1 or more.
+    radices, ratios : sequences
+        As `capacity` takes them.
+
+    Returns
+    -------
+    DataFrame
+        One row a level and size: ``level, nodes, switches`` and ``uplinks`` (cables to the level above);
+        the last two are empty where the tree cannot join so many nodes.
+    """
+    nodes = np.asarray(nodes, np.int64)
+    links, levels = nodes, []
+    for level, (radix, blocking_ratio) in enumerate(zip(radices, [*ratios, None], strict=True), start=1):
+        up = 0 if blocking_ratio is None else uplinks_of(radix, blocking_ratio)
+        switches = -(-links // (radix - up))
+        links = switches * up
+        counts = {"level": level, "nodes": nodes, "switches": switches, "uplinks": links}
+        levels.append(pd.DataFrame(counts, dtype="Int64"))
+    table = pd.concat(levels, ignore_index=True)
+    table.loc[table["nodes"] > capacity(radices, ratios), ["switches", "uplinks"]] = pd.NA
+    return table
+
+
+def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
+    """Cheapest tree that the switches of an interconnect allow, for each of several sizes.
+
+    A tree may leave levels out: a cluster that fits one switch needs no second.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        As `analysis.topics.prices.parts.read_parts` gives it.
+    nodes : array (sizes,)
+
+    Returns
+    -------
+    DataFrame
+        ``nodes, levels, switches, uplinks, price``, one row a size. `levels` and `switches` read
+        ``24 + 288`` and ``36 + 1``, from the edge to the top. `price` is of ports, switches and cables
+        together; it is empty, as the counts are, where no tree is large enough.
+    """
+    rows, nodes = rows_of(parts, item), np.asarray(nodes, np.int64)
+    levels = range(1, len(switches_of(rows)) + 1)
+    subsets = [subset for size in levels for subset in combinations(levels, size)]
+    trees = pd.concat([_priced_tree(rows, subset, nodes) for subset in subsets], ignore_index=True)
+    prices = trees["price"].fillna(np.inf).to_numpy().reshape(len(subsets), len(nodes))
+    return trees.iloc[prices.argmin(axis=0) * len(nodes) + np.arange(len(nodes))].reset_index(drop=True)
+
+
+def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.int64]) -> pd.DataFrame:
+    """Columns of `tree_prices` for one choice of levels."""
+    switches = [switch for level, switch in enumerate(switches_of(rows), start=1) if level in levels]
+    radices, ratios = zip(*switches, strict=True)
+    counts = count_switches(nodes, radices, ratios[:-1])
+    by_level = [frame.reset_index(drop=True) for _, frame in counts.groupby("level")]
+    price = nodes * part_price(rows, "port", nodes)
+    for level, count in zip(levels, by_level, strict=True):
+        price = price + count["switches"].astype(float) * part_price(rows, "switch", nodes, level)
+    uplinks = sum(count["uplinks"] for count in by_level)
+    if len(levels) > 1:
+        price = price + uplinks.astype(float) * part_price(rows, "uplink", nodes)
+    text = [" + ".join(map(str, row)) for row in zip(*(count["switches"] for count in by_level), strict=True)]
+    return pd.DataFrame(
+        {
+            "nodes": nodes,
+            "levels": pd.Series(" + ".join(map(str, radices)), price.index, dtype="str").where(price.notna()),
+            "switches": pd.Series(text, dtype="str").where(price.notna()),
+            "uplinks": uplinks,
+            "price": price,
+        }
+    )
+
+
+def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
+    """Price of an interconnect at each of several sizes, from the parts of its switch tree.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        As `analysis.topics.prices.parts.read_parts` gives it.
+    nodes : array (sizes,)
+
+    Returns
+    -------
+    DataFrame
+        `analysis.topics.prices.books.QUOTE`; `basis` is ``computed``, `note` names the tree, and
+        whether prices of its parts are inferred.
+    """
+    rows, trees = rows_of(parts, item), tree_prices(parts, item, nodes)
+    inferred = "; part prices inferred" if (rows["basis"] == "inferred").any() else ""
+    uplinks = trees["uplinks"].astype("str") + " uplinks"
+    several = trees["switches"] + " switches of " + trees["levels"] + " ports, " + uplinks
+    shape = several.mask(trees["uplinks"] == 0, "1 switch of " + trees["levels"] + " ports")
+    largest = f"larger than any tree of these switches: no price above {_largest(rows)} nodes"
+    known, single = trees["price"].notna(), trees["nodes"] == 1
+    return pd.DataFrame(
+        {
+            "item": item,
+            "nodes": trees["nodes"],
+            "currency": rows["currency"].iloc[0],
+            "year": rows["year"].iloc[0],
+            "price_per_node": (trees["price"] / trees["nodes"]).mask(single, 0.0),
+            "price_per_node_low": np.nan,
+            "price_per_node_high": np.nan,
+            "basis": pd.Series("computed", trees.index, dtype="str").where(known).mask(single, NO_NEED),
+            "source": pd.Series(rows["source"].iloc[0], trees.index, dtype="str").where(known),
+            "note": (shape + inferred).where(known, largest).mask(single, ALONE),
+        }
+    )
+
+
+def _largest(rows: pd.DataFrame) -> int:
+    radices, ratios = zip(*switches_of(rows), strict=True)
+    joined = capacity(radices, ratios[:-1])
+    priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()
+    return joined if pd.isna(priced) else min(joined, int(priced))

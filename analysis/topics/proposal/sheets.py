@@ -1,0 +1,215 @@
+"""The scaling table of a proposal as text: for LaTeX, for Word, for a page of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import docx
+import pandas as pd
+from docx.enum.section import WD_ORIENT
+from docx.shared import Pt
+
+from analysis.presentation import formats
+from analysis.presentation.labels import Labels
+from analysis.runs.errors import one_line
+from analysis.runs.missing import Line, is_missing
+from analysis.runs.selection import CURVE, as_lines
+from analysis.runs.settings import Rule
+from analysis.topics.proposal.tables import UNTESTED
+
+_HEADINGS = {"speedup_per_doubling": "Speedup per doubling"}
+"""Heading of the judged quantity, where it is no column of every table anyway."""
+_ENDS = {
+    "fail": "fails at {}",
+    "undecided": "undecided at {}",
+    UNTESTED[1]: "would fail at {} (untested)",
+}
+"""What a sentence says of the first count that does not pass."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One table with its caption, everything as text.
+
+    Attributes
+    ----------
+    title : str
+        Case and interconnect.
+    reading : str
+        What the times and brackets are, and what speedup refers to.
+    rule, outcome : str
+        The rule that judges, and up to where it is passed.
+    header, rows : tuple
+        Texts; rows are as long as the header.
+    """
+
+    title: str
+    reading: str
+    rule: str
+    outcome: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def caption(self) -> str:
+        """All that a reader of the table needs to know."""
+        return f"{self.title} {self.reading} {self.rule} {self.outcome}"
+
+
+def sheets(table: pd.DataFrame, rule: Rule, labels: Labels) -> list[Sheet]:
+    """One sheet a curve of the `table` ``proposal``, judged by `rule`."""
+    known = table.astype(object).where(table.notna(), None)
+    curves = table.groupby(CURVE, sort=False, dropna=False)
+    return [_sheet(rows, known.loc[rows.index], rule, labels) for _, rows in curves]
+
+
+def _sheet(rows: pd.DataFrame, known: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
+    extra = [_HEADINGS[rule.quantity]] if rule.quantity in _HEADINGS else []
+    header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
+    header += ["Incremental efficiency", "Node hours", *extra, "Verdict"]
+    return Sheet(
+        title=_title(rows.iloc[0], labels),
+        reading=_reading(rows, labels),
+        rule=rule_text(rule),
+        outcome=outcome_text(rows),
+        header=tuple(header),
+        rows=tuple(_cells(line, bool(extra)) for line in as_lines(known)),
+    )
+
+
+def _cells(line: Line, extra: bool) -> tuple[str, ...]:
+    def spread(name: str) -> str:
+        value, low, high = (line[f"{name}{end}"] for end in ("", "_low", "_high"))
+        return formats.bracketed(value, *((None, None) if low == high else (low, high)))
+
+    return (
+        formats.whole(line["nodes"]),
+        formats.whole(line["ranks"]),
+        f"{line['ranks_per_node']:.3g}" if line["ranks_per_node"] else formats.MISSING,
+        spread("seconds"),
+        formats.whole(line["n"]),
+        spread("speedup"),
+        spread("efficiency"),
+        spread("incremental_efficiency"),
+        formats.number(line["node_hours"]),
+        *([spread("value")] if extra else []),
+        formats.MISSING if is_missing(line["verdict"]) else line["verdict"],
+    )
+
+
+def _title(row: pd.Series, labels: Labels) -> str:
+    name = labels.curve(row)
+    if row["oversubscription"] > 1:
+        name += f", {row['oversubscription']} processes a core"
+    return f"{labels.case(row['case'])} over {name}."
+
+
+def _reading(rows: pd.DataFrame, labels: Labels) -> str:
+    first = rows.iloc[0]
+    times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
+    text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
+    if rows["speedup_low"].notna().any():
+        text += f" In brackets: {labels.intervals(rows, times=True)}."
+    return text
+
+
+def rule_text(rule: Rule) -> str:
+    """Say what a rule asks for, and who asks."""
+    note = one_line(rule.note)
+    return f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).{f' {note}' if note else ''}"
+
+
+def _reference(row: pd.Series, labels: Labels) -> str:
+    time = formats.seconds(row["reference_seconds"])
+    if is_missing(row["reference_interconnect"]):
+        return f"the serial run of {time}"
+    count = formats.counted(row["reference_processes"], "process")
+    return f"{count} over {labels.interconnect(row['reference_interconnect'], row['kind'])} in {time}"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    formats.THIN: r"\,",
+    formats.SPACE: "~",
+    formats.MINUS: "$-$",
+    formats.MISSING: "--",
+    "∞": r"$\infty$",
+    "×": r"$\times$",
+    "≥": r"$\geq$",
+}
+
+
+def latex_text(text: str) -> str:
+    """Escape text for LaTeX."""
+    return "".join(_LATEX.get(character, character) for character in one_line(text))
+
+
+def to_latex(found: Sequence[Sheet]) -> str:
+    r"""Tables to paste into a LaTeX document that loads ``booktabs`` and ``graphicx``.
+
+    Each is as wide as the text at most.
+    """
+    tables = []
+    for sheet in found:
+        lines = [r"\begin{table}", r"  \centering", f"  \\caption{{{latex_text(sheet.caption)}}}"]
+        lines += [r"  \resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"]
+        lines += [f"  \\begin{{tabular}}{{{'r' * (len(sheet.header) - 1)}l}}", r"    \toprule"]
+        lines += [f"    {_latex_row(sheet.header)}", r"    \midrule"]
+        lines += [f"    {_latex_row(row)}" for row in sheet.rows]
+        lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table}"]
+        tables.append("\n".join(lines))
+    return "\n\n".join(tables) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(latex_text(cell) for cell in cells) + r" \\"
+
+
+def write_word(found: Sequence[Sheet], path: str | Path, title: str) -> None:
+    """Write tables to a Word document in landscape format, or nothing.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    document = docx.Document()
+    section = document.sections[0]
+    section.orientation = WD_ORIENT.LANDSCAPE
+    section.page_width, section.page_height = section.page_height, section.page_width
+    document.add_heading(one_line(title), level=1)
+    for sheet in found:
+        document.add_paragraph(one_line(sheet.caption))
+        table = document.add_table(rows=0, cols=len(sheet.header), style="Light Grid Accent 1")
+        for row in (sheet.header, *sheet.rows):
+            for cell, text in zip(table.add_row().cells, row, strict=True):
+                cell.paragraphs[0].add_run(one_line(text)).font.size = Pt(8)
+        document.add_paragraph()
+    path = Path(path)
+    with tempfile.TemporaryDirectory(prefix=".word-", dir=path.parent) as folder:
+        document.save(str(Path(folder) / path.name))
+        (Path(folder) / path.name).replace(path)
+
+
+def outcome_text(rows: pd.DataFrame) -> str:
+    """Say in a sentence up to which number of ranks one curve passes, from its rows of table ``proposal``."""
+    judged = rows.dropna(subset="verdict").sort_values("ranks")
+    if judged.empty:
+        return "The rule judges none of these runs."
+    tested = judged["verdict"].eq("pass").cummin()
+    passed = judged["verdict"].isin(["pass", UNTESTED[0]]).cummin()
+    said = [f"passes up to {judged.loc[tested, 'ranks'].max()} ranks"] if tested.any() else []
+    if passed.sum() > tested.sum():
+        said.append(f"would pass up to {judged.loc[passed, 'ranks'].max()} ranks (untested)")
+    said = said or ["passes nowhere"]
+    if not passed.all():
+        first = judged[~passed].iloc[0]
+        said.append(_ENDS[first["verdict"]].format(first["ranks"]))
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}."

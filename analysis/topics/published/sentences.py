@@ -1,0 +1,135 @@
+"""What tables of published figures say, in sentences. Their interconnects are all called published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.formats import counted, listed
+from analysis.presentation.labels import Labels
+from analysis.presentation.sentences import processes
+from analysis.runs.frames import Tables
+
+AVERAGE = "average"
+"""Case of the rows of ``improvement`` that hold the published mean over cases."""
+
+
+def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
+    """Sum up the published improvements of each interconnect over all cases, and check their mean."""
+    table = published.get("improvement")
+    if table is None:
+        return []
+    sentences = []
+    sides = ["baseline_interconnect", "interconnect"]
+    for (baseline, interconnect), rows in table.groupby(sides, sort=False):
+        cases, means = rows[rows["case"] != AVERAGE], rows[rows["case"] == AVERAGE]
+        if cases.empty:
+            continue
+        at_peak, average = cases["improvement_percent"], cases["average_percent"]
+        spread = partial(_spread, arithmetic=len(means) > 0)
+        faster = f"{int((at_peak > 0).sum())} of {counted(len(cases), 'case')}"
+        text = f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
+        text += f": {spread(at_peak)} at the count compared"
+        if average.notna().all():
+            text += f", {spread(average)} averaged over the counts up to it"
+        for mean in means.to_dict("records"):
+            stated = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
+            text += f"; the arithmetic means, as published, are {listed(stated)}"
+        sentences.append(f"{text}.")
+    return sentences
+
+
+def _spread(values: pd.Series, arithmetic: bool) -> str:
+    """Write a range with its mean: the arithmetic one beside a published one, which it checks."""
+    name, mean = "geometric", 100 * np.expm1(np.log1p(values / 100).mean())
+    if arithmetic:
+        name, mean = "arithmetic", values.mean()
+    low, high, middle = map(_percent, (values.min(), values.max(), mean))
+    return low if low == high else f"{low} to {high} ({name} mean {middle})"
+
+
+def _percent(value: float) -> str:
+    return formats.percent(value, signed=True, places=0 if value == round(value) else 1)
+
+
+def peak_sentences(published: Tables, labels: Labels) -> list[str]:
+    """Count the cases in which an interconnect peaks at more processes than what it is compared with."""
+    if not {"peaks", "improvement"} <= set(published):
+        return []
+    peaks = published["peaks"].pivot(index="case", columns="interconnect", values="peak_processes")
+    sentences = []
+    pairs = published["improvement"][["baseline_interconnect", "interconnect"]].drop_duplicates()
+    for baseline, interconnect in pairs.itertuples(index=False):
+        if not {baseline, interconnect} <= set(peaks):
+            continue
+        both = peaks[[baseline, interconnect]].dropna()
+        difference = both[interconnect] - both[baseline]
+        fewer = list(difference.index[difference < 0])
+        counts = {
+            "at more processes": f"{int((difference > 0).sum())}",
+            "at as many": f"{int((difference == 0).sum())}",
+            "at fewer": f"{len(fewer)}{f' ({listed(map(labels.case, fewer))})' if fewer else ''}",
+        }
+        outcomes = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
+        sentences.append(
+            f"Compared with {_name(baseline, labels)}, the speedup of {_name(interconnect, labels)} peaks "
+            f"{listed(outcomes)} of {counted(len(both), 'case')}."
+        )
+    return sentences
+
+
+def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
+    """Say how many processes reach a published speedup over each interconnect."""
+    table = published.get("node_equivalent")
+    if table is None:
+        return []
+    return [
+        f"A speedup of {formats.exact(target)} on {labels.case(case)} takes "
+        + listed(_equivalent(row, labels) for row in rows.to_dict("records"))
+        + "."
+        for (case, target), rows in table.groupby(["case", "target_speedup"], sort=False)
+    ]
+
+
+def beside_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> str:
+    """Say where ours and the published figures of the same interconnects lie; empty where there are none.
+
+    Parameters
+    ----------
+    peaks, improvement : DataFrame
+        From `analysis.topics.published.agreement.together`.
+    """
+    said = []
+    if len(peaks):
+        rows = peaks.assign(same=peaks["peak_processes"] == peaks["peak_processes_published"])
+        same = (
+            f"{labels.interconnect(name, '')} in {int(of_one['same'].sum())} of {len(of_one)}"
+            for name, of_one in rows.groupby("interconnect", sort=False)
+        )
+        said.append(f"curves peak at the published count of processes over {listed(same)}")
+    sides = ["baseline_interconnect", "interconnect"]
+    columns = ["improvement_percent", "improvement_percent_published"]
+    known = improvement.reindex(columns=[*sides, *columns]).dropna()
+    for names, rows in known.groupby(sides, sort=False):
+        base, other = (labels.interconnect(name, "") for name in names)
+        here, theirs = (_range(rows[column]) for column in columns)
+        said.append(f"the improvement of {other} where {base} peaks is {here}, published {theirs}")
+    return f"Beside what was published for the cases that these stand for: {'; '.join(said)}." if said else ""
+
+
+def _range(values: pd.Series) -> str:
+    ends = [formats.percent(end, signed=True, places=0) for end in (values.min(), values.max())]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _equivalent(row: Mapping, labels: Labels) -> str:
+    saved = f", {formats.plain(row['processes_saved'])} fewer" if row["processes_saved"] else ""
+    return f"{processes(row['processes'])} over {_name(row['interconnect'], labels)}{saved}"
+
+
+def _name(interconnect: str, labels: Labels) -> str:
+    return labels.interconnect(interconnect, "published")

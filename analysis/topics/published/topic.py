@@ -1,0 +1,8 @@
+"""How do published figures compare?"""
+
+from __future__ import annotations
+
+from analysis.topics.published.section import published_figures
+from analysis.topics.topic import Topic
+
+TOPIC = Topic(name="published", section=published_figures, needs_runs=False)

@@ -1,0 +1,80 @@
+"""The section on the quality of the measurements: disturbances, outliers, drift, spread, precision."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Section, bullets, section
+from analysis.presentation.content import Content
+from analysis.presentation.labels import Labels
+from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.runs.kinds import side
+from analysis.runs.missing import Line
+from analysis.topics.quality.sentences import (
+    dependence_sentences,
+    disturbed_sentences,
+    drift_sentences,
+    order_sentences,
+    outlier_sentences,
+    precision_sentences,
+    rounding_sentences,
+    spread_sentences,
+    stopped_sentences,
+    unpaired_dependence_sentences,
+    with_interval,
+)
+
+MOST_ROWS = 30
+
+
+def quality(content: Content) -> Section | None:
+    """How good the measurements are, and how many more blocks would serve."""
+    tables, labels = content.tables, content.labels
+    said = disturbed_sentences(content.runs)
+    blocks: list[Block] = []
+    if "repetitions" in tables:
+        said += outlier_sentences(tables["repetitions"], content.runs, labels)
+    if "drift" in tables:
+        said += drift_sentences(tables["drift"], labels)
+    said += order_sentences(content.runs) + rounding_sentences(content.runs)
+    if "variability" in tables:
+        spread, *tested = spread_sentences(tables["variability"], labels)
+        said += [spread, *([] if content.facts.study.unfinished else tested)]
+        said += stopped_sentences(tables["variability"])
+        said += dependence_sentences(tables["variability"], labels)
+    said += unpaired_dependence_sentences(tables["improvement"])
+    if "precision" in tables:
+        said += precision_sentences(tables["precision"])
+        blocks += _wide_table(tables["precision"], labels)
+    if not said:
+        return None
+    heading = "How good the measurements are"
+    return section("quality", heading, [bullets(said), *content.figures("quality"), *blocks])
+
+
+def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Tabulate the improvements whose interval is wider than wanted."""
+    known = with_interval(precision)
+    wide = known[~known["reached"]]
+    if wide.empty:
+        return []
+    shown = wide.sort_values("blocks_wanted", ascending=False, kind="stable").head(MOST_ROWS)
+
+    fields = [
+        texts("Case", labels.case, "case"),
+        texts("Interconnect", lambda line: labels.interconnect(line["interconnect"], side(line["kind"], 1))),
+        numbers("Processes", formats.whole, "at_processes"),
+        numbers("Half-width (points)", lambda width: f"±{formats.fixed(width, 1)}", "half_width_percent"),
+        numbers("Blocks", formats.whole, "blocks"),
+        numbers("Blocks wanted", formats.whole, "blocks_wanted"),
+    ]
+    target = formats.number(wide["target_percent"].iloc[0], 2)
+    caption = f"Improvements whose interval is wider than ±{target} percentage points, the widest first."
+    if len(wide) > len(shown):
+        caption += f" Shown are {len(shown)} of {len(wide)}; all are in tables/precision.csv."
+
+    def baseline(line: Line) -> str:
+        return f"Over {labels.interconnect(line['baseline_interconnect'], side(line['kind'], 0))}"
+
+    return [line_table(caption, fields, shown.to_dict("records"), with_levels(wide, baseline))]

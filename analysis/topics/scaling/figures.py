@@ -1,0 +1,251 @@
+"""Speedup, efficiency and time against processes: a figure per case and an overview of all cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import pandas as pd
+
+from analysis.presentation import formats, style
+from analysis.presentation.curve_panels import (
+    EFFICIENCY,
+    TIME,
+    Panel,
+    counts_of,
+    draw_panel,
+    finish_axis,
+    label_ends,
+    panels_of,
+    speedup_of,
+)
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, shortened
+from analysis.presentation.labels import Labels
+from analysis.presentation.legend import add_legend, legend_entries, reading_notes
+from analysis.presentation.style import FigureLabels
+from analysis.runs.kinds import ORDER
+
+PANEL_HEIGHT = 1.85
+LEAST_PANELS, ALL_PANELS = 2.3, 4.6
+OVERVIEW_COLUMNS = 4
+OVERVIEW_HEIGHT = 1.45
+MOST_NAMED = 5
+"""Curves of a panel up to which names fit at their ends."""
+MOST_ROWS = 5
+"""Rows of panels on a page of the overview at most."""
+
+
+def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw speedup, efficiency and time of every case, one row of panels per oversubscription level.
+
+    Kinds that may not be compared have rows of their own.
+
+    Returns
+    -------
+    list of Drawing
+        In the study's order of cases; none for a case with nothing but a serial run.
+    """
+    drawings = []
+    for case, of_case in labels.by_case(scaling):
+        if panels := panels_of(of_case, labels.declared):
+            absent = sorted(set(of_case["oversubscription"]) - {panel.level for panel in panels})
+            drawings.append(_scaling_figure(case, panels, absent, labels))
+    return drawings
+
+
+def _scaling_figure(
+    case: str, panels: Sequence[Panel], absent: Sequence[int], labels: FigureLabels
+) -> Drawing:
+    """Draw the panels of a case, whose `absent` levels make no curve."""
+    rows = pd.concat([panel.rows for panel in panels])
+    quantities = (speedup_of(labels), EFFICIENCY, TIME)
+    named = max(len(legend_entries(panel.rows, labels)) for panel in panels) <= MOST_NAMED
+    caption, alt = _scaling_caption(case, panels, absent, rows, labels), _alt(case, rows, labels)
+    inches = min(max(PANEL_HEIGHT * len(panels), LEAST_PANELS), ALL_PANELS) + 0.15
+    with new_drawing(file_stem("scaling", case), "scaling", inches, caption, alt, case) as drawing:
+        grid = drawing.figure.subplots(len(panels), 3, squeeze=False)
+        for panel, axes in zip(panels, grid, strict=True):
+            for axis, quantity in zip(axes, quantities, strict=True):
+                draw_panel(axis, panel, quantity, drawing, labels)
+                axis.set_ylabel(quantity.title)
+                finish_axis(axis, panel.rows, quantity, inches=1.4 if named else 1.7)
+            axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
+            if named:
+                height = inches / len(panels) - 0.5
+                label_ends(axes[0], panel, quantities[0], height, drawing, labels, letters=18, lines=2)
+        for axis in grid[-1]:
+            axis.set_xlabel(_capital(counts_of(rows)))
+        add_legend(drawing, rows, labels, rows["serial"].any(), named=named)
+    return drawing
+
+
+def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the speedup of all cases side by side, one panel per case, kinds and oversubscription level.
+
+    Returns
+    -------
+    list of Drawing
+        One figure per page, or none where the study has only serial runs.
+    """
+    by_case = ((case, panels_of(rows, labels.declared)) for case, rows in labels.by_case(scaling))
+    panels = {case: of_case for case, of_case in by_case if of_case}
+    if not panels:
+        return []
+    rows = pd.concat([panel.rows for of_case in panels.values() for panel in of_case])
+    pages = _pages(_overview_rows(panels, labels))
+    shown = f"{speedup_of(labels).title} against the number of {counts_of(rows)}, by case."
+    caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
+    stems = ["overview"] if len(pages) == 1 else [f"overview-{page}" for page in range(1, len(pages) + 1)]
+    drawn = zip(stems, pages, strict=True)
+    return [_overview_page(stem, page, caption, rows, labels) for stem, page in drawn]
+
+
+@dataclass(frozen=True)
+class _OverviewRow:
+    """Panels of cases side by side, their titles, and the `words` that the panels share."""
+
+    words: Sequence[str]
+    cells: Sequence[tuple[str, Panel]]
+    titles: Sequence[str]
+
+
+def _overview_page(
+    name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
+) -> Drawing:
+    """Draw one page; the legend names the curves of `rows`, those of all pages. A row shares its axes."""
+    speedup, columns = speedup_of(labels), max(len(row.cells) for row in page)
+    cases = dict.fromkeys(case for row in page for case, _ in row.cells)
+    of_cases = formats.listed([labels.case(case) for case in cases])
+    alt = f"{speedup.title} of {of_cases} against {counts_of(rows)}."
+    with new_drawing(name, "overview", len(page) * OVERVIEW_HEIGHT + 0.2, caption, alt) as drawing:
+        grid = drawing.figure.subplots(len(page), columns, sharex="row", sharey="row", squeeze=False)
+        for axis_row, row in zip(grid, page, strict=True):
+            axis_row[0].set_ylabel("\n".join(map(_capital, [speedup.title, *row.words])))
+            for axis, cell, title in zip_longest(axis_row, row.cells, row.titles):
+                if cell is None:
+                    axis.set_axis_off()
+                    continue
+                case, panel = cell
+                drawing.mark(axis, case=case)
+                draw_panel(axis, panel, speedup, drawing, labels)
+                axis.set_title(shortened(title, width=24 if columns > 3 else 34))
+                axis.tick_params(labelbottom=True, labelleft=True)
+            of_row = pd.concat([panel.rows for _, panel in row.cells])
+            finish_axis(axis_row[0], of_row, speedup, inches=style.WIDTH / columns - 0.4)
+        for axis in grid[-1]:
+            axis.set_xlabel(_capital(counts_of(rows)))
+        add_legend(drawing, rows, labels, rows["serial"].any())
+    return drawing
+
+
+def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> list[list[_OverviewRow]]:
+    """Arrange cases side by side, kinds and levels below one another; panels of a single case side by side.
+
+    Rows of the same cases make a group. A case without a panel leaves no gap.
+    """
+    if len(panels) == 1:
+        ((case, alone),) = panels.items()
+        return [
+            [
+                _OverviewRow(
+                    [], [(case, panel) for panel in row], [_panel_title(panel, alone) for panel in row]
+                )
+            ]
+            for row in _rows_of(alone)
+        ]
+    every = [panel for of_case in panels.values() for panel in of_case]
+    together = []
+    for cases in _rows_of(list(panels)):
+        group: list[_OverviewRow] = []
+        above: dict[int, str] = {}
+        for kinds, level in _kinds_and_levels([panel for case in cases for panel in panels[case]]):
+            cells = list(filter(None, (_cell(case, panels.get(case, ()), kinds, level) for case in cases)))
+            here = {place: case for place, (case, _) in enumerate(cells)}
+            titles = [labels.case(case) if above.get(place) != case else "" for place, case in here.items()]
+            above = here
+            group.append(_OverviewRow(_row_title(kinds, level, every), cells, titles))
+        together.append(group)
+    return together
+
+
+def _kinds_and_levels(panels: Sequence[Panel]) -> list[tuple[tuple[str, ...], int]]:
+    """List kinds and levels of panels, without kinds that a wider set at the same level includes."""
+    keys = {(panel.kinds, panel.level) for panel in panels}
+    widest = [
+        (kinds, level)
+        for kinds, level in keys
+        if not any(set(kinds) < set(others) for others, other_level in keys if other_level == level)
+    ]
+    return sorted(widest, key=lambda key: ([ORDER.index(kind) for kind in key[0]], key[1]))
+
+
+def _cell(case: str, panels: Sequence[Panel], kinds: tuple[str, ...], level: int) -> tuple[str, Panel] | None:
+    fitting = (panel for panel in panels if panel.level == level and set(panel.kinds) <= set(kinds))
+    return next(((case, panel) for panel in fitting), None)
+
+
+def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow]]:
+    """Put groups of rows on pages of at most `MOST_ROWS` rows; a group stays together."""
+    pages: list[list[_OverviewRow]] = []
+    for group in together:
+        if pages and len(pages[-1]) + len(group) <= MOST_ROWS:
+            pages[-1] += group
+        else:
+            pages.append(list(group))
+    return pages
+
+
+def _rows_of(cells: Sequence[Any]) -> list[Sequence[Any]]:
+    """Break cells into rows, as equal as possible."""
+    rows = -(-len(cells) // OVERVIEW_COLUMNS)
+    columns = -(-len(cells) // rows)
+    return [cells[start : start + columns] for start in range(0, len(cells), columns)]
+
+
+def _panel_title(panel: Panel, panels: Sequence[Panel]) -> str:
+    return _capital(", ".join(_row_title(panel.kinds, panel.level, panels)))
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> list[str]:
+    """List kinds and level, each if the panels differ in it."""
+    words = []
+    if len({panel.kinds for panel in panels}) > 1:
+        words.append(formats.listed(kinds))
+    if len({panel.level for panel in panels}) > 1:
+        words.append(f"oversubscription {level}")
+    return words
+
+
+def _scaling_caption(
+    case: str, panels: Sequence[Panel], absent: Sequence[int], rows: pd.DataFrame, labels: Labels
+) -> str:
+    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right)"
+    shown += f" against {counts_of(rows)}"
+    sentences = [f"{labels.case(case)}: {shown}."]
+    sentences += reading_notes(rows, labels, times=True)
+    if len({panel.level for panel in panels}) > 1:
+        sentences.append(
+            "One row per oversubscription level (processes per core); all levels refer to the same time. The "
+            "ideal counts cores."
+        )
+    if len({panel.kinds for panel in panels}) > 1:
+        sentences.append("Kinds that the study does not compare have rows of their own.")
+    if absent:
+        levels = formats.listed(map(str, absent))
+        sentences.append(f"Oversubscription {levels} was run at a single count and makes no curve.")
+    return " ".join(sentences)
+
+
+def _alt(case: str, rows: pd.DataFrame, labels: Labels) -> str:
+    names = formats.listed(entry.label for entry in legend_entries(rows, labels))
+    counts = sorted({int(count) for count in rows[counts_of(rows)]})
+    return (
+        f"{labels.speedup.capitalize()}, efficiency and time per run of {labels.case(case)} against "
+        f"{counts[0]} to {counts[-1]} {counts_of(rows)} over {names}."
+    )

@@ -1,0 +1,149 @@
+"""Parts of the time of simulated ranks, and the bytes between the ranks of a trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.patches import Patch
+
+from analysis.presentation import style
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.presentation.formats import counted, listed, number, percent, seconds
+from analysis.presentation.heat_maps import add_colour_bar, draw_matrix
+from analysis.presentation.labels import Labels
+from analysis.runs.side_tables import USES, with_fewest_threads
+
+SECONDS = [f"{part}_seconds" for part in USES]
+COLOURS = style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]
+AMOUNTS = sns.blend_palette(["#dbe8f4", style.COLOURS[0]], as_cmap=True)
+TITLES = {"compute": "Computing", "waiting": "Waiting for others", "transfer": "Added by the interconnect"}
+MOST_COLUMNS = 5
+"""Interconnects side by side."""
+ROW_INCHES = 1.45
+MOST_MATRICES = 4
+"""Process counts, the largest of a case, whose pairs are drawn."""
+FEWEST_RANKS = 3
+"""The pairs of fewer ranks make no figure."""
+APART = 16
+"""Ranks up to which gaps part the bars."""
+MATRIX_INCHES = 1.75
+
+
+def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[Drawing]:
+    """Draw the parts of the time and the pairs of ranks, one figure of each per traced case.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        Those of `analysis.topics.simulated.tables.SIMULATED_TABLES` that the study has.
+
+    Returns
+    -------
+    list of Drawing
+        Topics ``simulated_times`` and ``trace_pairs``.
+    """
+    drawings = []
+    if "simulated_times" in tables:
+        times = labels.by_case(tables["simulated_times"])
+        drawings += [_times_figure(case, rows, labels) for case, rows in times]
+    if "trace_pairs" in tables:
+        table = with_fewest_threads(tables["trace_pairs"])
+        pairs = labels.by_case(table[(table["processes"] >= FEWEST_RANKS) & (table["bytes"] > 0)])
+        drawings += [_pairs_figure(case, rows, labels) for case, rows in pairs]
+    return drawings
+
+
+def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+    order = labels.sorted_interconnects(rows["interconnect"])
+    columns = min(MOST_COLUMNS, len(order))
+    bands = -(-len(order) // columns)
+    most = int(rows["processes"].max())
+    caption = (
+        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above, mean over the ranks by "
+        f"process count; below, each rank of {counted(most, 'process')}."
+    )
+    alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
+    stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * bands + 0.4
+    with new_drawing(stem, "simulated_times", inches, caption, alt, case) as drawing:
+        grid = drawing.figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
+        for index, name in enumerate(order):
+            times = rows[rows["interconnect"] == name]
+            above, below = (grid[2 * (index // columns) + down][index % columns] for down in (0, 1))
+            _by_count(drawing, above, times, labels)
+            _by_rank(below, times[times["processes"] == most])
+            above.set_title(shortened(labels.interconnect(name, "simulated"), 24))
+            drawing.mark(above, name)
+            drawing.mark(below, name)
+        for axes in grid.flat:
+            if not axes.has_data():
+                axes.set_axis_off()
+        for above, below in zip(grid[::2, 0], grid[1::2, 0], strict=True):
+            above.set_ylabel("Share of the time (%)")
+            below.set_ylabel("Time of a rank (s)")
+        handles = [
+            Patch(color=colour, label=TITLES[part]) for part, colour in zip(USES, COLOURS, strict=True)
+        ]
+        drawing.figure.legend(handles=handles, loc="outside lower center", ncols=len(USES), handlelength=1.2)
+    return drawing
+
+
+def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) -> None:
+    """Draw the mean over the ranks of each process count, in percent of the time."""
+    means = rows.groupby("processes")[SECONDS].mean()
+    shares = 100 * means.div(means.sum(axis=1), axis=0)
+    _stack(axes, shares, 0.8)
+    first = rows.iloc[0].to_dict() | {"oversubscription": 1}
+    name = labels.interconnect(first["interconnect"], first["kind"])
+    for part, column, bars in zip(USES, SECONDS, axes.containers, strict=True):
+        for bar, count, share, mean in zip(bars, means.index, shares[column], means[column], strict=True):
+            value = f"{TITLES[part]}: {percent(share)}, {seconds(mean)} on average"
+            text = point_text(labels, first | {"processes": count}, name, value)
+            drawing.mark(bar, first["interconnect"], text)
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("Processes")
+
+
+def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
+    _stack(axes, rows.set_index("rank")[SECONDS].sort_index(), 0.8 if len(rows) <= APART else 1.0)
+    ticks = range(0, len(rows), -(-len(rows) // 8))
+    axes.set_xticks(ticks, ticks)
+    axes.set_xlabel("Rank")
+
+
+def _stack(axes: Axes, table: pd.DataFrame, width: float) -> None:
+    """Draw a stack of bars per row of a table."""
+    table.plot.bar(stacked=True, width=width, color=COLOURS, linewidth=0, legend=False, rot=0, ax=axes)
+    axes.grid(False, axis="x")
+
+
+def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+    counts = sorted(rows["processes"].unique())[-MOST_MATRICES:]
+    rows = rows[rows["processes"].isin(counts)]
+    caption = (
+        f"{labels.case(case)}: bytes that each rank sends to each other rank in one step, on "
+        f"{listed(map(str, counts))} processes, without collective calls. White: nothing."
+    )
+    smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
+    norm = LogNorm(smallest if smallest < largest else largest / 10, largest)
+    stem, width = file_stem("trace_pairs", case), min(style.WIDTH, 1.7 * len(counts) + 0.8)
+    height = MATRIX_INCHES + 0.75
+    with new_drawing(stem, "trace_pairs", height, caption, case=case, width=width) as drawing:
+        grid = drawing.panels(len(counts), len(counts))
+        for axes, count in zip(grid, counts, strict=True):
+            of_count = rows[rows["processes"] == count]
+            matrix = np.full((count, count), np.nan)
+            matrix[of_count["source"].astype(int), of_count["target"].astype(int)] = of_count["bytes"] / 1000
+            draw_matrix(axes, matrix, AMOUNTS, norm)
+            axes.set_title(counted(count, "process"))
+            axes.set_xlabel("To rank")
+        grid[0].set_ylabel("From rank")
+        ticks = norm.vmin, math.sqrt(norm.vmin * norm.vmax), norm.vmax
+        texts = {tick: number(tick, 2) for tick in ticks}
+        add_colour_bar(drawing, grid, AMOUNTS, norm, "kB in a step", texts)
+    return drawing

@@ -1,0 +1,56 @@
+"""What replayed traces hold and where their time goes, and how well each model repeats its ping-pong."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.runs.columns import COUNT, POSITIVE, TEXT, THREADS, table_schemas, validated
+from analysis.runs.side_tables import DETAILS, FACTORS, OF_A_TRACE, RUN, SECONDS, USES, WHOLE, Details
+
+_POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT, **THREADS}
+_AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "bytes")}
+"""Amounts that are given for one step of a trace, by table."""
+
+SIMULATED_TABLES = {
+    **{name: DETAILS[name] for name in ("traces", *_AMOUNTS)},
+    **table_schemas(
+        simulated_times=dict(**_POINT, rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
+        simulated_efficiency=dict(**_POINT, **dict.fromkeys(("parallel_efficiency", *FACTORS), POSITIVE)),
+    ),
+    "model_fit": DETAILS["model_fit"],
+}
+"""Schema of each table of this module by its name; columns.yaml says what the columns mean."""
+
+
+def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.DataFrame]:
+    """Make the tables of `SIMULATED_TABLES`.
+
+    Parameters
+    ----------
+    details : mapping of str to DataFrame
+        Side tables: see `analysis.runs.side_tables.DETAILS`.
+
+    Returns
+    -------
+    dict of DataFrame
+        Those that have rows; none of a study that replayed nothing here.
+    """
+    points = runs.loc[runs["interconnect"].notna(), [*RUN, *_POINT, "site"]]
+    points = points.sort_values(list(OF_A_TRACE), kind="stable")
+    efficiency = points.merge(details["replays"], on=list(RUN))
+    first, second, third = (efficiency[name] for name in FACTORS)
+    steps = details["traces"][[*OF_A_TRACE, "site", "steps"]]
+    tables = {
+        "simulated_times": points.merge(details["replay_ranks"], on=list(RUN)),
+        "simulated_efficiency": efficiency.assign(parallel_efficiency=first * second * third),
+        "model_fit": details["model_fit"],
+        "traces": details["traces"],
+    }
+    for name, amounts in _AMOUNTS.items():
+        table = details[name].merge(steps)
+        tables[name] = table.assign(**{amount: table[amount] / table["steps"] for amount in amounts})
+    return {
+        name: validated(schema, tables[name].reset_index(drop=True))
+        for name, schema in SIMULATED_TABLES.items()
+        if len(tables[name])
+    }

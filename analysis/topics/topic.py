@@ -1,0 +1,155 @@
+"""The interface of a topic: a question that a report answers, with its tables, figures and section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.curves.comparison import Pair, pairs
+from analysis.curves.curves import Curve, all_curves, ranking
+from analysis.presentation.blocks import Section
+from analysis.presentation.content import Content
+from analysis.presentation.drawing import Drawing
+from analysis.presentation.style import FigureLabels
+from analysis.runs.facts import Facts
+from analysis.runs.frames import Tables
+from analysis.runs.settings import Settings
+from analysis.topics.request import Request
+
+
+class CurveSet:
+    """Curves of the runs of one site, with the draws that all topics share.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` gives it.
+    settings : Settings
+    """
+
+    def __init__(self, runs: pd.DataFrame, settings: Settings) -> None:
+        self.runs, self.settings = runs, settings
+
+    @cached_property
+    def ranked(self) -> dict[str, list[str]]:
+        """Interconnects of each kind, those with the most points first."""
+        return ranking(self.runs)
+
+    @cached_property
+    def cases(self) -> list[list[Curve]]:
+        """All curves of each case."""
+        return list(all_curves(self.runs, self.ranked, self.settings))
+
+    @cached_property
+    def pairs(self) -> list[list[Pair]]:
+        """Pairs of curves to compare, of each case."""
+        return [list(pairs(curves, self.ranked, self.settings)) for curves in self.cases]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What topics make tables from.
+
+    Attributes
+    ----------
+    runs : DataFrame
+        Runs of the study, or of one site for a topic that is made site by site.
+    request : Request
+    curves : CurveSet
+    facts : Facts
+    side_tables : mapping of str to DataFrame
+        As `analysis.runs.side_tables.read_details` gives them.
+    published : mapping of str to DataFrame
+        As `analysis.importers.read_published` gives them.
+    network_imports : DataFrame
+        Network curves that the study imports, as `analysis.topics.network.imports.read_imported` gives them.
+    tables : mapping of str to DataFrame
+        Tables of other topics that a topic needs.
+    """
+
+    runs: pd.DataFrame
+    request: Request
+    curves: CurveSet
+    facts: Facts = field(default_factory=Facts)
+    side_tables: Tables = field(default_factory=dict)
+    published: Tables = field(default_factory=dict)
+    network_imports: pd.DataFrame = field(default_factory=pd.DataFrame)
+    tables: Tables = field(default_factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the analysis."""
+        return self.request.settings
+
+
+@dataclass(frozen=True)
+class View:
+    """What topics draw.
+
+    Attributes
+    ----------
+    tables : mapping of str to DataFrame
+        Interconnects are named apart by site and threads; see `analysis.curves.sites.told_apart`.
+    """
+
+    runs: pd.DataFrame
+    tables: Tables
+    facts: Facts
+    labels: FigureLabels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Topic:
+    """A question that a report answers.
+
+    A topic is an entry of `analysis.topics.registry.TOPICS`, and nothing else has to name it.
+
+    Attributes
+    ----------
+    name : str
+    schemas : mapping of str to DataFrameSchema
+        Schemas of its tables. ``columns.yaml`` describes the columns.
+    make : callable, optional
+        Makes its tables from a `Context`. Tables without rows are dropped unless `always` names them.
+    by_site : bool
+        Whether `make` is called for each site with the runs of that site.
+    needs : tuple of str
+        Tables of other topics, and of its own, that `make` reads.
+    always : tuple of str
+        Tables that are kept without rows.
+    tested : tuple of str
+        Tables whose p-values the pipeline corrects and judges.
+    directions : tuple of str
+        Tables that state what is faster or better. An interim report hides their rows about runs.
+    write : callable, optional
+        Writes files that are no tables into the folder of the tables.
+    draw : callable, optional
+        Draws its figures.
+    section : callable, optional
+        Makes its section of the report, several sections, or None if there is nothing to say.
+    in_appendix : bool
+    needs_runs : bool
+        Whether the section needs curves of runs.
+    on_screen : set of str
+        Types of blocks that the HTML report shows and the PDF omits.
+    """
+
+    name: str
+    schemas: Mapping[str, pa.DataFrameSchema] = field(default_factory=dict)
+    make: Callable[[Context], Tables] | None = None
+    by_site: bool = False
+    needs: Sequence[str] = ()
+    always: Sequence[str] = ()
+    tested: Sequence[str] = ()
+    directions: Sequence[str] = ()
+    write: Callable[[Context, Path], object] | None = None
+    draw: Callable[[View], Sequence[Drawing]] | None = None
+    section: Callable[[Content], Section | list[Section] | None] | None = None
+    in_appendix: bool = False
+    needs_runs: bool = True
+    on_screen: Set[str] = frozenset()

@@ -1,0 +1,344 @@
+"""Traffic patterns: accepted load, bandwidth by message size, nodes and process, jobs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from analysis.presentation import style
+from analysis.presentation.axes import count_axis
+from analysis.presentation.drawing import Drawing, file_stem, new_drawing, shortened
+from analysis.presentation.formats import counted, number
+from analysis.presentation.legend import add_legend, add_look_legend
+from analysis.presentation.marks import Point, draw_curve
+from analysis.presentation.network_words import size_text
+from analysis.presentation.size_axes import positions, size_axis
+from analysis.presentation.style import FigureLabels
+from analysis.topics.traffic.sentences import distribution_words, nodes_words, with_titles
+from analysis.topics.traffic.tables import cases_that_vary
+
+COLUMNS = 4
+ROW_HEIGHT = 1.35
+TITLE_LETTERS = 24
+SHADES = sns.blend_palette([style.PAPER, style.BLUE], as_cmap=True)
+
+Finish = Callable[[Axes, pd.DataFrame, Drawing], None]
+
+
+def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
+    """Draw every figure of traffic patterns that the tables allow.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        The tables of `analysis.topics.traffic.tables.TRAFFIC_TABLES` that the study has.
+
+    Returns
+    -------
+    list of Drawing
+        Topic ``traffic``: loads at every process count, all other figures at the largest, except the figure
+        against the processes.
+    """
+    if "traffic" not in tables:
+        return []
+    traffic, clients = (labels.in_order(tables[name], "case") for name in ("traffic", "traffic_processes"))
+    spread, sized = (
+        cases_that_vary(traffic, choices) for choices in (["sizes", "intervals"], ["mean_bytes"])
+    )
+    one_job = traffic[traffic["pattern"] != "combined"]
+    alone = with_titles(one_job[~one_job["case"].isin(spread | sized)])
+    most = traffic[traffic["processes"] == traffic["processes"].max()]
+    clients = clients[
+        clients["case"].isin(alone["case"]) & (clients["processes"] == clients["processes"].max())
+    ]
+    compute = most[(most["pattern"] == "combined") & (most["job"] == "compute")]
+    parts: list[tuple[pd.DataFrame, Callable[[pd.DataFrame, FigureLabels], list[Drawing]]]] = [
+        (alone, _node_figures),
+        (most[most["case"].isin(sized) & (most["pattern"] != "combined")], _size_figures),
+        (most[most["case"].isin(spread)], _distribution_figures),
+        (with_titles(clients), _process_figures),
+        (compute, _combined_figures),
+        (with_titles(compute[compute["slowdown"].notna()]), _slowdown_figures),
+        (compute[compute["slowdown"].notna()], _map_figures),
+    ]
+    drawings = [_load_figure(int(count), rows, labels) for count, rows in alone.groupby("processes")]
+    return drawings + [drawing for rows, draw in parts if len(rows) for drawing in draw(rows, labels)]
+
+
+def _figure(
+    name: str,
+    caption: str,
+    rows: pd.DataFrame,
+    columns: tuple[str, str],
+    axis_titles: tuple[str, str],
+    labels: FigureLabels,
+    finish: Finish | None = None,
+    share: bool = True,
+    joined: bool = True,
+) -> Drawing:
+    """Draw one panel per title, in each a curve per interconnect, or per value of a column ``curve``.
+
+    Parameters
+    ----------
+    columns : pair of str
+        Columns along the horizontal and the vertical axis, which both begin at 0.
+    finish : callable, optional
+        Adds to a panel, or changes its axes.
+    share : bool
+        Whether the panels have the same vertical axis.
+    joined : bool
+        Whether lines join the points, which then show their values on hover; else there are small dots only.
+    """
+    along, up = columns
+    panels = dict(list(rows.groupby("title", sort=False)))
+    names = list(dict.fromkeys(rows.get("curve", ())))
+    looks = {name: style.Look(style.COLOURS[i], style.MARKERS[i]) for i, name in enumerate(names)}
+    across = min(COLUMNS, len(panels))
+    height, width = ROW_HEIGHT * -(-len(panels) // across) + 0.15, style.WIDTH * across / COLUMNS
+    with new_drawing(name, "traffic", height, caption, width=max(width, 0.6 * style.WIDTH)) as drawing:
+        grid = drawing.panels(len(panels), COLUMNS, axis_titles, sharex=True, sharey=share)
+        grid[0].set_xlim(0, 1.05 * float(rows[along].max()))  # of all panels, which share the axis
+        for axes, (title, panel) in zip(grid, panels.items(), strict=True):
+            for _, curve in panel.groupby(
+                ["interconnect", "kind", *(["curve"] if names else [])], sort=False
+            ):
+                look = looks[curve["curve"].iloc[0]] if names else labels.look(curve["interconnect"].iloc[0])
+                kind = curve["kind"].iloc[0]
+                if joined:
+                    points = _points(curve, along, up, look, labels)
+                    draw_curve(drawing, axes, points, style.line_of(kind), size=3.2)
+                else:
+                    dots = {"color": look.colour, "marker": look.marker, "markersize": 2.2}
+                    (artist,) = axes.plot(curve[along], curve[up], linestyle="none", **dots)
+                    drawing.mark(artist, curve["interconnect"].iloc[0])
+            axes.set_ylim(0, 1.1 * max(float((rows if share else panel)[up].max()), 1e-9))
+            if finish:
+                finish(axes, panel, drawing)
+            axes.set_title(shortened(title, TITLE_LETTERS, lines=4))
+        if names:
+            add_look_legend(drawing, looks, style.line_of(rows["kind"].iloc[0]), 2)
+        else:
+            add_legend(drawing, rows, labels, ideal=False)
+    return drawing
+
+
+def _points(rows: pd.DataFrame, along: str, up: str, look: style.Look, labels: FigureLabels) -> list[Point]:
+    """List the points of a curve; on hover a column ``called`` names their places along the axis."""
+    points = []
+    for row in rows.to_dict("records"):
+        name, called = row["interconnect"], row.get("called", number(row[along]))
+        value = f"{_AXES.get(along, along)} {called}: {_AXES.get(up, up)} {number(row[up])}"
+        title = ", ".join(filter(None, (row["title"], row.get("curve"))))
+        text = f"{labels.interconnect(name, row['kind'])}\n{title}\n{value}"
+        points.append(Point(row[along], row[up], look, name, text))
+    return points
+
+
+_AXES = {
+    "offered_load": "offered load",
+    "accepted_load": "accepted load",
+    "accepted_MBps": "accepted MB/s",
+    "MBps": "MB/s",
+    "place": "mean message",
+    "beside_load": "I/O load",
+}
+"""Names of columns on hover."""
+
+
+def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    caption = (
+        f"Accepted against offered load on {counted(count, 'process')}, pattern by pattern: bytes per second "
+        "of a process over the bandwidth of its link. On the grey line the network accepts the whole load."
+    )
+    if (rows["runs"] > 1).any():
+        caption += " Bands reach from the lowest to the highest run."
+
+    def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        axes.axline((0, 0), slope=1, color=style.IDEAL, linewidth=0.8)
+        for (name, _), curve in panel.groupby(["interconnect", "kind"], sort=False):
+            ends = (curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest"))
+            colour = labels.look(name).colour
+            band = axes.fill_between(curve["offered_load"], *ends, color=colour, alpha=0.18, linewidth=0)
+            drawing.mark(band, name)
+        axes.set_ylim(0, 1.05 * float(rows[["offered_load", "accepted_load"]].max(axis=None)))
+
+    columns, titles = ("offered_load", "accepted_load"), ("Offered load", "Accepted load")
+    return _figure(f"traffic-load-{count}", caption, rows, columns, titles, labels, finish)
+
+
+def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the highest bandwidth against the processes, where the study has several counts."""
+    counts = sorted(rows["processes"].unique())
+    if len(counts) < 2:
+        return []
+    key = ["title", "interconnect", "kind", "processes"]
+    best = _bandwidth(rows).groupby(key, sort=False, as_index=False)["MBps"].max()
+    caption = (
+        "Highest accepted bandwidth over all offered loads against the number of processes: of a process, or "
+        "of an I/O node where the pattern has I/O nodes. A level line is a network that grows with its nodes."
+    )
+
+    def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        count_axis(axes, counts, style.WIDTH / COLUMNS)
+
+    columns, titles = ("processes", "MBps"), ("Processes", "Highest (MB/s)")
+    return [_figure("traffic-nodes", caption, best, columns, titles, labels, finish, share=False)]
+
+
+def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the bandwidth against the mean size of messages, at the highest offered load."""
+    rows = _bandwidth(with_titles(rows, unnamed=["mean_bytes"]))
+    highest = rows.groupby(["title", "mean_bytes"])["offered_load"].transform("max")
+    rows = rows[rows["offered_load"] == highest].sort_values("mean_bytes", kind="stable")
+    rows = rows.assign(place=positions(rows["mean_bytes"]), called=rows["mean_bytes"].map(size_text))
+    caption = (
+        f"Accepted bandwidth on {_count(rows)} at the highest offered load against the mean size of "
+        "messages: of a process, or of an I/O node where the pattern has I/O nodes. At a load of 1 a link "
+        "carries messages of this size without a pause."
+    )
+
+    def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        size_axis(axes, rows["mean_bytes"], narrow=True)
+
+    columns, titles = ("place", "MBps"), ("Mean message", "Accepted (MB/s)")
+    return [_figure("traffic-sizes", caption, rows, columns, titles, labels, finish, share=False)]
+
+
+def _bandwidth(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the bandwidth that rates a pattern: of an I/O node if the pattern has them, else of a process."""
+    return rows.assign(MBps=rows["accepted_MBps"].where(rows["job"] == "compute", rows["target_MBps"]))
+
+
+def _count(rows: pd.DataFrame) -> str:
+    return counted(int(rows["processes"].iloc[0]), "process")
+
+
+def _distribution_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw accepted against offered load by the distributions of sizes and intervals."""
+    rows = with_titles(rows, unnamed=["sizes", "intervals"]).assign(curve=distribution_words)
+    caption = (
+        f"Accepted against offered load on {_count(rows)} over {{}}, by the distributions of message sizes "
+        "(S) and of the times between messages (T)."
+    )
+    columns, titles = ("offered_load", "accepted_load"), ("Offered load", "Accepted load")
+    return _figures_by_interconnect("distributions", caption, rows, columns, titles, labels)
+
+
+def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw accepted against offered bandwidth of the compute job, alone and next to the I/O job."""
+    if rows["offered_load"].nunique() < 2:
+        return []
+    alone, combined = rows[rows["beside_load"].isna()], rows[rows["beside_load"].notna()]
+    shown = []
+    for (load, mapping), own in combined.groupby(["beside_load", "application_mapping"]):
+        title = f"{mapping} I/O nodes, I/O load {number(load)}"
+        point = alone[alone["application_mapping"] == mapping].groupby(
+            ["interconnect", "kind", "offered_load"]
+        )
+        medians = point["accepted_MBps"].median().reset_index()
+        shown += [
+            medians.assign(title=title, curve="no I/O job"),
+            own.assign(title=title, curve=nodes_words),
+        ]
+    caption = (
+        f"Accepted bandwidth of a process of the compute job on {_count(rows)} of both jobs, over {{}}, "
+        "against the offered load: alone, and together with an I/O job, by the places of the I/O nodes. "
+        "Shared nodes compute too; dedicated nodes do not."
+    )
+    columns, titles = ("offered_load", "accepted_MBps"), ("Offered load", "Accepted (MB/s)")
+    shown = pd.concat(shown, ignore_index=True).sort_values("offered_load", kind="stable")
+    return _figures_by_interconnect("combined", caption, shown, columns, titles, labels)
+
+
+def _figures_by_interconnect(
+    stem: str,
+    caption: str,
+    rows: pd.DataFrame,
+    columns: tuple[str, str],
+    titles: tuple[str, str],
+    labels: FigureLabels,
+) -> list[Drawing]:
+    """Draw one figure per interconnect, whose title the caption takes; ``curve`` names the curves."""
+    return [
+        _figure(
+            file_stem("traffic", stem, name),
+            caption.format(labels.interconnect(name, kind)),
+            of_interconnect,
+            columns,
+            titles,
+            labels,
+        )
+        for (name, kind), of_interconnect in rows.groupby(["interconnect", "kind"], sort=False)
+    ]
+
+
+def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the bandwidth of every process at the highest offered load of its pattern."""
+    highest = rows.groupby("title")["offered_load"].transform("max")
+    rows = rows[rows["offered_load"] == highest]
+    count = int(rows["processes"].iloc[0])
+    caption = (
+        f"Accepted bandwidth of each of {counted(count, 'process')} at the highest offered load. A level "
+        "line is fair; a process without a point sends nothing in the pattern."
+    )
+
+    def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        axes.set_xlim(-1, count)
+        axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+
+    columns, titles = ("process", "accepted_MBps"), ("Process", "Accepted (MB/s)")
+    return [_figure("traffic-processes", caption, rows, columns, titles, labels, finish, False, False)]
+
+
+def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the slowdown of the compute job by the I/O job, at the compute job's highest load."""
+    rows = rows[rows["offered_load"] == rows["offered_load"].max()]
+    caption = (
+        f"Slowdown of a compute job by an I/O job on {_count(rows)} together: its accepted bandwidth alone "
+        "over its accepted bandwidth together with the I/O job (1: none), against the I/O job's offered "
+        "load, by the placement of the I/O nodes."
+    )
+
+    def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
+        axes.axhline(1, color=style.IDEAL, linewidth=0.8)
+        axes.set_ylim(0, 1.1 * max(1.0, float(rows["slowdown"].max())))
+
+    columns, titles = ("beside_load", "slowdown"), ("Load of the I/O job", "Slowdown")
+    return [_figure("traffic-slowdown", caption, rows, columns, titles, labels, finish)]
+
+
+def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the compute job's loss of bandwidth, by the places of the I/O nodes and the I/O job's load."""
+    rows = rows[rows["offered_load"] == rows["offered_load"].max()]
+    rows = rows.assign(
+        title=[labels.interconnect(*pair) for pair in zip(rows["interconnect"], rows["kind"], strict=True)],
+        lost=100 * (1 - 1 / rows["slowdown"]),
+        placement=rows["application_mapping"].fillna("") + ", " + nodes_words(rows).fillna(""),
+    )
+    loads, placements = sorted(rows["beside_load"].unique()), list(dict.fromkeys(rows["placement"]))
+    panels = dict(list(rows.groupby("title", sort=False)))
+    caption = (
+        f"Bandwidth that the compute job loses together with the I/O job on {_count(rows)} of both, in "
+        "percent of its bandwidth alone at its highest load: down, the places of the I/O nodes, which "
+        "compute too (shared) or do not (dedicated); along, the load of the I/O job. Below 0 the compute "
+        "job gains."
+    )
+    height = (0.2 * len(placements) + 0.55) * -(-len(panels) // 2) + 0.1
+    with new_drawing("traffic-map", "traffic", height, caption) as drawing:
+        grid = drawing.panels(len(panels), 2, sharex=True, sharey=True)
+        for axes, (title, panel) in zip(grid, panels.items(), strict=True):
+            cells = panel.pivot_table("lost", "placement", "beside_load", aggfunc="median", sort=False)
+            cells = cells.reindex(index=placements, columns=loads).rename(columns=number)
+            sns.heatmap(
+                cells, cmap=SHADES, vmin=0, vmax=100, annot=True, fmt=".0f", cbar=False,
+                annot_kws={"fontsize": 7, "color": style.INK}, rasterized=True, ax=axes,
+            )  # fmt: skip
+            axes.set(title=shortened(title), xlabel="", ylabel="")
+            axes.tick_params(length=0, labelrotation=0)
+            axes.grid(False)
+        drawing.figure.supxlabel("Load of the I/O job")
+    return [drawing]

@@ -1,0 +1,161 @@
+"""How many independent blocks a series is worth."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_tables import make_tables
+from small_runs import rows, unplaced
+
+from analysis.curves.compared import compare_points
+from analysis.curves.points import Sample, block_times, point_table
+from analysis.runs.runs import complete_runs
+from analysis.runs.settings import Settings
+from analysis.statistics.bootstrap import median_interval
+from analysis.statistics.dependence import (
+    LIKELY,
+    effective_blocks,
+    effective_sweeps,
+    lag_one,
+    spread_about,
+    widening,
+    worth,
+)
+
+
+def test_lag_one_by_hand():
+    # deviations -1.5, -0.5, 0.5, 1.5: (0.75 - 0.25 + 0.75) / 5
+    correlation, credible = lag_one(np.array([[1.0, 2, 3, 4], [1, 4, 1, 4]]))
+    assert correlation == pytest.approx([0.25, -0.75]) and not credible.any()
+    # r = 2/3, and (2/3 + 1/9) / (7 / (9 sqrt 8)) = sqrt 8 is beyond 1.96
+    assert lag_one(np.arange(9.0)[None])[1].all() and not lag_one(np.arange(9.0)[None] % 2)[1].any()
+    assert np.isnan(lag_one(np.ones((1, 9)))[0]).all() and np.isnan(lag_one(np.arange(3.0)[None])[0]).all()
+
+
+def test_the_test_of_dependence_has_its_level():
+    series = np.random.default_rng(0).standard_normal((20_000, 10))
+    assert lag_one(series)[1].mean() == pytest.approx(0.025, abs=0.004)
+    many = np.random.default_rng(0).standard_normal((5_000, 30))
+    assert lag_one(many)[1].mean() == pytest.approx(LIKELY, abs=0.03)
+
+
+def test_worth_is_that_of_a_geometric_correlation():
+    # r = 0.5 of very many: (1 - r)/(1 + r) = 1/3; a negative one is worth no more than n
+    assert worth(np.array(0.5), 10**6) == pytest.approx(10**6 / 3, rel=1e-4)
+    assert worth(np.array(-0.3), 12) == 12
+    assert worth(np.array(0.9), 12) == 4
+
+
+def test_spread_keeps_the_estimate_and_scales_the_rest():
+    series = np.array([[1.0, 2, 3, 6]])
+    wide = spread_about(series, np.array([2.5]), np.array([2.0]))
+    assert wide[0].tolist() == [-0.5, 1.5, 3.5, 9.5]
+
+
+def test_fewer_blocks_have_the_interval_of_student():
+    """9 effective blocks of 30: t of 4 degrees of freedom beyond which 2.5 % are, instead of that of 29."""
+    found = widening(np.array([9.0, 9.0]), 30, np.array([0.05, 0.001]))
+    assert found == pytest.approx(
+        np.sqrt(29 / 8) * np.array([2.776445 / 2.045230, 8.610302 / 3.659405]), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("correlation", [0, 0.3, 0.5, 0.7])
+def test_thirty_blocks_keep_level_and_coverage_however_they_depend(correlation):
+    series = np.log(noise(correlation, 3_000, 30, np.random.default_rng(6)))
+    found = [one.shift for one in compare_points([samples(row) for row in series], [0.05] * len(series))]
+    held = np.mean([shift.low <= 0 <= shift.high for shift in found])
+    assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in found]) < 0.06
+    runs = pd.DataFrame({"case": "duct", "interconnect": np.repeat(np.arange(1_000), 30).astype(str),
+                         "processes": 2, "block": np.tile(np.arange(30), 1_000)})  # fmt: skip
+    table = point_table(
+        *block_times(complete_runs(runs.assign(seconds=np.exp(series[:1_000].ravel())))), 0.95
+    )
+    assert 0.95 < np.mean((table["seconds_low"] <= 1) & (table["seconds_high"] >= 1)) < 0.995
+
+
+def noise(correlation, points, blocks, rng):
+    values = rng.standard_normal((points, blocks))
+    for block in range(1, blocks):
+        kept = correlation * values[:, block - 1]
+        values[:, block] = kept + np.sqrt(1 - correlation**2) * values[:, block]
+    return np.exp(0.05 * values)
+
+
+def test_noise_half_of_which_depends_is_told_by_all_lags():
+    """Its correlations are 0.35, 0.25, 0.17, …: by the first alone 92 % of intervals of times hold the median."""
+    rng = np.random.default_rng(9)
+    series = np.log(noise(0.7, 4_000, 30, rng) * noise(0, 4_000, 30, rng))
+    low, high, stated = median_interval(series, 0.95, effective_blocks(series)[1])
+    assert np.mean((low <= 0) & (high >= 0)) > stated - 0.02
+    shifts = [one.shift for one in compare_points([samples(row) for row in series[:2_000]], [0.05] * 2_000)]
+    assert np.mean([shift.p_value <= 0.05 for shift in shifts]) < 0.1
+
+
+@pytest.mark.parametrize(("correlation", "least", "most"), [(0, 28, 30), (0.5, 8, 16), (0.7, 4, 9)])
+def test_dependent_sweeps_are_drawn_as_fewer(correlation, least, most):
+    rng = np.random.default_rng(3)
+    found = [effective_sweeps(noise(correlation, 6, 30, rng), np.arange(6)) for _ in range(40)]
+    assert least <= np.median(found) <= most
+
+
+def test_dependence_that_a_sweep_shares_is_noticed_as_well_as_that_of_ratios():
+    rng, apart = np.random.default_rng(4), np.arange(5)
+    shared = noise(0.8, 1, 40, rng) * noise(0, 5, 40, rng) ** 0.1
+    assert effective_sweeps(shared, apart) < 20
+    ratios = noise(0, 1, 40, rng) ** 10 * noise(0.8, 5, 40, rng)
+    assert effective_sweeps(ratios, apart) < 20
+    of_count = np.repeat(noise(0, 3, 40, rng) ** 10, 2, axis=0) * noise(0.8, 6, 40, rng)
+    assert (
+        effective_sweeps(of_count, np.repeat(np.arange(3), 2)) < 20 < effective_sweeps(of_count, np.arange(6))
+    )
+
+
+def test_missing_times_tell_nothing():
+    rng = np.random.default_rng(5)
+    times = noise(0, 4, 30, rng)
+    times[0, 5:9] = np.nan
+    assert effective_sweeps(times, np.arange(4)) == 30
+    assert effective_sweeps(np.ones((3, 30)), np.arange(3)) == 30
+
+
+def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():
+    """The same ratios in an order in which each resembles the one before, and in another."""
+    ratios = np.repeat([0.02, 0.10, -0.03, 0.07, 0.12, 0.0], 4) + np.tile([0.001, -0.002, 0.0, 0.003], 6)
+    apart = ratios.reshape(6, 4).T.ravel()
+    alike, other = (compare_points([samples(series)], [0.05])[0] for series in (ratios, apart))
+    assert alike.dependent and not other.dependent
+    assert alike.shift.estimate == pytest.approx(other.shift.estimate)
+    assert alike.shift.high - alike.shift.low > 1.5 * (other.shift.high - other.shift.low)
+    assert alike.shift.p_value > other.shift.p_value
+
+
+def test_every_improvement_says_how_far_its_blocks_depend():
+    """Three interconnects, each with each baseline; of unpaired samples and simulated times nothing is said."""
+    wave = np.exp(0.1 * np.sin(np.arange(28) / 4))
+    mixed = np.random.default_rng(2).permutation(wave)
+    found = [rows("duct", name, {2: 8.0}, factors) for name, factors in
+             (("a", np.ones(28)), ("b", wave), ("c", mixed))]  # fmt: skip
+    table = make_tables(unplaced(*found), Settings(draws=100, baselines=("a", "c")))["improvement"]
+    told = table.set_index(["baseline_interconnect", "interconnect"])
+    assert told.loc[("a", "b"), "lag_one_correlation"] > 0.8 and told.loc[("a", "b"), "effective_blocks"] == 4
+    assert told["effective_blocks"].to_dict() == {
+        ("a", "b"): 4, ("a", "c"): 28, ("c", "a"): 28, ("c", "b"): told.loc[("c", "b"), "effective_blocks"],
+    }  # fmt: skip
+    assert told["lag_one_correlation"].notna().all()
+    lone = [{**row, "block": number} for number, row in enumerate([*found[0], *found[1]])]
+    row = make_tables(unplaced(lone), Settings(draws=100))["improvement"].iloc[0]
+    assert not row["paired"] and row[["lag_one_correlation", "effective_blocks"]].isna().all()
+
+
+def samples(log_ratios):
+    blocks = np.arange(len(log_ratios))
+    return Sample(blocks, np.exp(log_ratios)), Sample(blocks, np.ones(len(blocks))), True
+
+
+@pytest.mark.filterwarnings("error")
+def test_of_nothing_nothing_is_told_and_no_warning_either():
+    """Sweeps of an import without blocks have no averages."""
+    none, some = Sample(np.empty(0, int), np.empty(0)), Sample(np.arange(3), np.ones(3))
+    for pair in ((none, some, False), (some, none, True), (none, none, True)):
+        (found,) = compare_points([pair], [0.05])
+        assert found.blocks == 0 and np.isnan(found.shift.estimate)

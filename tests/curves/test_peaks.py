@@ -1,0 +1,113 @@
+"""Peaks and the counts that cannot be told from them: multiple comparisons with the best."""
+
+import numpy as np
+import pytest
+from made_tables import make_tables
+from scipy import stats
+from small_runs import rows, unplaced
+
+from analysis.curves.best import behind, may_be_best, weighted
+from analysis.runs.settings import Settings
+
+SETTINGS = Settings(draws=100)
+APART = [(0.98, 1.0, 1.03, 0.99, 1.01, 1.0), (1.0, 1.02, 0.99, 1.01, 0.98, 1.0)]
+"""Noise of two counts, by block."""
+
+
+def peaks(*groups):
+    return make_tables(unplaced(*groups), SETTINGS)["peaks"].iloc[0]
+
+
+def curve(seconds, noise=APART[0], **more):
+    """A curve over one interconnect, every second count with the other noise."""
+    return [
+        row
+        for place, (count, time) in enumerate(seconds.items())
+        for row in rows("duct", "a", {count: time}, APART[place % 2] if noise is APART[0] else noise, **more)
+    ]
+
+
+def test_a_clear_peak_is_alone_in_its_set():
+    row = peaks(curve({1: 8.0, 2: 4.0, 4: 2.0, 8: 3.0}))
+    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (4, "4", True)
+
+
+def test_a_curve_that_still_rises_has_not_reached_its_peak():
+    row = peaks(curve({1: 8.0, 2: 4.0, 4: 2.0}))
+    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (4, "4", False)
+
+
+def test_the_set_may_have_gaps_and_the_last_count_undoes_the_peak():
+    row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.5, 8: 3.0, 16: 2.01}))
+    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (2, "2 16", False)
+
+
+def test_a_difference_that_every_sweep_has_tells_apart():
+    # both vary by 20 % together, and the second is 1 % slower in every block
+    noise = (0.8, 0.9, 1.0, 1.0, 1.1, 1.2)
+    row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.02, 8: 9.0}, noise))
+    assert row["peak_set"] == "2"
+
+
+def test_equal_times_without_spread_leave_nothing_out():
+    row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.0}, (1.0,) * 6))
+    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (2, "2 4", False)
+
+
+@pytest.mark.parametrize(("blocks", "note"), [(1, "one sample"), (4, "fewer than 5 blocks")])
+def test_few_blocks_go_by_the_point_estimate(blocks, note):
+    row = peaks(curve({1: 8.0, 2: 4.0, 4: 5.0}, APART[0][:blocks]))
+    assert row["note"] == note and row[["peak_set"]].isna().all() and row["reached"]
+    assert not peaks(curve({1: 8.0, 2: 5.0, 4: 4.0}, APART[0][:blocks]))["reached"]
+
+
+def test_a_serial_run_of_one_block_takes_no_set_away():
+    serial = rows("duct", None, {1: 8.0}, (1.0,))
+    row = peaks(serial, curve({2: 4.0, 4: 2.0, 8: 3.0}))
+    assert (row["peak_set"], row["reached"]) == ("4", True)
+
+
+def test_one_count_is_a_peak_not_reached():
+    row = peaks(curve({2: 4.0}))
+    assert (row["peak_set"], row["reached"]) == ("2", False)
+
+
+def test_a_band_gives_every_count_that_may_be_least_in_it():
+    band = {"kind": "simulated", "blocks": (1,)}
+    times = {1: (8, 8, 8), 2: (3, 4, 5), 4: (3.5, 4.5, 5), 8: (5.5, 6, 7)}
+    listed = [
+        rows("duct", "a", {count: seconds}, seconds_low=low, seconds_high=high, **band)
+        for count, (low, seconds, high) in times.items()
+    ]
+    assert peaks(*listed)["peak_set"] == "2 4"
+
+
+def test_paired_counts_have_the_paired_t_and_others_welchs():
+    rng = np.random.default_rng(0)
+    times = rng.normal(0, 1, (2, 8))
+    found = behind(times)
+    expected = stats.ttest_rel(*times)
+    assert found.mean[0, 1] / np.sqrt(found.variance[0, 1]) == pytest.approx(expected.statistic)
+    assert found.freedom[0, 1] == expected.df
+    apart = np.full((2, 17), np.nan)
+    apart[0, :8], apart[1, 8:] = times[0], rng.normal(0, 3, 9)
+    found, expected = behind(apart), stats.ttest_ind(apart[0, :8], apart[1, 8:], equal_var=False)
+    assert found.mean[0, 1] / np.sqrt(found.variance[0, 1]) == pytest.approx(expected.statistic)
+    assert found.freedom[0, 1] == pytest.approx(expected.df)
+
+
+def test_a_sum_of_cases_has_the_spread_of_the_weighted_sum():
+    first, second = np.random.default_rng(1).normal(0, 1, (2, 3, 9))
+    found = weighted([behind(first), behind(second)], [0.25, 0.75])
+    assert found.mean == pytest.approx(0.25 * behind(first).mean + 0.75 * behind(second).mean)
+    assert found.variance[0, 1] == pytest.approx(
+        0.25**2 * behind(first).variance[0, 1] + 0.75**2 * behind(second).variance[0, 1]
+    )
+    assert 8 <= found.freedom[0, 1] <= 16
+
+
+@pytest.mark.parametrize("counts", [2, 8, 32])
+def test_of_equal_counts_each_is_held(counts):
+    times = np.random.default_rng(counts).normal(0, 1, (600, counts, 10))
+    members = may_be_best(behind(times), np.median(times, axis=2).argmin(axis=1), 0.05)
+    assert members[:, 0].mean() > 0.93

@@ -1,0 +1,130 @@
+"""Plain sentences from hand-made tables."""
+
+import pandas as pd
+
+from analysis.curves.outcomes import MEDIANS_DISAGREE
+from analysis.pipeline import TABLE_SCHEMAS
+from analysis.presentation import sentences as sentences
+from analysis.presentation.labels import Labels
+from analysis.runs.facts import Facts
+
+LABELS = Labels(
+    Facts.of(
+        {
+            "interconnects": {
+                "slow": {"title": "Gigabit Ethernet", "kind": "emulated"},
+                "swift": {"title": "InfiniBand", "kind": "measured"},
+                "other": {"title": "Myrinet", "kind": "measured"},
+            },
+            "study": {"compare_kinds": [["measured", "emulated"]]},
+        }
+    )
+)
+
+
+def table(name, *rows):
+    """Table of the contract with the given columns, all others empty (False for flags)."""
+    schema = TABLE_SCHEMAS[name]
+    flags = {column: False for column, kind in schema.columns.items() if str(kind.dtype) == "bool"}
+    return schema.validate(pd.DataFrame([flags | row for row in rows], columns=list(schema.columns)))
+
+
+def plain(texts):
+    return [text.replace("\u202f", " ").replace("\u00a0", " ") for text in texts]
+
+
+def point(interconnect, processes, seconds, low=None, high=None, kind="measured", **more):
+    row = {"case": "duct", "interconnect": interconnect, "kind": kind, "oversubscription": 1}
+    row |= {"processes": processes, "cores": processes}
+    row |= {"seconds": seconds, "seconds_low": low, "seconds_high": high}
+    return row | {"reference_seconds": 12.0, "reference_processes": 1} | more
+
+
+def peak(interconnect, at, speedup, alike, reached, **more):
+    row = {"case": "duct", "interconnect": interconnect, "kind": "measured", "oversubscription": 1}
+    row |= {"peak_processes": at, "peak_speedup": speedup, "peak_set": alike, "reached": reached}
+    return row | more
+
+
+def comparison(interconnect, percent, low=None, high=None, p=None, verdict=None, **more):
+    row = {"case": "duct", "baseline_interconnect": "slow", "interconnect": interconnect}
+    row |= {"kind": "emulated/measured", "oversubscription": 1, "paired": True}
+    row |= {
+        "at_processes": 8,
+        "at_processes_other": more.get("at_processes", 8),
+        "baseline_peak_processes": 8,
+    }
+    row |= {"improvement_percent": percent, "improvement_low": low, "improvement_high": high}
+    return row | {"p_adjusted": p, "verdict": verdict} | more
+
+
+TIMES = {("swift", 8): 2.0, ("swift", 16): 1.5, ("other", 8): 2.2, ("other", 16): 1.8}
+SCALING = table("scaling", *(point(*place, seconds) for place, seconds in TIMES.items()))
+
+
+class TestReference:
+    def test_the_serial_run_with_its_time(self):
+        said = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)
+        assert plain(said) == ["Speedup refers to the serial run, 12.0 s."]
+
+    def test_without_serial_run_the_reference_is_named(self):
+        row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
+        assert plain(sentences.reference_sentences(table("scaling", row), LABELS)) == [
+            "Speedup refers to the run of 2 processes over InfiniBand, 12.0 s, since there is no serial run."
+        ]
+
+    def test_sites_are_named_in_one_sentence(self):
+        rows = [
+            point("swift", 8, 2.0, site=site, reference_interconnect=name, reference_processes=2)
+            for site, name in (("x", "swift"), ("y", "other"))
+        ]
+        assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
+            "Speedup refers, at sites without a serial run, to 2 processes over InfiniBand (12.0 s) and 2 processes "
+            "over Myrinet (12.0 s)."
+        ]
+
+    def test_kinds_with_references_of_their_own(self):
+        rows = [point("swift", 8, 2.0), point("slow", 8, 3.0, kind="simulated", reference_seconds=10.0)]
+        assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
+            "Speedup of measured runs refers to the serial run, 12.0 s.",
+            "Speedup of simulated runs refers to the serial run, 10.0 s.",
+        ]
+
+
+class TestImprovement:
+    def test_medians_that_say_the_opposite_are_told(self):
+        row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", note=MEDIANS_DISAGREE)
+        rows = table("improvement", row, comparison("other", 20.0, 18.0, 29.0, 0.03, "faster"))
+        assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
+        (said,) = plain(sentences.disagreement_sentences(rows, LABELS))
+        assert said.startswith("InfiniBand at 8 processes: block by block the comparison has another sign")
+
+    def test_too_few_blocks_for_any_test(self):
+        six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
+        rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
+        assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
+            "With 6 blocks, none of 2 tests of improvements can come out as faster or slower after correction, "
+            "however large the difference; that takes 8 blocks at least."
+        ]
+        rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
+        assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
+            "With 6 blocks, 1 of 2 tests of improvements cannot come out as faster or slower after correction, "
+            "however large the difference; that takes 8 blocks at least."
+        ]
+        assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
+        assert sentences.blocks_sentences(table("improvement"), "improvements") == []
+
+
+def test_a_name_ends_at_its_comma_where_no_other_begins_alike():
+    def named(*titles):
+        facts = Facts.of({"interconnects": {f"n{i}": {"title": title} for i, title in enumerate(titles)}})
+        return [Labels(facts).interconnect(f"n{i}", "simulated") for i in range(len(titles))]
+
+    assert named("Myrinet, single port, MPI", "InfiniBand (RDMA, 2003)") == [
+        "Myrinet (sim)",
+        "InfiniBand (RDMA, 2003, sim)",
+    ]
+    both = named("Gigabit Ethernet (emulated)", "Gigabit Ethernet, 30 µs")
+    assert both == ["GigE (emulated, sim)", "GigE, 30 µs (sim)"]
+    full = Labels(Facts.of({"interconnects": {"a": {"title": "Myrinet, single port"}}}), full=True)
+    assert full.interconnect("a", "simulated") == "Myrinet, single port (simulated)"

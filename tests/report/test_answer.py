@@ -1,0 +1,467 @@
+"""Page one in words: whole processes, nodes, and no direction where there is none."""
+
+import re
+
+import pandas as pd
+import pytest
+from made_tables import make_tables
+from report_parts import plain
+from small_runs import FACTORS, rows, runs_table
+from synthetic_study import make_runs, make_study
+
+from analysis.presentation.contests import contests, direction, nodes_of, whole
+from analysis.presentation.labels import Labels
+from analysis.report import certainty
+from analysis.report import page_one_sentences as answer
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
+from analysis.topics.improvement import sentences as faster
+
+LABELS = Labels(Facts())
+SLOW = {1: 100.0, 2: 52.0, 4: 28.0, 8: 16.0, 16: 12.0, 32: 14.0}
+SWIFT = {1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5, 16: 6.3, 32: 3.2}
+
+
+@pytest.fixture(scope="module")
+def duct():
+    """Two processes a node; the slow one stops at 16 processes with a speedup of 8 1/3."""
+    groups = [
+        {"nodes": -(-row["processes"] // 2), **row}
+        for name, times in (("gigabit_ethernet", SLOW), ("infiniband", SWIFT))
+        for row in rows("duct", name, times, blocks=(1.0,), kind="published")
+    ]
+    runs = runs_table(groups)
+    return runs, make_tables(runs, Settings(baselines=("gigabit_ethernet",)))
+
+
+def test_a_count_between_two_counts_takes_whole_processes():
+    assert [whole(count) for count in (5.01, 5.0, 5 + 1e-12)] == [6, 5, 5]
+
+
+def test_nodes_are_those_of_full_ones_and_unknown_on_one_node():
+    known = pd.DataFrame({"processes": [1, 4, 8], "nodes": pd.array([1, 2, 4], "Int64")})
+    assert [nodes_of(known, count) for count in (1, 5, 8)] == [1, 3, 4]
+    assert nodes_of(known.assign(nodes=pd.array([1, 1, 1], "Int64")), 4) is None
+    assert nodes_of(known.assign(nodes=pd.array([None] * 3, "Int64")), 4) is None
+
+
+class TestDuct:
+    """The speedup of 100/12 lies at 8 + 8 (8.333 - 8) / (15.873 - 8) = 8.34 processes: 9, on 5 nodes."""
+
+    def test_the_worth_in_whole_processes_and_nodes(self, duct):
+        said = plain(answer.worth(contests(duct[1], []), LABELS))
+        assert said == (
+            "What it is worth: in duct, 16 processes (8 nodes) over GigE (pub) do what 9 processes (5 nodes) do over "
+            "InfiniBand (pub), which saves 7 processes, 3 nodes."
+        )
+
+    def test_the_worth_has_the_range_of_the_equivalent(self, duct):
+        """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
+        equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
+        said = plain(answer.worth(contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
+        assert said.endswith(", which saves 7 [5, 7] processes, 3 [2, 3] nodes.")
+
+    @pytest.mark.parametrize(
+        ("swift", "beside"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
+    )
+    def test_a_flat_peak_has_the_worth_beside_fewer_processes_too(self, swift, beside):
+        """Of 8 1/3, 8 processes reach 7.69: 4 + 4 (7.69 - 5) / 5 = 6.15 of the other, so 7; or 7.69, so 8."""
+        groups = [
+            {"nodes": -(-row["processes"] // 2), **row}
+            for name, times in (("gigabit_ethernet", {**SLOW, 8: 13.0}), ("infiniband", {**SWIFT, **swift}))
+            for row in rows("duct", name, times, blocks=(1.0,), kind="published")
+        ]
+        tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
+        said = plain(answer.worth(contests(tables, []), LABELS))
+        assert said.endswith(f" (beside 8 that do nearly as much, {beside}).")
+
+    def test_where_more_processes_stop_paying(self, duct):
+        found = contests(duct[1], [])
+        assert plain(answer.how_far(found, LABELS)) == (
+            "How far it scales: in duct, over GigE (pub) more than 16 processes bring nothing (speedup 8.33); over "
+            "InfiniBand (pub) speedup still rises at 32 processes, the most that was run (speedup 31.2)."
+        )
+        assert plain(answer.what_is_seen(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
+
+    @pytest.mark.parametrize(
+        ("seconds", "blocks", "kind", "said"),
+        [
+            (13.0, 1, "published", "8.33; 8 processes reach 92 % of it"),
+            (13.5, 1, "published", "8.33"),
+            (13.0, 6, "measured", "8.33 [8.33, 8.33]; 8 processes reach 7.69 [7.69, 7.69]"),
+            (13.0, 4, "measured", "8.33, from fewer than 5 blocks"),
+        ],
+    )
+    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, said):
+        runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
+        told = plain(answer.how_far(contests(make_tables(runs, Settings()), []), LABELS))
+        assert f"more than 16 processes bring nothing (speedup {said})" in told
+
+    def test_several_curves_have_one_interval_that_holds_all_of_theirs(self):
+        names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
+        lines = [
+            dict(zip(names, values, strict=True)) for values in ((3, 2, 4), (5, 4.5, 6), (4, None, None))
+        ]
+        assert answer._speedups(lines[:2]) == "3.00 to 5.00 [2.00, 6.00]"
+        assert answer._speedups(lines) == "3.00 to 5.00"
+
+    def test_one_run_each_is_said_with_the_direction(self, duct):
+        found = contests(duct[1], [])
+        assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
+            "(one run each)."
+        )
+        assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], found, Facts())
+
+    def test_a_band_of_both_directions_may_tell_one_where_computing_takes_as_long(self, duct):
+        ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
+        told = {"verdict": "faster or slower within the band"} | ends
+        found = contests({**duct[1], "improvement": duct[1]["improvement"].assign(**told)}, [])
+        assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
+            "Which is faster: nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
+            "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
+            "latter's best of 16 processes."
+        )
+        untold = contests(
+            {
+                **duct[1],
+                "improvement": duct[1]["improvement"].assign(
+                    **told | {"improvement_same_computing_low": -1.0}
+                ),
+            },
+            [],
+        )
+        assert "takes as long" not in faster.which_is_faster(untold, Facts(), LABELS)
+
+
+@pytest.fixture(scope="module")
+def study():
+    """Three blocks of two cases: too few for any test of the table."""
+    return make_study(make_runs(3, levels=(1,)), compare_kinds=[])
+
+
+class TestUntold:
+    def test_no_direction_and_no_number(self, study):
+        _, tables, facts = study
+        said = plain(faster.which_is_faster(contests(tables, []), facts, Labels(facts)))
+        assert said.startswith("Which is faster: nothing is faster or slower than") and "%" not in said
+        assert "3 blocks are too few to tell" in said
+        assert "cannot be told" in answer.worth(contests(tables, []), Labels(facts))
+
+    def test_what_would_settle_it(self, study):
+        runs, tables, facts = study
+        precision = tables["improvement"].assign(
+            blocks_wanted=9, target_percent=5.0, half_width_percent=6.0, reached=False
+        )
+        said = plain(
+            certainty.how_sure(runs, {**tables, "precision": precision}, contests(tables, []), facts)
+        )
+        needed = int(tables["improvement"]["blocks_needed"].max())
+        assert needed > 3
+        assert f"{needed - 3} more blocks, about 2 minutes, could tell the first of them" in said
+        assert said.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
+
+    def test_what_cannot_be_told_is_named(self, study):
+        runs, tables, facts = study
+        said = plain(certainty.how_sure(runs, tables, contests(tables, []), facts))
+        names = re.search(r"cannot be told yet \((.*)\)\.$", said).group(1)
+        first = tables["improvement"].iloc[0]
+        labels = Labels(facts)
+        assert labels.compared(first) in names and f"in {labels.case(first['case'])}" in names
+
+    def test_only_the_first_of_many_are_named(self):
+        line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
+                "oversubscription": 2, "processes_per_node": None}  # fmt: skip
+        assert (
+            certainty._named([line] * 5, [""] * 5, LABELS)
+            == "b, b and b against a in duct, 2 processes a core; 2 more"
+        )
+
+    def test_why_nothing_is_told_is_said_of_every_verdict(self):
+        line = {"kind": "measured", "note": None, "blocks": 4}
+        verdicts = {
+            "untestable with 4 blocks": "4 blocks are too few to tell",
+            "not distinguishable": "the blocks differ by as much",
+            "faster or slower within the band": "the band holds both directions",
+            "slower": "the medians of the times say the opposite",
+            "faster (untested)": "what was run has no test",
+        }
+        rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
+        for (_, row), why in zip(rows.iterrows(), verdicts.values(), strict=True):
+            assert plain(faster._not_told(row.to_frame().T)) == why
+        assert (
+            plain(faster._not_told(rows[:2]))
+            == "4 blocks are too few to tell, or the blocks differ by as much"
+        )
+
+    def test_a_verdict_without_a_test_tells_nothing(self):
+        for verdict in ("untestable with 8 blocks", "not distinguishable", None):
+            assert direction({"verdict": verdict, "note": None}) is None
+        assert direction({"verdict": "slower over the whole band"}) == "slower"
+        assert direction({"verdict": "faster", "note": "the medians of the times say the opposite"}) is None
+
+
+OPEN = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "simulated",
+        "oversubscription": 1, "processes_per_node": None, "threads": 1, "at_processes": 4, "blocks": 10, "blocks_needed": 9,
+        "verdict": "faster or slower within the band", "improvement_same_computing_low": None,
+        "improvement_same_computing_high": None}  # fmt: skip
+
+
+class TestWhyOpen:
+    """Why more blocks would not tell a comparison."""
+
+    def why(self, precision=None, ranged=None, kind="simulated", **more):
+        line = {**OPEN, "kind": kind, **more}
+        host = {"host_speed": 0.15, "host_speed_range": ranged}
+        model = {"source": "here", "host": host}
+        facts = Facts.of({"interconnects": {name: {"model": model} for name in "ab"}})
+        return plain(certainty._why_open(line, precision, facts))
+
+    def test_a_simulated_pair_has_no_blocks(self):
+        assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band holds both directions"
+        assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may tell"
+        slower = {"improvement_same_computing_low": -9.0, "improvement_same_computing_high": -2.0}
+        told = "told only where computing takes as long over both"
+        assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == told
+
+    @pytest.mark.parametrize(
+        ("reached", "why"), [(True, "known to ±4.2 points already"), (False, ""), (None, "")]
+    )
+    def test_a_measured_pair_within_its_target(self, reached, why):
+        row = {**OPEN, "kind": "measured", "reached": reached, "half_width_percent": 4.2005}
+        precision = pd.DataFrame([row] if reached is not None else [], columns=list(row))
+        assert self.why(kind="measured", precision=precision) == why
+        assert self.why(kind="measured") == ""
+        assert self.why(kind="measured", precision=precision, blocks_needed=12) == ""
+
+    def test_page_one_does_not_wait_for_what_no_block_changes(self, study):
+        runs, tables, facts = study
+        tables = {**tables, "improvement": tables["improvement"].assign(blocks_needed=3)}
+        tables["precision"] = tables["improvement"].assign(
+            blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
+        )
+        said = plain(certainty.how_sure(runs, tables, contests(tables, []), facts))
+        assert "comparisons cannot be told (" in said and "known to ±4.2 points already" in said
+        assert "more blocks" not in said
+
+
+class TestWhatCounts:
+    """Page one counts valid runs; those that do not count, and those that were disturbed, stand after them."""
+
+    def runs(self):
+        runs = runs_table(
+            rows("duct", None, {1: 16.0}),
+            rows("duct", "memory", {2: 8.4, 4: 4.4}),
+            rows("duct", "memory_model", {2: 8.0}, (1.0,), kind="simulated"),
+        )
+        return runs.assign(valid=runs["processes"] != 4)
+
+    def test_invalid_runs_are_not_counted_as_measured(self):
+        assert plain(certainty.what_counts(self.runs())) == (
+            "12 runs measured and 1 point simulated (traces replayed on models: a band, no test); 6 runs invalid "
+            "and left out"
+        )
+
+    def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
+        runs = self.runs()
+        said = plain(certainty.what_counts(runs.assign(censored=~runs["valid"])))
+        assert said.endswith("; 6 runs stopped at a time limit, which gives a lower bound")
+
+    def test_disturbed_runs_are_counted_among_the_valid_ones(self):
+        busy = self.runs().assign(foreign_cores=0.5)
+        busy.loc[busy["kind"] == "simulated", "foreign_cores"] = None
+        assert plain(certainty.what_counts(busy)).endswith(
+            "; 12 of 12 valid runs were disturbed: other programs kept more than 0.2 cores busy"
+        )
+        assert "disturbed" not in certainty.what_counts(busy.assign(foreign_cores=0.1))
+
+    def test_page_one_has_the_count(self, study):
+        runs, tables, facts = study
+        bad = runs.assign(valid=runs["block"] < 3, foreign_cores=0.5)
+        said = plain(certainty.how_sure(bad, tables, contests(tables, []), facts))
+        valid = int(bad["valid"].sum())
+        assert f"{len(bad) - valid} runs invalid and left out" in said
+        assert f"{valid} of {valid} valid runs were disturbed" in said
+
+
+class TestSharedCores:
+    """Processes that share cores are no scaling: page one shows one process per core where that was run."""
+
+    def found(self, *levels):
+        times = {1: {2: 8.0, 4: 5.0}, 2: {2: 9.0, 4: 3.0}}
+        made = [
+            rows("duct", name, {count: factor * seconds for count, seconds in times[level].items()},
+                 oversubscription=level)
+            for level in levels
+            for name, factor in (("a", 1.0), ("b", 0.8))
+        ]  # fmt: skip
+        runs = runs_table(rows("duct", None, {1: 16.0}), *made)
+        (found,) = contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
+        return found
+
+    def test_the_lowest_of_several_levels_is_shown_though_a_higher_one_is_faster(self):
+        found = self.found(1, 2)
+        assert found.level == 1 and set(found.scaling["oversubscription"]) == {1}
+        assert "per core" not in answer.how_far([found], LABELS) + answer.what_is_seen(found, LABELS)
+
+    def test_processes_that_share_cores_are_called_so(self):
+        found = self.found(2)
+        assert plain(answer.how_far([found], LABELS)).startswith(
+            "How far it scales: in duct, with 2 processes per core, over "
+        )
+        assert plain(answer.what_is_seen(found, LABELS)).endswith(", with 2 processes per core")
+
+
+class TestWhyNoWorth:
+    """Why there is no node equivalent: it agrees with what is said to be faster."""
+
+    def said(self, swift, per_node=2, slow=SLOW):
+        groups = [
+            {"nodes": -(-row["processes"] // per_node), **row}
+            for name, times in (("slow", slow), ("swift", swift))
+            for row in rows("duct", name, times, blocks=(1.0,))
+        ]
+        tables = make_tables(runs_table(groups), Settings(baselines=("slow",)))
+        return plain(answer.worth(contests(tables, []), LABELS)).partition("cannot be told: ")[2]
+
+    def test_the_baseline_is_best_on_one_process(self):
+        assert self.said(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
+
+    def test_the_faster_one_needs_fewer_processes_than_use_the_interconnect(self):
+        swift = {count: seconds / 20 for count, seconds in SWIFT.items()}
+        assert self.said(swift) == (
+            "the faster interconnect beats its baseline's best at the smallest count that uses it."
+        )
+
+    def test_nothing_is_compared_on_one_node(self):
+        assert self.said(SWIFT, per_node=64) == "nothing is compared."
+
+
+class TestSeveralCases:
+    """InfiniBand is faster in one of two cases, and slower in the other."""
+
+    def faster(self, **wing):
+        times = {"gigabit_ethernet": SLOW, "infiniband": {**SLOW, **wing}}
+        made = [
+            row
+            for case, curves in (("duct", {"gigabit_ethernet": SLOW, "infiniband": SWIFT}), ("wing", times))
+            for name, curve in curves.items()
+            for row in rows(case, name, curve, blocks=(1.0,))
+        ]
+        tables = make_tables(runs_table(made), Settings(baselines=("gigabit_ethernet",)))
+        return plain(faster.which_is_faster(contests(tables, []), Facts(), LABELS))
+
+    def test_one_case_is_named(self):
+        slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
+        said = self.faster(**slower)
+        assert said == (
+            "Which is faster: InfiniBand is 90 % faster than GigE at the latter's best of 16 processes in duct "
+            "(1 of the 2 measured cases, one run each)."
+        )
+
+
+def test_what_pays_in_one_case_is_not_said_of_all():
+    line = {"baseline_interconnect": "a", "kind": "simulated", "oversubscription": 1, "target_speedup": 2.0,
+            "processes_per_node": None, "node_price": 2500.0, "currency": "USD"}  # fmt: skip
+    verdicts = {
+        "duct": ("pays", "undecided"),
+        "wing": ("does not pay", "does not pay"),
+        "roof": ("pays", None),
+    }
+    even = pd.DataFrame(
+        [
+            {**line, "case": case, "interconnect": name, "verdict": verdict}
+            for case, found in verdicts.items()
+            for name, verdict in zip("bc", found, strict=True)
+        ]
+    )
+    runs = runs_table(rows("duct", "a", {1: 2.0, 2: 1.0}, blocks=(1.0,)))
+    (headline,) = contests(make_tables(runs, Settings()), [])
+    (said,) = answer._to_buy({"break_even": even}, headline, LABELS)
+    assert plain(said) == (
+        "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
+        "case none pays"
+    )
+    (said,) = answer._to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
+    assert plain(said).endswith("; in wing, b (sim) and c (sim) do not pay")
+
+
+def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
+    """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
+    for blocks, said in (
+        ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
+         "from one run each."),
+        (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in it (by "
+         "25 %)."),
+    ):  # fmt: skip
+        runs = runs_table(
+            rows("duct", "a", {2: 10.0}, blocks=tuple(0.1 * factor + 0.9 for factor in blocks)),
+            rows(
+                "duct",
+                "a",
+                {4: 8.0},
+                blocks=tuple(0.1 * factor + 0.9 for factor in blocks),
+                oversubscription=2,
+                nodes=2,
+            ),
+        )
+        tables = make_tables(runs, Settings())
+        assert plain(answer.what_pays(tables, contests(tables, []), LABELS)) == said
+
+
+class TestUnsureTops:
+    """Whether a curve still rises is not known where its last count is one of several that may be its peak."""
+
+    def study(self, blocks=FACTORS):
+        flat = {1: 16.0, 2: 8.2, 4: 5.0, 8: 4.99}
+        times = {
+            "a": {1: 16.0, 2: 8.0, 4: 4.0, 8: 2.0},
+            "b": flat,
+            "c": {**flat, 8: 5.01},
+        }
+        noise = {"b": (1.0, 1.02, 0.98, 1.01, 0.99, 1.0), "c": (1.02, 0.99, 1.0, 1.0, 0.98, 1.01)}
+        made = [
+            {
+                **row,
+                "seconds": row["seconds"]
+                * (noise[name][row["block"]] if name in noise and count == 8 else 1),
+            }
+            for case in ("duct", "other")
+            for name, curve in times.items()
+            for count, seconds in curve.items()
+            for row in rows(case, name, {count: seconds}, blocks=blocks)
+        ]
+        runs = runs_table(made)
+        return runs, make_tables(runs, Settings(baselines=("a",), draws=200))
+
+    def test_how_far_it_scales(self):
+        found = contests(self.study()[1], [])
+        assert plain(answer.how_far(found, LABELS)) == (
+            "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
+            "8.00 [8.00, 8.00]); over c more than 4 processes bring nothing that can be told (speedup 3.20 [3.20, "
+            "3.20]); whether speedup still rises over b at 8 processes, the most that was run, cannot be told "
+            "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, 1 still gains at its last count and 2 may or "
+            "may not gain at their last count."
+        )
+
+    @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
+    def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
+        found = contests(self.study()[1], [])[0]
+        line = found.peaks.iloc[0].to_dict() | {"peak_processes": 1, "peak_set": peak_set, "reached": reached}
+        assert answer._end_of_other(line, found) == end
+
+    def test_the_figure_does_not_say_that_it_rises(self):
+        (found, _) = contests(make_tables(*self.flat()), [])
+        assert (
+            plain(answer.what_is_seen(found, LABELS))
+            == "Speedup up to 8 processes: where it ends cannot be told"
+        )
+
+    def flat(self):
+        runs, _ = self.study()
+        return runs[runs["interconnect"] != "a"], Settings(baselines=("b",), draws=200)
+
+    def test_few_blocks_are_told_with_the_point_estimate(self):
+        found = contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
+        said = plain(answer.how_far(found, LABELS))
+        assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in said

@@ -1,0 +1,87 @@
+"""Published figures of traffic patterns, each beside what the tables of a study came to."""
+
+import pandas as pd
+import pytest
+
+from analysis.topics.traffic.published import BYTES, FOUND, beside_published
+from workflows.paths import ROOT
+
+STATEMENTS = pd.read_csv(ROOT / "analysis/published/qsnet.csv")
+OWNER = {"interconnect": "quadrics_elan3_memory", "kind": "simulated"}
+
+
+def traffic(*rows):
+    """Rows on 64 processes over Elan3, unless they say otherwise."""
+    base = {**OWNER, "processes": 64, "job": "compute", "offered_load": 1.0}
+    names = ("pattern", "io_mapping", "application_mapping", "destinations", "beside_load", "slowdown",
+             "accepted_MBps", "accepted_load", "target_MBps")  # fmt: skip
+    rows = [dict.fromkeys(names) | base | row for row in rows]
+    table = pd.DataFrame([{"mean_bytes": BYTES[row["job"]]} | row for row in rows])
+    floats = ["beside_load", "slowdown", "accepted_MBps", "accepted_load", "target_MBps"]
+    return table.astype(dict.fromkeys(floats, float))
+
+
+def shares(*rows):
+    columns = ["interconnect", "kind", "pattern", "processes", "offered_load", "process", "accepted_MBps"]
+    base = {**OWNER, "processes": 64, "offered_load": 1.0, "mean_bytes": BYTES["io"]}
+    return pd.DataFrame([base | row for row in rows], columns=[*columns, "mean_bytes"])
+
+
+def found(rows, processes=()):
+    others = {"scaling": pd.DataFrame({"case": ["elbow"]})}
+    tables = {"traffic": traffic(*rows), "traffic_processes": shares(*processes), **others}
+    table = beside_published(tables, STATEMENTS)
+    return table.set_index(["experiment", "condition", "quantity"])
+
+
+def test_every_statement_that_is_looked_for_was_published():
+    told = set(STATEMENTS[["experiment", "condition", "quantity"]].itertuples(index=False, name=None))
+    assert set(FOUND) <= told
+
+
+def test_the_highest_load_is_held_against_what_was_published():
+    rows = [
+        {"pattern": "uniform", "accepted_MBps": 90.0, "accepted_load": 0.3},
+        {"pattern": "uniform", "accepted_MBps": 150.0, "accepted_load": 0.5},
+        {"pattern": "uniform", "accepted_MBps": 200.0, "processes": 16},
+        {"pattern": "uniform", "accepted_MBps": 210.0, "accepted_load": 0.7, "mean_bytes": 4096},
+    ]
+    one = found(rows).loc[("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)")]
+    assert (one["published"], one["found"]) == (120, 150) and one["error_percent"] == pytest.approx(25)
+    assert len(found(rows)) == 2  # with the fraction of the bidirectional maximum
+
+
+def test_lowest_and_highest_of_three_permutations_need_all_three():
+    two = ("shuffle", 70.0), ("transpose", 280.0)
+    rows = [{"pattern": name, "accepted_MBps": rate} for name, rate in two]
+    assert found(rows).empty
+    told = found([*rows, {"pattern": "bit_reversal", "accepted_MBps": 100.0}])
+    assert told["found"].tolist() == [70, 280]
+
+
+def test_a_hot_spot_its_decrease_and_the_shares_of_its_senders():
+    rows = [{"pattern": "hot_spot", "job": "io", "processes": count, "target_MBps": rate}
+            for count, rate in ((32, 340.0), (64, 306.0))]  # fmt: skip
+    processes = [{"pattern": "hot_spot", "process": place, "accepted_MBps": rate}
+                 for place, rate in ((1, 9.0), (3, 7.0), (4, 5.0), (63, 4.0))]  # fmt: skip
+    assert found(rows, processes)["found"].tolist() == pytest.approx([340, 10, 8, 5, 4])
+
+
+def test_io_nodes_and_the_compute_job_beside_them():
+    io = {"pattern": "multiple_hot_spots", "job": "io", "destinations": "random", "io_mapping": "clustered"}
+    placed = {"pattern": "combined", "io_mapping": "clustered_compute"}
+    rows = [
+        io | {"application_mapping": "shared", "target_MBps": 210.0},
+        io | {"application_mapping": "dedicated", "target_MBps": 200.0},
+        placed | {"application_mapping": "shared", "accepted_MBps": 130.0},
+        placed | {"application_mapping": "shared", "beside_load": 0.5, "slowdown": 2.0},
+        placed | {"application_mapping": "dedicated", "beside_load": 0.5, "slowdown": 1.0},
+    ]
+    told = found(rows)
+    assert told["found"].tolist() == pytest.approx([210, 130, 50, 0])
+    assert told["error_percent"].isna().tolist() == [False, False, True, True]
+
+
+def test_other_interconnects_stand_beside_nothing():
+    rows = [{"pattern": "uniform", "accepted_MBps": 90.0, "interconnect": "gigabit_ethernet"}]
+    assert found(rows).empty
