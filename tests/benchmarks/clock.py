@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 REPETITIONS = """
 name: clock_repetitions
 cases_folder: cases
-cases: [nothing]
+cases: [{cases}]
 interconnects: [shared_memory]
 processes: [1, 2]
 blocks: {blocks}
@@ -92,8 +92,7 @@ import sys
 from pathlib import Path
 from analysis.topics.request import Request
 from analysis.topics.proposal.rules import read_rule
-from analysis.pipeline import write_tables
-from analysis.pipeline import make_all_tables
+from analysis.pipeline import make_all_tables, write_tables
 from analysis.runs.runs import read_runs
 from analysis.runs.settings import Settings
 request = Request(Settings(draws=1000), rule=read_rule(Path("config/proposals/doubling_1_5.yaml")))
@@ -116,12 +115,14 @@ def framework_per_repetition(further: int = 100) -> list[Measured]:
     return [Measured("framework, per repetition", milliseconds, "ms CPU", 20)]
 
 
-def _run_repetitions(folder: Path, blocks: int) -> Cost:
+def _run_repetitions(folder: Path, blocks: int, cases: Sequence[str] = ("nothing",)) -> Cost:
     """Run a study of an MPI program that does nothing, on one and two processes, up to its runs table."""
     (folder / "nothing.c").write_text(PROGRAM)
     subprocess.run(["mpicc.openmpi", folder / "nothing.c", "-o", folder / "nothing"], check=True)
-    timed_case(folder / "cases", "nothing", str(folder / "nothing"))
-    (folder / "clock_repetitions.yaml").write_text(REPETITIONS.format(blocks=blocks))
+    for case in cases:
+        timed_case(folder / "cases", case, str(folder / "nothing"))
+    text = REPETITIONS.format(cases=", ".join(cases), blocks=blocks)
+    (folder / "clock_repetitions.yaml").write_text(text)
     where = ["--directory", folder, "--snakefile", ROOT / "Snakefile"]
     study = ["--configfile", folder / "clock_repetitions.yaml"]
     return cost([SNAKEMAKE, *where, *study, "--", "results/clock_repetitions/runs.csv"])
@@ -174,14 +175,15 @@ def dry_run() -> list[Measured]:
 
 
 def collecting(records: int = 60_000) -> list[Measured]:
-    """Time to collect copies of two real records."""
-    blocks = records // 2
+    """Time to collect copies of the records of a block of three cases on one and two processes."""
+    cases = ("nothing", "nil", "none")
+    blocks = records // (2 * len(cases))
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        _run_repetitions(folder, 1)
+        _run_repetitions(folder, 1, cases)
         study = folder / "clock_repetitions.yaml"
-        study.write_text(REPETITIONS.format(blocks=blocks))
+        study.write_text(REPETITIONS.format(cases=", ".join(cases), blocks=blocks))
         os.chdir(folder)
         try:
             first = list(folder.glob("results/*/records/**/block-1-attempt-1.json"))

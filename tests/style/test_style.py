@@ -28,6 +28,10 @@ def test_python_is_formatted():
     check("ruff", "format", "--check", ".")
 
 
+def test_spelling():
+    check("codespell")
+
+
 def test_snakefiles_are_formatted():
     check("snakefmt", "--check", "Snakefile", "workflows/rules")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -32,7 +33,7 @@ from analysis.topics.precision import NEEDS, half_widths
 from analysis.topics.request import Request
 from workflows.domain import Interconnect, LeftOut
 from workflows.measure.answers import read_expected
-from workflows.paths import StudyPaths
+from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
 from workflows.plan.stopping import Stopping, core_hours, judge
@@ -45,7 +46,8 @@ from workflows.study.interconnects import load_interconnect
 from workflows.study.sites import known_facts
 from workflows.study.study import Study
 
-VERSION = "0.1.0"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+"""Version of Nodeworth; pyproject.toml states it."""
 
 
 def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> Facts:
