@@ -13,7 +13,7 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.curves.compared import simultaneous
-from analysis.curves.significance import corrected
+from analysis.curves.outcomes import corrected
 from analysis.curves.sites import split, told_apart
 from analysis.importers import read_published
 from analysis.presentation.drawing import Drawing, distinct, drawable

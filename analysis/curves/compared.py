@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analysis.curves.outcomes import AT_LEAST, AT_MOST, DEPENDENT, EITHER, STOPPED, WITHIN_ROUNDING
 from analysis.curves.points import Sample
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 from analysis.statistics.dependence import credible, effective_blocks, spread_about, widening
 from analysis.statistics.shift import EQUAL, Shift, paired_shift, unpaired_shift
 

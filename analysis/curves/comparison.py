@@ -22,14 +22,13 @@ from analysis.curves.compared import (
     share_blocks,
     took_turns,
 )
-from analysis.curves.curves import Curve
+from analysis.curves.curves import Curve, may_peak
 from analysis.curves.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, UNKNOWN_TURNS
-from analysis.curves.peaks import may_peak
 from analysis.curves.points import Sample
-from analysis.runs.groups import Floats
 from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER
 from analysis.runs.settings import Settings
-from analysis.statistics.chosen import SWEEPS, chosen_p
+from analysis.statistics import Floats
+from analysis.statistics.multiple_tests import SWEEPS, chosen_p
 from analysis.statistics.shift import EQUAL, Shift, plainly_asymmetric
 
 NEAR = 1.1

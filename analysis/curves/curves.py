@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.curves.best import block_logs
-from analysis.curves.points import CasePoints, Sample, cases
-from analysis.runs.groups import Floats, Integers
+from analysis.curves.points import CasePoints, Sample, block_logs, cases, roundings
+from analysis.runs.frames import CURVE
 from analysis.runs.runs import ENDS_OF_COMPUTING, TableError
-from analysis.runs.selection import CURVE
 from analysis.runs.settings import Settings
-from analysis.statistics import metrics
+from analysis.statistics import Floats, Integers, metrics
+from analysis.statistics.best import ALPHA, FEWEST, behind, may_be_best, with_offsets, within_bands
 from analysis.statistics.bootstrap import percentile_interval
 
 SERIAL_KINDS = {"emulated": ("emulated", "measured")}
@@ -128,6 +127,27 @@ class Curve:
     def names(self) -> dict[str, object]:
         """Values of the columns `CURVE`, which name it."""
         return {name: getattr(self, name) for name in CURVE}
+
+
+def fewest_blocks(curve: Curve) -> int:
+    """Blocks of the point with the fewest; the serial run, which all curves share, may have one alone."""
+    return int(curve.table["n"][curve.own].min())
+
+
+def may_peak(curve: Curve) -> NDArray[np.bool_]:
+    """Find the counts of a curve that may be its peak, array (counts,).
+
+    By multiple comparisons with the best (`analysis.statistics.best`); the highest point always belongs. Of a
+    simulated curve, the counts that are highest somewhere in the band. None of a curve of too few blocks, or
+    without a band.
+    """
+    offsets = np.log(curve.speedup * curve.table["seconds"])  # weak scaling's work
+    if curve.kind == "simulated":
+        return within_bands(*(np.log(curve.table[f"seconds_{end}"]) - offsets for end in ("low", "high")))
+    if fewest_blocks(curve) < FEWEST:
+        return np.zeros(len(curve.processes), bool)
+    found = behind(curve.sweeps[1], roundings(curve.samples))
+    return may_be_best(with_offsets(found, offsets), curve.peak, ALPHA)
 
 
 def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:

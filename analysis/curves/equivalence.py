@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.curves.curves import Curve
-from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats
 
 
 def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) -> Floats:

@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.runs.settings import DISTINGUISHABLE
+from analysis.statistics.multiple_tests import blocks_needed, holm
+
 OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Of the last two, verdicts say more."""
 MEDIANS_DISAGREE = "the medians of the times say the opposite"
@@ -28,6 +31,49 @@ UNKNOWN_TURNS = "unknown whether the interconnects took turns: time may explain 
 DEPENDENT = "blocks depend on the ones before: no interval, no test"
 """Note of a comparison with such runs that is not tested."""
 _QUANTITIES = ("improvement", "gain", "change")
+
+
+def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float = 0.95) -> pd.DataFrame:
+    """Correct the p-values of a table, count the blocks that the best would need, and judge.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With ``p_value``, empty where there is no test, and ``paired``; without that column none is paired.
+        With ``least_p``, the least p-value that a row's blocks can give, rows are judged too. With ``tested``
+        (of `analysis.curves.compared.Contrast`) it is known from how many counts a row's was chosen.
+    alpha : float
+        Adjusted p-value up to which two things count as told apart.
+    level : float
+        Of the intervals, without which nothing is told apart either.
+
+    Returns
+    -------
+    DataFrame
+        `table` with ``p_adjusted``, ``distinguishable``, ``blocks_needed``, and with ``verdict`` where
+        `verdicts` can tell one.
+    """
+    if table.empty:
+        return table
+    adjusted = pd.Series(holm(table["p_value"].to_numpy(float)), table.index)
+    tested = adjusted.notna()
+    paired = table["paired"] if "paired" in table else pd.Series(False, table.index)
+    tests, miss = max(tested.sum(), 1), 1 - level
+    candidates = [getattr(one, "candidates", 1) for one in table.get("tested", [None] * len(table))]
+    rows = list(zip(paired, candidates, strict=True))
+    needed = {
+        (pairing, several): max(blocks_needed(tests, pairing, alpha), blocks_needed(several, pairing, miss))
+        for pairing, several in set(rows)
+    }
+    table = table.assign(
+        p_adjusted=adjusted,
+        distinguishable=(adjusted <= alpha).astype("boolean").where(tested),
+        blocks_needed=pd.Series([needed[row] for row in rows], table.index).where(tested),
+    )
+    if "least_p" in table:
+        testable = holm(table["least_p"].where(tested).to_numpy(float)) <= alpha
+        table["verdict"] = verdicts(table, testable)
+    return table
 
 
 def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) -> NDArray[np.object_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.runs.groups import Floats, Groups, Integers, coded, combined, labelled, rectangles, runs_of
+from analysis.runs.groups import Groups, coded, combined, labelled, rectangles, runs_of
 from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER, TableError, timed_rows
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats, Integers
 from analysis.statistics.bootstrap import FEWEST, median_draws, median_interval
 from analysis.statistics.dependence import effective_blocks
 
@@ -92,6 +93,20 @@ class Sample(NamedTuple):
         return self._replace(
             blocks=blocks, seconds=seconds, sweeps=np.empty(0, np.int64), longest=longest, starts=starts
         )
+
+
+def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
+    """All blocks of several points, increasing, and log times (points, blocks), NaN for what is missing."""
+    blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
+    logs = np.full((len(samples), len(blocks)), np.nan)
+    for row, sample in zip(logs, samples, strict=True):
+        row[np.searchsorted(blocks, sample.blocks)] = np.log(sample.seconds)
+    return blocks, logs
+
+
+def roundings(samples: Sequence[Sample]) -> Floats:
+    """Half the step of the rounding as a share of the time of each point, array (points,)."""
+    return np.array([sample.rounding for sample in samples])
 
 
 @dataclass(frozen=True)

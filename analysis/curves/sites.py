@@ -7,21 +7,18 @@ Results of two sites share no curve, no block, no reference and no comparison. E
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pandas as pd
 
-from analysis.curves.significance import corrected
 from analysis.runs.facts import AboutInterconnect, Facts
 from analysis.runs.frames import Tables
-from analysis.runs.runs import TableError
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
 """Columns that name an interconnect."""
 _OF_ALL_THREADS = ("hybrid", "packing", "advice", "changes")
 """Tables that compare numbers of threads, so that their interconnects keep the names they have."""
-_TESTED = ("p_adjusted", "distinguishable", "blocks_needed", "verdict")
 
 
 def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -31,50 +28,6 @@ def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         return
     for site, own in runs.groupby(runs["site"].fillna(""), sort=True):
         yield str(site), own
-
-
-def by_site(runs: pd.DataFrame, make: Callable[[pd.DataFrame], Tables], alpha: float) -> Tables:
-    """Make tables site by site.
-
-    Parameters
-    ----------
-    make : callable
-        Gives tables by name from the runs of one site.
-    alpha : float
-        Adjusted p-value up to which two things count as told apart.
-
-    Returns
-    -------
-    dict of DataFrame
-        All sites' rows, with their ``site``. What is tested is corrected over the whole table.
-
-    Raises
-    ------
-    TableError
-        As `make` does, with the site.
-    """
-    by_name: dict[str, list[pd.DataFrame]] = {}
-    for site, own in split(runs):
-        try:
-            made = make(own)
-        except TableError as error:
-            if site:
-                raise TableError(f"site '{site}': {error}") from None
-            raise
-        for name, table in made.items():
-            table = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
-            by_name.setdefault(name, []).append(table)
-    return {name: _joined(tables, alpha) for name, tables in by_name.items()}
-
-
-def _joined(tables: list[pd.DataFrame], alpha: float) -> pd.DataFrame:
-    if len(tables) == 1:
-        return tables[0]
-    whole = pd.concat(tables, ignore_index=True)
-    if "p_adjusted" not in whole or whole.empty:
-        return whole
-    again = corrected(whole, alpha)
-    return whole.assign(**{key: again[key].astype(whole[key].dtype) for key in _TESTED if key in whole})
 
 
 def told_apart(

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.runs.groups import Floats, Groups, coded
+from analysis.runs.groups import Groups, coded
 from analysis.runs.runs import timed_rows
+from analysis.statistics import Floats
 
 DIGITS = 12
 """Decimal places that are looked at."""

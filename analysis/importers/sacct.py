@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from analysis.importers.lines import whole_lines
 from analysis.importers.variables import Recorded, Value
-from analysis.runs.joules import counted_joules
 from analysis.runs.runs import TableError
 
 NEEDED = ("JobID", "JobName", "State")
@@ -28,8 +27,11 @@ UNFINISHED = {
     "COMPLETING",
     "STOPPED",
 }
-_ELAPSED = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+_JOULES = re.compile(r"([\d.]+)([KMGTP]?)")
+_PREFIXES = {prefix: 1000.0**power for power, prefix in enumerate(["", *"KMGTP"])}
+_NOT_KNOWN = 2.0**63
 """Slurm writes numbers above this for what it does not know."""
+_ELAPSED = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 
 Row = dict[str, Value]
 
@@ -173,3 +175,10 @@ def _elapsed(row: Row) -> float | None:
 def _joules(row: Row) -> float | None:
     """Joules of a row, by the column that it has."""
     return counted_joules(str(_first(row, _ENERGIES) or ""))
+
+
+def counted_joules(word: str) -> float | None:
+    """Joules of a word (``1.53M``, ``1530000``); None where nothing was counted, for which Slurm writes 0."""
+    found = _JOULES.fullmatch(word)
+    joules = float(found[1]) * _PREFIXES[found[2]] if found else 0.0
+    return joules if 0 < joules < _NOT_KNOWN else None

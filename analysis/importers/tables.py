@@ -13,7 +13,7 @@ import pandera.pandas as pa
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.importers.transports import TRANSPORTS
 from analysis.runs.buses import PATTERN
-from analysis.runs.listing import read_listing
+from analysis.runs.files import read_listing
 from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")

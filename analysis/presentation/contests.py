@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.outcomes import MEDIANS_DISAGREE
+from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.missing import Line, as_float, is_missing
-from analysis.runs.selection import CURVE, alike, as_lines
 
 WHOLE = 1e-9
 """Less than this above a whole number of processes is rounding."""
@@ -85,7 +84,7 @@ def _contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> C
     equivalent = targets[targets["target_speedup"] == highest]
     pairs = [*CURVE, "baseline_interconnect"]
     told = [
-        any(direction(pair) for pair in as_lines(alike(improvement, line, pairs)))
+        any(direction(pair) for pair in as_lines(rows_like(improvement, line, pairs)))
         for line in as_lines(equivalent)
     ]
     return Contest(case, kinds, level, scaling, peaks, improvement, equivalent[np.array(told, bool)], targets)
@@ -153,4 +152,4 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
 
 def at_last(peak: Line, scaling: pd.DataFrame) -> bool:
     """Whether a curve, a row of ``peaks``, is fastest at the most processes that were run on it."""
-    return as_float(peak["peak_processes"]) >= as_float(alike(scaling, peak)["processes"].max())
+    return as_float(peak["peak_processes"]) >= as_float(rows_like(scaling, peak)["processes"].max())

@@ -19,9 +19,8 @@ from analysis.presentation.drawing import Drawing, point_text, shortened
 from analysis.presentation.labels import DIRECT, SERIAL, Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
+from analysis.runs.frames import Line, as_lines, interval
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.missing import Line, interval
-from analysis.runs.selection import as_lines
 
 PERCENT = 100.0
 LABEL_INCHES = 0.115

@@ -24,7 +24,7 @@ from analysis.presentation.formats import counted
 from analysis.presentation.labels import KINDS, Labels
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
-from analysis.runs.missing import Line, is_missing
+from analysis.runs.frames import Line, is_missing
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"

@@ -12,9 +12,8 @@ import pandas as pd
 from analysis.presentation.formats import THIN, exact, percent, plain
 from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
+from analysis.runs.frames import Line, as_lines, is_missing
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line, is_missing
-from analysis.runs.selection import as_lines
 
 SERIAL = "Serial run"
 BAND = "the band of the simulation"

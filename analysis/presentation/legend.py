@@ -13,7 +13,7 @@ from analysis.presentation.derived_coverage import OF_SPEEDUPS, has_several
 from analysis.presentation.drawing import Drawing, shortened
 from analysis.presentation.labels import SERIAL, Labels
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 LETTER_POINTS = 3.75
 """Mean width of a letter at the size of the legend."""

@@ -15,8 +15,7 @@ from analysis.presentation.derived_coverage import OF_SPEEDUPS, has_several
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import in_percent, line_table, numbers, texts, with_levels
-from analysis.runs.missing import Line, as_float, interval, is_missing, percent_interval
-from analysis.runs.selection import alike
+from analysis.runs.frames import Line, as_float, interval, is_missing, percent_interval, rows_like
 
 CASES_ACROSS, COUNTS_ACROSS = 6, 16
 """The most columns of a table that fit on a page beside the names."""
@@ -119,7 +118,7 @@ def _by_count(case: str, rows: pd.DataFrame, labels: Labels, quantity: str, capt
     for counts in parts:
         groups: dict[str, list[Row]] = {}
         for line in labels.lines(rows.drop_duplicates(keys), "oversubscription", "interconnect"):
-            found = alike(rows, line, keys).set_index("processes")[quantity]
+            found = rows_like(rows, line, keys).set_index("processes")[quantity]
             if found.index.intersection(counts).empty:
                 continue
             cells = [formats.number(found[count]) if count in found.index else MISSING for count in counts]
@@ -162,7 +161,7 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     for chunk in _side_by_side(cases, CASES_ACROSS):
         groups: dict[str, list[Row]] = {}
         for line in labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect"):
-            found = {found["case"]: found for found in alike(peaks, line, keys).to_dict("records")}
+            found = {found["case"]: found for found in rows_like(peaks, line, keys).to_dict("records")}
             cells = [_peak(found[case]) if case in found else MISSING for case in chunk]
             title = f"Oversubscription {line['oversubscription']}" if several else ""
             name = labels.curve(line)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.presentation.blocks import Block, Column, Row, left, right, row, table
 from analysis.presentation.formats import bracketed_percent
-from analysis.runs.missing import Line, percent_interval
+from analysis.runs.frames import Line, percent_interval
 
 
 class Field(NamedTuple):

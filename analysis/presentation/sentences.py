@@ -13,7 +13,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 WEAK = "Weak scaling: the size grows with the processes."
 

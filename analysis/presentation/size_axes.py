@@ -16,7 +16,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.network_words import QUANTITIES, size_text
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import Line
+from analysis.runs.frames import Line
 
 ZERO = 0.125
 """Place of a message of 0 bytes on a logarithmic axis of sizes: far enough from 1 byte for its label."""

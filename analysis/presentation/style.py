@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex, to_rgb
 
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import Facts
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 INK = "#1c1c1c"
 PAPER = "#ffffff"

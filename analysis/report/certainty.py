@@ -14,9 +14,8 @@ from analysis.presentation.formats import MOST, counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.columns import OF_AN_IMPROVEMENT
 from analysis.runs.facts import Facts
+from analysis.runs.frames import Line, as_float, rows_like
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line, as_float
-from analysis.runs.selection import alike
 from analysis.topics.improvement.sentences import ROUNDED, WITHHELD
 from analysis.topics.quality.sentences import DISTURBED_CORES, count_disturbed
 
@@ -115,7 +114,7 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
         )
     if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
         return ""
-    found = alike(precision, line, list(OF_AN_IMPROVEMENT))
+    found = rows_like(precision, line, list(OF_AN_IMPROVEMENT))
     if found.empty or not found["reached"].all():
         return ""
     return f"known to ±{formats.number(found['half_width_percent'].max(), 2)} points already"
@@ -144,7 +143,7 @@ def _settled_by(
     study = facts.study
     if not unsure or precision is None or study.blocks is None or study.file is None:
         return ""
-    found = pd.concat([alike(precision, line, list(OF_AN_IMPROVEMENT)) for line in unsure])
+    found = pd.concat([rows_like(precision, line, list(OF_AN_IMPROVEMENT)) for line in unsure])
     needed = max((as_float(line["blocks_needed"]) for line in unsure), default=math.nan)
     wanted, would = needed, "could tell the first of them"
     if not needed > study.blocks:

@@ -15,8 +15,8 @@ from analysis.presentation.style import Look, placed
 from analysis.report.chart import axes, chart
 from analysis.report.explore_controls import COLUMNS, NOTE, TARGETS, WORDS
 from analysis.runs.errors import one_line
+from analysis.runs.frames import is_missing
 from analysis.runs.kinds import comparable_sets, side
-from analysis.runs.missing import is_missing
 from analysis.topics.money.economics import Tariff, tariffs
 from analysis.topics.money.tables import market_costs
 from analysis.topics.request import request_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.presentation.formats import bracketed, counted, seconds
-from analysis.runs.missing import interval
+from analysis.runs.frames import interval
 
 WORDS = {
     "beyond": "not reached, at most {speedup} on {processes}",

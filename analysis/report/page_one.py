@@ -29,9 +29,8 @@ from analysis.presentation.labels import KINDS, SHORT
 from analysis.presentation.sentences import look_sentences
 from analysis.report import page_one_sentences as sentences
 from analysis.report.certainty import how_sure, what_counts
+from analysis.runs.frames import Line, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import ran, side
-from analysis.runs.missing import Line, interval, is_missing, percent_interval
-from analysis.runs.selection import alike
 from analysis.topics.improvement.sentences import which_is_faster
 from analysis.topics.money.sentences import list_price_sentences
 from analysis.topics.network import sentences as network_sentences
@@ -146,7 +145,7 @@ def _ranked(contest: Contest) -> list[Line]:
 
 
 def _row(contest: Contest, line: Line, content: Content, late: bool) -> Row:
-    labels, curve = content.labels, alike(contest.scaling, line)
+    labels, curve = content.labels, rows_like(contest.scaling, line)
     count = int(line["peak_processes"])
     best = curve[curve["processes"] == count].iloc[0].to_dict()
     nodes = nodes_of(curve, count)
@@ -166,7 +165,7 @@ def _row(contest: Contest, line: Line, content: Content, late: bool) -> Row:
 
 def _pair(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
     own = rows.assign(kind=rows["kind"].map(lambda kind: side(kind, 1)).astype("str"))
-    return rows.loc[alike(own, line).index]
+    return rows.loc[rows_like(own, line).index]
 
 
 def _against(contest: Contest, line: Line, content: Content) -> str:
@@ -201,7 +200,7 @@ def _equivalent(contest: Contest, line: Line, content: Content) -> str:
     if {own, *counts} == {theirs}:
         return MISSING
     band = f" [{', '.join(map(formats.whole, counts))}]" if counts else ""
-    nodes = nodes_of(alike(contest.scaling, line), own)
+    nodes = nodes_of(rows_like(contest.scaling, line), own)
     on = "" if nodes is None else f" ({counted(nodes, 'node')})"
     return f"{own}{band} of {formats.plain(theirs)}{on}"
 

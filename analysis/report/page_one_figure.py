@@ -23,9 +23,8 @@ from analysis.presentation.formats import counted
 from analysis.presentation.sentences import processes
 from analysis.presentation.style import FigureLabels
 from analysis.report.page_one_sentences import what_is_seen
+from analysis.runs.frames import Line, interval, is_missing, rows_like
 from analysis.runs.kinds import ran, side
-from analysis.runs.missing import Line, interval, is_missing
-from analysis.runs.selection import alike
 
 HEIGHT = 2.5
 LETTERS = 34
@@ -132,6 +131,6 @@ def _draw_bars(
 
 def _value(row: Line, headline: Contest) -> str:
     """Write the processes of a row, and their nodes if the table of scaling has these."""
-    of_curve = alike(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
+    of_curve = rows_like(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
     nodes = nodes_of(of_curve, row["processes"])
     return counted(row["processes"], "process") + ("" if nodes is None else f", {counted(nodes, 'node')}")

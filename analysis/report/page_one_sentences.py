@@ -16,9 +16,8 @@ from analysis.presentation.contests import Contest, Tables, at_last, direction, 
 from analysis.presentation.formats import MOST, counted, listed, percents, some
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
+from analysis.runs.frames import BASELINE, Line, interval, is_missing, rows_like
 from analysis.runs.kinds import ran, side
-from analysis.runs.missing import Line, interval, is_missing
-from analysis.runs.selection import BASELINE, alike
 from analysis.topics.hybrid.sentences import hybrid_sentence
 from analysis.topics.money.sentences import (
     CHOICE,
@@ -139,7 +138,7 @@ def _end_of_other(line: Line, contest: Contest) -> str:
 
 
 def _has_one_count(line: Line, contest: Contest) -> bool:
-    return alike(contest.scaling, line)["processes"].nunique() == 1
+    return rows_like(contest.scaling, line)["processes"].nunique() == 1
 
 
 def _by_peak(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:
@@ -186,7 +185,7 @@ def _nearly(line: Line, contest: Contest) -> Line | None:
     """The fewest processes of a curve that have nearly its highest speedup; of few blocks none."""
     if ran(line["kind"]) and not is_missing(line["note"]):
         return None
-    curve = alike(contest.scaling, line)
+    curve = rows_like(contest.scaling, line)
     near = curve[curve["speedup"] >= NEARLY * line["peak_speedup"]].nsmallest(1, "processes")
     fewer = near[near["processes"] < line["peak_processes"]].to_dict("records")
     return fewer[0] if fewer else None
@@ -237,18 +236,18 @@ def _why_no_worth(contests: Sequence[Contest]) -> str:
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     """Say what a row of ``node_equivalent`` saves, and what beside fewer processes that do nearly as much."""
     baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
-    of_baseline = alike(contest.scaling, baseline, _CURVE)
-    of_own = alike(contest.scaling, {**line, "kind": side(line["kind"], 1)}, _CURVE)
+    of_baseline = rows_like(contest.scaling, baseline, _CURVE)
+    of_own = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, _CURVE)
     text = (
         f"{with_nodes(int(line['baseline_processes']), of_baseline)} over {labels.baseline(line)} do what "
         f"{with_nodes(whole(line['equivalent_processes']), of_own)} do over {labels.compared(line)}, which "
         f"saves {_saved(line, of_baseline, of_own)}"
     )
-    peaks = alike(contest.peaks, baseline, _CURVE).to_dict("records")
+    peaks = rows_like(contest.peaks, baseline, _CURVE).to_dict("records")
     if not peaks or (near := _nearly(peaks[0], contest)) is None:
         return text
     keys = [*BASELINE, "interconnect", "baseline_processes"]
-    rows = alike(contest.targets, {**line, "baseline_processes": near["processes"]}, keys)
+    rows = rows_like(contest.targets, {**line, "baseline_processes": near["processes"]}, keys)
     beside = [_saved(row, of_baseline, of_own) for row in _attained(rows)]
     fewer = f"beside {formats.whole(near['processes'])} that do nearly as much"
     return f"{text} ({fewer}, {beside[0]})" if beside else text

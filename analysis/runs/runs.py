@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from pandera.errors import SchemaErrors
 
 from analysis.runs.errors import TableError, readable
-from analysis.runs.groups import Groups, Integers, coded
+from analysis.runs.groups import Groups, coded
 from analysis.runs.kinds import ORDER
+from analysis.statistics import Integers
 
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.runs.groups import Floats, Integers
+from analysis.statistics import Floats, Integers
 from analysis.statistics.dependence import effective_sweeps
 from analysis.statistics.distributions import last_rank, signs
 

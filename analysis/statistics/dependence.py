@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.runs.groups import Floats, Integers
+from analysis.statistics import Floats, Integers
 
 CREDIBLE = 0.025
 """One-sided p-value up to which a lag-one correlation is credible."""

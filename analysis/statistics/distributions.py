@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 
 MOST = 1_000
 """Blocks that a test takes; of more, it takes the medians of so many groups in a row."""

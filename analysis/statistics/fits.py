@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 
 
 @dataclass(frozen=True)

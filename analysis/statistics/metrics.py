@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 
 
 def speedup(seconds: ArrayLike, reference_seconds: ArrayLike) -> Floats:

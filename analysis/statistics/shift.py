@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.runs.groups import Floats
-from analysis.statistics import distributions
+from analysis.statistics import Floats, distributions
 
 ASYMMETRIC = 2.576 * sqrt(pi / 2 - 1)
 """Least (mean - median) sqrt(n) / s of ratios that are plainly asymmetric: 1 % of normal ones are beyond."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 from analysis.statistics.dependence import effective_blocks
 
 EXACT = 60

@@ -13,8 +13,8 @@ from analysis.presentation.blocks import Section, section
 from analysis.presentation.content import Content
 from analysis.runs.columns import COUNT, FLAG, NUMBER, OF_A_PAIR, POSITIVE, TEXT, THREADS, table_schemas
 from analysis.runs.frames import Piece, Tables, stacked
-from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
 from analysis.topics.topic import Context, Topic
 

@@ -16,8 +16,7 @@ from analysis.presentation.legend import add_legend
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
 from analysis.runs.errors import one_line
-from analysis.runs.missing import Line
-from analysis.runs.selection import as_lines
+from analysis.runs.frames import Line, as_lines
 from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_of
 from analysis.topics.topic import Topic
 

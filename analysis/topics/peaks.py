@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.curves.best import FEWEST
-from analysis.curves.curves import Curve
-from analysis.curves.peaks import fewest_blocks, may_peak
+from analysis.curves.curves import Curve, fewest_blocks, may_peak
 from analysis.presentation import result_tables as tables
 from analysis.presentation import sentences
 from analysis.presentation.blocks import Section, paragraph, section
@@ -15,6 +13,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.runs.columns import COUNT, FLAG, NOTE, OF_A_CURVE, POSITIVE, table_schemas
 from analysis.runs.frames import Piece, Tables, stacked
+from analysis.statistics.best import FEWEST
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Topic
 

@@ -15,7 +15,7 @@ from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.facts import AboutStudy, AboutTarget
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 from analysis.statistics.bootstrap import FEWEST
 from analysis.topics.topic import Topic
 

@@ -9,7 +9,7 @@ from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import exact, listed
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 from analysis.topics.topic import Topic
 
 HOW = (

@@ -9,8 +9,8 @@ from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation.contests import contests
 from analysis.report import make_report
 from analysis.runs.facts import Facts
+from analysis.runs.frames import is_missing
 from analysis.runs.kinds import ORDER
-from analysis.runs.missing import is_missing
 from analysis.runs.settings import Settings
 
 SLOW = {1: 16.0, 2: 8.4, 4: 4.4, 8: 3.0}

@@ -6,8 +6,8 @@ from made_tables import make_tables
 from scipy import stats
 from small_runs import rows, unplaced
 
-from analysis.curves.best import behind, may_be_best, weighted
 from analysis.runs.settings import Settings
+from analysis.statistics.best import behind, may_be_best, weighted
 
 SETTINGS = Settings(draws=100)
 APART = [(0.98, 1.0, 1.03, 0.99, 1.01, 1.0), (1.0, 1.02, 0.99, 1.01, 0.98, 1.0)]

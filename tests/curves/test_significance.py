@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from made_tables import make_tables
 from scipy import stats
 
-from analysis.curves.significance import blocks_needed, corrected, holm
+from analysis.curves.outcomes import corrected
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from analysis.statistics import distributions
-from analysis.statistics.chosen import chosen_p
+from analysis.statistics.multiple_tests import blocks_needed, chosen_p, holm
 from analysis.statistics.shift import paired_shift, plainly_asymmetric, unpaired_shift
 
 

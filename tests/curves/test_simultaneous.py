@@ -7,8 +7,8 @@ from made_tables import make_tables
 from small_runs import rows, runs_table, unplaced
 
 from analysis.curves.compared import Contrast, simultaneous
+from analysis.curves.outcomes import corrected
 from analysis.curves.points import Sample
-from analysis.curves.significance import corrected
 from analysis.runs.settings import Settings
 from analysis.statistics.distributions import last_rank, signed_ranks
 from analysis.statistics.shift import Shift, paired_shift, unpaired_shift

@@ -10,7 +10,7 @@ import pytest
 from workflows.paths import ROOT
 
 LAYERS = {
-    "analysis": "runs importers statistics curves presentation topics report pipeline",
+    "analysis": "statistics runs importers curves presentation topics report pipeline",
     "workflows": "errors domain paths inputs traffic benchmarks launch applications simulation study jobs plan "
     "plugins measure tracing replay report results scripts command",
 }
@@ -65,7 +65,7 @@ def test_the_analysis_imports_nothing_of_the_workflows():
 
 def test_the_analysis_reads_tables_alone():
     """Few modules open files, and none names a folder of what runs wrote."""
-    readers = "runs/runs runs/yaml_files runs/listing runs/side_tables pipeline importers/".split()
+    readers = "runs/runs runs/files runs/side_tables pipeline importers/".split()
     found = modules("analysis")
     assert len(found) > 50
     for module in found:

@@ -19,7 +19,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from analysis.runs.joules import counted_joules
+from analysis.importers.sacct import counted_joules
 from workflows.domain import Energy, InputError
 from workflows.jobs import slurm
 from workflows.launch.cluster_launch import JobNode

@@ -9,8 +9,8 @@ from analysis.presentation.blocks import Section, bullets, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.rows import in_percent, line_table, numbers, texts, with_levels
+from analysis.runs.frames import Line, is_missing
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line, is_missing
 from analysis.topics.adjusted.tables import EXPLAINS
 
 ABOUT = (

@@ -31,10 +31,10 @@ from analysis.runs.columns import (
     table_schemas,
     validated,
 )
-from analysis.runs.groups import Floats, Integers
+from analysis.runs.frames import is_missing
 from analysis.runs.kinds import side
-from analysis.runs.missing import is_missing
 from analysis.runs.runs import valid_rows
+from analysis.statistics import Floats, Integers
 from analysis.statistics.shift import EQUAL, paired_shift
 
 PROBE = "speed_probe_seconds"

@@ -16,7 +16,7 @@ from analysis.presentation.drawing import Drawing, file_stem, new_drawing, short
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import Line, is_missing, percent_interval
+from analysis.runs.frames import Line, is_missing, percent_interval
 
 COLUMNS = 3
 ROW_HEIGHT = 0.16

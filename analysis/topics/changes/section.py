@@ -13,7 +13,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.result_tables import p_value
 from analysis.presentation.rows import in_percent, line_table, numbers, texts
 from analysis.presentation.sentences import blocks_sentences
-from analysis.runs.missing import Line, is_missing, percent_interval
+from analysis.runs.frames import Line, is_missing, percent_interval
 from analysis.topics.changes.tables import ONLY, SUMMED
 from analysis.topics.record import machine_items
 

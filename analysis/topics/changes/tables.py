@@ -12,9 +12,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.curves.compared import Contrast, compare_points, percent_columns, simultaneous
-from analysis.curves.outcomes import outcome
+from analysis.curves.outcomes import corrected, outcome
 from analysis.curves.points import CasePoints, cases
-from analysis.curves.significance import corrected
 from analysis.runs.columns import (
     AT_ONCE,
     COUNT,
@@ -29,9 +28,9 @@ from analysis.runs.columns import (
     validated,
     with_interval,
 )
-from analysis.runs.groups import Floats
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
 
 ONLY = "only in "

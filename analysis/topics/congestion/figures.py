@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from analysis.presentation import style
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing
 from analysis.presentation.heat_maps import add_colour_bar
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 from analysis.topics.congestion.tables import topology_of
 from analysis.topics.congestion.topology import Tree
 

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 from analysis.topics.congestion.topology import Topology, Torus, Tree
 
 ROUTINGS = ("deterministic", "spread")

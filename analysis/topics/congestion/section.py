@@ -11,7 +11,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, exact, listed, number
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 HOW = (
     "Route load is arithmetic: the bytes that the routes of a topology bring to each link and switch, where "

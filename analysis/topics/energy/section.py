@@ -12,8 +12,8 @@ from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import processes
+from analysis.runs.frames import Line, interval
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.missing import Line, interval
 from analysis.topics.energy.tables import COUNTED, MODEL
 
 MOST_ROWS = 120

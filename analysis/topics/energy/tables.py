@@ -29,9 +29,9 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import Piece, with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.runs import valid_rows
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats
 from analysis.topics.money.economics import interval, nodes_of
 from analysis.topics.money.lifetime import span
 from analysis.topics.money.market import Market

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.formats import listed
 from analysis.presentation.labels import Labels
-from analysis.runs.selection import alike
+from analysis.runs.frames import rows_like
 from analysis.topics.fastest.sentences import fastest_run
 
 QUANTITIES = {"latency_us": "µs", "peak_Mbps": "Mbit/s"}
@@ -117,7 +117,7 @@ def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
 
 def _doubt(best: pd.Series, named: Sequence[str], won: pd.DataFrame, labels: Labels) -> str:
     """Name the best networks that may make the fastest run too."""
-    there = alike(won, best, _POINT)
+    there = rows_like(won, best, _POINT)
     may_be = [name for name in named if name != best["interconnect"] and name in {*there["alike"].explode()}]
     names = listed(labels.interconnect(name, "published") for name in may_be)
     return f" ({names} cannot be told apart from it)" if names else ""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.curves.best import ALPHA, FEWEST, behind, block_logs, may_be_best, roundings, within_bands
 from analysis.curves.compared import (
     compare_points,
     one_of_several,
@@ -19,12 +18,13 @@ from analysis.curves.compared import (
     took_turns,
 )
 from analysis.curves.curves import Curve
-from analysis.curves.points import Sample
+from analysis.curves.points import Sample, block_logs, roundings
 from analysis.runs.columns import COUNT, MARK, OF_A_POINT, POSITIVE, SHARE, TEXT, in_percent, table_schemas
 from analysis.runs.frames import Piece
-from analysis.runs.groups import Floats
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats
+from analysis.statistics.best import ALPHA, FEWEST, behind, may_be_best, within_bands
 from analysis.statistics.shift import EQUAL
 
 FASTEST = table_schemas(
@@ -70,7 +70,7 @@ def fastest_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[Piece]
 
     The fastest is the one that no other is ahead of by their joint log ratios; as a rule, but not always, it
     has the shortest median time. Which may be it is told by multiple comparisons with the best
-    (`analysis.curves.best`). How much longer each other one takes is the location of their joint log
+    (`analysis.statistics.best`). How much longer each other one takes is the location of their joint log
     ratios; since the fastest was chosen from the data among as many as may be it, the interval is that of
     1 - alpha over their number. Simulated times have bands instead.
     """

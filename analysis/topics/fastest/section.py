@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.curves.best import FEWEST
 from analysis.curves.outcomes import INSEPARABLE
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, right, row, section, table
@@ -12,7 +11,8 @@ from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import in_percent, line_table, numbers, texts, with_levels
 from analysis.runs.columns import validated
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
+from analysis.statistics.best import FEWEST
 from analysis.topics.fastest.best_network import QUANTITIES, network_figures, network_sentences, span
 from analysis.topics.fastest.rows import FASTEST
 from analysis.topics.fastest.sentences import winners

@@ -8,7 +8,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 from analysis.statistics.shift import EQUAL
 
 POINT = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads", "processes"]

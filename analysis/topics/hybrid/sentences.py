@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.presentation import formats
 from analysis.presentation.labels import Labels
-from analysis.runs.missing import Line, percent_interval
+from analysis.runs.frames import Line, percent_interval
 
 
 def ways(line: Line) -> str:

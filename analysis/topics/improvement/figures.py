@@ -17,9 +17,8 @@ from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
+from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line, is_missing, percent_interval
-from analysis.runs.selection import as_lines
 
 COLUMNS = 4
 ROW_HEIGHT = 0.3

@@ -20,7 +20,7 @@ from analysis.runs.columns import (
     table_schemas,
     validated,
 )
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 
 FEWEST = 3
 """Cases below which their spread says next to nothing: of two, t is 12.7."""

@@ -13,9 +13,8 @@ from analysis.presentation.formats import MOST, counted, percents, some
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.facts import Facts
+from analysis.runs.frames import BASELINE, Line
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line
-from analysis.runs.selection import BASELINE
 
 ROUNDED = "the difference lies within the rounding of the times"
 WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}

@@ -18,8 +18,7 @@ from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import Line, interval
-from analysis.runs.selection import CURVE, alike, as_lines
+from analysis.runs.frames import CURVE, Line, as_lines, interval, rows_like
 from analysis.topics.models.sentences import compared_models, model_title
 from analysis.topics.models.tables import AVERAGE
 
@@ -67,7 +66,7 @@ def _figure(
         points, predictions = [], []
         for axes, line in zip(grid, shown, strict=True):
             points.append(_points(line, tables["scaling"]))
-            fitted = alike(tables["model_curves"], line | {"model": AVERAGE}, [*CURVE, "model"])
+            fitted = rows_like(tables["model_curves"], line | {"model": AVERAGE}, [*CURVE, "model"])
             predictions.append(fitted.sort_values("processes"))
             _draw_panel(axes, line, points[-1], predictions[-1], drawing, labels)
             title = labels.curve(line, several)
@@ -81,7 +80,7 @@ def _figure(
 
 def _points(line: Line, scaling: pd.DataFrame) -> pd.DataFrame:
     """Select the points that the model was fitted to: above oversubscription 1 without the serial run."""
-    rows = alike(scaling, line)
+    rows = rows_like(scaling, line)
     return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
 
 

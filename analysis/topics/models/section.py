@@ -10,8 +10,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import Line
-from analysis.runs.selection import CURVE, alike
+from analysis.runs.frames import CURVE, Line, rows_like
 from analysis.topics.models.sentences import (
     bracketed,
     compared_models,
@@ -55,7 +54,7 @@ def models(content: Content) -> Section | None:
 def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Block:
     def predicted(line: Line) -> str:
         last = {**line, "model": AVERAGE, "processes": int(line["told_to"])}
-        return bracketed(alike(curves, last, [*CURVE, "model", "processes"]).iloc[0], "speedup")
+        return bracketed(rows_like(curves, last, [*CURVE, "model", "processes"]).iloc[0], "speedup")
 
     several = best["oversubscription"].nunique() > 1
     bounds = [

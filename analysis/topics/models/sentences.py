@@ -8,8 +8,7 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.formats import counted
 from analysis.presentation.labels import Labels
-from analysis.runs.missing import Line, as_float
-from analysis.runs.selection import CURVE
+from analysis.runs.frames import CURVE, Line, as_float
 from analysis.statistics.fits import MODELS
 
 TITLES = {

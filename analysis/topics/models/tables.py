@@ -22,8 +22,8 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import Piece, Pieces
-from analysis.runs.groups import Floats
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats
 from analysis.statistics.bootstrap import interval_columns, percentile_interval
 from analysis.statistics.fits import (
     MODELS_OF,

@@ -12,8 +12,8 @@ from analysis.curves.comparison import names_of_pair, pairs
 from analysis.curves.curves import Curve
 from analysis.curves.equivalence import equivalents_of, targets_of
 from analysis.runs.frames import with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.settings import NodePrice, Settings
+from analysis.statistics import Floats
 from analysis.topics.money.economics import Tariff, interval, joined, nodes_of, remark
 from analysis.topics.money.exchange import (
     Exchange,

@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 from analysis.curves.curves import Curve
 from analysis.runs.columns import validated
 from analysis.runs.frames import with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import NodePrice, Settings
+from analysis.statistics import Floats
+from analysis.statistics.best import nondominated
 from analysis.statistics.bootstrap import percentile_interval
-from analysis.statistics.pareto import nondominated
 from analysis.topics.money.schemas import MONEY_TABLES
 from analysis.topics.prices.books import quote
 from analysis.topics.prices.switches import tree_quote

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 
 UNTESTED = ("would pay (untested)", "would not pay (untested)")
 """Verdicts from estimates without an interval."""

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 
 from analysis.curves.curves import Curve
 from analysis.runs.frames import Piece, with_ends
-from analysis.runs.groups import Floats, Integers
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import NodePrice, Settings
+from analysis.statistics import Floats, Integers
 from analysis.topics.money.economics import Tariff, interval
 
 HOURS_A_YEAR = 8760

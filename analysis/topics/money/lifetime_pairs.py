@@ -11,9 +11,9 @@ import pandas as pd
 from analysis.curves.comparison import names_of_pair
 from analysis.curves.curves import Curve
 from analysis.runs.frames import with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import NodePrice, Settings
+from analysis.statistics import Floats
 from analysis.topics.money.break_even import EqualSpeed
 from analysis.topics.money.economics import Tariff, interval
 from analysis.topics.money.exchange import Exchange, direction_of, exchange, threshold_of, verdict_on

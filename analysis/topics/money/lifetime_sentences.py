@@ -9,9 +9,9 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
+from analysis.runs.frames import Line, is_missing
 from analysis.runs.kinds import side
 from analysis.runs.lifetime import Assumed, Lifetime
-from analysis.runs.missing import Line, is_missing
 from analysis.runs.settings import NodePrice
 from analysis.topics.money.lifetime import NODE_PRICE
 from analysis.topics.money.lifetime_pairs import PAIR, RUNS, mean_saving

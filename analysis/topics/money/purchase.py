@@ -10,25 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.curves.best import (
-    ALPHA,
-    FEWEST,
-    behind,
-    block_logs,
-    may_be_best,
-    roundings,
-    weighted,
-    with_offsets,
-    within_bands,
-)
 from analysis.curves.compared import share_blocks, took_turns
 from analysis.curves.curves import Curve, Reference
-from analysis.curves.points import Sample
+from analysis.curves.points import Sample, block_logs, roundings
 from analysis.runs.frames import with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings
+from analysis.statistics import Floats
+from analysis.statistics.best import ALPHA, FEWEST, behind, may_be_best, weighted, with_offsets, within_bands
 from analysis.topics.money.economics import Tariff, interval, joined, nodes_of, remark
 
 
@@ -82,7 +72,7 @@ def purchase_rows(
     DataFrame
         Columns of table ``purchase``; an option is there if every case of the mix was measured on it.
         `best` has the highest mean speedup of those within the budget, of equals the cheapest;
-        `may_be_best` are all that may have it (`analysis.curves.best`).
+        `may_be_best` are all that may have it (`analysis.statistics.best`).
 
     Raises
     ------

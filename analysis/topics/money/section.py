@@ -22,8 +22,8 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
+from analysis.runs.frames import Line, as_float, interval, is_missing
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line, as_float, interval, is_missing
 from analysis.topics.money import sentences as money_sentences
 from analysis.topics.money.lifetime_blocks import lifetime_blocks
 from analysis.topics.money.sentences import CHOICE, amount, at_highest_target, limits, money, node_price

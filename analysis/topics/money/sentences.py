@@ -13,8 +13,8 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import DIRECT, Labels, short_name
+from analysis.runs.frames import Line, interval, is_missing
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line, interval, is_missing
 from analysis.topics.money.exchange import UNTESTED
 from analysis.topics.prices.books import INTERPOLATED, NO_NEED
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 
 STEP = 0.25
 """At a protocol switch, the time exceeds what the sizes before it predict by more than this share."""

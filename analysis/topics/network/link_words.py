@@ -8,7 +8,7 @@ from itertools import combinations
 import pandas as pd
 
 from analysis.presentation.formats import THIN, exact, number
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 ALTERNATIVES = (
     ("rate", ()),

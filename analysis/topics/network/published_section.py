@@ -11,7 +11,7 @@ from analysis.presentation.blocks import Block, Section, bullets, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 from analysis.topics.network.link_words import link_sentences
 
 

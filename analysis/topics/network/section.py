@@ -21,7 +21,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, number
 from analysis.presentation.network_words import COLLECTIVES, benchmark, ordered, size_text
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import Line, is_missing
+from analysis.runs.frames import Line, is_missing
 from analysis.topics.network import sentences as network_sentences
 from analysis.topics.network.tables import PAIRS
 

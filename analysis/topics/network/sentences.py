@@ -11,8 +11,8 @@ from analysis.presentation.formats import THIN, counted, number
 from analysis.presentation.labels import Labels
 from analysis.presentation.network_words import benchmark, ordered, size_text
 from analysis.runs.facts import AboutStudy
+from analysis.runs.frames import rows_like
 from analysis.runs.kinds import ORDER
-from analysis.runs.selection import alike
 from analysis.topics.network.curves import spreads
 
 CALM_PERCENT = 10
@@ -69,7 +69,7 @@ def _lowest(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[s
 
 def _from_run_to_run(row: pd.Series, size: float, network: pd.DataFrame) -> tuple[float, float]:
     """Shortest and longest time of a run over the median, of a headline at a size; NaN of one run."""
-    own = alike(network, row, ["interconnect", "kind", "benchmark"])
+    own = rows_like(network, row, ["interconnect", "kind", "benchmark"])
     own = own[(own["bytes"] == size) & (own["runs"] > 1)]
     low, high = (own[f"latency_us_{end}_run"] / own["latency_us"] for end in ("lowest", "highest"))
     return float(low.min()), float(high.max())

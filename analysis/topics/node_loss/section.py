@@ -11,7 +11,7 @@ from analysis.presentation.formats import listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import processes
-from analysis.runs.missing import Line, interval, is_missing
+from analysis.runs.frames import Line, interval, is_missing
 from analysis.topics.node_loss.tables import PARTS
 
 _NAMES = {

@@ -10,7 +10,7 @@ from analysis.presentation.drawing import Drawing, new_drawing, shortened
 from analysis.presentation.labels import level_of
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import percent_interval
+from analysis.runs.frames import percent_interval
 
 MOST = 40
 """Nodes that are drawn at most: the slowest."""

@@ -11,7 +11,7 @@ from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import level_of
 from analysis.presentation.result_tables import p_value
 from analysis.presentation.rows import in_percent, line_table, numbers, texts
-from analysis.runs.missing import percent_interval
+from analysis.runs.frames import percent_interval
 from analysis.topics.nodes.tables import NAMES, of_stopped_points
 from analysis.topics.quality.tables import POINT
 

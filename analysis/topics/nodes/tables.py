@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from analysis.runs.columns import COUNT, FLAG, SHARE, TEXT, in_percent, table_schemas, validated
-from analysis.runs.groups import Floats, Groups, Integers, coded
+from analysis.runs.groups import Groups, coded
 from analysis.runs.runs import valid_rows
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats, Integers
 from analysis.statistics.shift import EQUAL
 
 NAMES = "node_names"

@@ -17,9 +17,8 @@ from analysis.presentation.derived_coverage import too_few
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
+from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.missing import Line, interval, is_missing, percent_interval
-from analysis.runs.selection import as_lines
 
 COLUMNS = 3
 BAR_HEIGHT = 0.135

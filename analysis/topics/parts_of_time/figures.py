@@ -9,7 +9,7 @@ from analysis.presentation.axes import name_rows
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import Line, is_missing
+from analysis.runs.frames import Line, is_missing
 from analysis.topics.parts_of_time.tables import MAIN_LOOP, at_extremes
 
 ROW_HEIGHT = 0.24

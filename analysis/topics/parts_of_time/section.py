@@ -12,7 +12,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.missing import as_float, interval, is_missing
+from analysis.runs.frames import as_float, interval, is_missing
 from analysis.topics.parts_of_time.tables import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
 
 CHANGED = 0.05

@@ -9,7 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 from numpy.typing import ArrayLike
 
-from analysis.runs.listing import RowRule, read_listing
+from analysis.runs.files import RowRule, read_listing
 from analysis.runs.runs import NAME, TableError
 
 _PRICE = ("price_per_node", "price_per_node_low", "price_per_node_high")

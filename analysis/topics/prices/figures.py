@@ -13,7 +13,7 @@ from analysis.presentation.axes import count_axis, log_axis
 from analysis.presentation.drawing import Drawing, new_drawing, shortened
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import Line, as_float
+from analysis.runs.frames import Line, as_float
 from analysis.topics.money.sentences import OFFER, amount, money, offer_name
 
 COLUMNS = 2

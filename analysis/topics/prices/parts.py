@@ -10,7 +10,7 @@ import pandas as pd
 import pandera.pandas as pa
 from numpy.typing import NDArray
 
-from analysis.runs.listing import RowRule, read_listing
+from analysis.runs.files import RowRule, read_listing
 from analysis.runs.runs import COUNT, TableError
 from analysis.topics.prices.books import MONEY, ONE_MONEY, listing_schema
 

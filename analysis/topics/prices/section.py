@@ -7,7 +7,7 @@ from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import Line, is_missing
+from analysis.runs.frames import Line, is_missing
 from analysis.topics.money.sentences import amount, money, offer_name
 
 HOW = (

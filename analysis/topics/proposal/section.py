@@ -12,8 +12,8 @@ import pandas as pd
 from analysis.presentation.blocks import right
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
+from analysis.runs.frames import CURVE, rows_like
 from analysis.runs.kinds import ORDER
-from analysis.runs.selection import CURVE, alike
 from analysis.runs.settings import Rule
 from analysis.topics.proposal.sheets import Sheet, rule_text, sheets
 
@@ -83,7 +83,7 @@ def _curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
     rows = rows[rows["oversubscription"] == rows["oversubscription"].min()]
     named = rows[rows["interconnect"] == interconnect]
     rows = rows if named.empty else named
-    return alike(rows, rows.loc[rows["speedup"].idxmax()])
+    return rows_like(rows, rows.loc[rows["speedup"].idxmax()])
 
 
 def _thinned(sheet: Sheet) -> Sheet:

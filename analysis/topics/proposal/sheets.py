@@ -15,8 +15,7 @@ from docx.shared import Pt
 from analysis.presentation import formats
 from analysis.presentation.labels import Labels
 from analysis.runs.errors import one_line
-from analysis.runs.missing import Line, is_missing
-from analysis.runs.selection import CURVE, as_lines
+from analysis.runs.frames import CURVE, Line, as_lines, is_missing
 from analysis.runs.settings import Rule
 from analysis.topics.proposal.tables import UNTESTED
 

@@ -18,8 +18,8 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import Piece, with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.settings import Rule, Settings
+from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
 from analysis.statistics.metrics import efficiency
 from analysis.topics.money.economics import nodes_of

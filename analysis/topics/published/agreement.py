@@ -11,7 +11,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Row, left, paragraph, right, row, table
 from analysis.presentation.content import Content
 from analysis.presentation.formats import counted
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 AGREES, DISAGREES, NONE = "the same", "another", "no difference here"
 KEYS = {"peaks": ["interconnect"], "improvement": ["baseline_interconnect", "interconnect"]}

@@ -22,9 +22,8 @@ from analysis.presentation.blocks import (
 from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.presentation.result_tables import equivalent_count
+from analysis.runs.frames import interval, is_missing, lowest_level, percent_interval, rows_like
 from analysis.runs.kinds import side
-from analysis.runs.missing import interval, is_missing, percent_interval
-from analysis.runs.selection import alike, lowest_level
 from analysis.topics.published import sentences as published_sentences
 from analysis.topics.published.agreement import agreement_blocks, together
 
@@ -143,7 +142,7 @@ def improvement_overview(content: Content, most: int) -> list[Block]:
     rows = []
     for case in cases[:most]:
         found = figures[figures["case"] == case]
-        of_pairs = (alike(found, pair, list(pair)) for pair in pairs)
+        of_pairs = (rows_like(found, pair, list(pair)) for pair in pairs)
         rows.append(row([case, *(_improved(own) for own in of_pairs)], case))
     heads = (
         " over ".join(labels.interconnect(name, "published") for name in pair.values()) for pair in pairs

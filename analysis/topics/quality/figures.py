@@ -15,7 +15,7 @@ from analysis.presentation.drawing import Drawing, new_drawing, point_text, shor
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.missing import Line, is_missing
+from analysis.runs.frames import Line, is_missing
 
 COLUMNS = 4
 ROW_HEIGHT = 0.22

@@ -9,8 +9,8 @@ from analysis.presentation.blocks import Block, Section, bullets, section
 from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.runs.frames import Line
 from analysis.runs.kinds import side
-from analysis.runs.missing import Line
 from analysis.topics.quality.sentences import (
     dependence_sentences,
     disturbed_sentences,

@@ -9,7 +9,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.missing import Line, percent_interval
+from analysis.runs.frames import Line, percent_interval
 from analysis.runs.runs import timed_rows
 from analysis.topics.quality.tables import FEWEST, OUTLIER_RULE, POINT, of_unknown_order, points_of
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 from numpy.typing import NDArray
 
-from analysis.curves.significance import corrected
+from analysis.curves.outcomes import corrected
 from analysis.runs.columns import (
     COUNT,
     DEPENDENCE,
@@ -23,9 +23,10 @@ from analysis.runs.columns import (
     table_schemas,
     validated,
 )
-from analysis.runs.groups import Floats, Groups, Integers, coded, labelled, rectangles, runs_of
+from analysis.runs.groups import Groups, coded, labelled, rectangles, runs_of
 from analysis.runs.runs import UNKNOWN_ORDER, TableError, timed_rows
 from analysis.runs.settings import Settings
+from analysis.statistics import Floats, Integers
 from analysis.statistics.dependence import credible, effective_blocks, lag_one
 from analysis.statistics.distributions import thinned
 from analysis.statistics.shift import paired_shift

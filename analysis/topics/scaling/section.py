@@ -10,7 +10,7 @@ from analysis.presentation.blocks import Block, Section, bullets, paragraph, sec
 from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.runs.facts import AboutCase
-from analysis.runs.selection import lowest_level
+from analysis.runs.frames import lowest_level
 from analysis.topics.fastest.section import network_answer
 
 TEXT_WIDTH = 110

@@ -11,7 +11,7 @@ from analysis.presentation.formats import MISSING, listed, number
 from analysis.presentation.labels import Labels
 from analysis.presentation.network_words import size_text
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import Line, as_float, is_missing
+from analysis.runs.frames import Line, as_float, is_missing
 from analysis.runs.side_tables import FACTORS, with_fewest_threads
 
 HOW = (

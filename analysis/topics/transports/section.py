@@ -9,7 +9,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, number
 from analysis.presentation.network_words import size_text
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 from analysis.topics.transports.tables import best_of_transports
 from analysis.topics.transports.words import NAMES, loss_text
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.presentation import formats
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 NAMES = {
     "tcp": "TCP",

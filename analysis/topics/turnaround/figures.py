@@ -16,10 +16,9 @@ from analysis.presentation.labels import SERIAL, Labels
 from analysis.presentation.legend import add_legend
 from analysis.presentation.marks import Point, draw_bars, draw_points
 from analysis.presentation.style import FigureLabels
+from analysis.runs.frames import Line, as_lines, interval
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.missing import Line, interval
-from analysis.runs.selection import as_lines
-from analysis.statistics.pareto import nondominated
+from analysis.statistics.best import nondominated
 
 COLUMNS = 3
 MOST_PANELS = 12

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from analysis.curves.best import FEWEST
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.missing import Line, is_missing
+from analysis.runs.frames import Line, is_missing
+from analysis.statistics.best import FEWEST
 from analysis.topics.turnaround.ways import NOTED, per_node, with_notes
 
 GOAL_TITLES = {

@@ -15,18 +15,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.curves.best import (
-    ALPHA,
-    FEWEST,
-    behind,
-    block_logs,
-    may_be_best,
-    roundings,
-    with_offsets,
-    within_bands,
-)
 from analysis.curves.curves import Curve
-from analysis.curves.points import Sample
+from analysis.curves.points import Sample, block_logs, roundings
 from analysis.runs.columns import (
     COUNT,
     MARK,
@@ -40,11 +30,19 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import Piece, Pieces, with_ends
-from analysis.runs.groups import Floats
 from analysis.runs.settings import Queue, Settings
+from analysis.statistics import Floats
+from analysis.statistics.best import (
+    ALPHA,
+    FEWEST,
+    behind,
+    may_be_best,
+    nondominated,
+    with_offsets,
+    within_bands,
+)
 from analysis.statistics.bootstrap import interval_columns, percentile_interval
 from analysis.statistics.metrics import efficiency, runs_per_day
-from analysis.statistics.pareto import nondominated
 
 TURNAROUND = table_schemas(
     packing=dict(
@@ -195,7 +193,7 @@ def packing_columns(ways: Ways, queue: Queue, settings: Settings) -> dict[str, o
     dict of arrays (ways,) and single values
         Columns of table ``packing``. `least_time`, `most_jobs` (with at least the queue's efficiency) and
         `least_time_efficient` mark one way each; `may_be_...` all that may be the best of them
-        (`analysis.curves.best`). The Pareto set is of time per job against jobs a day.
+        (`analysis.statistics.best`). The Pareto set is of time per job against jobs a day.
     """
     table, at_once, seconds = ways.table, ways.jobs_at_once, ways.table["seconds"]
     low, high = percentile_interval(ways.draws, settings.level)  # what follows is monotone

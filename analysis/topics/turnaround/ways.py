@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.presentation.formats import counted, listed, plain
-from analysis.runs.missing import is_missing
+from analysis.runs.frames import is_missing
 
 
 def waves_in_words(packing: Mapping[str, NDArray], waves: NDArray[np.int64], jobs: int) -> str:

@@ -10,7 +10,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import THIN, counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.missing import as_float
+from analysis.runs.frames import as_float
 
 HOW = (
     "Each of these points was run, and predicted from a trace on a model of the same interconnect. Errors "

@@ -1,11 +1,14 @@
-"""Test of a comparison at a count that was chosen from the same data: where one of the two curves peaks."""
+"""Several tests at once: corrections of a family, and a test at a count chosen from the same data."""
 
 from __future__ import annotations
+
+from itertools import count
+from math import comb
 
 import numpy as np
 from scipy import stats
 
-from analysis.runs.groups import Floats
+from analysis.statistics import Floats
 from analysis.statistics.dependence import credible, lag_one
 from analysis.statistics.shift import EQUAL
 
@@ -14,6 +17,33 @@ SWEEPS = 17
 
 ROUNDING = 1e-9
 """Statistics, of size 1, that differ by less differ by rounding alone."""
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm-adjusted p-values of one family (Holm, Scandinavian Journal of Statistics 6, 1979).
+
+    NaN is no test: it stays NaN and does not count.
+    """
+    p_values = np.asarray(p_values, float)
+    adjusted = np.full(p_values.shape, np.nan)
+    tests = np.flatnonzero(~np.isnan(p_values))
+    order = tests[np.argsort(p_values[tests], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.maximum.accumulate(p_values[order] * factors).clip(max=1)
+    return adjusted
+
+
+def blocks_needed(tests: int, paired: bool, alpha: float = 0.05) -> int:
+    """Blocks at which the smallest p-value of a family of tests can fall to `alpha` at all.
+
+    The smallest n with ``tests`` times the smallest possible p-value up to it: 2 / 2^n paired, 2 / C(2n, n)
+    unpaired. For a single paired test six, for sixteen ten.
+    """
+    return next(
+        blocks
+        for blocks in count(2)
+        if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= alpha
+    )
 
 
 def chosen_p(chooser: Floats, other: Floats, by_sign: bool) -> float:
@@ -39,9 +69,9 @@ def chosen_p(chooser: Floats, other: Floats, by_sign: bool) -> float:
     least = [np.median(np.minimum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
     most = [np.median(np.maximum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
     medians, statistics = [], []
-    for count in np.flatnonzero(least <= np.min(most) + EQUAL):  # no pattern chooses another count
-        both = timed[count]
-        mine, theirs, flipped = chooser[count, both], other[count, both], flips[:, both]
+    for row in np.flatnonzero(least <= np.min(most) + EQUAL):  # no pattern chooses another count
+        both = timed[row]
+        mine, theirs, flipped = chooser[row, both], other[row, both], flips[:, both]
         if credible(lag_one(theirs - mine)[0], both.sum(), looks=counts):
             return np.nan
         medians.append(np.median(np.where(flipped, theirs, mine), axis=1))

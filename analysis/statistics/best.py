@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from analysis.curves.points import Sample
-from analysis.runs.groups import Floats, Integers
+from analysis.statistics import Floats
 from analysis.statistics.shift import EQUAL
 
 ALPHA = 0.05
@@ -39,20 +38,6 @@ class Behind(NamedTuple):
     mean: Floats
     variance: Floats
     freedom: Floats
-
-
-def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
-    """All blocks of several points, increasing, and log times (points, blocks), NaN for what is missing."""
-    blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
-    logs = np.full((len(samples), len(blocks)), np.nan)
-    for row, sample in zip(logs, samples, strict=True):
-        row[np.searchsorted(blocks, sample.blocks)] = np.log(sample.seconds)
-    return blocks, logs
-
-
-def roundings(samples: Sequence[Sample]) -> Floats:
-    """Half the step of the rounding as a share of the time of each point, array (points,)."""
-    return np.array([sample.rounding for sample in samples])
 
 
 def behind(values: Floats, rounding: Floats | None = None) -> Behind:
@@ -133,3 +118,35 @@ def may_be_best(
 def within_bands(low: Floats, high: Floats) -> NDArray[np.bool_]:
     """Which options (…, options) are the least somewhere in their bands; none where an end is missing."""
     return low <= high.min(axis=-1, keepdims=True)
+
+
+def nondominated(cost: ArrayLike, gain: ArrayLike) -> NDArray[np.bool_]:
+    """Which options belong to the Pareto set.
+
+    An option belongs to it unless another one costs no more and gains no less, and is better in one of
+    the two.
+
+    Parameters
+    ----------
+    cost : array (options,) or of `gain`'s shape
+    gain : array (options, ...)
+        Both without missing values. Trailing axes are separate problems, as bootstrap draws are.
+
+    Returns
+    -------
+    array of `gain`'s shape
+    """
+    cost, gain = np.asarray(cost, float), np.asarray(gain, float)
+    if cost.ndim < gain.ndim:
+        cost = np.broadcast_to(cost.reshape(-1, *[1] * (gain.ndim - 1)), gain.shape)
+    order = np.lexsort((-gain, cost), axis=0)
+    cost, gain = np.take_along_axis(cost, order, axis=0), np.take_along_axis(gain, order, axis=0)
+    highest = np.maximum.accumulate(gain, axis=0)
+    positions = np.arange(len(gain)).reshape(-1, *[1] * (gain.ndim - 1))
+    fresh = np.ones(gain.shape, bool)
+    fresh[1:] = gain[1:] > highest[:-1]
+    first = np.maximum.accumulate(np.where(fresh, positions, 0), axis=0)  # the cheapest that gains so much
+    cheapest = np.take_along_axis(cost, first, axis=0)
+    members = np.empty(gain.shape, bool)
+    np.put_along_axis(members, order, (gain == highest) & (cost == cheapest), axis=0)
+    return members
