@@ -157,6 +157,11 @@ def with_fewest_threads(traces: pd.DataFrame) -> pd.DataFrame:
     return traces[traces["threads"] == fewest]
 
 
+def empty_details() -> dict[str, pd.DataFrame]:
+    """Make all side tables without rows."""
+    return {name: empty(schema) for name, schema in DETAILS.items()}
+
+
 def read_details(folder: str | Path) -> dict[str, pd.DataFrame]:
     """Read the side tables of a study, all of `DETAILS`; one that has no CSV file in the folder has no rows.
 

@@ -19,6 +19,7 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Tables
 from analysis.runs.settings import Settings
+from analysis.runs.side_tables import empty_details
 from analysis.topics.request import Request
 
 
@@ -63,7 +64,7 @@ class Context:
     curves : CurveSet
     facts : Facts
     side_tables : mapping of str to DataFrame
-        As `analysis.runs.side_tables.read_details` gives them.
+        Side tables by their names: see `analysis.runs.side_tables.DETAILS`.
     published : mapping of str to DataFrame
         As `analysis.importers.read_published` gives them.
     network_imports : DataFrame
@@ -76,7 +77,7 @@ class Context:
     request: Request
     curves: CurveSet
     facts: Facts = field(default_factory=Facts)
-    side_tables: Tables = field(default_factory=dict)
+    side_tables: Tables = field(default_factory=empty_details)
     published: Tables = field(default_factory=dict)
     network_imports: pd.DataFrame = field(default_factory=pd.DataFrame)
     tables: Tables = field(default_factory=dict)

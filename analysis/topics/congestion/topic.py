@@ -12,8 +12,8 @@ from analysis.topics.topic import Context, Topic
 def make_congestion(context: Context) -> Tables:
     """Make the tables of route load if the study asks for them."""
     requested = context.facts.congestion
-    flows = context.side_tables.get("congestion_flows")
-    if not requested or flows is None:
+    flows = context.side_tables["congestion_flows"]
+    if not requested or flows.empty:
         return {}
     topologies = {title: topology_of(given) for title, given in requested["topologies"].items()}
     by_topology = {

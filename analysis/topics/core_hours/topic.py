@@ -9,9 +9,7 @@ from analysis.topics.topic import Topic
 TOPIC = Topic(
     name="core_hours",
     schemas=CORE_HOURS,
-    make=lambda context: (
-        make_core_hours(context.runs, context.side_tables["jobs"]) if context.side_tables else {}
-    ),
+    make=lambda context: make_core_hours(context.runs, context.side_tables["jobs"]),
     section=core_hours,
     in_appendix=True,
     needs_runs=False,

@@ -9,8 +9,6 @@ from analysis.topics.topic import Topic
 TOPIC = Topic(
     name="data_servers",
     schemas=DATA_SERVER_TABLES,
-    make=lambda context: (
-        make_data_servers(context.runs, context.side_tables["data_servers"]) if context.side_tables else {}
-    ),
+    make=lambda context: make_data_servers(context.runs, context.side_tables["data_servers"]),
     section=data_servers,
 )

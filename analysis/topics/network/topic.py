@@ -22,8 +22,6 @@ from analysis.topics.topic import Context, Topic, View
 
 def make_network(context: Context) -> Tables:
     """Make the tables of measured, simulated and imported network curves, and of published links."""
-    if not context.side_tables:
-        return {}
     curves = network_table(context.runs, context.side_tables["benchmarks"])
     curves = pd.concat([curves, context.network_imports], ignore_index=True)
     rates = link_rates(context.facts, context.published)

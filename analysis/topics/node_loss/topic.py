@@ -10,7 +10,7 @@ from analysis.topics.topic import Context, Topic
 
 def make(context: Context) -> Tables:
     """Make the table of losses for strong scaling."""
-    if context.settings.scaling != "strong" or not context.side_tables:
+    if context.settings.scaling != "strong":
         return {}
     return make_node_loss(context.tables["scaling"], context.tables, context.side_tables["bandwidth"])
 

@@ -35,7 +35,7 @@ def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.
     dict of DataFrame
         Those that have rows; none of a study that replayed nothing here.
     """
-    points = runs.loc[runs["interconnect"].notna(), [*RUN, *_POINT, "site"]]
+    points = runs[runs["interconnect"].notna()].reindex(columns=[*RUN, *_POINT, "site"])
     points = points.sort_values(list(OF_A_TRACE), kind="stable")
     efficiency = points.merge(details["replays"], on=list(RUN))
     first, second, third = (efficiency[name] for name in FACTORS)

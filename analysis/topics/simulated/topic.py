@@ -11,9 +11,7 @@ from analysis.topics.topic import Topic
 TOPIC = Topic(
     name="simulated",
     schemas=SIMULATED_TABLES,
-    make=lambda context: (
-        make_simulated_tables(context.runs, context.side_tables) if context.side_tables else {}
-    ),
+    make=lambda context: make_simulated_tables(context.runs, context.side_tables),
     draw=lambda view: simulated_figures(view.tables, view.labels),
     section=simulated,
     in_appendix=True,

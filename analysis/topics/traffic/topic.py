@@ -10,9 +10,7 @@ from analysis.topics.traffic.tables import TRAFFIC_TABLES, make_traffic_tables
 TOPIC = Topic(
     name="traffic",
     schemas=TRAFFIC_TABLES,
-    make=lambda context: (
-        make_traffic_tables(context.runs, context.side_tables) if context.side_tables else {}
-    ),
+    make=lambda context: make_traffic_tables(context.runs, context.side_tables),
     draw=lambda view: traffic_figures(view.tables, view.labels),
     section=traffic,
     needs_runs=False,

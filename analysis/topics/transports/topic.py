@@ -12,8 +12,6 @@ from analysis.topics.transports.tables import TRANSPORT_TABLE, make_transport_ta
 
 def make_transports(context: Context) -> Tables:
     """Make the table ``network_transports``."""
-    if not context.side_tables:
-        return {}
     network = context.tables.get("network", context.network_imports)
     rows = context.side_tables["transports"]
     return {"network_transports": make_transport_table(context.runs, rows, context.published, network)}
