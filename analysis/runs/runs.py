@@ -33,6 +33,8 @@ UNKNOWN_ORDER = "unknown"
 """What stands in column ``order_from`` where nothing gives the order of the runs of a point."""
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
+NODE_NAMES = "node_names"
+"""Column with the names of a run's nodes, separated by blanks."""
 SOLVER_ITERATIONS = "solver_iterations."
 GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
 RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)

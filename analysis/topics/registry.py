@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.topics import censored, equivalents, order, peaks, precision, record, weigh
+from analysis.topics import censored, equivalents, node_loss, nodes, order, peaks, precision, record, weigh
 from analysis.topics.adjusted import topic as adjusted
 from analysis.topics.asked import topic as asked
 from analysis.topics.changes import topic as changes
@@ -18,8 +18,6 @@ from analysis.topics.improvement import topic as improvement
 from analysis.topics.models import topic as models
 from analysis.topics.money import topic as money
 from analysis.topics.network import topic as network
-from analysis.topics.node_loss import topic as node_loss
-from analysis.topics.nodes import topic as nodes
 from analysis.topics.oversubscription import topic as oversubscription
 from analysis.topics.parts_of_time import topic as parts_of_time
 from analysis.topics.placement import topic as placement

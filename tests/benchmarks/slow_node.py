@@ -1,8 +1,9 @@
 """After how many blocks a node that is 20 % slower is told, beside what its test needs by its power.
 
-Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/slow_node.py``; prints a table in Markdown.
-With ``real [TRIALS]``, as root: a study of three sizes of one case on a small Slurm of five nodes, one of which has
-80 % of a core by its control group, and the same without that; a trial is ten blocks of it, a third of a minute.
+Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/slow_node.py``; prints a table in
+Markdown. With ``real [TRIALS]``, as root: a study of three sizes of one case on a small Slurm of five nodes,
+one of which has 80 % of a core by its control group, and the same without that; a trial is ten blocks of it,
+a third of a minute.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from scipy.stats import nct, t
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.runs.runs import complete_runs, read_runs, valid_rows
+from analysis.runs.runs import NODE_NAMES, complete_runs, read_runs, valid_rows
 from analysis.runs.settings import Settings
-from analysis.topics.nodes.tables import NAMES, STRICTER, make_nodes
+from analysis.topics.nodes import STRICTER, make_nodes
 from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
 from workflows.launch.emulation import occupants, usable_cores
@@ -73,7 +74,7 @@ def runs_of(blocks: int, seed: int, factor: float, scatter: float, heavy: bool =
                 "processes": point.processes,
                 "block": repetition.block,
                 "seconds": seconds * (factor if seed % NODES in chosen else 1),
-                NAMES: " ".join(f"n{number}" for number in chosen),
+                NODE_NAMES: " ".join(f"n{number}" for number in chosen),
             }
         )
     return complete_runs(pd.DataFrame(rows))
@@ -86,11 +87,12 @@ def told(runs: pd.DataFrame) -> list[str]:
 
 
 def blocks_by_power(factor: float, scatter: float, strata: Sequence[tuple[int, int]] = STRATA) -> int:
-    """Least number of blocks in which a t-test at the level of a slow node tells one with probability `POWER`.
+    """Least number of blocks in which a t-test at the level of a slow node tells one with probability
+    `POWER`.
 
-    Of the blocks of a stratum (nodes, runs), that many of NODES have the node, rounded down, as for the one that is drawn
-    least often; a block scatters as its runs together do. There are as many blocks as nodes at least, and as it takes
-    that few enough orders of the blocks are as far as the farthest one.
+    Of the blocks of a stratum (nodes, runs), that many of NODES have the node, rounded down, as for the one
+    that is drawn least often; a block scatters as its runs together do. There are as many blocks as nodes at
+    least, and as it takes that few enough orders of the blocks are as far as the farthest one.
     """
     level = ALPHA / STRICTER
     for blocks in count(NODES):
@@ -158,7 +160,8 @@ def real(trials: int) -> None:
     os.sched_setaffinity(0, usable_cores()[-1:])
     ran = {share: _runs(share, trials * BLOCKS) for share in (SHARE, 1.0)}
     print(
-        "| node | trials | it is told | another is told | scatter of a run | blocks by power | blocks of a trial |"
+        "| node | trials | it is told | another is told | scatter of a run | blocks by power | blocks of a "
+        "trial |"
     )
     print("|---|---|---|---|---|---|---|")
     for share, (slow, runs) in ran.items():
@@ -178,7 +181,7 @@ def real(trials: int) -> None:
 def _scatter(runs: pd.DataFrame) -> float:
     """Standard deviation of log times of a size on a node in a trial."""
     valid = valid_rows(runs)
-    logs, cells = np.log(valid["seconds"]), valid.groupby(["trial", "case", NAMES], observed=True)
+    logs, cells = np.log(valid["seconds"]), valid.groupby(["trial", "case", NODE_NAMES], observed=True)
     around = logs - logs.groupby(cells.ngroup()).transform("mean")
     return float(np.sqrt((around**2).sum() / (len(valid) - cells.ngroups)))
 

@@ -8,6 +8,7 @@ from small_runs import rows, unplaced
 from analysis.pipeline import REQUIRED, TABLE_SCHEMAS, make_all_tables, read_tables, write_tables
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Limit, Mix, NodePrice, Queue, Rule, Settings
+from analysis.topics import node_loss, nodes
 from analysis.topics.adjusted.tables import ADJUSTED
 from analysis.topics.censored import CENSORED
 from analysis.topics.changes.tables import CHANGES
@@ -16,8 +17,6 @@ from analysis.topics.core_hours.tables import CORE_HOURS
 from analysis.topics.data_servers.tables import DATA_SERVER_TABLES
 from analysis.topics.money.market import Market
 from analysis.topics.network.tables import NETWORK_TABLES
-from analysis.topics.node_loss.tables import NODE_LOSS
-from analysis.topics.nodes.tables import NODES
 from analysis.topics.parts_of_time.solver_work import SOLVER_WORK
 from analysis.topics.parts_of_time.tables import PART_TABLES
 from analysis.topics.prices.books import BOOK, read_book
@@ -53,11 +52,11 @@ def test_a_whole_study_has_every_table(runs, settings, market):
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
     of_other_runs |= {
         *SIMULATED_TABLES,
-        *NODE_LOSS,
+        *node_loss.SCHEMAS,
         *VALIDATION,
         *CENSORED,
         *ADJUSTED,
-        *NODES,
+        *nodes.SCHEMAS,
         *CORE_HOURS,
         *SOLVER_WORK,
         "network_transports",

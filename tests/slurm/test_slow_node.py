@@ -10,7 +10,7 @@ from small_slurm import small_slurm
 
 from analysis.runs.runs import read_runs
 from analysis.runs.settings import Settings
-from analysis.topics.nodes.tables import make_nodes
+from analysis.topics.nodes import make_nodes
 from workflows.domain import Repetition
 from workflows.paths import ROOT
 from workflows.plan.record import Record

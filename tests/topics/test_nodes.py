@@ -8,11 +8,16 @@ from report_parts import blocks, cells, part, said
 from synthetic_study import make_runs, make_whole_study
 
 from analysis.report import make_report
-from analysis.runs.runs import complete_runs
+from analysis.runs.runs import NODE_NAMES, complete_runs
 from analysis.runs.settings import Settings
-from analysis.topics.nodes.figures import node_figures
-from analysis.topics.nodes.section import node_sentences, stopped_sentences
-from analysis.topics.nodes.tables import NAMES, Blocks, make_nodes, node_effects
+from analysis.topics.nodes import (
+    Blocks,
+    make_nodes,
+    node_effects,
+    node_figures,
+    node_sentences,
+    stopped_sentences,
+)
 from tests.benchmarks.slow_node import NODES, TRIALS, blocks_by_power, runs_of, told
 
 
@@ -21,7 +26,8 @@ def by_hand(logs, used):
 
 
 def test_the_effect_of_a_node_is_the_difference_of_means():
-    """Six blocks on one of two nodes; as far apart as any 3 of 6, of which there are 20, in either direction."""
+    """Six blocks on one of two nodes; as far apart as any 3 of 6, of which there are 20, in either
+    direction."""
     first = [1, 1, 1, 0, 0, 0]
     effects = by_hand([0.1, 0.2, 0.3, 0.0, -0.1, 0.1], [first, [1 - used for used in first]])
     assert effects.slower == pytest.approx([0.2, -0.2])
@@ -53,7 +59,8 @@ def test_where_no_node_is_slow_none_is_told():
 
 
 def test_fewer_orders_of_the_blocks_than_the_level_needs_tell_no_node():
-    """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each node."""
+    """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each
+    node."""
     assert blocks_by_power(1 / 0.8, 0.01) == 7
     assert told(runs_of(5, 0, 1 / 0.8, 0.001)) == []
     assert told(runs_of(7, 0, 1 / 0.8, 0.001)) == ["n0"]
@@ -61,7 +68,7 @@ def test_fewer_orders_of_the_blocks_than_the_level_needs_tell_no_node():
 
 def test_two_slow_nodes_are_told_one_after_the_other():
     runs = runs_of(15, 0, 1.25, 0.02)
-    also = runs[NAMES].str.contains("n3") & ~runs[NAMES].str.contains("n0")
+    also = runs[NODE_NAMES].str.contains("n3") & ~runs[NODE_NAMES].str.contains("n0")
     assert sorted(told(runs.assign(seconds=runs["seconds"].mask(also, 1.15 * runs["seconds"])))) == [
         "n0",
         "n3",
@@ -71,9 +78,9 @@ def test_two_slow_nodes_are_told_one_after_the_other():
 def test_nothing_is_said_of_one_node_of_unknown_ones_and_before_the_end():
     runs = runs_of(8, 0, 1.25, 0.02)
     assert make_nodes(runs, Settings())
-    assert not make_nodes(runs.assign(**{NAMES: "n1"}), Settings())
-    assert not make_nodes(runs.drop(columns=NAMES), Settings())
-    assert not make_nodes(runs.assign(**{NAMES: pd.Series(pd.NA, runs.index, dtype="str")}), Settings())
+    assert not make_nodes(runs.assign(**{NODE_NAMES: "n1"}), Settings())
+    assert not make_nodes(runs.drop(columns=NODE_NAMES), Settings())
+    assert not make_nodes(runs.assign(**{NODE_NAMES: pd.Series(pd.NA, runs.index, dtype="str")}), Settings())
     assert not make_nodes(runs, Settings(unfinished=True))
 
 
@@ -124,7 +131,7 @@ def test_the_report_names_the_node_for_the_operators(three):
     assert line.startswith("Node n2 is slow: runs on it take 2") and line.endswith(
         "Report it to the operators."
     )
-    assert "for all of 3 nodes at once" in line
+    assert "for all 3 nodes at once" in line
     (figure,), (table,) = blocks(found, "figure"), blocks(found, "table")
     assert figure["name"] == "nodes" and cells(table)[0][0] == "n2"
     assert sum(mark.text.startswith("n") for mark in drawing.marks.values()) == 3
@@ -132,7 +139,9 @@ def test_the_report_names_the_node_for_the_operators(three):
 
 def test_the_report_says_that_no_node_is_slow(three):
     found, _ = reported(three)
-    assert said(found).startswith("None of 3 nodes can be told to be slow, and none is slower by more than ")
+    assert said(found).startswith(
+        "None of 3 nodes is significantly slow, and no node is slower by more than "
+    )
 
 
 @pytest.mark.parametrize(("slow", "first"), [(True, "Node n2 is slow"), (False, "None of 3")])
@@ -141,4 +150,4 @@ def test_the_report_says_of_which_nodes_nothing_is_known(slow, first):
     rows = [("n1", 0.5, -1, 2, 0.9, False), ("n2", 25, 20, 30, 0.001, slow), ("n3", 0, -1, 1, 1.0, False)]
     table = pd.DataFrame([*rows, ("n4", *[np.nan] * 4, False)], columns=columns)
     told, last = node_sentences(table, "95 %")
-    assert told.startswith(first) and last == "Nothing can be said of n4."
+    assert told.startswith(first) and last == "There are too few comparable runs to judge n4."

@@ -13,10 +13,16 @@ import pandas as pd
 from analysis.importers.sacct import read_jobs
 from analysis.runs.columns import validated
 from analysis.runs.facts import Facts
-from analysis.runs.runs import ENDS_OF_COMPUTING, PREPARE_SECONDS, RECORDED, TableError, complete_runs
+from analysis.runs.runs import (
+    ENDS_OF_COMPUTING,
+    NODE_NAMES,
+    PREPARE_SECONDS,
+    RECORDED,
+    TableError,
+    complete_runs,
+)
 from analysis.runs.side_tables import DETAILS
 from analysis.topics.core_hours.tables import INTERRUPTED, LOSS
-from analysis.topics.nodes.tables import NAMES
 from workflows.applications import application
 from workflows.applications.tools import TIME_UNSURE
 from workflows.domain import InputError
@@ -263,7 +269,7 @@ def _in_job(record: Record) -> dict[str, str]:
     if record.cluster is None:
         return {}
     names = " ".join(sorted({rank["host"] for rank in record.placement}))
-    return {"job": record.cluster.job, **({NAMES: names} if names else {})}
+    return {"job": record.cluster.job, **({NODE_NAMES: names} if names else {})}
 
 
 def _parts(record: Record) -> dict[str, float]:

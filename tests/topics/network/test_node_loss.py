@@ -11,8 +11,7 @@ from small_runs import rows, runs_table
 from analysis.presentation.content import Content
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
-from analysis.topics.node_loss.section import node_loss
-from analysis.topics.node_loss.tables import PARTS, make_node_loss
+from analysis.topics.node_loss import PART_NAMES, make_node_loss, node_loss
 
 EXACT = (1,) * 5
 UNKNOWN = pd.DataFrame(
@@ -69,7 +68,7 @@ def test_four_factors_make_the_efficiency(tables):
     assert row["memory_factor"] == pytest.approx(1 / 1.1) and row["work_factor"] == pytest.approx(1 / 1.1)
     assert row["waiting_factor"] == pytest.approx(0.855)
     assert row["communication_factor"] == pytest.approx(0.625 * 1.1 * 1.1 / 0.855)
-    assert sum(row[f"{part}_percent"] for part in PARTS) == pytest.approx(100)
+    assert sum(row[f"{part}_percent"] for part in PART_NAMES) == pytest.approx(100)
     assert row["memory_percent"] == pytest.approx(100 * log(1.1) / -log(0.625))
 
 
@@ -101,8 +100,8 @@ def test_a_sentence_says_where_it_goes(tables):
     section = section_of(tables, make_node_loss(tables["scaling"], simulated(), UNKNOWN))
     assert said(section).splitlines()[0] == (
         "Duct on 2 processes of a node, memory: the efficiency is 0.625 [0.625, 0.625]. Of the loss, "
-        "33 % [33, 33] is waiting for each other, 26 % [-28, 67] is communication and what the trace "
-        "does not tell, 20 % [0, 47] is caches and memory that ranks share and 20 % [0, 47] is computing "
+        "33 % [33, 33] is waiting for each other, 26 % [-28, 67] is communication and time that the trace "
+        "does not show, 20 % [0, 47] is caches and memory that ranks share and 20 % [0, 47] is computing "
         "that grows with the ranks."
     )
     (table,) = blocks(section, "table")
@@ -132,11 +131,11 @@ def test_shared_bandwidth_explains_no_more_than_if_all_waited_for_memory(tables)
     assert [row[f"bandwidth_factor{end}"] for end in ("", "_low", "_high")] == pytest.approx([0.8, 0.75, 0.9])
     assert row["bandwidth_percent"] == pytest.approx(100 * log(0.8) / log(0.625))
     assert row["bandwidth_percent_low"] == pytest.approx(100 * log(0.9) / log(0.625))
-    assert sum(row[f"{part}_percent"] for part in PARTS) == pytest.approx(100)
+    assert sum(row[f"{part}_percent"] for part in PART_NAMES) == pytest.approx(100)
     told = said(section_of(tables, loss)).splitlines()[0]
     assert told.endswith(
-        "Sharing the bandwidth of memory explains at most 47 % [22, 61] of it, and the re-runs' share of "
-        "memory agrees with that."
+        "Sharing the bandwidth of memory explains at most 47 % [22, 61] of it, which agrees with the "
+        "re-runs' share of memory."
     )
 
 
@@ -145,8 +144,8 @@ def test_both_are_told_where_re_runs_say_more_than_bandwidth_allows(tables):
     loss = make_node_loss(tables["scaling"], trace, shared(1980.0, 1960.0, 2010.0))
     assert loss["node_loss"].loc[0, "bandwidth_factor_high"] == 1
     told = said(section_of(tables, loss)).splitlines()[0]
-    assert "at most 2.1 % [0.0, 4.3] of it, but re-runs of several ranks at once say 39 % [30, 47]" in told
-    assert "the two disagree" in told
+    assert "at most 2.1 % [0.0, 4.3] of it, but re-runs of several ranks at once show 39 % [30, 47]" in told
+    assert "The two disagree" in told
 
 
 def test_bandwidth_is_not_told_beyond_the_cores_that_were_measured(tables):

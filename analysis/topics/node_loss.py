@@ -1,0 +1,234 @@
+"""Does a run inside one node lose its efficiency to memory, communication, waiting or extra work?
+
+The efficiency E = T(1) / (p T(p)) of a traced run is the product of four factors:
+
+- work: CPU time of the serial run over the CPU time of all ranks, each timed alone;
+- memory: 1 / (1 + s (p - 1)), where each further computing rank on the node makes a rank s slower, from
+  re-runs of one rank and of several ranks at once (`workflows.tracing.alone`);
+- waiting: load balance × serialisation of the trace, replayed with messages that take no time;
+- communication: the rest of E, which includes whatever the trace does not show.
+
+The memory bandwidth B bounds the memory factor. If all computing waited for memory, it would take p B(1) /
+B(p) times as long. B comes from STREAM's triad on 1, 2, 4, ... cores, with linear interpolation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pandera.pandas as pa
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Section, bullets, paragraph, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import listed
+from analysis.presentation.labels import Labels
+from analysis.presentation.rows import line_table, numbers, texts
+from analysis.presentation.sentences import processes
+from analysis.runs.columns import COUNT, NUMBER, POSITIVE, TEXT, table_schemas, validated, with_interval
+from analysis.runs.frames import Line, Tables, interval, is_missing, with_ends
+from analysis.runs.kinds import ran
+from analysis.statistics import Floats
+from analysis.topics.topic import Context, Topic
+
+PART_NAMES = {
+    "memory": "caches and memory that ranks share",
+    "communication": "communication and time that the trace does not show",
+    "waiting": "waiting for each other",
+    "work": "computing that grows with the ranks",
+}
+
+
+def _of_parts(suffix: str, column: pa.Column) -> dict[str, pa.Column]:
+    """Columns of each part with the ends of its interval."""
+    columns: dict[str, pa.Column] = {}
+    for part in PART_NAMES:
+        columns |= with_interval(f"{part}_{suffix}", column)
+    return columns
+
+
+SCHEMAS = table_schemas(
+    node_loss=dict(
+        case=TEXT,
+        interconnect=TEXT,
+        kind=TEXT,
+        processes=COUNT,
+        **with_interval("efficiency", POSITIVE),
+        **_of_parts("factor", POSITIVE),
+        **_of_parts("percent", NUMBER),
+        **with_interval("bandwidth_factor", POSITIVE),
+        **with_interval("bandwidth_percent", NUMBER),
+    )
+)
+_KEYS = ["case", "processes", "site", "threads"]
+
+
+def make(context: Context) -> Tables:
+    """Make the table ``node_loss`` in a study of strong scaling."""
+    if context.settings.scaling != "strong":
+        return {}
+    return make_node_loss(context.tables["scaling"], context.tables, context.side_tables["bandwidth"])
+
+
+def make_node_loss(scaling: pd.DataFrame, simulated: Tables, bandwidth: pd.DataFrame) -> Tables:
+    """Make the table ``node_loss`` of the runs on one node whose ranks were also timed alone.
+
+    Parameters
+    ----------
+    scaling : DataFrame
+        Table of a study of strong scaling.
+    simulated : mapping of str to DataFrame
+        As `analysis.topics.simulated.tables.make_simulated_tables` returns it.
+    bandwidth : DataFrame
+        Side table of the memory bandwidth by number of cores; empty if the study did not measure it.
+
+    Returns
+    -------
+    dict of DataFrame
+        Empty without such runs. Intervals span all combinations of the ends of the efficiency and of the
+        trace's bands. Shares of the loss are shares of logarithms, and empty if the efficiency may be 1.
+    """
+    if not {"traces", "simulated_efficiency"} <= simulated.keys():
+        return {}
+    traces, replays = simulated["traces"], simulated["simulated_efficiency"]
+    on_one_node = (
+        (scaling["nodes"] == 1)
+        & (scaling["processes"] > 1)
+        & (scaling["oversubscription"] == 1)
+        & (scaling["threads"] == 1)
+        & (scaling["reference_cores"] == 1)
+    )
+    rows = scaling[on_one_node & scaling["kind"].map(ran).astype(bool)]
+    traces = traces[(traces["timing"] == "alone") & traces["corun_percent"].notna()]
+    replays = replays[replays["nodes"] == 1].drop_duplicates(_KEYS)
+    rows = rows.merge(traces, on=_KEYS).merge(replays, on=_KEYS, suffixes=("", "_replayed"))
+    if rows.empty:
+        return {}
+
+    # Axes: rows, ends of the efficiency, ends of the CPU times, ends of the slowdown.
+    efficiency = _columns(rows, "efficiency", "efficiency_low", "efficiency_high")[:, :, None, None]
+    seconds = _columns(rows, "corrected_seconds", "low_seconds", "high_seconds")[:, None, :, None]
+    slowdown = (
+        _columns(rows, "corun_percent", "corun_percent_low", "corun_percent_high")[:, None, None, :] / 100
+    )
+    others = _columns(rows, "processes")[:, :, None, None] - 1
+    waiting = _columns(rows, "load_balance") * _columns(rows, "serialisation_efficiency")
+    factors = {
+        "memory": 1 / (1 + slowdown * others),
+        "waiting": waiting[:, :, None, None],
+        "work": _columns(rows, "serial_seconds")[:, :, None, None] / seconds,
+    }
+    factors["communication"] = efficiency / (factors["memory"] * factors["waiting"] * factors["work"])
+    factors["bandwidth"] = _bandwidth_factors(bandwidth, rows)[:, None, :, None]
+    loss = np.log(np.where((efficiency < 1).all(axis=1, keepdims=True), efficiency, np.nan))
+    names = ["case", "interconnect", "kind", "processes", "site", *with_interval("efficiency", POSITIVE)]
+    columns: dict[str, object] = {name: rows[name] for name in names}
+    for part, factor in factors.items():
+        columns |= with_range(f"{part}_factor", factor + 0 * efficiency)
+        columns |= with_range(f"{part}_percent", 100 * np.log(factor) / loss)
+    return {"node_loss": validated(SCHEMAS["node_loss"], pd.DataFrame(columns))}
+
+
+def _columns(rows: pd.DataFrame, *names: str) -> Floats:
+    """Return columns as an array (rows, names)."""
+    return rows[list(names)].to_numpy(float)
+
+
+def with_range(name: str, values: Floats) -> dict[str, object]:
+    """Name the first of the values (rows, ...) of each row, their minimum and their maximum."""
+    flat = values.reshape(len(values), -1)
+    return dict(with_ends(name, flat[:, 0], flat.min(axis=1), flat.max(axis=1)))
+
+
+def _bandwidth_factors(bandwidth: pd.DataFrame, rows: pd.DataFrame) -> Floats:
+    """Compute B(p) / (p B(1)), at most 1, with its ends: array (rows, 3), NaN where B was not measured."""
+    factors = np.full((len(rows), 3), np.nan)
+    counts = rows["processes"].astype(float)
+    for number, (site, count) in enumerate(zip(rows["site"], counts, strict=True)):
+        of_site = bandwidth[bandwidth["site"].eq(site) | (bandwidth["site"].isna() & pd.isna(site))]
+        of_site = of_site.sort_values("cores")
+        if of_site.empty or count > of_site["cores"].max():
+            continue
+        ends = [f"bandwidth_MBps{end}" for end in ("", "_low", "_high")]
+        together = [np.interp(count, of_site["cores"].astype(float), of_site[end]) for end in ends]
+        alone = of_site[ends].iloc[0].to_numpy()[[0, 2, 1]]
+        factors[number] = np.minimum(together / (count * alone), 1)
+    return factors
+
+
+def node_loss(content: Content) -> Section | None:
+    """State which share of the lost efficiency each part causes; None without the table."""
+    rows = content.tables.get("node_loss")
+    if rows is None or rows.empty:
+        return None
+    labels = content.labels
+    lines = labels.lines(rows, "case", "processes", "interconnect")
+
+    def share(part: str) -> Callable[[Line], str]:
+        return lambda line: formats.bracketed(*interval(line, f"{part}_percent"))
+
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Efficiency", lambda line: formats.bracketed(*interval(line, "efficiency"))),
+        *(numbers(f"{part.capitalize()} (% of the loss)", share(part)) for part in PART_NAMES),
+        numbers("Bandwidth at most (%)", share("bandwidth")),
+    ]
+    method = (
+        "These runs on one node are compared with their traces, whose ranks ran again alone and several at "
+        "once. Memory: how much longer a rank computes while other ranks of its node compute. Waiting: "
+        "waiting in the trace if messages took no time. Work: CPU time of all ranks alone over "
+        "the CPU time of the serial run. Communication is the rest. Bandwidth at most: the loss of cores "
+        "that share a memory if all computing waited for it, by STREAM's triad on one and several cores. It "
+        "bounds the share of memory and is not part of the sum. Brackets span the interval of the efficiency "
+        "and the bands of the traces. Factors are in tables/node_loss.csv."
+    )
+    caption = "Shares of the efficiency that is lost inside a node (of logarithms)."
+    blocks = [
+        bullets([_loss_sentence(line, labels) for line in lines]),
+        line_table(caption, fields, lines, lambda line: labels.case(line["case"])),
+        paragraph(method),
+    ]
+    return section("node_loss", "Is it the memory or the network?", blocks)
+
+
+def _loss_sentence(line: Line, labels: Labels) -> str:
+    run = f"{labels.case(line['case'])} on {processes(line['processes'])} of a node, "
+    run += labels.interconnect(line["interconnect"], line["kind"])
+    efficiency = formats.bracketed(*interval(line, "efficiency"))
+    if is_missing(line["memory_percent"]):
+        return f"{run}: the efficiency is {efficiency}, so there may be no loss to divide."
+    parts = sorted(PART_NAMES, key=lambda part: -line[f"{part}_percent"])
+    shares = (
+        f"{formats.percent_with_interval(*interval(line, f'{part}_percent'))} is {PART_NAMES[part]}"
+        for part in parts
+    )
+    return f"{run}: the efficiency is {efficiency}. Of the loss, {listed(shares)}.{_bandwidth_sentence(line)}"
+
+
+def _bandwidth_sentence(line: Line) -> str:
+    """Compare the share of memory with its bound by bandwidth; empty if bandwidth was not measured."""
+    bound = interval(line, "bandwidth_percent")
+    if is_missing(bound[0]):
+        return ""
+    text = f" Sharing the bandwidth of memory explains at most {formats.percent_with_interval(*bound)} of it"
+    if line["memory_percent_low"] <= line["bandwidth_percent_high"]:
+        return f"{text}, which agrees with the re-runs' share of memory."
+    by_reruns = formats.percent_with_interval(*interval(line, "memory_percent"))
+    return (
+        f"{text}, but re-runs of several ranks at once show {by_reruns}. The two disagree, so ranks share "
+        "more than bandwidth: caches, or the clock of busy cores."
+    )
+
+
+TOPIC = Topic(
+    name="node_loss",
+    schemas=SCHEMAS,
+    make=make,
+    needs=("scaling", "traces"),
+    section=node_loss,
+    in_appendix=True,
+    on_screen={"list"},
+)

@@ -1,0 +1,310 @@
+"""Is a node slower than the others?
+
+A run waits for its slowest node, so a slow node delays every run that uses it. Points that leave nodes free
+use different nodes in each block, drawn at random. The test repeats this draw.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from analysis.presentation import formats, style
+from analysis.presentation.axes import name_rows
+from analysis.presentation.blocks import Section, bullets, section
+from analysis.presentation.content import Content
+from analysis.presentation.drawing import Drawing, new_drawing, shortened
+from analysis.presentation.formats import counted, listed
+from analysis.presentation.labels import level_of
+from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.result_tables import p_value
+from analysis.presentation.rows import in_percent as percent_of
+from analysis.presentation.rows import line_table, numbers, texts
+from analysis.presentation.style import FigureLabels
+from analysis.runs.columns import COUNT, FLAG, SHARE, TEXT, in_percent, table_schemas, validated
+from analysis.runs.frames import Tables, percent_interval
+from analysis.runs.groups import Groups, coded
+from analysis.runs.runs import NODE_NAMES, valid_rows
+from analysis.runs.settings import Settings
+from analysis.statistics import Floats, Integers
+from analysis.statistics.shift import EQUAL
+from analysis.topics.quality.tables import POINT
+from analysis.topics.topic import Topic, View
+
+STRICTER = 20
+"""Divisor of alpha for slow-node tests: a flag sends an operator to the node."""
+REACHED = 5
+"""Orders of the blocks, the observed order included, that may be as extreme as a flagged node. It sets how
+many orders are drawn."""
+NUMBERS_AT_ONCE = 2**22
+"""Numbers that `_permuted` holds in memory at once."""
+SCHEMAS = table_schemas(
+    nodes=dict(node=TEXT, runs=COUNT, blocks=COUNT, **in_percent("slower"), p_value=SHARE, slow=FLAG)
+)
+
+_SIZE_OF_RUN = ["case", "oversubscription", "processes", "threads", "nodes"]
+_POINT = [*_SIZE_OF_RUN, "interconnect", "kind"]
+
+
+class Blocks(NamedTuple):
+    """Mean times of the runs of a block that share a size and a set of nodes.
+
+    Attributes
+    ----------
+    stratum : array (blocks,)
+        Equal for blocks of the same points.
+    logs : array (blocks,)
+        Log ratio of the block's times to the mean times of its points.
+    used : array (nodes, blocks)
+        Whether the block used a node.
+    """
+
+    stratum: Integers
+    logs: Floats
+    used: NDArray[np.bool_]
+
+
+class Effects(NamedTuple):
+    """Effect of each node, arrays (nodes,); NaN if no points ran both with and without the node.
+
+    Attributes
+    ----------
+    slower, low, high : array
+        Log ratio of times with the node to times without it; the intervals hold for all nodes at once.
+    p_value : array
+        Probability of an effect as large, on whichever node, if no node differs.
+    """
+
+    slower: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+
+
+def make_nodes(runs: pd.DataFrame, settings: Settings) -> Tables:
+    """Make the table ``nodes``: how much slower each node is, and which nodes are slow beyond chance.
+
+    The slowest node is tested first. Once a node is flagged, the other nodes are tested on the runs that did
+    not use it.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` returns it.
+    settings : Settings
+        A node is slow at level `alpha` / `STRICTER`, for all nodes at once; intervals are at `alpha`.
+
+    Returns
+    -------
+    dict of DataFrame
+        Empty if the names of nodes are unknown, if no node was both used and left out by runs of the same
+        points, or if the study is unfinished.
+    """
+    if settings.unfinished or NODE_NAMES not in runs:
+        return {}
+    named = valid_rows(runs[runs[NODE_NAMES].notna() & ~in_stopped_points(runs)])
+    names, blocks = _blocks(named)
+    effects = Effects(*np.full((4, len(names)), np.nan))
+    slow = np.zeros(len(names), bool)
+    for current, worst in _stepwise_effects(blocks, settings.alpha):
+        estimated = ~np.isnan(current.slower) & ~slow
+        for values, new in zip(effects, current, strict=True):
+            values[estimated] = new[estimated]
+        slow[worst] = True
+    if np.isnan(effects.slower).all():
+        return {}
+    runs_per_node = named[NODE_NAMES].str.split().explode().value_counts()
+    percent = [100 * np.expm1(ends) for ends in effects[:3]]
+    table = pd.DataFrame(dict(zip(in_percent("slower"), percent, strict=True)))
+    table = table.assign(node=names, runs=runs_per_node[names].to_numpy(), blocks=blocks.used.sum(axis=1))
+    table = table.assign(p_value=effects.p_value, slow=slow)
+    table = table.sort_values("slower_percent", ascending=False, kind="stable", ignore_index=True)
+    return {"nodes": validated(SCHEMAS["nodes"], table)}
+
+
+def in_stopped_points(runs: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return whether each row is a run of a point with a run that was stopped at its time limit."""
+    if "censored" not in runs:
+        return np.zeros(len(runs), bool)
+    point = Groups.of(*(coded(runs[name])[0] for name in ("site", *_POINT))).number
+    return np.isin(point, point[runs["censored"]])
+
+
+def _blocks(runs: pd.DataFrame) -> tuple[list[str], Blocks]:
+    """Return the sorted names of all nodes, and the blocks."""
+    point = Groups.of(*(coded(runs[name])[0] for name in _POINT)).number
+    logs = np.log(runs["seconds"].to_numpy(float))
+    means = np.bincount(point, logs) / np.bincount(point) if len(point) else logs
+    runs = runs.assign(logs=logs - means[point], interconnect=runs["interconnect"].fillna(""))
+    keys = [*_SIZE_OF_RUN, "block", NODE_NAMES]
+    grouped = runs.sort_values("interconnect").groupby(keys, sort=True, dropna=False)
+    rows = grouped.agg(logs=("logs", "mean"), interconnects=("interconnect", ",".join)).reset_index()
+    stratum = Groups.of(*(coded(rows[name])[0] for name in [*_SIZE_OF_RUN, "interconnects"])).number
+    used = rows[NODE_NAMES].str.get_dummies(" ").astype(bool)
+    names = [str(name) for name in used.columns]
+    return names, Blocks(stratum, rows["logs"].to_numpy(float), used.to_numpy().T)
+
+
+def _stepwise_effects(blocks: Blocks, alpha: float) -> Iterator[tuple[Effects, Integers]]:
+    """Yield the effects of all nodes and the clearest slow node; drop its blocks and repeat if it is slow."""
+    while True:
+        effects = node_effects(blocks, alpha)
+        slow = np.flatnonzero((effects.p_value <= alpha / STRICTER) & (effects.low > 0))
+        clearest = np.argsort(((effects.slower - effects.low) / effects.slower)[slow])[:1]
+        yield effects, slow[clearest]
+        if not len(slow):
+            return
+        without = ~blocks.used[slow[clearest[0]]]
+        blocks = Blocks(blocks.stratum[without], blocks.logs[without], blocks.used[:, without])
+
+
+def node_effects(blocks: Blocks, alpha: float) -> Effects:
+    """Compare blocks with and without each node, stratum by stratum.
+
+    The estimate is the difference of the means within strata, weighted by their precision. The test permutes
+    the blocks of each stratum, which is exact if the nodes were drawn at random. Its statistic is the largest
+    effect of all nodes, so it holds for all nodes at once (Westfall and Young, Resampling-based multiple
+    testing, 1993). Intervals are Student's t intervals at 1 − alpha/nodes.
+    """
+    nodes, _ = blocks.used.shape
+    groups = Groups.of(blocks.stratum)
+    number, size = groups.number, groups.size
+    logs = blocks.logs - (np.bincount(number, blocks.logs) / size)[number]
+    variance = np.bincount(number, logs**2) / np.maximum(size - 1, 1)
+    freedom = len(number) - len(size) - 1
+    middle = np.median(variance[size > 1]) if (size > 1).any() else 0.0
+    if freedom < 1 or middle + variance.max() <= EQUAL**2:
+        return Effects(*np.full((4, nodes), np.nan))
+    weight = 1 / (variance + middle)[number]
+    shares = np.stack([np.bincount(number, used) for used in blocks.used]) / size
+    contrast = (blocks.used - shares[:, number]) * weight
+    squares = (contrast * blocks.used).sum(axis=1)
+    squares[squares < 1e-9 * weight.max()] = np.nan
+    slower = contrast @ logs / squares
+    spread = np.maximum((weight * logs**2).sum() - slower**2 * squares, 0) / freedom
+    half = stats.t.isf(alpha / 2 / max(np.isfinite(squares).sum(), 1), freedom) * np.sqrt(spread / squares)
+    scaled = np.nan_to_num(contrast / np.sqrt(squares)[:, None])
+    orders = math.ceil(REACHED * STRICTER / alpha) - 1
+    largest = np.concatenate(
+        [np.abs(scaled @ permuted).max(axis=0) for permuted in _permuted(groups, logs, orders)]
+    )
+    reached = largest >= np.abs(slower * np.sqrt(squares))[:, None] * (1 - 1e-9)
+    p_values = np.where(np.isnan(slower), np.nan, (1 + reached.sum(axis=1)) / (1 + orders))
+    return Effects(slower, slower - half, slower + half, p_values)
+
+
+def _permuted(groups: Groups, logs: Floats, orders: int) -> Iterator[Floats]:
+    """Yield arrays (blocks, n) of log times in n random orders within each group, `orders` in all."""
+    rng = np.random.default_rng(len(logs))
+    step = max(NUMBERS_AT_ONCE // len(logs), 1)
+    for start in range(0, orders, step):
+        permuted = np.empty((len(logs), min(step, orders - start)))
+        for first, size in zip(groups.first, groups.size, strict=True):
+            rows = groups.order[first : first + size]
+            permuted[rows] = rng.permuted(np.repeat(logs[rows][:, None], permuted.shape[1], axis=1), axis=0)
+        yield permuted
+
+
+MOST_NODES = 40
+"""Largest number of nodes in the figure: the slowest."""
+ROW_HEIGHT, AROUND = 0.2, 0.6
+NORMAL, SLOW = style.Look(style.INK, "o"), style.Look(style.COLOURS[0], "s")
+
+
+def draw_nodes(view: View) -> list[Drawing]:
+    """Draw the table ``nodes`` if the study has it."""
+    return node_figures(view.tables["nodes"], view.labels) if "nodes" in view.tables else []
+
+
+def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the table ``nodes``: one row per node, the slowest on top."""
+    estimated = nodes[nodes["slower_percent"].notna()]
+    shown = estimated.head(MOST_NODES).to_dict("records")
+    caption = (
+        "How much longer runs take on each node than runs of the same points without it; the "
+        f"{level_of(labels.facts)} intervals of all nodes hold at once. Squares are slow nodes."
+    )
+    if len(estimated) > MOST_NODES:
+        caption += f" Shown are the {MOST_NODES} slowest of {len(estimated)} nodes."
+    alt = "Effect of each node on the times of its runs in percent, with intervals."
+    points = []
+    for place, row in enumerate(shown):
+        value, low, high = percent_interval(row, "slower")
+        text = f"{row['node']}\n{formats.bracketed_percent(value, low, high)}"
+        points.append(Point(value, place, SLOW if row["slow"] else NORMAL, None, text, low, high))
+    with new_drawing("nodes", "nodes", ROW_HEIGHT * len(shown) + AROUND, caption, alt) as drawing:
+        axes = drawing.figure.subplots()
+        axes.axvline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
+        name_rows(axes, [shortened(row["node"], 34, lines=1) for row in shown])
+        draw_points(drawing, axes, points, hollow=True, across=True)
+        axes.set_xlabel("Slower than the others (%)")
+    return [drawing]
+
+
+def node_section(content: Content) -> Section | None:
+    """Name each node that operators should inspect, and tabulate the effects of all nodes."""
+    if "nodes" not in content.tables:
+        return None
+    table = content.tables["nodes"].sort_values("slow", ascending=False, kind="stable")
+    fields = [
+        texts("Node", str, "node"),
+        *([texts("Site", str, "site")] if table["site"].notna().any() else []),
+        numbers("Runs", formats.whole, "runs"),
+        numbers("Blocks", formats.whole, "blocks"),
+        numbers("Slower by (%)", percent_of("slower")),
+        numbers("p", p_value, "p_value"),
+    ]
+    caption = "How much longer runs take on each node than runs of the same points without it."
+    printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
+    sentences = node_sentences(table, level_of(content.facts)) + stopped_sentences(content.runs)
+    return section("nodes", "Nodes", [bullets(sentences), *content.figures("nodes"), printed])
+
+
+def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
+    """Name each slow node of the table ``nodes`` with its effect, else the largest effect not excluded."""
+    estimated = table[table["slower_percent"].notna()]
+    count = counted(len(estimated), "node")
+    at_once = f"{level} interval and p-value hold for all {count} at once"
+    sentences = [
+        f"Node {row['node']} is slow: runs on it take "
+        f"{formats.percent_with_interval(*percent_interval(row, 'slower'))} longer than runs of the same "
+        f"points on other nodes ({formats.p_value(row['p_value'])}; {at_once}). Report it to the operators."
+        for row in estimated[estimated["slow"]].to_dict("records")
+    ]
+    if not sentences:
+        ends = estimated["slower_high"].dropna()
+        limit = f", and no node is slower by more than {formats.percent(ends.max())}" if len(ends) else ""
+        sentences = [f"None of {count} is significantly slow{limit}."]
+    missing = table.loc[table["slower_percent"].isna(), "node"]
+    if len(missing):
+        sentences.append(f"There are too few comparable runs to judge {listed(missing)}.")
+    return sentences
+
+
+def stopped_sentences(runs: pd.DataFrame) -> list[str]:
+    """Count the points on named nodes that are left out because runs were stopped at their time limit."""
+    left_out = runs[in_stopped_points(runs) & runs[NODE_NAMES].notna()].drop_duplicates(["site", *POINT])
+    if left_out.empty:
+        return []
+    verb = "is" if len(left_out) == 1 else "are"
+    return [
+        f"{counted(len(left_out), 'point')} {verb} left out, with all runs, because some of these runs were "
+        "stopped at their time limit and the effect of their nodes is unknown."
+    ]
+
+
+TOPIC = Topic(
+    name="nodes",
+    schemas=SCHEMAS,
+    make=lambda context: make_nodes(context.runs, context.settings),
+    by_site=True,
+    draw=draw_nodes,
+    section=node_section,
+    in_appendix=True,
+)
