@@ -17,10 +17,6 @@ from workflows.paths import ROOT, STUDIES
 from workflows.plan.again import ask_again
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.plan import make_plan
-from workflows.replay.new_model import new_model
-from workflows.results.archive import archive_study
-from workflows.results.archive_check import check_archive
-from workflows.study.comparing import write_comparison
 from workflows.study.study import read_study
 
 # The script run-study prints this text before anything is installed.
@@ -78,6 +74,8 @@ def run_study(
     The study is the first word. An option of Snakemake and its values come after it.
     """
     if model:
+        from workflows.replay.new_model import new_model  # the analysis takes a second to import
+
         print("\n".join(new_model([*words, *(["--help"] if wants_help else [])], here)))
     elif wants_help:
         print(HELP, end="")
@@ -88,6 +86,8 @@ def run_study(
     elif check:
         _check_archive(check, here)
     elif compare:
+        from workflows.study.comparing import write_comparison
+
         _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words)[:2])
     else:
         _run_study(words, here, again)
@@ -120,6 +120,8 @@ def _run_study(words: tuple[str, ...], here: Path, again: str | None) -> NoRetur
 
 
 def _archive(words: tuple[str, ...], here: Path, anonymise: bool) -> None:
+    from workflows.results.archive import archive_study
+
     file, options = _study_and_options(words, here)
     if options:
         raise InputError(f"--archive: {options[0]!r} is unknown; allowed: --anonymise and a study file")
@@ -128,6 +130,8 @@ def _archive(words: tuple[str, ...], here: Path, anonymise: bool) -> None:
 
 
 def _check_archive(name: str, here: Path) -> None:
+    from workflows.results.archive_check import check_archive
+
     checked = check_archive(_path(name, here))
     print("\n".join(checked.holds))
     if checked.fails:
