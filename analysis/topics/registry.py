@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.topics import censored, equivalents, node_loss, nodes, order, peaks, precision, record, weigh
+from analysis.topics import (
+    censored,
+    equivalents,
+    node_loss,
+    nodes,
+    order,
+    oversubscription,
+    peaks,
+    placement,
+    precision,
+    record,
+    validation,
+    weigh,
+)
 from analysis.topics.adjusted import topic as adjusted
 from analysis.topics.asked import topic as asked
 from analysis.topics.changes import topic as changes
@@ -18,9 +31,7 @@ from analysis.topics.improvement import topic as improvement
 from analysis.topics.models import topic as models
 from analysis.topics.money import topic as money
 from analysis.topics.network import topic as network
-from analysis.topics.oversubscription import topic as oversubscription
 from analysis.topics.parts_of_time import topic as parts_of_time
-from analysis.topics.placement import topic as placement
 from analysis.topics.prices import topic as prices
 from analysis.topics.proposal import topic as proposal
 from analysis.topics.published import topic as published
@@ -31,7 +42,6 @@ from analysis.topics.topic import Topic
 from analysis.topics.traffic import topic as traffic
 from analysis.topics.transports import topic as transports
 from analysis.topics.turnaround import topic as turnaround
-from analysis.topics.validation import topic as validation
 
 TOPICS: Sequence[Topic] = (
     changes.TOPIC,

@@ -24,7 +24,7 @@ from analysis.topics.quality.tables import QUALITY
 from analysis.topics.request import Request
 from analysis.topics.simulated.tables import SIMULATED_TABLES
 from analysis.topics.traffic.tables import TRAFFIC_TABLES
-from analysis.topics.validation.tables import VALIDATION
+from analysis.topics.validation import VALIDATION
 
 RULE = Rule("half", "half", "efficiency", (Limit(0.5),), "a test")
 MODELS, TURNAROUND = {"models", "model_curves"}, {"packing", "advice"}

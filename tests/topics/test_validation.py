@@ -9,8 +9,7 @@ from analysis.presentation.content import Content
 from analysis.runs.facts import Facts
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from analysis.topics.validation.section import validation
-from analysis.topics.validation.tables import make_validation
+from analysis.topics.validation import make_validation, validation
 
 MODEL = {"source": "a paper", "host": {"host_speed": 1}}
 
@@ -110,10 +109,10 @@ def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
 def test_the_report_states_errors_and_noise(table):
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     told = said(section)
-    assert "All: 1 point, median error 5.0 % (signs left aside), from -5.0 %" in told
-    assert "Bands of times meet the interval of what was measured in 1 of 1 point." in told
-    assert "Those of speedups meet the interval of what was measured in 1 of 1 point." in told
-    assert "CPU pressure while it was measured: 10 %" in told
+    assert "All: 1 point, median absolute error 5.0 %, from -5.0 %" in told
+    assert "Bands of times overlap the interval of the measurement in 1 of 1 point." in told
+    assert "Bands of speedups overlap the interval of the measurement in 1 of 1 point." in told
+    assert "CPU pressure during the measurements: 10 %" in told
     (printed,) = blocks(section, "table")
     cells = printed["groups"][0]["rows"][0]["cells"]
     assert cells[:3] == ["The link (emu)", "2", "7.60 [7.60, 8.40]"]
@@ -124,9 +123,9 @@ def test_the_report_states_errors_by_interconnect_where_there_are_several(table)
     other = table.assign(interconnect="other", kind="simulated", error_percent=4.0)
     section = validation(Content(pd.DataFrame(), {"validation": pd.concat([table, other])}, FACTS, []))
     told = said(section)
-    assert "All: 2 points, median error 4.5 % (signs left aside), from -5.0 % to +4.0 %" in told
-    assert "The link (emu): 1 point, median error 5.0 %" in told
-    assert "Another (sim): 1 point, median error 4.0 %" in told
+    assert "All: 2 points, median absolute error 4.5 %, from -5.0 % to +4.0 %" in told
+    assert "The link (emu): 1 point, median absolute error 5.0 %" in told
+    assert "Another (sim): 1 point, median absolute error 4.0 %" in told
 
 
 def test_a_band_without_width_has_no_brackets(table):

@@ -19,7 +19,7 @@ from analysis.presentation.formats import listed, number
 from analysis.runs.columns import first_fault
 from analysis.runs.errors import TableError
 from analysis.topics.models.fit_figure import draw_model_fit
-from analysis.topics.validation.tables import ALIKE
+from analysis.topics.validation import PROBE_TOLERANCE
 from workflows.domain import Interconnect
 from workflows.errors import InputError
 from workflows.paths import INTERCONNECTS, RESULTS, ROOT
@@ -219,7 +219,7 @@ def _probed(curves: pd.DataFrame) -> tuple[float | None, list[str]]:
     by_benchmark = curves.groupby("benchmark", sort=False)["probe_latency_us"].median().dropna()
     probe_us = float(by_benchmark.iloc[0])
     told = [f"{name} {number(took)}" for name, took in by_benchmark.items()]
-    alike = by_benchmark.max() <= ALIKE * by_benchmark.min()
+    alike = by_benchmark.max() <= PROBE_TOLERANCE * by_benchmark.min()
     said = "The ping-pong that attests each run took longer beside some benchmarks"
     return probe_us, [] if alike else [f"{said} (µs: {listed(told)}): better measure them again."]
 

@@ -1,35 +1,134 @@
-"""Oversubscription levels side by side at equal cores: bars of time with the gain over level 1."""
+"""What do more processes per core bring?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from analysis.presentation import formats, style
+from analysis.curves.comparison import gain_columns
+from analysis.curves.curves import Curve
+from analysis.presentation import formats, result_tables, style
 from analysis.presentation.axes import name_rows
+from analysis.presentation.blocks import Section, paragraph, section
+from analysis.presentation.content import Content
 from analysis.presentation.derived_coverage import too_few
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
+from analysis.presentation.formats import listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
-from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval
+from analysis.runs.columns import (
+    AT_ONCE,
+    COUNT,
+    JUDGED,
+    MARK,
+    OF_A_CURVE,
+    OF_A_TEST,
+    POSITIVE,
+    SHARE,
+    in_percent,
+    table_schemas,
+)
+from analysis.runs.frames import Line, Tables, as_lines, interval, is_missing, percent_interval, stacked
 from analysis.runs.kinds import comparable_sets
+from analysis.runs.settings import Settings
+from analysis.topics.topic import Context, Topic
+
+OVERSUBSCRIPTION = table_schemas(
+    oversubscription=dict(
+        **OF_A_CURVE,
+        **dict.fromkeys(("cores", "nodes", "processes", "processes_of_one"), COUNT),
+        seconds=POSITIVE,
+        seconds_of_one=POSITIVE,
+        **in_percent("gain"),
+        p_value=SHARE,
+        distinguishable=MARK,
+        processes_per_node=POSITIVE,
+        **OF_A_TEST,
+        **JUDGED,
+        **AT_ONCE,
+    ),
+)
 
 COLUMNS = 3
+"""Core counts that a figure shows, the largest ones."""
 BAR_HEIGHT = 0.135
 """Height of a bar, in inches."""
 GAP = 0.5
 """Distance between two interconnects, in bars."""
 
 
+def make_oversubscription(context: Context) -> Tables:
+    """Make the table ``oversubscription``."""
+    rows = [row for curves in context.curves.cases for row in oversubscription_rows(curves, context.settings)]
+    return {"oversubscription": stacked(rows)}
+
+
+def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Compare the levels of oversubscription of one case with level 1 at equal cores.
+
+    Levels differ in their process counts, so no block holds both: the test is unpaired.
+    """
+    oversubscribed = [curve for curve in curves if curve.oversubscription > 1]
+    for curve, plain in product(oversubscribed, curves):
+        if not _is_level_one_of(plain, curve):
+            continue
+        for j in np.flatnonzero(curve.own).tolist():
+            equal = np.flatnonzero(plain.table["cores"] == curve.table["cores"][j]).tolist()
+            if equal:
+                yield {
+                    **gain_columns(plain, equal[-1], curve, j, False, settings),
+                    "processes_of_one": plain.processes[equal[-1]],
+                    "seconds_of_one": plain.table["seconds"][equal[-1]],
+                }
+
+
+def _is_level_one_of(plain: Curve, curve: Curve) -> bool:
+    """Return whether `plain` is the level 1 of `curve`, on as many cores per node where placement varies."""
+    if plain.oversubscription != 1:
+        return False
+    if (plain.kind, plain.interconnect, plain.threads) != (curve.kind, curve.interconnect, curve.threads):
+        return False
+    if plain.processes_per_node is None or curve.processes_per_node is None:
+        return True
+    return plain.processes_per_node * curve.oversubscription == curve.processes_per_node
+
+
+def oversubscription(content: Content) -> Section | None:
+    """Write the section that compares levels of oversubscription."""
+    gains, labels = content.tables["oversubscription"], content.labels
+    if len(gains):
+        blocks = [*content.figures("oversubscription"), result_tables.oversubscription_table(gains, labels)]
+        return section("oversubscription", "Oversubscription side by side", blocks)
+    levels = sorted({int(level) for level in content.tables["scaling"]["oversubscription"]})
+    if content.facts.study.unfinished or len(levels) < 2:
+        return None
+    text = f"Oversubscription {listed(map(str, levels))} have no core count in common."
+    return section("oversubscription", "Oversubscription", [paragraph(text)])
+
+
 @dataclass(frozen=True)
 class Bar:
-    """Time of a level: its row of the scaling table, and above level 1 of the oversubscription table."""
+    """Time of a level of oversubscription over an interconnect.
+
+    Attributes
+    ----------
+    name : str
+        Name of the interconnect, as its row of bars shows it.
+    level : int
+        Processes per core.
+    row : mapping
+        Row of the table ``scaling``.
+    gain : mapping, optional
+        Row of the table ``oversubscription``; None at level 1.
+    """
 
     name: str
     level: int
@@ -45,8 +144,8 @@ def oversubscription_figures(
     Returns
     -------
     list of Drawing
-        In the study's order of cases: the cases that have a level above 1, at their three largest core
-        counts.
+        One figure for each case that has a level above 1, in the study's order. It shows the three largest
+        core counts.
     """
     return [
         _figure(case, rows, scaling[scaling["case"] == case], labels)
@@ -63,27 +162,25 @@ def _figure(case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: Figure
     sets = comparable_sets(rows["kind"], labels.declared)
     levels = [1, *sorted(int(level) for level in rows["oversubscription"].unique())]
     groups = [rows[rows["kind"].isin(kinds)] for kinds in sets]
-    sizes = [_names(group, labels) for group in groups]
-    heights = [BAR_HEIGHT * (len(levels) + GAP) * len(names) + 0.1 for names in sizes]
+    names_of_groups = [_names(group, labels) for group in groups]
+    heights = [BAR_HEIGHT * (len(levels) + GAP) * len(names) + 0.1 for names in names_of_groups]
     per_core = formats.listed(map(str, levels))
     alt = f"Time of {labels.case(case)} at equal cores with {per_core} processes per core."
-    inches, caption = (
-        sum(heights) + 0.85 + 0.2 * (len(sets) - 1),
-        _caption(case, cores, all_cores, rows, labels),
-    )
+    inches = sum(heights) + 0.85 + 0.2 * (len(sets) - 1)
+    caption = _caption(case, cores, all_cores, rows, labels)
     stem = file_stem("oversubscription", case)
     with new_drawing(stem, "oversubscription", inches, caption, alt, case) as drawing:
         figure = drawing.figure
         grid = figure.subplots(
             len(sets), len(cores), squeeze=False, sharey="row", sharex=True, height_ratios=heights
         )
-        for line, group, names in zip(grid, groups, sizes, strict=True):
-            for axes, count in zip(line, cores, strict=True):
+        for panels, group, names in zip(grid, groups, names_of_groups, strict=True):
+            for axes, count in zip(panels, cores, strict=True):
                 gains = group[group["cores"] == count].groupby("name")
-                bars = [bar for _, of_name in gains for bar in _bars(of_name, scaling)]
+                bars = [bar for _, gains_of_name in gains for bar in _bars(gains_of_name, scaling)]
                 _draw_bars(axes, bars, names, levels, drawing, labels)
                 name_rows(axes, [shortened(name, 26) for name in names])
-            for name, label in zip(names, line[0].get_yticklabels(), strict=True):
+            for name, label in zip(names, panels[0].get_yticklabels(), strict=True):
                 drawing.mark(label, interconnects[name])
         for axes, count in zip(grid[0], cores, strict=True):
             axes.set_title(formats.counted(count, "core"), fontweight="bold")
@@ -106,7 +203,7 @@ def _hatch(levels: Sequence[int], level: int) -> str:
 
 
 def _name(row: Line, labels: Labels) -> str:
-    """Name the interconnect and its cores per node, which levels share at equal cores."""
+    """Name the interconnect and its cores per node, which are the same at all levels."""
     name = labels.interconnect(row["interconnect"], row["kind"])
     if is_missing(row["processes_per_node"]):
         return name
@@ -119,10 +216,10 @@ def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
-    """List the bars of an interconnect at a core count: level 1, and every level compared with level 1."""
+    """Return the bars of an interconnect at a core count: level 1, and every level compared with it."""
     bars: dict[int, Bar] = {}
     for gain in as_lines(gains):
-        placement = scaling["processes_per_node"] / scaling["oversubscription"]
+        all_cores_per_node = scaling["processes_per_node"] / scaling["oversubscription"]
         cores_per_node = gain["processes_per_node"] / gain["oversubscription"]
         for level, processes in (
             (1, gain["processes_of_one"]),
@@ -133,7 +230,7 @@ def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
                 & (scaling["kind"] == gain["kind"])
                 & (scaling["oversubscription"] == level)
                 & (scaling["processes"] == processes)
-                & (placement.isna() | (placement == cores_per_node))
+                & (all_cores_per_node.isna() | (all_cores_per_node == cores_per_node))
             ]
             for row in as_lines(rows.head(1)):
                 bars.setdefault(level, Bar(gain["name"], level, row, gain if level > 1 else None))
@@ -148,7 +245,7 @@ def _draw_bars(
     drawing: Drawing,
     labels: FigureLabels,
 ) -> None:
-    """Draw the bars of a panel: a row per name, in each a bar per level."""
+    """Draw the bars of a panel: one row per name, with one bar per level."""
     if not bars:
         return
     table = pd.DataFrame(
@@ -160,8 +257,8 @@ def _draw_bars(
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
     for level, patches in zip(levels, axes.containers, strict=True):
-        of_level = [bar for name in names for bar in bars if (bar.name, bar.level) == (name, level)]
-        for bar, patch in zip(of_level, patches, strict=True):
+        bars_of_level = [bar for name in names for bar in bars if (bar.name, bar.level) == (name, level)]
+        for bar, patch in zip(bars_of_level, patches, strict=True):
             look = labels.look(bar.row["interconnect"])
             patch.set(facecolor=look.colour, edgecolor=style.PAPER, hatch=_hatch(levels, level))
             _annotate(axes, bar, patch, drawing, labels)
@@ -169,7 +266,7 @@ def _draw_bars(
 
 def _annotate(axes: Axes, bar: Bar, patch: Rectangle, drawing: Drawing, labels: FigureLabels) -> None:
     """Add the whisker of a bar, its gain, and the text on hover."""
-    interconnect, place = bar.row["interconnect"], patch.get_y() + patch.get_height() / 2
+    interconnect, middle = bar.row["interconnect"], patch.get_y() + patch.get_height() / 2
     value, low, high = interval(bar.row, "seconds")
     hover = f"time per run {formats.bracketed(value, low, high)}{formats.THIN}s"
     gain = ""
@@ -179,11 +276,11 @@ def _annotate(axes: Axes, bar: Bar, patch: Rectangle, drawing: Drawing, labels: 
         hover += f", gain {gain}"
     drawing.mark(patch, interconnect, point_text(labels, bar.row, bar.name, hover))
     if not is_missing(low):
-        (whisker,) = axes.plot([low, high], [place, place], color=style.INK, linewidth=0.9, zorder=3)
+        (whisker,) = axes.plot([low, high], [middle, middle], color=style.INK, linewidth=0.9, zorder=3)
         drawing.mark(whisker, interconnect)
     end = value if is_missing(high) else max(value, high)
     text = axes.annotate(
-        gain, (end, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7
+        gain, (end, middle), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7
     )
     drawing.mark(text, interconnect)
 
@@ -196,7 +293,7 @@ def _caption(
         "Right of the bars: the gain over one process per core, in percent of speed."
     ]
     if len(cores) < len(all_cores):
-        sentences.append(f"Shown are the largest {len(cores)} of {len(all_cores)} core counts.")
+        sentences.append(f"The largest {len(cores)} of {len(all_cores)} core counts are shown.")
     if len(comparable_sets(rows["kind"], labels.declared)) > 1:
         sentences.append("Kinds that the study does not compare have panels of their own.")
     if rows["gain_low"].notna().any():
@@ -205,3 +302,19 @@ def _caption(
     else:
         sentences.append(f"The times have no intervals, since {too_few(rows['blocks'])}.")
     return " ".join(sentences)
+
+
+TOPIC = Topic(
+    name="oversubscription",
+    schemas=OVERSUBSCRIPTION,
+    make=make_oversubscription,
+    by_site=True,
+    always=("oversubscription",),
+    tested=("oversubscription",),
+    directions=("oversubscription",),
+    draw=lambda view: oversubscription_figures(
+        view.tables["oversubscription"], view.tables["scaling"], view.labels
+    ),
+    section=oversubscription,
+    on_screen={"figure"},
+)

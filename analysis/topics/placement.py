@@ -1,0 +1,124 @@
+"""What do fewer processes per node bring?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from analysis.curves.compared import share_blocks
+from analysis.curves.comparison import gain_columns
+from analysis.curves.curves import Curve
+from analysis.curves.outcomes import OUTCOMES, outcome
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Section, paragraph, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import counted, listed
+from analysis.presentation.result_tables import GAIN
+from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.presentation.sentences import blocks_sentences
+from analysis.runs.columns import COUNT, OF_A_CURVE, OF_A_GAIN, POSITIVE, table_schemas
+from analysis.runs.frames import Tables, stacked
+from analysis.runs.settings import Settings
+from analysis.topics.topic import Context, Topic
+
+MOST_ROWS = 120
+"""Rows of the table in the report; a longer table shows only the largest process count of each case."""
+
+PLACEMENT = table_schemas(
+    placement=dict(
+        **OF_A_CURVE,
+        processes=COUNT,
+        cores=COUNT,
+        processes_per_node_of_baseline=POSITIVE,
+        processes_per_node=POSITIVE,
+        nodes_of_baseline=COUNT,
+        nodes=COUNT,
+        **OF_A_GAIN,
+    ),
+)
+
+
+def make_placement(context: Context) -> Tables:
+    """Make the table ``placement``."""
+    rows = [row for curves in context.curves.cases for row in placement_rows(curves, context.settings)]
+    return {"placement": stacked(rows)}
+
+
+def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Compare the placements of one case with the placement that has the most processes per node.
+
+    Points are compared at equal process counts, interconnects, oversubscription and threads. The test is
+    paired if both points share blocks.
+    """
+    points: dict[tuple[object, ...], list[tuple[Curve, int]]] = {}
+    most_packed_first = sorted(
+        (curve for curve in curves if curve.processes_per_node),
+        key=lambda curve: curve.processes_per_node or 0,
+        reverse=True,
+    )
+    for curve in most_packed_first:
+        for index in np.flatnonzero(curve.own).tolist():
+            processes = curve.processes[index]
+            key = (curve.kind, curve.interconnect, curve.oversubscription, curve.threads, processes)
+            points.setdefault(key, []).append((curve, index))
+    for _, ((packed, i), *others) in sorted(points.items(), key=lambda item: item[0]):
+        for spread, j in others:
+            paired = spread.kind != "simulated" and share_blocks(packed.samples[i], spread.samples[j])
+            yield {
+                **gain_columns(packed, i, spread, j, paired, settings),
+                "processes_per_node_of_baseline": packed.processes_per_node,
+                "nodes_of_baseline": packed.table["nodes"][i],
+                "seconds_of_baseline": packed.table["seconds"][i],
+                "paired": paired,
+            }
+
+
+def placement(content: Content) -> Section | None:
+    """Write the section that compares packed with spread processes."""
+    gains = content.tables["placement"]
+    if gains.empty:
+        return None
+    outcomes = gains["verdict"].map(outcome).tolist()
+    counts = listed(f"{outcomes.count(word)} {word}" for word in OUTCOMES if word in outcomes)
+    summary = (
+        "The same processes over the same interconnect with fewer per node, against the placement with the "
+        f"most processes per node: of {counted(len(gains), 'comparison')}, {counts}. Processes on the same "
+        "node communicate through its memory: packed on one node they do not use the interconnect."
+    )
+    sentences = [summary, *blocks_sentences(gains, "placements")]
+    return section("placement", "Packed or spread", [*map(paragraph, sentences), _gains_table(content)])
+
+
+def _gains_table(content: Content) -> Block:
+    labels, rows = content.labels, content.tables["placement"]
+    caption = "Gain of fewer processes per node over the most, at equal processes."
+    if len(rows) > MOST_ROWS:
+        rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
+        caption += " Only the largest process count is shown; the others are in tables/placement.csv."
+
+    def against(placement: float, baseline: float) -> str:
+        return f"{formats.plain(placement)} against {formats.plain(baseline)}"
+
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Per node", against, "processes_per_node", "processes_per_node_of_baseline"),
+        numbers("Time (s)", formats.number, "seconds"),
+        numbers("Time at most per node (s)", formats.number, "seconds_of_baseline"),
+        *GAIN,
+    ]
+    lines = labels.lines(rows, "case", "oversubscription", "processes", "interconnect")
+    return line_table(caption, fields, lines, with_levels(rows, lambda line: labels.case(line["case"])))
+
+
+TOPIC = Topic(
+    name="placement",
+    schemas=PLACEMENT,
+    make=make_placement,
+    by_site=True,
+    always=("placement",),
+    tested=("placement",),
+    directions=("placement",),
+    section=placement,
+)

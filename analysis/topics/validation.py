@@ -1,0 +1,253 @@
+"""How well do simulated times predict measured times?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Section, bullets, paragraph, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import THIN, counted
+from analysis.presentation.labels import Labels
+from analysis.presentation.rows import line_table, numbers, texts
+from analysis.runs.columns import (
+    COUNT,
+    NUMBER,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    table_schemas,
+    validated,
+    with_interval,
+)
+from analysis.runs.facts import Facts
+from analysis.runs.frames import Line, as_float, as_lines
+from analysis.runs.side_tables import WHOLE
+from analysis.statistics.bootstrap import median_interval
+from analysis.topics.topic import Topic
+
+PROBE_TOLERANCE = 1.1
+"""Factor by which a run's ping-pong probe may differ from the probe taken with the model's curve."""
+
+VALIDATION = table_schemas(
+    validation=dict(
+        **dict.fromkeys(("case", "interconnect", "kind", "model"), TEXT),
+        processes=COUNT,
+        n=COUNT,
+        **dict.fromkeys(("predicted_seconds", "predicted_low", "predicted_high"), POSITIVE),
+        **dict.fromkeys(("measured_seconds", "measured_low", "measured_high"), POSITIVE),
+        error_percent=NUMBER,
+        **with_interval("predicted_speedup", POSITIVE),
+        **with_interval("measured_speedup", POSITIVE),
+        speedup_error_percent=NUMBER,
+        noise=SHARE,
+        unlike=WHOLE,
+    )
+)
+"""Schema of the table of predicted and measured points."""
+
+HOW = (
+    "Each of these points was run, and was predicted from a trace on a model of the same interconnect. "
+    "Errors are relative to the measured median, in percent. Errors of speedups exclude changes of the "
+    "machine's speed between traces and runs. A study need not declare this comparison of simulated with "
+    "other times; it enters no estimate."
+)
+
+_POINT = ["case", "processes", "site"]
+_KEYS = [*_POINT, "interconnect"]
+_ENDS = ("", "_low", "_high")
+_VALUES = [f"{quantity}{end}" for quantity in ("seconds", "speedup") for end in _ENDS]
+_COMPARED = [*_VALUES, "reference_processes"]
+
+
+def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> dict[str, pd.DataFrame]:
+    """Compare predictions with measurements of the same interconnect.
+
+    A point enters if it has more than one process, one process per core and one thread per process.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    scaling : DataFrame
+        Table ``scaling``.
+    facts : Facts
+        The ``model`` of an interconnect names the interconnect that it ``predicts``.
+
+    Returns
+    -------
+    dict of DataFrame
+        Table ``validation``; empty if no point was both predicted and measured.
+    """
+    models = {name: about.model for name, about in facts.interconnects.items() if about.model}
+    rows = scaling[
+        (scaling["processes"] > 1)
+        & (scaling["oversubscription"] == 1)
+        & (scaling["threads"] == 1)
+        & scaling["processes_per_node"].isna()
+    ]
+    table = _predicted(rows, {name: model.predicts for name, model in models.items()})
+    table = table.merge(_measured(rows), on=_KEYS).fillna({"site": ""})
+    if table.empty:
+        return {}
+    valid = runs[runs["valid"] & (runs["oversubscription"] == 1) & (runs["kind"] != "simulated")]
+    valid = valid[valid["threads"] == 1]
+    runs_by_point = dict(list(valid.fillna({"site": ""}).groupby(_KEYS)))
+    all_stopped = valid.head(0)
+    table = pd.DataFrame(
+        _with_similar_runs(
+            row,
+            runs_by_point.get(tuple(row[key] for key in _KEYS), all_stopped),
+            models[row["model"]].probe_us,
+        )
+        for row in as_lines(table)
+    )
+    speedups = table.filter(like="speedup").columns
+    reference = table["predicted_reference_processes"]
+    same_reference = reference == table["measured_reference_processes"]
+    table[speedups] = table[speedups].where(same_reference & (reference != table["processes"]))
+    for error, quantity in (("error_percent", "seconds"), ("speedup_error_percent", "speedup")):
+        table[error] = 100 * (table[f"predicted_{quantity}"] / table[f"measured_{quantity}"] - 1)
+    table = table.sort_values(["case", "processes"], kind="stable")
+    return {"validation": validated(VALIDATION["validation"], table.reset_index(drop=True))}
+
+
+def _predicted(rows: pd.DataFrame, predicts: dict[str, str | None]) -> pd.DataFrame:
+    """Return the simulated rows whose model predicts an interconnect, named by that interconnect."""
+    predicted = rows.loc[rows["kind"] == "simulated", [*_KEYS, *_COMPARED]]
+    predicted = predicted.rename(columns={"interconnect": "model"} | _prefixed("predicted"))
+    return predicted.assign(interconnect=predicted["model"].map(predicts)).dropna(subset="interconnect")
+
+
+def _measured(rows: pd.DataFrame) -> pd.DataFrame:
+    measured = rows.loc[rows["kind"] != "simulated", [*_KEYS, "kind", "n", *_COMPARED]]
+    return measured.rename(columns=_prefixed("measured"))
+
+
+def _prefixed(prefix: str) -> dict[str, str]:
+    """Return new names of the compared columns: ``seconds_low`` becomes ``measured_low``."""
+    return {name: f"{prefix}_{name.removeprefix('seconds_')}" for name in _COMPARED}
+
+
+def _with_similar_runs(row: Line, runs: pd.DataFrame, probe_us: float | None) -> dict[Hashable, Any]:
+    """Measure a row again from the runs whose probe is similar to the probe taken with the model's curve.
+
+    The row keeps the values of the whole point if all of its runs are similar, or none is.
+    """
+    ratios = runs.get("probe_latency_us", pd.Series(float("nan"), runs.index)) / (probe_us or float("nan"))
+    is_unlike = ratios.notna() & ~ratios.between(1 / PROBE_TOLERANCE, PROBE_TOLERANCE)
+    noise, unlike = runs["noise"].mean(), is_unlike.sum()
+    if is_unlike.all() or not is_unlike.any():
+        return {**row, "noise": noise, "unlike": unlike}
+    similar = runs[~is_unlike]
+    block_times = similar.groupby("block")["seconds"].median().to_numpy(float)
+    (low,), (high,), _ = median_interval(block_times[None])
+    median = float(np.median(block_times))
+    faster = row["measured_seconds"] / median
+    return {
+        **row,
+        "n": len(block_times),
+        "noise": similar["noise"].mean(),
+        "unlike": unlike,
+        "measured_seconds": median,
+        "measured_low": low,
+        "measured_high": high,
+        **{f"measured_speedup{end}": faster * row[f"measured_speedup{end}"] for end in _ENDS},
+    }
+
+
+def validation(content: Content) -> Section | None:
+    """Write the section that compares predicted with measured times."""
+    if "validation" not in content.tables:
+        return None
+    rows, labels = content.tables["validation"], content.labels
+    blocks = [paragraph(HOW), bullets(error_sentences(rows, labels)), _table(rows, labels)]
+    return section("validation", "Predicted against measured", blocks)
+
+
+def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Summarise the errors of table ``validation``, in all and by interconnect, and the noise of its runs."""
+    sentences = [f"All: {_spread(rows['error_percent'])}."]
+    interconnects = labels.sorted_interconnects(rows["interconnect"])
+    for name in interconnects if len(interconnects) > 1 else ():
+        rows_of_name = rows[rows["interconnect"] == name]
+        title = labels.interconnect(name, rows_of_name["kind"].iloc[0])
+        sentences.append(f"{title}: {_spread(rows_of_name['error_percent'])}.")
+    if len(speedups := rows["speedup_error_percent"].dropna()):
+        sentences.append(f"Speedups: {_spread(speedups)}.")
+    sentences += _overlap_sentence(rows, "Bands of times", "")
+    sentences += _overlap_sentence(rows, "Bands of speedups", "_speedup")
+    if rows["noise"].notna().any():
+        noise = 100 * rows["noise"]
+        sentences.append(
+            f"CPU pressure during the measurements: {formats.percent(noise.median())} of the time in the "
+            f"median point, {formats.percent(noise.max())} at most."
+        )
+    if unlike := int(rows["unlike"].sum()):
+        sentences.append(
+            f"In {counted(unlike, 'run')} the ping-pong that attests the interconnect took over 10 % longer "
+            "or shorter than when its model's curve was measured. They are not compared, unless this holds "
+            "for all runs of a point."
+        )
+    return sentences
+
+
+def _spread(errors: pd.Series) -> str:
+    low, high = (formats.percent(end, signed=True) for end in (errors.min(), errors.max()))
+    return (
+        f"{counted(len(errors), 'point')}, median absolute error {formats.percent(errors.abs().median())}, "
+        f"from {low} to {high}"
+    )
+
+
+def _overlap_sentence(rows: pd.DataFrame, subject: str, quantity: str) -> list[str]:
+    """Count the points in which the band of the prediction overlaps the interval of the measurement."""
+    names = [f"{side}{quantity}_{end}" for side in ("predicted", "measured") for end in ("low", "high")]
+    rows = rows.dropna(subset=names)
+    if rows.empty:
+        return []
+    predicted_low, predicted_high, measured_low, measured_high = (rows[name] for name in names)
+    overlaps = (predicted_low <= measured_high) & (measured_low <= predicted_high)
+    points = f"{overlaps.sum()} of {counted(len(rows), 'point')}"
+    return [f"{subject} overlap the interval of the measurement in {points}."]
+
+
+def _table(rows: pd.DataFrame, labels: Labels) -> Block:
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Predicted (s)", _time, "predicted_seconds", "predicted_low", "predicted_high"),
+        numbers("Measured (s)", _time, "measured_seconds", "measured_low", "measured_high"),
+        numbers(f"Error{THIN}%", _signed, "error_percent"),
+        numbers(f"Of speedup{THIN}%", _signed, "speedup_error_percent"),
+        numbers("Runs", formats.whole, "n"),
+        numbers("CPU pressure (%)", lambda share: formats.fixed(100 * as_float(share), 1), "noise"),
+    ]
+    caption = (
+        "Predicted and measured times. Brackets of predictions hold the band of the simulation, which has no "
+        "width if nothing was repeated or corrected. Brackets of measurements hold their interval."
+    )
+    lines = labels.lines(rows, "case", "interconnect", "processes")
+    return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
+
+
+def _signed(error: float) -> str:
+    return formats.fixed(error, 1, signed=True)
+
+
+def _time(seconds: float, low: float, high: float) -> str:
+    """Format a time with its bracket; a band without width has no bracket."""
+    return formats.bracketed(seconds, *((low, high) if low != high else (None, None)))
+
+
+TOPIC = Topic(
+    name="validation",
+    schemas=VALIDATION,
+    make=lambda context: make_validation(context.runs, context.tables["scaling"], context.facts),
+    needs=("scaling",),
+    section=validation,
+)
