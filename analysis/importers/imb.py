@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import Target, contradicts, quoted, read_row, whole_lines
+from analysis.importers.importer import Importer
+from analysis.importers.lines import Target, contradicts, has_line, quoted, read_row, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import, make_curves
 
 VERSION = re.compile(r"^#\s+Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<major>\d+)")
 BENCHMARK = re.compile(r"^# Benchmarking (?P<name>\S+)")
@@ -28,8 +31,8 @@ COLUMNS: dict[str, str] = {
 }
 
 
-def read_imb(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that IMB-MPI1 or IMB-NBC printed (an `analysis.importers.Reader` of network curves).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the text that IMB-MPI1 or IMB-NBC printed.
 
     The bandwidth is left out where the version, and with it the unit, is not known.
     """
@@ -79,3 +82,11 @@ def _row(cells: list[str], heading: list[str], targets: list[Target | None]) -> 
     printed = dict(zip(heading, zip(cells, targets, strict=True), strict=True))
     (time, _), (rate, (_, mega)) = printed[slowest], printed["Mbytes/sec"]
     return contradicts(row, (time, 1.0), (rate, mega)) or row
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of the Intel MPI Benchmarks: see `Importer`."""
+    return make_curves(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("imb", lambda text: has_line(text, BENCHMARK), read)

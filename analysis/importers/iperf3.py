@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import re
 
+from analysis.importers.importer import Importer
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.transports import make_transports
+
 VERSION = re.compile(r'"version"\s*:\s*"iperf 3')
 
 
-def read_iperf3(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the JSON of one run of iperf3 (an `analysis.importers.Reader` of transports).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the JSON of one run of iperf3.
 
     Several streams count together. Programs are busy for what iperf3 says of its own processes.
     """
@@ -41,3 +46,16 @@ def read_iperf3(text: str, source: str) -> tuple[list[dict], list[str]]:
         return [row | {"received_MBps": end["sum_received"]["bits_per_second"] / 8e6}], []
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return [], [f"{source}: is no result of iperf3: {type(error).__name__} {error}"]
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text is JSON of iperf3."""
+    return text.lstrip().startswith("{") and bool(VERSION.search(text))
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of ``iperf3 -J``: see `Importer`."""
+    return make_transports(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("iperf3", recognises, read)

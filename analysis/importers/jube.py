@@ -7,16 +7,19 @@ import io
 import itertools
 import re
 
-from analysis.importers.lines import whole_lines
-from analysis.importers.variables import Recorded
+from analysis.importers.importer import Importer
+from analysis.importers.lines import first_line, has_only_numbers, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.variables import Recorded, make_runs
 from analysis.runs.runs import TableError
 
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]+)\]$")
 _RULE = re.compile(r"^\|[-|: ]+\|$")
 
 
-def read_table(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read one of JUBE's result tables, in the style csv or pretty (an `analysis.importers.Reader` of runs).
+def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read one of JUBE's result tables, in the style csv or pretty.
 
     A second table in the file is not read. A run is a row; ``name[unit]`` in the heading gives a variable and
     its unit. A variable without a unit counts as a parameter, since it may be.
@@ -65,3 +68,17 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
         return [(begin + reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise TableError(f"cannot be read: {error}", source, f"line {begin + reader.line_num}") from None
+
+
+def recognises(text: str) -> bool:
+    """Return whether a text has a heading and separators in one of its first two lines."""
+    lines = [line for line in text.splitlines() if line.strip()][:2]
+    return not has_only_numbers(first_line(text)) and any(re.search(r"[,;|]", line) for line in lines)
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read a result table of JUBE, or any table with a heading: see `Importer`."""
+    return make_runs(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("jube", recognises, read)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -14,6 +15,24 @@ Target = tuple[str, float]
 
 SLACK = 0.002
 """What time × bandwidth may differ from the bytes beyond the digits printed, as a share."""
+
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+def first_line(text: str) -> str:
+    """Return the first line that is not blank."""
+    return next((line for line in text.splitlines() if line.strip()), "")
+
+
+def has_line(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether a line begins with a match of a pattern."""
+    return any(pattern.match(line) for line in text.splitlines())
+
+
+def has_only_numbers(line: str) -> bool:
+    """Return whether a line holds numbers between separators and nothing else, so that it is no heading."""
+    return all(map(_NUMBER.fullmatch, re.split(r"[\s,;|]+", line.strip(" \t,;|"))))
 
 
 def whole_lines(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import quoted, whole_lines
+from analysis.importers.importer import Importer
+from analysis.importers.lines import has_line, quoted, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.transports import make_transports
 
 TITLE = re.compile(
     r"^(?:MIGRATED )?(?P<protocol>TCP|UDP) (?P<what>STREAM|UNIDIRECTIONAL SEND|REQUEST/RESPONSE) TEST\b"
@@ -12,8 +16,8 @@ TITLE = re.compile(
 _MEGABIT = 1e6 / 8e6
 
 
-def read_netperf(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the tables that netperf printed (an `analysis.importers.Reader` of transports).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the tables that netperf printed.
 
     A latency is half of the mean time of a request with a response of its size. Of a stream over UDP the
     first line is what was sent, the second what was received. Its use of processors is that of the whole
@@ -60,3 +64,11 @@ def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> 
     else:
         return "has too few values"
     return ""
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of netperf: see `Importer`."""
+    return make_transports(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("netperf", lambda text: has_line(text, TITLE), read)

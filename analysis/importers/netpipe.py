@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import contradicts, quoted, read_row, whole_lines
+from analysis.importers.importer import Importer
+from analysis.importers.lines import contradicts, first_line, quoted, read_row, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import, make_curves
 
 MEBIT = 2**20 / 8e6
 """NetPIPE 3's Mbps, 2^20 bits per second (netpipe.c divides by 1024 × 1024), in 10^6 bytes per second."""
@@ -23,8 +26,8 @@ INTEGRITY = re.compile(r" *\d+ bytes +\d+ times +\d+ failures")
 """A line of NetPIPE 5 with ``--integrity``; NetPIPE marks no other line as its own."""
 
 
-def read_netpipe(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read a file of NetPIPE (an `analysis.importers.Reader` of network curves).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read a file of NetPIPE.
 
     The time is half a round trip, or the time of a message where NetPIPE streamed or sent in both directions;
     then both directions' bytes are counted.
@@ -57,3 +60,11 @@ def _row(cells: list[str]) -> dict | str:
     if isinstance(row, str):
         return row
     return contradicts(row, (numbers[-1], targets[-1][1]), (numbers[1], targets[1][1])) or row
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read NetPIPE's np.out: see `Importer`."""
+    return make_curves(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("netpipe", lambda text: bool(INTEGRITY.match(first_line(text))), read)

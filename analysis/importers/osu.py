@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import Target, quoted, read_row, whole_lines
+from analysis.importers.importer import Importer
+from analysis.importers.lines import Target, has_line, quoted, read_row, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import, make_curves
 
 TITLE = re.compile(r"^# OSU (?:MPI[ _])?(?P<title>.+?)(?: Test)? v\d[\w.]*\s*$")
 
@@ -25,8 +28,8 @@ COLUMNS: dict[str, Target] = {
 """Printed columns, small and without spaces; MB/s is 10^6 bytes per second in all versions."""
 
 
-def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that OSU micro-benchmarks printed (an `analysis.importers.Reader` of network curves).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read the text that OSU micro-benchmarks printed.
 
     Other programs' lines in it are listed as unread.
     """
@@ -59,3 +62,11 @@ def read_osu(text: str, source: str) -> tuple[list[dict], list[str]]:
             else:
                 rows.append({"benchmark": benchmark, **processes, "line": number, **row})
     return rows, unread
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of OSU micro-benchmarks: see `Importer`."""
+    return make_curves(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("osu", lambda text: has_line(text, TITLE), read)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import quoted, whole_lines
-from analysis.importers.transports import GIGABIT, MEBI
+from analysis.importers.importer import Importer
+from analysis.importers.lines import has_line, quoted, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.transports import GIGABIT, MEBI, make_transports
 
 TITLE = re.compile(
     r"^\s*(?P<verb>RDMA_Write|RDMA_Read|Send) (?P<both>Bidirectional )?(?P<what>BW|Latency) Test\s*$"
@@ -15,8 +18,8 @@ _CONNECTION = re.compile(r"^ ?Connection type\s*:\s*(\w+)")
 _UNITS = {"BW average[MB/sec]": MEBI, "BW average[Gb/sec]": GIGABIT, "BW average[MiB/sec]": MEBI}
 
 
-def read_perftest(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read what programs of perftest printed (an `analysis.importers.Reader` of transports).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read what programs of perftest printed.
 
     MB/sec are 2^20 bytes a second. Of datagrams the client's output has what was sent, the server's (it has
     an ``RX depth``) what was received. A latency is the typical one, the median; that of a read is a whole
@@ -70,3 +73,11 @@ def _row(cells: list[str], columns: list[str], title: re.Match, transport: str, 
     side = "received_MBps" if receives else "sent_MBps"
     test = "both_ways" if title["both"] else "stream"
     return row | {"test": test, side: values[unit] * _UNITS[unit]}
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of perftest: see `Importer`."""
+    return make_transports(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("perftest", lambda text: has_line(text, TITLE), read)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import quoted, whole_lines
+from analysis.importers.importer import Importer
+from analysis.importers.lines import has_line, quoted, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.transports import make_transports
 
 TITLE = re.compile(
     r"^(?P<transport>tcp|udp|sctp|rc|uc|ud|xrc)_(?P<how>(?:rdma_(?:read|write)|bi)_)?(?P<what>bw|lat):\s*$"
@@ -22,8 +26,8 @@ _SIZES = {"bytes": 1, "KB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20}
 _COLUMNS = {"bw": "received_MBps", "send_bw": "sent_MBps", "recv_bw": "received_MBps"}
 
 
-def read_qperf(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read what qperf printed (an `analysis.importers.Reader` of transports).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read what qperf printed.
 
     Without ``-vu`` or ``-v`` it does not say its message sizes, which are then missing. Its share of
     processors is that of the whole machine and is not kept.
@@ -58,3 +62,11 @@ def read_qperf(text: str, source: str) -> tuple[list[dict], list[str]]:
         for size in [f" of {row['bytes']} bytes" if "bytes" in row else ""]
     ]
     return whole, unread
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of qperf: see `Importer`."""
+    return make_transports(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("qperf", lambda text: has_line(text, TITLE), read)

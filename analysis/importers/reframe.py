@@ -6,9 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
-from analysis.importers.lines import whole_lines
-from analysis.importers.variables import Recorded, Value
+from analysis.importers.importer import Importer
+from analysis.importers.lines import first_line, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import, read_text
+from analysis.importers.variables import Recorded, Value, make_runs
 from analysis.runs.runs import TableError
 
 VERSIONS = ("3", "4")
@@ -20,8 +24,8 @@ PERFLOG_START = "result|job_completion_time|"
 _PARAMETER = re.compile(r" %[.$]?([^\s=%]+)=(\S*)")
 
 
-def read_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read the report that ``reframe --report-file`` writes (an `analysis.importers.Reader` of runs).
+def parse_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read the report that ``reframe --report-file`` writes.
 
     A run is a test case; valid also if it missed a performance reference, as its answer was right. Variables
     are the test's own, its parameters and performance variables, ``test`` (its name without parameters) and
@@ -94,8 +98,8 @@ def _named(name: str) -> dict[str, Value]:
     return {"test": name.split(" %")[0], **dict(_PARAMETER.findall(name))}
 
 
-def read_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read a performance log in ReFrame's default format (an `analysis.importers.Reader` of runs).
+def parse_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read a performance log in ReFrame's default format.
 
     A run is a line. A failed test with a value failed by a reference only and is valid: ReFrame takes no
     value before the answer was found right.
@@ -136,3 +140,36 @@ def _logged(header: list[str], cells: list[str], source: str, location: str) -> 
     variables |= values | {name: values[f"{name}_value"] for name in units}
     failed = values["result"] == "fail" and not any(variables[name] for name in units)
     return Recorded(source, location, variables, units, parameters, "the test failed" if failed else "")
+
+
+def read_report(text: str, source: str, mapping: Mapping) -> Import:
+    """Read a run report: see `Importer`."""
+    return make_runs(*parse_report(text, source), mapping, source)
+
+
+def read_perflog(text: str, source: str, mapping: Mapping) -> Import:
+    """Read a performance log: see `Importer`."""
+    return make_runs(*parse_perflog(text, source), mapping, source)
+
+
+def read_perflogs(folder: Path, mapping: Mapping) -> Import:
+    """Read all performance logs of a folder, ``*.log*`` at any depth, as one file.
+
+    ReFrame renames a log to ``.log.h0`` when the header changes.
+    """
+    records: list[Recorded] = []
+    unread: list[str] = []
+    for file in sorted(folder.rglob("*.log*")):
+        file_records, file_unread = parse_perflog(read_text(file), str(file))
+        records += file_records
+        unread += file_unread
+    return make_runs(records, unread, mapping, str(folder))
+
+
+REPORT = Importer("reframe-report", lambda text: text.lstrip().startswith("{"), read_report)
+PERFLOG = Importer(
+    "reframe-perflog",
+    lambda text: first_line(text).startswith(PERFLOG_START),
+    read_perflog,
+    read_folder=read_perflogs,
+)

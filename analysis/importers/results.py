@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -11,8 +12,10 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
+from analysis.importers.mapping import Mapping
 from analysis.runs.columns import empty, first_fault
-from analysis.runs.runs import COUNT, KIND, NAME, RUNS, TableError
+from analysis.runs.errors import TableError, readable
+from analysis.runs.runs import COUNT, KIND, NAME, RUNS
 
 _POSITIVE = pa.Check.in_range(0, inf, include_min=False, include_max=False, error="must be above 0")
 _SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
@@ -46,6 +49,11 @@ CURVES = pa.DataFrameSchema(
 """Columns of a table of network curves, one row a message size."""
 
 
+NO_INTERCONNECT = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
+_STATED = ("interconnect", "kind", "processes")
+"""Columns that a mapping may state for the output of a network benchmark."""
+
+
 @dataclass(frozen=True, eq=False)
 class Import:
     """What an import has read.
@@ -68,33 +76,66 @@ class Import:
     unread: list[str] = field(default_factory=list)
 
 
-def make_curves(
-    rows: Iterable[Mapping[str, object]], constants: Mapping[str, object], unread: list[str], source: str
-) -> Import:
-    """Complete the rows that a benchmark's output holds.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        Columns of `CURVES` as far as the output holds them, and ``line``, the number of its line.
-    constants : mapping
-        What the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
+def read_text(path: Path) -> str:
+    """Read a file of UTF-8 text that is not empty.
 
     Raises
     ------
     TableError
-        If there is no row, or the constants name no interconnect or a wrong one.
+        If the file cannot be read or holds nothing.
     """
+    with readable(path):
+        text = path.read_bytes().decode("utf-8-sig")
+    if not text.strip():
+        raise TableError("is empty", str(path))
+    return text
+
+
+def network_constants(mapping: Mapping, source: str) -> dict[str, str | int]:
+    """Return what a mapping states about the output of a network benchmark, by column.
+
+    Raises
+    ------
+    TableError
+        If it names variables or other columns than interconnect, kind and processes.
+    """
+    constants = mapping.constants
+    wrong = next((column for column in mapping.fields if column not in {*constants} & {*_STATED}), None)
+    if wrong is not None:
+        message = f"network benchmarks have no variables: give the value of {', '.join(_STATED)} alone"
+        raise TableError(message, mapping.source or source, f"key '{wrong}'")
+    return constants
+
+
+def make_curves(
+    rows: Iterable[Entries[str, object]], unread: list[str], mapping: Mapping, source: str
+) -> Import:
+    """Complete the rows of a benchmark's output to network curves.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        Columns of `CURVES` that the output holds, and ``line``, the number of its line.
+    unread : list of str
+        One line for each part of the output that was skipped.
+    mapping : Mapping
+        Constants that the output does not hold: `interconnect`; `kind`, else ``published``; `processes`.
+
+    Raises
+    ------
+    TableError
+        If there is no row, or the mapping names no interconnect or a wrong one.
+    """
+    constants = network_constants(mapping, source)
     rows = list(rows)
     if not rows:
         raise TableError("holds no curve" + (f": {unread[0]}" if unread else ""), source)
     if "interconnect" not in constants:
-        message = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
-        raise TableError(message, source, column="interconnect")
+        raise TableError(NO_INTERCONNECT, source, column="interconnect")
     name = Path(source).name
-    known = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    stated = [{key: value for key, value in row.items() if value is not None} for row in rows]
     frame = pd.DataFrame(
-        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in known]
+        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in stated]
     )
     try:
         curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)), lazy=True)

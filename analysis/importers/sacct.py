@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from analysis.importers.lines import whole_lines
-from analysis.importers.variables import Recorded, Value
+from analysis.importers.importer import Importer
+from analysis.importers.lines import first_line, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.variables import Recorded, Value, make_runs
 from analysis.runs.runs import TableError
 
 NEEDED = ("JobID", "JobName", "State")
@@ -50,8 +53,8 @@ def begins(line: str) -> bool:
     return "|" in line and set(NEEDED) <= set(line.strip().split("|"))
 
 
-def read_sacct(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read a dump with or without steps (an `analysis.importers.Reader` of runs).
+def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
+    """Read a dump with or without steps.
 
     A run is a job that ran and ended. Variables are the columns of its row, and ``seconds`` (of the job),
     ``step_seconds`` (of its only numbered step), ``nodes``, ``cores`` (of that step, else of the job),
@@ -182,3 +185,11 @@ def counted_joules(word: str) -> float | None:
     found = _JOULES.fullmatch(word)
     joules = float(found[1]) * _PREFIXES[found[2]] if found else 0.0
     return joules if 0 < joules < _NOT_KNOWN else None
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read a dump of Slurm's accounting: see `Importer`."""
+    return make_runs(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("sacct", lambda text: begins(first_line(text)), read)

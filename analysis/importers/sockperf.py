@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 
-from analysis.importers.lines import whole_lines
-from analysis.importers.transports import MEBI
+from analysis.importers.importer import Importer
+from analysis.importers.lines import has_line, whole_lines
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import Import
+from analysis.importers.transports import MEBI, make_transports
 
 START = re.compile(r"^sockperf: ")
 _COLOUR = re.compile(r"\x1b?\[\d[\d;]*m")
 
 
-def read_sockperf(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read what a client of sockperf printed (an `analysis.importers.Reader` of transports).
+def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
+    """Read what a client of sockperf printed.
 
     A latency is the median, half a round trip; without percentiles, the mean. sockperf says the size of its
     messages in its note on throughput alone. Its MBps are 2^20 bytes a second, and what it sent.
@@ -47,3 +50,11 @@ def read_sockperf(text: str, source: str) -> tuple[list[dict], list[str]]:
     if row["transport"] == "udp" and int(found.get("sent", 0)):
         row["lost_percent"] = 100 * int(found.get("dropped", 0)) / int(found["sent"])
     return [row | {"test": "pingpong", "latency_us": float(found.get("median", found["mean"]))}], unread
+
+
+def read(text: str, source: str, mapping: Mapping) -> Import:
+    """Read output of sockperf: see `Importer`."""
+    return make_transports(*parse(text, source), mapping, source)
+
+
+IMPORTER = Importer("sockperf", lambda text: has_line(text, START), read)

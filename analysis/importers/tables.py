@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable
+from collections.abc import Mapping as Entries
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.importers.importer import Importer
+from analysis.importers.mapping import Mapping
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.importers.transports import TRANSPORTS
 from analysis.runs.buses import PATTERN
 from analysis.runs.files import read_listing
-from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError
+from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError, read_runs
 
 _POSITIVE = pa.Check.gt(0, error="must be above 0")
 _NAMED = pa.Column(str, NAME)
@@ -190,7 +193,23 @@ def read_derived(path: Path, text: str) -> Import:
     return Import(derived={schema.name: read_listing(path, schema, [])})
 
 
-def merge_derived(found: Mapping[Path, Import]) -> dict[str, pd.DataFrame]:
+def _importer(name: str, read: Callable[[Path, str], Import]) -> Importer:
+    """Make the importer of a table of Nodeworth's own, which takes no mapping."""
+
+    def read_own(text: str, source: str, mapping: Mapping) -> Import:
+        if mapping.fields:
+            raise TableError(f"is a table of ours ({name}), which takes no mapping", source)
+        return read(Path(source), text)
+
+    return Importer(name, lambda text: table_of(text) == name, read_own)
+
+
+RUNS_TABLE = _importer("runs", lambda path, text: Import(runs=read_runs(path)))
+CURVE_TABLE = _importer("curves", read_curve_table)
+DERIVED_TABLE = _importer("derived", read_derived)
+
+
+def merge_derived(found: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
     """Put the derived figures of several files together.
 
     Parameters
@@ -225,7 +244,7 @@ def _check_distinct(table: pd.DataFrame, name: str, file: Path) -> None:
         raise TableError(f"tells {name} of {figure} a second time", str(file))
 
 
-def write_derived(tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
+def write_derived(tables: Entries[str, pd.DataFrame], folder: Path) -> None:
     """Write each table to ``<folder>/<name>.csv``; `analysis.importers.read_published` reads them back.
 
     Raises

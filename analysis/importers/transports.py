@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping as Entries
 from pathlib import Path
 
 import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
-from analysis.importers.results import Import
+from analysis.importers.mapping import Mapping
+from analysis.importers.results import NO_INTERCONNECT, Import, network_constants
 from analysis.runs.columns import first_fault
 from analysis.runs.runs import KIND, NAME, TableError
 
@@ -45,28 +47,30 @@ datagrams), tcp or udp; the busy columns are cores that the two programs were bu
 
 
 def make_transports(
-    rows: Iterable[Mapping[str, object]], constants: Mapping[str, object], unread: list[str], source: str
+    rows: Iterable[Entries[str, object]], unread: list[str], mapping: Mapping, source: str
 ) -> Import:
-    """Complete the rows that the output of a test of transports holds.
+    """Complete the rows of the output of a transport test.
 
     Parameters
     ----------
     rows : iterable of mappings
-        Columns of `TRANSPORTS` as far as the output holds them.
-    constants : mapping
-        What it does not hold: `interconnect`; `kind`, else ``published``.
+        Columns of `TRANSPORTS` that the output holds.
+    unread : list of str
+        One line for each part of the output that was skipped.
+    mapping : Mapping
+        Constants that the output does not hold: `interconnect`; `kind`, else ``published``.
 
     Raises
     ------
     TableError
-        If there is no row, the constants name no interconnect, or a value is out of range.
+        If there is no row, the mapping names no interconnect, or a value is out of range.
     """
+    constants = network_constants(mapping, source)
     rows = [{"kind": "published", **constants, **_completed(dict(row))} for row in rows]
     if not rows:
         raise TableError("holds no result" + (f": {unread[0]}" if unread else ""), source)
     if "interconnect" not in constants:
-        message = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
-        raise TableError(message, source, column="interconnect")
+        raise TableError(NO_INTERCONNECT, source, column="interconnect")
     frame = pd.DataFrame(rows).reindex(columns=list(TRANSPORTS.columns))
     try:
         table = TRANSPORTS.validate(frame, lazy=True)

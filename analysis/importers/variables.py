@@ -67,7 +67,7 @@ class Recorded:
     censored: bool = False
 
 
-def make_runs(records: Sequence[Recorded], mapping: Mapping, unread: Iterable[str], source: str) -> Import:
+def make_runs(records: Sequence[Recorded], unread: Iterable[str], mapping: Mapping, source: str) -> Import:
     """Make the runs table of imported records.
 
     A record without one of the columns that a run needs is skipped and listed. An invalid one needs no

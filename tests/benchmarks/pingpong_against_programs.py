@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from two_ranks import INTERCONNECTS, ROOT, compare, install, two_ranks
 
 sys.path.insert(0, str(ROOT))
-from analysis.importers.netpipe import read_netpipe
-from analysis.importers.osu import read_osu
+from analysis.importers.netpipe import parse as parse_netpipe
+from analysis.importers.osu import parse as parse_osu
 from workflows.launch.execution import Execution
 
 SIZES = (8, 1024, 1_048_576, 4_194_304)
@@ -56,7 +56,7 @@ def netpipe(run: Run, size: int, folder: Path) -> float:
     """Seconds of a message by NetPIPE."""
     output = folder / "np.out"
     run(["NPopenmpi", "-l", str(size), "-u", str(size), "-p", "0", "-o", str(output)], folder)
-    (row,), unread = read_netpipe(output.read_text(), output.name)
+    (row,), unread = parse_netpipe(output.read_text(), output.name)
     assert not unread and row["bytes"] == size
     return row["latency_us"] / 1e6
 
@@ -64,7 +64,7 @@ def netpipe(run: Run, size: int, folder: Path) -> float:
 def osu(run: Run, size: int, folder: Path) -> float:
     """Seconds of a message by osu_latency."""
     done = run(["osu_latency", "-m", f"{size}:{size}"], folder)
-    rows, _ = read_osu("".join(f"{line.text}\n" for line in done.lines), "osu_latency")
+    rows, _ = parse_osu("".join(f"{line.text}\n" for line in done.lines), "osu_latency")
     return next(row["latency_us"] for row in rows if row["bytes"] == size) / 1e6
 
 

@@ -116,5 +116,5 @@ def test_what_cannot_be_opened(tmp_path):
         read_foreign(tmp_path, "osu")
     with pytest.raises(TableError, match="holds no run"):
         read_foreign(tmp_path)
-    known = "format 'xml' is unknown (known: runs, curves, derived, reframe-re"
+    known = "format 'xml' is unknown (known: runs, curves, derived, sacct, osu"
     assert known in refusal(TableError, read_foreign, tmp_path, "xml")

@@ -65,7 +65,7 @@ def test_numbers_without_a_heading_need_a_format(tmp_path):
     assert told.startswith(f"{tmp_path}/times.txt: has no heading, and Nodeworth does not guess")
     told = refusal(InputError, study, tmp_path, f"  - {{{entry}, format: netpip}}\n")
     assert told == (
-        f"{asked.file}: import[0].format: no 'netpip' here, did you mean 'netpipe'?; allowed: {', '.join(FORMATS)}"
+        f"{asked.file}: import[0].format: no format 'netpip', did you mean 'netpipe'?; known: {', '.join(sorted(FORMATS))}"
     )
 
 
