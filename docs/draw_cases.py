@@ -27,9 +27,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from workflows import inputs  # noqa: E402
-from workflows.applications import openfoam, tools  # noqa: E402
+from workflows.applications import application, tools  # noqa: E402
 from workflows.domain import Case  # noqa: E402
 from workflows.study.cases import case_files, find, load_case, read_case_file  # noqa: E402
+
+openfoam = application("openfoam")
 
 TIME_LIMIT_SECONDS = 3600
 WIDTH_INCHES, BAR_INCHES, DOTS_PER_INCH, COLOURS = 7.0, 1.2, 100, 255

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
-from workflows.applications import mpi4py
+from workflows.applications import application
 from workflows.domain import Point
 from workflows.measure.running import run
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
+
+mpi4py = application("mpi4py")
 
 
 def smoke(name):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from analysis.runs.facts import LeftOut as LeftOut
 from workflows.errors import InputError as InputError
@@ -334,59 +334,6 @@ class Work:
 
     amount: float
     unit: str
-
-
-class Application(Protocol):
-    """What a module of `workflows.applications` provides."""
-
-    def programs(self, case: Case) -> list[str]:
-        """Programs that must be on the machine."""
-
-    def inputs(self, case: Case) -> dict[str, bytes]:
-        """Input files of a run by relative path, as they are written for the case's size."""
-
-    def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
-        """Make `folder` ready for runs on `processes` (mesh, decomposition), never timed.
-
-        `base` is the prepared folder of one process, None when that one is made. Raises
-        `InputError`, or `RuntimeError` with one line when a program fails.
-        """
-
-    def stage(self, case: Case, prepared: Path, folder: Path) -> None:
-        """Fill the fresh, empty `folder` for one run, leaving `prepared` unchanged."""
-
-    def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
-        """Program and arguments of one rank, started in the staged folder."""
-
-    def unthreaded(self, case: Case, program: str) -> str | None:
-        """Why `program`, a path or a name on the ``PATH``, has no threads to compute with; else None."""
-
-    def environment(self, case: Case) -> dict[str, str]:
-        """Environment variables that every rank needs."""
-
-    def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
-        """Read the output of one run, however cut off it is. Never raises on bad output."""
-
-    def timed_part(self) -> tuple[str, ...]:
-        """Texts that are printed at both ends of what a run is timed by, and maybe between: that is traced.
-
-        Empty where the whole run is, or its steps (`workflows.tracing.request.STEPS`).
-        """
-
-    def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
-        """Work done while a run is timed; None where it is not known or has no unit of its own.
-
-        `prepared` is the folder the run was started from, `details` what `read` kept of it.
-        """
-
-    def untimed(self, prepared: Path) -> dict[str, float]:
-        """Seconds that making the folder `prepared` took, by step (``mesh``); empty where nothing did."""
-
-    def explain(self, errors: str) -> str | None:
-        """Why the program gave up, in one line of its standard error; None where it does not say."""
-
-    def version(self, lines: list[Line]) -> str | None:
-        """Version of the application as it prints it."""
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ import pytest
 from programs import write_program
 from refused import refusal
 
-from workflows.applications import command
+from workflows.applications import application
 from workflows.domain import InputError, Line
 from workflows.study.cases import load_case
+
+command = application("command")
 
 CASES = Path(__file__).parents[1] / "cases"
 PRINTED = ["2 ranks", "sum = 1.6439345666815615", "took 0.25 s", "done"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpi4py_cases import measured, with_program
 
-from workflows.applications import mpi4py
+from workflows.applications import application
 from workflows.benchmarks.data_servers import blocks_of_task, density, expected_sum
 from workflows.domain import Option, Point
 from workflows.measure.attestation import probe
@@ -15,6 +15,8 @@ from workflows.measure.running import placed_ranks
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import digest, load_case
 from workflows.study.interconnects import load_interconnect
+
+mpi4py = application("mpi4py")
 
 
 def case(name):

@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refused import refusal
 
-from workflows.applications import lammps
+from workflows.applications import application
 from workflows.domain import InputError, Line
 from workflows.measure.answers import compare_answer
 from workflows.paths import ROOT
+
+lammps = application("lammps")
 
 
 @pytest.fixture(scope="module")

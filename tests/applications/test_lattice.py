@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workflows.applications import openfoam
+from workflows.applications import application
 from workflows.applications.lattice import Lattice, Mesh, between, block_mesh_dict, spread
 from workflows.domain import InputError
 from workflows.paths import CASES
 from workflows.study.cases import case_files, load_case
+
+openfoam = application("openfoam")
 
 WALLS = {"walls": "wall"}
 LATTICE_CASES = [

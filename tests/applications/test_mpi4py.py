@@ -5,11 +5,14 @@ import shutil
 import pytest
 from refused import refusal
 
-from workflows.applications import mpi4py
+from workflows.applications import application
+from workflows.applications.mpi4py import _modules
 from workflows.domain import InputError, Line
 from workflows.paths import CASES, ROOT
 from workflows.study import cases
 from workflows.study.cases import load_case
+
+mpi4py = application("mpi4py")
 
 STARTED = Line(0.2, '{"started": {"mpi4py": "4.1.2", "library": "Open MPI v4.1.4"}}')
 ROW = '{"bytes": 0, "seconds_p50": 2e-06, "n": 5}'
@@ -77,7 +80,7 @@ def test_modules_are_followed_through_others_and_only_ours(tmp_path):
         file = tmp_path / f"workflows/{name}.py"
         file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(text)
-    found = mpi4py._modules(b"from workflows.a.one import f", tmp_path)
+    found = _modules(b"from workflows.a.one import f", tmp_path)
     assert set(found) == {
         f"workflows/{name}.py" for name in ("__init__", "a/__init__", "a/one", "a/two", "b")
     }
@@ -88,7 +91,7 @@ def test_a_change_of_a_module_measures_the_cases_that_import_it_again(case, tmp_
     before = cases.digest(case), cases.digest(barrier)
     shutil.copytree(ROOT / "workflows/benchmarks", tmp_path / "workflows/benchmarks")
     shutil.copy(ROOT / "workflows/__init__.py", tmp_path / "workflows")
-    monkeypatch.setattr(mpi4py, "ROOT", tmp_path)
+    monkeypatch.setattr("workflows.applications.mpi4py.ROOT", tmp_path)
     assert (cases.digest(case), cases.digest(barrier)) == before
     (tmp_path / "workflows/benchmarks/collective.py").write_text("changed = True\n")
     assert cases.digest(case) == before[0] and cases.digest(barrier) != before[1]

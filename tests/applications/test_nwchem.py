@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from refused import refusal
 from stamped_logs import stamped
 
-from workflows.applications import nwchem
+from workflows.applications import application
 from workflows.domain import InputError, Line, Point
 from workflows.launch.execution import Execution
 from workflows.measure.answers import compare_answer
 from workflows.measure.running import problem_of
 from workflows.paths import INTERCONNECTS
 from workflows.study.interconnects import load_interconnect
+
+nwchem = application("nwchem")
 
 LOGS = Path(__file__).parents[1] / "logs/nwchem"
 BY_HAND = """\

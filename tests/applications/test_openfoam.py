@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from refused import refusal
 from stamped_logs import stamped
 
-from workflows.applications import openfoam
+from workflows.applications import application
+from workflows.applications.openfoam import factors_by_area
 from workflows.domain import InputError, Line
+
+openfoam = application("openfoam")
 
 LOGS = Path(__file__).parents[1] / "logs/openfoam"
 PREPARED = """\
@@ -233,19 +236,19 @@ class TestReadRealLogs:
 
 class TestFactors:
     def test_a_long_duct_is_cut_across(self):
-        assert openfoam.factors_by_area(4, (4, 1, 1))[0] == (4, 1, 1)
-        assert openfoam.factors_by_area(4, (1, 1, 4))[0] == (1, 1, 4)
+        assert factors_by_area(4, (4, 1, 1))[0] == (4, 1, 1)
+        assert factors_by_area(4, (1, 1, 4))[0] == (1, 1, 4)
 
     def test_a_cube_is_cut_into_cubes(self):
-        assert openfoam.factors_by_area(8, (1, 1, 1))[0] == (2, 2, 2)
+        assert factors_by_area(8, (1, 1, 1))[0] == (2, 2, 2)
 
     def test_areas_by_hand(self):
         # Volume 6; cuts across x, y and z have areas 2, 3 and 6: (2,1,1) 2, (1,2,1) 3, (1,1,2) 6.
-        assert openfoam.factors_by_area(2, (3, 2, 1)) == [(2, 1, 1), (1, 2, 1), (1, 1, 2)]
+        assert factors_by_area(2, (3, 2, 1)) == [(2, 1, 1), (1, 2, 1), (1, 1, 2)]
 
     @given(st.integers(1, 200), st.tuples(*[st.floats(0.01, 100)] * 3))
     def test_every_way_is_there_once(self, processes, extent):
-        ways = openfoam.factors_by_area(processes, extent)
+        ways = factors_by_area(processes, extent)
         assert len(set(ways)) == len(ways)
         assert all(prod(way) == processes for way in ways)
         assert {(processes, 1, 1), (1, processes, 1), (1, 1, processes)} <= set(ways)

@@ -21,11 +21,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from workflows.applications import openfoam
+from workflows.applications import application
 from workflows.domain import Case, Point
 from workflows.measure.running import run
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
+
+openfoam = application("openfoam")
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = 0.03

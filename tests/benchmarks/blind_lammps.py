@@ -26,11 +26,12 @@ sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.blind_predictions import Replays, model_of, speed_for  # noqa: E402
 from workflows.applications import application  # noqa: E402
+from workflows.applications.base import Steps  # noqa: E402
 from workflows.study.cases import load_case  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
 from workflows.tracing import request as wanted  # noqa: E402
 from workflows.tracing.capture import capture  # noqa: E402
-from workflows.tracing.request import CARRIER, Steps, TraceRequest  # noqa: E402
+from workflows.tracing.request import CARRIER, TraceRequest  # noqa: E402
 
 PUBLISHED = ROOT / "analysis/published/lammps_lj_jureca.csv"
 PREDICTED = ROOT / "docs/predictions/lammps_lj.csv"
@@ -43,7 +44,8 @@ TIME_LIMIT_SECONDS = 1800
 
 def trace(folder: Path) -> None:
     """Trace the case on each count, unless that is done."""
-    wanted.STEPS["lammps"], wanted.SKIPPED_STEPS = Steps(("end of step",), "steps", 0), 0
+    application("lammps").steps = Steps(("end of step",), "steps", 0)
+    wanted.SKIPPED_STEPS = 0
     case, joins = (
         load_case(f"{CASE}-32k", Path(__file__).parent / "cases"),
         load_interconnect(CARRIER, ROOT / "config/interconnects"),

@@ -19,12 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workflows.applications import mpi4py  # noqa: E402
+from workflows.applications import application  # noqa: E402
 from workflows.domain import Point  # noqa: E402
 from workflows.launch.emulation import emulated_nodes  # noqa: E402
 from workflows.measure.running import run  # noqa: E402
 from workflows.study.cases import load_case  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
+
+mpi4py = application("mpi4py")
 
 INTERCONNECTS = ("shared_memory", "tcp_loopback", "emulated_gigabit", "emulated_ten_gigabit")
 WAYS = ("", "-polling", "-yielding", "-sleeping")

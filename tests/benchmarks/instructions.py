@@ -36,7 +36,7 @@ from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import capture
 from workflows.tracing.recording import preload
-from workflows.tracing.request import CARRIER, STEPS, TraceRequest
+from workflows.tracing.request import CARRIER, TraceRequest
 from workflows.tracing.trace import Trace
 
 NOT_COUNTED_STEPS, STEPS_IN_ALL = 3, 6
@@ -81,7 +81,7 @@ def work_of_ranks(case: Case, processes: int, scratch: Path, kept: Path | None) 
 
 def counted(case: Case, processes: int, scratch: Path) -> list[int]:
     """Record a case and run each rank alone under callgrind; give the instructions by rank."""
-    steps = STEPS.get(case.application)
+    steps = application(case.application).steps
     short = replace(case, parameters=case.parameters | {steps.parameter: STEPS_IN_ALL}) if steps else case
     out = scratch / f"callgrind-{processes}"
     written, logs = out / "trace", out / "logs"
@@ -162,7 +162,11 @@ def main() -> None:
             trace = capture(request, folder, serial)
             seconds = trace.about["compute_seconds"]
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
-            share = (STEPS_IN_ALL - NOT_COUNTED_STEPS) / trace.steps if case.application in STEPS else 1.0
+            share = (
+                (STEPS_IN_ALL - NOT_COUNTED_STEPS) / trace.steps
+                if application(case.application).steps
+                else 1.0
+            )
             rate = sum(work) / 1e6 / (sum(seconds) * share)
             serial_rate = serial_rate or rate
             calls = share * sum(row["calls"] for row in trace.about["operations"])

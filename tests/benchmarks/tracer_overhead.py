@@ -17,7 +17,7 @@ from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
 from workflows.tracing.recording import preload
-from workflows.tracing.request import CARRIER, STEPS
+from workflows.tracing.request import CARRIER
 
 
 def tracer_ratio(name: str = "elbow_segregated", processes: int = 2, pairs: int = 7) -> float:
@@ -28,7 +28,8 @@ def tracer_ratio(name: str = "elbow_segregated", processes: int = 2, pairs: int 
     cores = min(processes, len(usable_cores()))
     point = Point(case.name, CARRIER, processes, -(-processes // cores), nodes=1, cores=cores)
     tracer = build(compiler_for(app.command(case, processes)[0]))
-    mark = STEPS[case.application].mark if case.application in STEPS else ()
+    steps = application(case.application).steps
+    mark = steps.mark if steps else ()
     ratios = []
     with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:
         base, folder = Path(scratch) / "1", Path(scratch) / "many"

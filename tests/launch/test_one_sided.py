@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from workflows.applications import nwchem
+from workflows.applications import application
 from workflows.domain import Interconnect, Point
 from workflows.launch.one_sided import check_components, read_windows
 from workflows.measure.running import run
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
+
+nwchem = application("nwchem")
 
 
 def interconnect(**mca: str) -> Interconnect:

@@ -5,13 +5,15 @@ import subprocess
 import pytest
 from programs import write_program
 
-from workflows.applications import command
+from workflows.applications import application
 from workflows.domain import Line, Point
 from workflows.launch import attesters
 from workflows.measure.running import run
 from workflows.paths import INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
+
+command = application("command")
 
 PROGRAM = """
 #include <mpi.h>

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workflows.applications import openfoam
+from workflows.applications import application
 from workflows.launch import page_cache
 from workflows.measure.running import scratch_parent
 from workflows.paths import CASES, INTERCONNECTS
@@ -12,6 +12,8 @@ from workflows.plan import here
 from workflows.study.cases import digest, load_case
 from workflows.study.factors import factors
 from workflows.study.interconnects import load_interconnect
+
+openfoam = application("openfoam")
 
 WRITING, SILENT = load_case("cavity-output", CASES), load_case("cavity", CASES)
 

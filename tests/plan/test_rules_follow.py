@@ -13,12 +13,14 @@ from programs import printed
 from study_files import study_file
 from style.test_layers import imported
 
-from workflows.applications import openfoam
+from workflows.applications import application
 from workflows.inputs import read_yaml
 from workflows.paths import ROOT
 from workflows.plan import sources
 from workflows.plan.sources import source_digest
 from workflows.study.cases import load_case
+
+openfoam = application("openfoam")
 
 RULES = "\n".join(file.read_text() for file in sorted((ROOT / "workflows/rules").glob("*.smk")))
 MEASURING = ("measure", "measure_batch")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated_link import simulated_link
 
-from workflows.applications import mpi4py
+from workflows.applications import application
 from workflows.domain import InputError, Point
 from workflows.paths import CASES, STUDIES
 from workflows.plan import files
@@ -21,6 +21,8 @@ from workflows.simulation import programs
 from workflows.simulation.model import make_model
 from workflows.study.cases import load_case
 from workflows.traffic.cases import has_array, needs_trace
+
+mpi4py = application("mpi4py")
 
 EXACT = servers.CoreSharing(change=0.0, look=0.0, nap=1e-4, spread=0.0)
 """Turns of 4 ms, naps of 0.1 ms, and nothing else takes time."""

@@ -20,7 +20,7 @@ from workflows.tracing.build import build, compiler_for
 from workflows.tracing.capture import capture, placed
 from workflows.tracing.raw import steps_window
 from workflows.tracing.recording import preload
-from workflows.tracing.request import STEPS, TraceRequest
+from workflows.tracing.request import TraceRequest
 from workflows.tracing.trace import read_trace
 
 pytestmark = pytest.mark.slow
@@ -179,7 +179,7 @@ def test_tracing_changes_no_result(name, prepared, tmp_path):
     app, folder = application(case.application), prepared(case, 2)
     point = Point(case.name, SHARED_MEMORY.name, 2, 1, nodes=1, cores=2)
     tracer = build(compiler_for(app.command(case, 2)[0]))
-    steps = STEPS.get(case.application)
+    steps = application(case.application).steps
     mark = steps.mark if steps else app.timed_part()
     plain = undisturbed_run(case, point, folder, SHARED_MEMORY, (), 120)
     made = undisturbed_run(case, point, folder, SHARED_MEMORY, (), 120, preload(tracer, tmp_path, mark))

@@ -1,6 +1,6 @@
-"""The applications: one module each, with the schema of its case files in workflows/schemas.
+"""The applications: one module each, whose ``APPLICATION`` has the interface of `base.Application`.
 
-A module provides the functions of `workflows.domain.Application`.
+The schema of its case files, ``workflows/schemas/case_<name>.yaml``, registers a module.
 """
 
 from __future__ import annotations
@@ -8,27 +8,32 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 from workflows import inputs
-from workflows.domain import Application
+from workflows.applications.base import Application
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Names of the applications: the modules that have a schema ``case_<name>.yaml``."""
+    """Return the names of the applications, sorted: the modules with a schema ``case_<name>.yaml``."""
     modules = sorted(module.stem for module in Path(__file__).parent.glob("*.py"))
     return tuple(name for name in modules if (inputs.SCHEMAS / f"case_{name}.yaml").is_file())
 
 
 @cache
 def application(name: str, where: str = "application") -> Application:
-    """Return the module of an application; `where` says which file and key hold its name, for the message.
+    """Return an application.
+
+    Parameters
+    ----------
+    where : str
+        File and key that hold the name, for the message.
 
     Raises
     ------
     InputError
-        There is no such application; the line names those that there are.
+        There is no such application; the line lists those that exist.
     """
     inputs.choose(name, names(), "application", where)
-    return cast(Application, importlib.import_module(f"{__name__}.{name}"))
+    plug_in: Application = importlib.import_module(f"{__name__}.{name}").APPLICATION
+    return plug_in

@@ -1,7 +1,4 @@
-"""Any program: the generic way to study one's own code.
-
-The case's folder is its input, the command line and what is read of the output are in case.yaml.
-"""
+"""Any program, without a plug-in: case.yaml holds the command line and the patterns that read the output."""
 
 from __future__ import annotations
 
@@ -12,87 +9,83 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import environment, explain, timed_part, untimed, work  # noqa: F401
+from workflows.applications.base import Application
 from workflows.domain import Case, Line, Reading
 
 
-def programs(case: Case) -> list[str]:
-    """Programs that must be on the machine; a program with a folder in its name may belong to the case."""
-    program = case.settings["program"][0]
-    return [] if "/" in program or "$" in program else [program]
+class Command(Application):
+    """Any MPI program, described by its case.yaml; the files of the case's folder are its input."""
 
+    def programs(self, case: Case) -> list[str]:
+        """Return the program, unless it may be a file of the case: a name with a folder or a parameter."""
+        program = case.settings["program"][0]
+        return [] if "/" in program or "$" in program else [program]
 
-def inputs(case: Case) -> dict[str, bytes]:
-    """Files of the case's folder by relative path."""
-    return tools.case_files(case)
+    def inputs(self, case: Case) -> dict[str, bytes]:
+        """Return the files of the case's folder."""
+        return tools.case_files(case)
 
+    def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
+        """Copy the input files with their permissions, so that a script of the case can be the program.
 
-def prepare(case: Case, processes: int, folder: Path, base: Path | None) -> None:
-    """Copy the input files; permissions are kept, so that a script of the case can be the program.
-
-    Raises
-    ------
-    InputError
-        The command line names a parameter that the size does not have.
-    """
-    command(case, processes)
-    tools.write_inputs(inputs(case), folder)
-    for name in inputs(case):
-        (folder / name).chmod((case.folder / name).stat().st_mode)
-
-
-def stage(case: Case, prepared: Path, folder: Path) -> None:
-    """Fill `folder` with links to the input files, in folders of its own that the program can write to."""
-    tools.require_empty(folder)
-    top = str(prepared.absolute())
-    for where, folders, files in os.walk(top):
-        own = f"{folder}{where.removeprefix(top)}"
-        for name in folders:
-            Path(own, name).mkdir()
+        Raises
+        ------
+        InputError
+            The command line names a parameter that the size does not have.
+        """
+        self.command(case, processes)  # refuses an unknown parameter
+        files = self.inputs(case)
+        tools.write_inputs(files, folder)
         for name in files:
-            Path(own, name).symlink_to(f"{where}/{name}")
+            (folder / name).chmod((case.folder / name).stat().st_mode)
+
+    def stage(self, case: Case, prepared: Path, folder: Path) -> None:
+        """Link every input file into new folders, which the program can write to."""
+        tools.require_empty(folder)
+        top = str(prepared.absolute())
+        for where, folders, files in os.walk(top):
+            target = f"{folder}{where.removeprefix(top)}"
+            for name in folders:
+                Path(target, name).mkdir()
+            for name in files:
+                Path(target, name).symlink_to(f"{where}/{name}")
+
+    def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
+        """Return the case's command line with the parameters, ``$processes`` and ``$threads`` replaced."""
+        values: dict[str, Any] = {**case.parameters, "processes": processes, "threads": threads}
+        where = f"{case.folder / 'case.yaml'}: settings.program"
+        return [tools.substitute(argument, values, where) for argument in case.settings["program"]]
+
+    def unthreaded(self, case: Case, program: str) -> None:
+        """Return None: threads are counted while the program runs, and too few make a run invalid."""
+
+    def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
+        """Read the output of one run.
+
+        Without a pattern for the seconds, the time from the launch to the last line counts. It includes the
+        start-up: a program that prints its own time is timed more accurately.
+        """
+        patterns = case.settings["read"]
+        last = lines[-1].seconds if lines else None
+        printed = tools.last_text(patterns["seconds"], lines) if "seconds" in patterns else None
+        seconds = tools.number(printed) if printed is not None else None if "seconds" in patterns else last
+        value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
+        return Reading(
+            seconds=seconds,
+            startup_seconds=None,
+            output_seconds=None,
+            answer=value,
+            problem=_problem(case, lines, seconds, value),
+            printed=printed,
+            copies=_copies(patterns.values(), lines),
+        )
 
 
-def command(case: Case, processes: int, threads: int = 1) -> list[str]:
-    """Program and arguments of one rank, with parameters and the counts of processes and threads put in."""
-    values: dict[str, Any] = {**case.parameters, "processes": processes, "threads": threads}
-    where = f"{case.folder / 'case.yaml'}: settings.program"
-    return [tools.substitute(argument, values, where) for argument in case.settings["program"]]
-
-
-def unthreaded(case: Case, program: str) -> None:
-    """None: the framework does not know. A run whose processes compute with fewer threads is invalid."""
-
-
-def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
-    """Read the output of one run.
-
-    Without a pattern for the seconds, the time from the launch to the last line counts, start-up and all:
-    a program that prints its own time gives a better time.
-    """
-    patterns = case.settings["read"]
-    last = lines[-1].seconds if lines else None
-    printed = tools.last_text(patterns["seconds"], lines) if "seconds" in patterns else None
-    seconds = (printed and tools.number(printed)) if "seconds" in patterns else last
-    value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
-    return Reading(
-        seconds=seconds,
-        startup_seconds=None,
-        output_seconds=None,
-        answer=value,
-        problem=_problem(case, lines, seconds, value),
-        printed=printed,
-        copies=_copies(patterns.values(), lines),
-    )
-
-
-def version(lines: list[Line]) -> str | None:
-    """None: the framework does not know how the program says its version."""
-    return None
+APPLICATION = Command()
 
 
 def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
-    """Count the lines that each pattern matches, if all of several patterns match equally many."""
+    """Return how often every pattern matches; None for a single pattern or unequal counts."""
     counts = {sum(bool(re.search(pattern, line.text)) for line in lines) for pattern in patterns}
     return counts.pop() if len(counts) == 1 < len(patterns) else None
 

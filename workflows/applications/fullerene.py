@@ -1,8 +1,8 @@
-"""Carbon cages of icosahedral symmetry: the dodecahedron of 20 atoms, and 60, 240, 540, ... atoms.
+"""Carbon cages of icosahedral symmetry: the dodecahedron of 20 atoms, and cages of 60 n^2 atoms.
 
-The faces of an icosahedron are divided into n^2 triangles each, and the corners of all triangles are cut
-off at a third of their edges. That leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms with three
-bonds each, twelve pentagons, and hexagons for the rest. The faces stay flat, so all bonds are equally long.
+Each face of an icosahedron is divided into n^2 triangles, whose corners are cut off at a third of their
+edges. This leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms with three bonds each, in twelve
+pentagons and otherwise hexagons. The faces stay flat, so all bonds have the same length.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from itertools import combinations
 from workflows.applications.water import Atom, Position
 
 BOND = 1.44
-"""Length of a bond, ångström: the mean of C60's 30 of 1.401 and 60 of 1.458 (Hedberg et al., Science 254, 410
-(1991), electron diffraction of the gas)."""
+"""Length of a bond, ångström: the mean over C60's 30 bonds of 1.401 and 60 bonds of 1.458 (Hedberg et al.,
+Science 254, 410 (1991), electron diffraction of the gas)."""
 
 _GOLDEN = (1 + math.sqrt(5)) / 2
 _ICOSAHEDRON: tuple[Position, ...] = tuple(
@@ -43,7 +43,7 @@ def fullerene(atoms: int) -> list[Atom]:
     Raises
     ------
     ValueError
-        There is no such cage here.
+        `atoms` is neither 20 nor 60 n^2.
     """
     faces = [
         face
@@ -52,20 +52,20 @@ def fullerene(atoms: int) -> list[Atom]:
     ]
     divisions = math.isqrt(atoms // 60)
     if atoms == 20:
-        found = [_between(face, (1, 1, 1)) for face in faces]
+        positions = [_between(face, (1, 1, 1)) for face in faces]
     elif divisions > 0 and atoms == 60 * divisions**2:
-        # A face's own atoms are listed once: those on an edge of the icosahedron belong to two faces.
-        of_faces = [atom for face in faces for atom in _cut(face, divisions)]
-        found = list({tuple(round(value, 6) for value in atom): atom for atom in of_faces}.values())
+        # Atoms on an edge of the icosahedron belong to two faces; rounding removes the duplicates.
+        on_faces = [atom for face in faces for atom in _cut(face, divisions)]
+        positions = list({tuple(round(value, 6) for value in atom): atom for atom in on_faces}.values())
     else:
         raise ValueError(f"no cage of {atoms} atoms; there are those of 20, and of 60 n^2")
-    scale = BOND / min(math.dist(found[0], other) for other in found[1:])
-    return [("C", scale * x, scale * y, scale * z) for x, y, z in found]
+    scale = BOND / min(math.dist(positions[0], other) for other in positions[1:])
+    return [("C", scale * x, scale * y, scale * z) for x, y, z in positions]
 
 
 def _cut(face: tuple[Position, ...], divisions: int) -> list[Position]:
-    """Atoms on the edges of the triangles that a face is divided into, at a third from either end."""
-    found = []
+    """Return the atoms of a face: two on each edge of its triangles, at a third from either end."""
+    atoms = []
     for a in range(divisions):
         for b in range(divisions - a):
             c = divisions - 1 - a - b
@@ -73,12 +73,12 @@ def _cut(face: tuple[Position, ...], divisions: int) -> list[Position]:
             for first, second in combinations(corners, 2):
                 for near, far in ((first, second), (second, first)):
                     weights = tuple(2 * p + q for p, q in zip(near, far, strict=True))
-                    found.append(_between(face, weights))
-    return found
+                    atoms.append(_between(face, weights))
+    return atoms
 
 
 def _between(corners: tuple[Position, ...], weights: tuple[int, ...]) -> Position:
-    """Weighted mean of corners."""
+    """Return the weighted mean of corners."""
     total = sum(weights)
     x, y, z = (
         sum(weight * corner[axis] for weight, corner in zip(weights, corners, strict=True)) / total

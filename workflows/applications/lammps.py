@@ -1,7 +1,7 @@
-"""LAMMPS: staging and starting a case, and what its output says.
+"""LAMMPS: molecular dynamics.
 
-A case's folder is its input: ``input.lmp``, with one ``run``, and whatever files that reads. The parameters
-of the size are LAMMPS variables (``-var``).
+A case's folder holds ``input.lmp``, which has one ``run``, and the files it reads. The parameters of the size
+are LAMMPS variables (``-var``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.defaults import environment, prepare, stage, untimed  # noqa: F401 - of the application
+from workflows.applications.base import Application
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
 from workflows.launch.provenance import libraries
 
@@ -23,110 +23,110 @@ INPUT = "input.lmp"
 Row = dict[str, float | None]
 
 _FIX_OMP = b"LAMMPS_NS6FixOMPE"
-"""Name of the class by which every style of the package OPENMP works, as compilers write it."""
+"""Mangled name of a class that every style of the package OPENMP uses."""
 _LOOP = r"^Loop time of (\S+) on (\d+) procs for (\d+) steps with (\d+) atoms"
 _TASKS = r"CPU use with (\d+) MPI tasks x (\d+) OpenMP threads"
 _PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
 
 
-def programs(case: Case) -> list[str]:
-    """Programs that must be on the machine."""
-    return ["lmp"]
+class LAMMPS(Application):
+    """Molecular dynamics with LAMMPS."""
 
+    def programs(self, case: Case) -> list[str]:
+        """Return ``lmp``."""
+        return ["lmp"]
 
-def inputs(case: Case) -> dict[str, bytes]:
-    """Files of the case's folder by relative path.
+    def inputs(self, case: Case) -> dict[str, bytes]:
+        """Return the files of the case's folder.
 
-    Raises
-    ------
-    InputError
-        There is no input.lmp, or it has not exactly one ``run``.
-    """
-    files, where = tools.case_files(case), case.folder / INPUT
-    if INPUT not in files:
-        raise InputError(f"{where}: no such file; a LAMMPS case needs it")
-    runs = len(re.findall(rb"^\s*run\s", files[INPUT], re.M))
-    if runs != 1:
-        raise InputError(f"{where}: {runs} times run; there must be one, the one that is timed")
-    return files
+        Raises
+        ------
+        InputError
+            There is no input.lmp, or it does not have exactly one ``run``.
+        """
+        files, where = tools.case_files(case), case.folder / INPUT
+        if INPUT not in files:
+            raise InputError(f"{where}: no such file; a LAMMPS case needs it")
+        runs = len(re.findall(rb"^\s*run\s", files[INPUT], re.M))
+        if runs != 1:
+            raise InputError(f"{where}: {runs} times run; there must be one, the one that is timed")
+        return files
 
+    def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
+        """Return the command of one rank; several threads need the package OPENMP."""
+        openmp = ["-sf", "omp", "-pk", "omp", str(threads)] if threads > 1 else []
+        variables = [word for name, value in case.parameters.items() for word in ("-var", name, str(value))]
+        return ["lmp", "-in", INPUT, "-log", "none", "-nocite", *openmp, *variables]
 
-def command(case: Case, processes: int, threads: int = 1) -> list[str]:
-    """Program and arguments of one rank, started in the staged folder; of several threads, by OPENMP."""
-    openmp = ["-sf", "omp", "-pk", "omp", str(threads)] if threads > 1 else []
-    variables = [word for name, value in case.parameters.items() for word in ("-var", name, str(value))]
-    return ["lmp", "-in", INPUT, "-log", "none", "-nocite", *openmp, *variables]
+    def unthreaded(self, case: Case, program: str) -> str | None:
+        """Look for the package OPENMP in the program, or in the LAMMPS library that it is linked to."""
+        match = re.search(r"liblammps\S* => (/\S+)", libraries(program))
+        file = Path(match[1] if match else shutil.which(program) or program)
+        if not file.is_file():
+            return None
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as code:
+            return (
+                None if code.find(_FIX_OMP) >= 0 else f"{program} was built without LAMMPS's package OPENMP"
+            )
 
+    def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
+        """Read the output of one run.
 
-def unthreaded(case: Case, program: str) -> str | None:
-    """Whether the package OPENMP is in the program, or in the library of LAMMPS that it is bound to."""
-    match = re.search(r"liblammps\S* => (/\S+)", libraries(program))
-    file = Path(match[1] if match else shutil.which(program) or program)
-    if not file.is_file():
+        ``seconds`` is the ``Loop time`` that LAMMPS prints (wall time, six digits). The start-up ends with
+        the first row of the thermodynamic output, printed just before the loop. The output phase begins with
+        the line of the loop time.
+        """
+        assert case.answer is not None  # the schema requires it
+        limits, steps = case.settings["read"], case.parameters["steps"]
+        rows = _thermodynamics(lines)
+        end = tools.first_match(_LOOP, lines)
+        loop = None if end is None else re.match(_LOOP, lines[end].text)
+        answer = rows[-1][1].get(limits["answer"]) if rows else None
+        problem = (
+            _error(lines)
+            or _incomplete(lines, rows, loop, steps)
+            or _other_counts(loop, lines, processes, threads)
+            or _out_of_range(rows, limits["ranges"])
+            or tools.impossible(answer, case.answer)
+        )
+        return Reading(
+            seconds=tools.number(loop[1]) if loop else None,
+            startup_seconds=rows[0][0] if rows else None,
+            output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
+            answer=answer if loop else None,
+            problem=problem,
+            details={
+                "steps": int(loop[3]) if loop else None,
+                "atoms": int(loop[4]) if loop else None,
+                "loop_seconds": {} if end is None else _parts(lines[end:]),
+            },
+            printed=loop[1] if loop else None,
+        )
+
+    def timed_part(self) -> tuple[str, ...]:
+        """Return the lines just before and after the main loop."""
+        return "Per MPI rank memory allocation", "Loop time of"
+
+    def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
+        """Return atoms times steps."""
+        amount = (details.get("atoms") or 0) * (details.get("steps") or 0)
+        return Work(amount, "atom steps") if amount else None
+
+    def explain(self, errors: str) -> str | None:
+        """Return None: LAMMPS prints its errors on standard output."""
         return None
-    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as code:
-        return None if code.find(_FIX_OMP) >= 0 else f"{program} was built without LAMMPS's package OPENMP"
+
+    def version(self, lines: list[Line]) -> str | None:
+        """Return the version in the first line (``29 Sep 2021 - Update 2``)."""
+        matches = (re.match(r"LAMMPS \((.+)\)", line.text) for line in lines)
+        return next((match[1] for match in matches if match), None)
 
 
-def read(case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
-    """Read the output of one run.
-
-    The main loop is what LAMMPS calls so, and lasts what LAMMPS says (its own wall clock, six digits). The
-    start-up lasts to the first row of the thermodynamic output, which is printed just before the loop; the
-    output from the line with the loop's time on.
-    """
-    assert case.answer is not None  # the schema requires it
-    limits, steps = case.settings["read"], case.parameters["steps"]
-    rows = _thermodynamics(lines)
-    end = tools.first_match(_LOOP, lines)
-    loop = None if end is None else re.match(_LOOP, lines[end].text)
-    answer = rows[-1][1].get(limits["answer"]) if rows else None
-    problem = (
-        _error(lines)
-        or _incomplete(lines, rows, loop, steps)
-        or _others(loop, lines, processes, threads)
-        or _out_of_range(rows, limits["ranges"])
-        or tools.impossible(answer, case.answer)
-    )
-    return Reading(
-        seconds=tools.number(loop[1]) if loop else None,
-        startup_seconds=rows[0][0] if rows else None,
-        output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
-        answer=answer if loop else None,
-        problem=problem,
-        details={
-            "steps": int(loop[3]) if loop else None,
-            "atoms": int(loop[4]) if loop else None,
-            "loop_seconds": {} if end is None else _parts(lines[end:]),
-        },
-        printed=loop[1] if loop else None,
-    )
-
-
-def timed_part() -> tuple[str, ...]:
-    """What is printed just before the loop, and after it."""
-    return "Per MPI rank memory allocation", "Loop time of"
-
-
-def work(prepared: Path, details: Mapping[str, Any]) -> Work | None:
-    """Atoms times steps."""
-    amount = (details.get("atoms") or 0) * (details.get("steps") or 0)
-    return Work(amount, "atom steps") if amount else None
-
-
-def explain(errors: str) -> str | None:
-    """None: LAMMPS says on standard output why it gives up."""
-    return None
-
-
-def version(lines: list[Line]) -> str | None:
-    """Version as the first line has it (``29 Sep 2021 - Update 2``)."""
-    matches = (re.match(r"LAMMPS \((.+)\)", line.text) for line in lines)
-    return next((match[1] for match in matches if match), None)
+APPLICATION = LAMMPS()
 
 
 def _thermodynamics(lines: Sequence[Line]) -> list[tuple[float, Row]]:
-    """Rows of the thermodynamic output by column, each with its arrival in seconds."""
+    """Return each row of the thermodynamic output by column, with its arrival time in seconds."""
     columns: list[str] = []
     rows = []
     for line in lines:
@@ -139,16 +139,16 @@ def _thermodynamics(lines: Sequence[Line]) -> list[tuple[float, Row]]:
 
 
 def _parts(lines: Sequence[Line]) -> dict[str, float]:
-    """Mean over the ranks of the time of each part of the main loop, in seconds."""
+    """Return the seconds of each part of the main loop, averaged over the ranks."""
     matches = (re.match(_PART, line.text) for line in lines)
-    found = {match[1]: tools.number(match[2]) for match in matches if match}
-    return {name: seconds for name, seconds in found.items() if seconds is not None}
+    parts = {match[1]: tools.number(match[2]) for match in matches if match}
+    return {name: seconds for name, seconds in parts.items() if seconds is not None}
 
 
 def _error(lines: Sequence[Line]) -> str | None:
     matches = (re.match(r"ERROR(?: on proc \d+)?: (.+)", line.text) for line in lines)
-    said = next((match[1] for match in matches if match), None)
-    return None if said is None else f"LAMMPS stopped: {re.sub(r' [(][^ ()]+:[0-9]+[)]$', '', said)}"
+    message = next((match[1] for match in matches if match), None)
+    return None if message is None else f"LAMMPS stopped: {re.sub(r' [(][^ ()]+:[0-9]+[)]$', '', message)}"
 
 
 def _incomplete(
@@ -162,21 +162,24 @@ def _incomplete(
     return None
 
 
-def _others(loop: re.Match[str] | None, lines: Sequence[Line], processes: int, threads: int) -> str | None:
-    """Compare what ran with what was asked for; the loop's line counts the threads of all processes."""
-    found = next(filter(None, (re.search(_TASKS, line.text) for line in lines)), None)
-    tasks, each = map(int, found.groups()) if found else (int(loop[2]) if loop else processes, 1)
-    if tasks != processes:
-        return f"ran on {counted(tasks, 'process')}, not {processes}"
-    return (
-        None
-        if each == threads or not loop
-        else f"ran with {counted(each, 'thread')} a process, not {threads}"
-    )
+def _other_counts(
+    loop: re.Match[str] | None, lines: Sequence[Line], processes: int, threads: int
+) -> str | None:
+    """Return how the counts of processes and threads differ from the requested ones.
+
+    The line of the loop time counts the threads of all processes, so it is used only without `_TASKS`.
+    """
+    match = next(filter(None, (re.search(_TASKS, line.text) for line in lines)), None)
+    ran_tasks, ran_threads = map(int, match.groups()) if match else (int(loop[2]) if loop else processes, 1)
+    if ran_tasks != processes:
+        return f"ran on {counted(ran_tasks, 'process')}, not {processes}"
+    if loop and ran_threads != threads:
+        return f"ran with {counted(ran_threads, 'thread')} a process, not {threads}"
+    return None
 
 
 def _out_of_range(rows: Sequence[tuple[float, Row]], ranges: Mapping[str, Sequence[float]]) -> str | None:
-    """Say which column leaves its range first, and when."""
+    """Return which column leaves its range first, and at which step."""
     for _, row in rows:
         for name, (low, high) in ranges.items():
             value = row.get(name)

@@ -1,9 +1,9 @@
 """Meshes of bent lattices of blocks, written as OpenFOAM's blockMeshDict.
 
-A lattice is a box of blocks, counted along u, v and w, some of them removed, that a function puts in place:
-it maps the lattice's own coordinates (block corners are at whole numbers) to space. Where it bends an edge,
-the edge is written with points in between. Lattices grow together where their corners meet, so a mesh can
-have slits, wedges, rings and bodies with sharp edges.
+A lattice is a box of blocks along u, v and w, some of which can be removed. A function maps the coordinates
+of the lattice, in which block corners are whole numbers, to space. An edge that the function bends is written
+with intermediate points. Lattices merge where their corners meet, so a mesh can have slits, wedges, rings and
+bodies with sharp edges.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _EDGES = tuple(
 
 @dataclass(frozen=True)
 class Lattice:
-    """A box of blocks that a function puts in place.
+    """A box of blocks that a function maps to space.
 
     Attributes
     ----------
     cells : three sequences of int
         Cells of each block along u, v and w; their lengths are the numbers of blocks.
     place : callable
-        Position in space, metres, of (u, v, w); the axes are to be right-handed.
+        Position in space, metres, of (u, v, w). The axes must be right-handed.
     patch : callable
-        Name of the boundary patch of an outer face from the (u, v, w) of its centre. The coordinate along the
-        face's normal is a whole number, the two others are halves.
+        Name of the boundary patch of an outer face, from the (u, v, w) of its centre. The coordinate along
+        the normal of the face is a whole number; the other two end in one half.
     removed : callable
-        Whether the block whose lowest corner is (i, j, k) is left out.
+        Whether the block with the lowest corner (i, j, k) is left out.
     growth : three sequences of float
-        Length of the last cell over that of the first, of each block along u, v and w; 1 where a sequence is
-        empty.
+        Length of the last cell divided by that of the first, for each block along u, v and w. An empty
+        sequence means 1.
     zone : str
-        Cell zone of all blocks; none where empty.
+        Cell zone of all blocks; empty for none.
     """
 
     cells: tuple[Sequence[int], Sequence[int], Sequence[int]]
@@ -60,14 +60,15 @@ class Lattice:
     zone: str = ""
 
     def blocks(self) -> list[Corner]:
-        """Lowest corners of the blocks that are there."""
-        everywhere = itertools.product(*(range(len(along)) for along in self.cells))
-        return [corner for corner in everywhere if not self.removed(*corner)]
+        """Return the lowest corners of the blocks that are not removed."""
+        along_u, along_v, along_w = (range(len(along)) for along in self.cells)
+        corners = itertools.product(along_u, along_v, along_w)
+        return [corner for corner in corners if not self.removed(*corner)]
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Lattices that grow together where their corners meet, and the types of the patches by name."""
+    """Lattices that merge where their corners meet, and the types of the patches by name."""
 
     lattices: Sequence[Lattice]
     patches: Mapping[str, str]
@@ -87,8 +88,8 @@ def block_mesh_dict(mesh: Mesh) -> str:
     Raises
     ------
     ValueError
-        A face has a patch that `mesh.patches` does not know, a patch has no face, more than two blocks share
-        a face, or two lattices bend one edge in two ways.
+        `mesh.patches` lacks the patch of a face, a patch has no face, more than two blocks share a face, or
+        two lattices bend the same edge differently.
     """
     written = _Written()
     for lattice in mesh.lattices:
@@ -109,18 +110,19 @@ def block_mesh_dict(mesh: Mesh) -> str:
 
 
 def spread(count: int, weights: Sequence[float]) -> list[int]:
-    """Divide `count` cells, at least one each, in proportion to weights; rounded, so the sum may differ."""
+    """Divide `count` cells in proportion to weights, at least one each; rounding may change the sum."""
     return [max(1, round(count * weight / sum(weights))) for weight in weights]
 
 
 def between(stations: Sequence[float], position: float) -> float:
-    """Value at a position among stations, 0 being the first one: linear in between, and beyond the ends."""
+    """Interpolate linearly among stations at a position, 0 for the first; extrapolate beyond the ends."""
     low = min(int(position), len(stations) - 2)
     return stations[low] + (position - low) * (stations[low + 1] - stations[low])
 
 
 def _add_block(written: _Written, lattice: Lattice, corner: Corner) -> None:
-    at = [tuple(float(c + d) for c, d in zip(corner, offset, strict=True)) for offset in _CORNERS]
+    i, j, k = corner
+    at: list[Point] = [(float(i + u), float(j + v), float(k + w)) for u, v, w in _CORNERS]
     numbers = [written.vertices.setdefault(_position(lattice, uvw), len(written.vertices)) for uvw in at]
     for a, b in _EDGES:
         if numbers[a] != numbers[b]:
@@ -133,26 +135,27 @@ def _add_block(written: _Written, lattice: Lattice, corner: Corner) -> None:
     for face in _FACES:
         loop = tuple(dict.fromkeys(numbers[index] for index in face))
         if len(loop) > 2:
-            centre = [sum(at[index][axis] for index in face) / 4 for axis in range(3)]
+            u, v, w = (sum(at[index][axis] for index in face) / 4 for axis in range(3))
             whole = tuple(numbers[index] for index in face)
-            written.faces.setdefault(frozenset(loop), []).append((whole, lattice.patch(*centre)))
+            written.faces.setdefault(frozenset(loop), []).append((whole, lattice.patch(u, v, w)))
 
 
 def _add_edge(written: _Written, lattice: Lattice, *ends: tuple[int, Point]) -> None:
     (start, first), (end, last) = sorted(ends)
     steps = [step / (_POINTS_OF_AN_EDGE + 1) for step in range(_POINTS_OF_AN_EDGE + 2)]
+    u, v, w = first
+    length_u, length_v, length_w = (b - a for a, b in zip(first, last, strict=True))
     points = [
-        _position(lattice, tuple(a + (b - a) * step for a, b in zip(first, last, strict=True)))
-        for step in steps
+        _position(lattice, (u + length_u * step, v + length_v * step, w + length_w * step)) for step in steps
     ]
     chord = math.dist(points[0], points[-1])
     bent = any(
         math.dist(points[0], point) + math.dist(point, points[-1]) > chord * (1 + 1e-9) for point in points
     )
     inner = tuple(points[1:-1]) if bent else ()
-    known = written.edges.setdefault((start, end), inner)
-    if len(known) != len(inner) or any(
-        math.dist(a, b) > 1e-6 * chord for a, b in zip(known, inner, strict=True)
+    written_points = written.edges.setdefault((start, end), inner)
+    if len(written_points) != len(inner) or any(
+        math.dist(a, b) > 1e-6 * chord for a, b in zip(written_points, inner, strict=True)
     ):
         raise ValueError(f"the edge from {_vector(points[0])} to {_vector(points[-1])} is bent in two ways")
 
@@ -175,7 +178,7 @@ def _boundary(written: _Written, types: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _position(lattice: Lattice, uvw: tuple[float, ...]) -> Point:
+def _position(lattice: Lattice, uvw: Point) -> Point:
     x, y, z = (round(value, _DIGITS) + 0.0 for value in lattice.place(*uvw))  # + 0.0: no minus zero
     return x, y, z
 

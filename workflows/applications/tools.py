@@ -1,4 +1,4 @@
-"""What the applications share: writing inputs, starting a program to prepare, links."""
+"""Functions for the applications: input files, programs that prepare a case, patterns in the output."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from workflows.launch.last_words import telling_line
 
 PREPARE_LIMIT_SECONDS = 3600
 TIME_UNSURE = "time unsure"
-"""How the reason begins of a run whose two clocks disagree."""
+"""Beginning of the reason of a run whose time stamps contradict the program's clock."""
 _CLOCK_SECONDS = 0.3
 _CLOCK_SHARE = 0.05
 _WALL_SHARE = 0.01
 
 
 def case_files(case: Case) -> dict[str, bytes]:
-    """Input files of a case's folder by relative path, without case.yaml, hidden and backup files."""
+    """Return the input files of a case's folder, without case.yaml, hidden files and backups."""
     paths = (path for path in sorted(case.folder.rglob("*")) if path.is_file())
     relative = ((path, path.relative_to(case.folder)) for path in paths)
     return {
@@ -35,7 +35,7 @@ def case_files(case: Case) -> dict[str, bytes]:
 
 
 def write_inputs(files: Mapping[str, bytes], folder: Path) -> None:
-    """Make a folder of a run, which must be new or empty, and write its files by relative path."""
+    """Make a folder, which must be new or empty, and write its files by relative path."""
     folder.mkdir(parents=True, exist_ok=True)
     require_empty(folder)
     for name, content in files.items():
@@ -49,7 +49,12 @@ def run_program(
 ) -> tuple[str, float]:
     """Run a program of the preparation in a folder, and keep its output there in ``log.<program>``.
 
-    `environment` is the whole environment; `explain` finds the reason of a failure in the output.
+    Parameters
+    ----------
+    environment : mapping
+        The complete environment.
+    explain : callable
+        Function that finds the reason of a failure in the output.
 
     Returns
     -------
@@ -61,7 +66,7 @@ def run_program(
     Raises
     ------
     RuntimeError
-        It failed, is not there or took longer than `PREPARE_LIMIT_SECONDS`: one line with the reason.
+        The program failed, is missing or exceeded `PREPARE_LIMIT_SECONDS`: one line with the reason.
     """
     program = Path(command[0]).name
     began = time.monotonic()
@@ -89,26 +94,26 @@ def run_program(
 
 
 def link_contents(source: Path, folder: Path) -> None:
-    """Fill `folder`, made where it is missing, with symbolic links to everything in `source`."""
+    """Fill `folder`, which is made if missing, with symbolic links to everything in `source`."""
     folder.mkdir(exist_ok=True)
     for path in source.iterdir():
         (folder / path.name).symlink_to(path.absolute())
 
 
 def require_empty(folder: Path) -> None:
-    """Make sure that a run starts without files of another run.
+    """Refuse a folder with files of another run.
 
     Raises
     ------
     RuntimeError
-        The folder holds something.
+        The folder is not empty.
     """
     if stale := next(folder.iterdir(), None):
         raise RuntimeError(f"{folder}: not empty ({stale.name}); every run needs a fresh folder")
 
 
 def last_text(pattern: str, lines: Sequence[Line]) -> str | None:
-    """Find the last line that a regular expression matches; return its first group, or the whole match."""
+    """Return the first group, or the whole match, of the last line that matches; None without a match."""
     compiled = re.compile(pattern)
     for line in reversed(lines):
         if match := compiled.search(line.text):
@@ -117,19 +122,19 @@ def last_text(pattern: str, lines: Sequence[Line]) -> str | None:
 
 
 def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
-    """Read the number in the text that `last_text` finds; None if that is no finite number."""
+    """Return the number in the text of `last_text`; None if it is not a finite number."""
     text = last_text(pattern, lines)
     return None if text is None else number(text)
 
 
 def first_match(pattern: str, lines: Sequence[Line]) -> int | None:
-    """Find the first line that a regular expression matches; returns its index."""
+    """Return the index of the first line that matches; None without a match."""
     compiled = re.compile(pattern)
     return next((index for index, line in enumerate(lines) if compiled.search(line.text)), None)
 
 
 def number(text: str) -> float | None:
-    """Finite number as programs print it, Fortran's ``1.0D-3`` included; None for anything else."""
+    """Convert a printed number, Fortran's ``1.0D-3`` included; None unless it is finite."""
     try:
         value = float(_with_e(text))
     except ValueError:
@@ -143,20 +148,20 @@ def _with_e(text: str) -> str:
 
 
 def beyond_wall(printed: str | None, wall_seconds: float) -> str | None:
-    """Compare the time that a program printed with the wall time of its run, which includes that time.
+    """Check that the time a program printed fits into the wall time of its run.
 
-    The printed time may be longer by 1 %, since two clocks differ, and by one unit of its last digit, at most
-    1 s, since a clock has its resolution.
+    The printed time may exceed the wall time by 1 %, because the clocks differ, plus one unit of its last
+    digit, at most 1 s.
 
     Parameters
     ----------
     printed : str or None
-        Text of the time in seconds; None if the program printed none.
+        Time in seconds as the program printed it; None if it printed none.
 
     Returns
     -------
     str or None
-        One line if the printed time is longer.
+        One line if the printed time is too long.
     """
     seconds = None if printed is None else number(printed)
     if printed is None or seconds is None:
@@ -169,7 +174,7 @@ def beyond_wall(printed: str | None, wall_seconds: float) -> str | None:
 
 
 def impossible(value: float | None, answer: Answer) -> str | None:
-    """Say why the value that a run printed cannot be an answer, None where it can."""
+    """Return why a printed value cannot be the answer; None if it can."""
     if value is None:
         return f"no {answer.quantity} printed, or no finite number"
     low, high = answer.possible
@@ -179,10 +184,24 @@ def impossible(value: float | None, answer: Answer) -> str | None:
 
 
 def unsure(seconds: float | None, least: float, most: float, program: str) -> str | None:
-    """Compare a time by the arrival of the lines with what the program itself prints of it, seconds.
+    """Check a time from time stamps of lines against the program's clock.
 
-    Lines that were held up on their way carry wrong stamps: the time is unsure if it lies more than 0.3 s and
-    5 % below the least or above the most that it can have been. Says so in one line, or None.
+    Lines that were delayed on their way carry wrong time stamps. The time is unsure if it lies more than 0.3
+    s plus 5 % outside the range that the program's clock allows.
+
+    Parameters
+    ----------
+    seconds : float or None
+        Time by the arrival of the lines.
+    least, most : float
+        Range of the time by the program's clock, seconds.
+    program : str
+        Name for the message.
+
+    Returns
+    -------
+    str or None
+        One line if the time is unsure.
     """
     if seconds is None:
         return None
@@ -194,12 +213,12 @@ def unsure(seconds: float | None, least: float, most: float, program: str) -> st
 
 
 def substitute(text: str, values: Mapping[str, Any], where: str) -> str:
-    """Put values into ``$name`` and ``${name}``; ``$$`` stands for a dollar sign.
+    """Replace ``$name`` and ``${name}`` by values, and ``$$`` by a dollar sign.
 
     Raises
     ------
     InputError
-        A name has no value; the line names it and those that have.
+        A name has no value; the line lists the names that have one.
     """
 
     def value(match: re.Match[str]) -> str:

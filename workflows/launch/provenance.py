@@ -8,14 +8,16 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from workflows.launch.emulation import usable_cores
 
 RELEVANT_PREFIXES = (
     *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "I_MPI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
-    *("NWCHEM_", "FOAM_", "WM_PROJECT", "LD_", "LOADEDMODULES", "APPTAINER_CONTAINER", "SLURM_JOB"),
+    *("LD_", "LOADEDMODULES", "APPTAINER_CONTAINER", "SLURM_JOB"),
 )
+"""Prefixes of the environment variables that change how any program communicates or computes."""
 
 
 @functools.cache
@@ -90,9 +92,16 @@ def libraries(program: str) -> str:
     return _shown("ldd", path) if path else ""
 
 
-def relevant_environment(environment: dict[str, str]) -> dict[str, str]:
-    """The variables of an environment that change how a run communicates or computes."""
-    return dict(sorted(item for item in environment.items() if item[0].startswith(RELEVANT_PREFIXES)))
+def relevant_environment(environment: Mapping[str, str], variables: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables that change how a run communicates or computes, sorted by name.
+
+    Parameters
+    ----------
+    variables : tuple of str
+        Prefixes of the application's variables, in addition to `RELEVANT_PREFIXES`.
+    """
+    prefixes = RELEVANT_PREFIXES + variables
+    return dict(sorted(item for item in environment.items() if item[0].startswith(prefixes)))
 
 
 def _shown(*command: str) -> str:

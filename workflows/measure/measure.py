@@ -213,6 +213,7 @@ def measure(
     point, limits = repetition.point, plan.asked.study.limits
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
+    app = application(case.application)
     path = plan.paths.record(repetition, attempt)
     planned = _planned(plan, repetition, attempt, allocation)
     prepared = plan.paths.prepared(case.name, point.processes)
@@ -262,8 +263,8 @@ def measure(
             ),
             placement=done.placement,
             command=done.launch.argv,
-            environment=provenance.relevant_environment(done.launch.env),
-            version=application(case.application).version(ended.lines),
+            environment=provenance.relevant_environment(done.launch.env, app.variables),
+            version=app.version(ended.lines),
             one_sided_windows=done.one_sided_windows,
             probe=attested,
             details=reading.details,

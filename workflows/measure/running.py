@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import application
+from workflows.applications.base import Application
 from workflows.applications.tools import beyond_wall
-from workflows.domain import Application, Case, Interconnect, Option, Point, Reading
+from workflows.domain import Case, Interconnect, Option, Point, Reading
 from workflows.jobs.slurm import complaint, first_error, without_chatter
 from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workflows.applications import application
+from workflows.applications.base import Steps
 from workflows.domain import Case, Interconnect
 from workflows.tracing.alone import Window
 from workflows.tracing.raw import Raw, steps_window, whole
@@ -15,29 +16,6 @@ CARRIER = "shared_memory"
 """Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
 
 SKIPPED_STEPS = 2
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Where an application's steps are in its output.
-
-    Attributes
-    ----------
-    mark : tuple of str
-        Texts, one of which is printed at the end of every step.
-    parameter : str
-        Parameter of a case with the number of steps.
-    untimed : int
-        First steps that the seconds of a timed run do not cover.
-    """
-
-    mark: tuple[str, ...]
-    parameter: str
-    untimed: int
-
-
-STEPS = {"openfoam": Steps(("ExecutionTime = ",), "iterations", 1)}
-"""Applications that are traced step by step."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +34,7 @@ class TraceRequest:
     time_limit_seconds : float
         A run that takes longer is stopped.
     traced_steps : int
-        At most, of an application in `STEPS`.
+        At most, of an application with `steps`.
     beside : Path or None
         The case prepared for one process: it is run again among the repeats of ranks alone.
     alone : bool
@@ -81,7 +59,7 @@ class TraceRequest:
     @property
     def steps(self) -> Steps | None:
         """Where the steps of the application are; None where the whole run is traced."""
-        return STEPS.get(self.case.application)
+        return application(self.case.application).steps
 
     @property
     def marks(self) -> Sequence[str]:

@@ -1,0 +1,150 @@
+"""The interface of an application: how to prepare and start a case, and how to read its output."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import tools
+from workflows.domain import Case, Line, Reading, Work
+from workflows.launch.last_words import telling_line
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Marks of the steps in an application's output, for tracing a few steps of a run.
+
+    Attributes
+    ----------
+    mark : tuple of str
+        Texts, one of which is printed at the end of every step.
+    parameter : str
+        Parameter of a case that holds the number of steps.
+    untimed : int
+        Number of first steps that the seconds of a timed run do not cover.
+    """
+
+    mark: tuple[str, ...]
+    parameter: str
+    untimed: int
+
+
+class Application(ABC):
+    """A program under study.
+
+    A subclass in a module of this package is the only code that knows the program. Its methods hold no state:
+    the same arguments always return the same result. ``docs/extending/application.md`` shows a complete one.
+
+    Attributes
+    ----------
+    steps : Steps or None
+        Marks of the steps, if runs are traced step by step; else `timed_part` marks what is traced.
+    variables : tuple of str
+        Prefixes of the environment variables that change how the program computes. Each record keeps them.
+    """
+
+    steps: Steps | None = None
+    variables: tuple[str, ...] = ()
+
+    @abstractmethod
+    def programs(self, case: Case) -> list[str]:
+        """Return the programs that must be installed on the machine."""
+
+    @abstractmethod
+    def inputs(self, case: Case) -> dict[str, bytes]:
+        """Return the input files of a run for the case's size, by relative path.
+
+        The digest of a case covers them: whatever changes a run must be in here, in the parameters or in the
+        settings.
+
+        Raises
+        ------
+        InputError
+            An input file is missing or wrong.
+        """
+
+    def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
+        """Make `folder` ready for runs on `processes` (mesh, decomposition); never timed.
+
+        The default writes the files of `inputs`, which suits a program that divides its own work.
+
+        Parameters
+        ----------
+        base : Path or None
+            Folder prepared for one process; None if `folder` is that folder.
+
+        Raises
+        ------
+        InputError
+            The case is wrong.
+        RuntimeError
+            A program of the preparation failed: one line with the reason.
+        """
+        tools.write_inputs(self.inputs(case), folder)
+
+    def stage(self, case: Case, prepared: Path, folder: Path) -> None:
+        """Fill the fresh, empty `folder` for one run and leave `prepared` unchanged.
+
+        The default links everything in `prepared`.
+        """
+        tools.require_empty(folder)
+        tools.link_contents(prepared, folder)
+
+    @abstractmethod
+    def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
+        """Return program and arguments of one rank, which starts in the staged folder."""
+
+    @abstractmethod
+    def unthreaded(self, case: Case, program: str) -> str | None:
+        """Return why a process cannot compute with several threads; None if it can.
+
+        Parameters
+        ----------
+        program : str
+            Path, or a name on the ``PATH``.
+        """
+
+    def environment(self, case: Case) -> dict[str, str]:
+        """Return the environment variables of every rank; by default those of the case."""
+        return case.settings["environment"]
+
+    @abstractmethod
+    def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
+        """Read the standard output of one run.
+
+        Never raises, however the output is cut off or garbled: `Reading.problem` says what is wrong.
+        """
+
+    def timed_part(self) -> tuple[str, ...]:
+        """Return texts printed at the start and the end of the timed part, which limit what is traced.
+
+        Empty, the default, if the whole run or its `steps` are traced.
+        """
+        return ()
+
+    def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
+        """Return the work done in the timed part; None, the default, if it has no unit of its own.
+
+        Parameters
+        ----------
+        prepared : Path
+            Folder that the run was started from.
+        details : mapping
+            `Reading.details` of the run.
+        """
+        return None
+
+    def untimed(self, prepared: Path) -> dict[str, float]:
+        """Return the seconds that each step of making `prepared` took (``mesh``); by default none."""
+        return {}
+
+    def explain(self, errors: str) -> str | None:
+        """Return the line of standard error that says why the program failed; None if there is none."""
+        return telling_line(errors)
+
+    def version(self, lines: list[Line]) -> str | None:
+        """Return the version that the program prints; None, the default, if it prints none."""
+        return None
