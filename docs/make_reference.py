@@ -27,6 +27,7 @@ from analysis.runs.side_tables import DETAILS  # noqa: E402
 from analysis.topics.prices.books import BOOK  # noqa: E402
 from analysis.topics.prices.parts import PART_LIST  # noqa: E402
 from analysis.topics.proposal import rules  # noqa: E402
+from workflows.applications import names  # noqa: E402
 from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
 
 FOLDER = ROOT / "docs/reference"
@@ -41,7 +42,7 @@ KEY_PAGES = {
     "case": (
         "A case file, `cases/<application>/<case>/case.yaml`",
         "add-a-case",
-        ["case", "case_openfoam", "case_nwchem", "case_lammps", "case_mpi4py", "case_command"],
+        ["case", *(f"case_{name}" for name in names())],
     ),
     "cluster": ("The cluster file, `cluster/site.yaml`", "cluster", ["cluster"]),
     "proposal": ("A rule for proposals, `config/proposals/*.yaml`", "proposal", ["rules"]),

@@ -1,5 +1,4 @@
 import dataclasses
-import re
 
 import pytest
 from hypothesis import given
@@ -9,7 +8,6 @@ from refused import refusal
 from workflows.applications import application
 from workflows.domain import InputError, Line
 from workflows.measure.answers import compare_answer
-from workflows.paths import ROOT
 
 lammps = application("lammps")
 
@@ -100,18 +98,6 @@ class TestBadRuns:
         if cut and data.draw(st.booleans()):
             cut[-1] = Line(cut[-1].seconds, cut[-1].text[: data.draw(st.integers(0, len(cut[-1].text)))])
         assert lammps.read(melt, 2, cut).problem
-
-
-def test_nothing_but_its_own_module_and_schema_knows_the_application():
-    parts = [path for part in ("workflows", "analysis") for path in (ROOT / part).rglob("*")]
-    parts = [path for path in parts if not path.is_relative_to(ROOT / "analysis/published")]
-    names = re.compile(rb"lammps|lj_melt", re.I)
-    knowing = {
-        str(path.relative_to(ROOT))
-        for path in (ROOT / "Snakefile", *parts)
-        if path.is_file() and path.suffix != ".pyc" and names.search(path.read_bytes())
-    }
-    assert knowing == {"workflows/applications/lammps.py", "workflows/schemas/case_lammps.yaml"}
 
 
 class TestFiles:

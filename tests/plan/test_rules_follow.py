@@ -27,7 +27,7 @@ MEASURING = ("measure", "measure_batch")
 """The scripts whose records follow the digests of cases and interconnects alone."""
 SCRIPTS = sorted({*re.findall(r'"\.\./scripts/(\w+)\.py"', RULES)})
 FOLLOWING = [name for name in SCRIPTS if name not in MEASURING]
-NOT_RUN = re.compile(r"analysis/(published/|tables/columns\.yaml)|workflows/(rules/|plugins/|.*__main__)")
+NOT_RUN = re.compile(r"analysis/(published/|topics/columns\.yaml)|workflows/(rules/|plugins/|.*__main__)")
 """What no script reads or imports: Snakemake, the documents, the user."""
 
 

@@ -7,7 +7,7 @@ import pytest
 from refused import refusal
 
 from workflows import inputs
-from workflows.applications import application, names
+from workflows.applications import application
 from workflows.applications.nwchem import GENERATORS
 from workflows.domain import InputError, Option
 from workflows.paths import CASES, ROOT
@@ -230,14 +230,6 @@ class TestDigest:
         copy = dataclasses.replace(cavity, folder=tmp_path)
         shutil.copytree(cavity.folder, tmp_path, dirs_exist_ok=True)
         assert digest(copy) == digest(cavity)
-
-
-def test_applications_are_the_modules_with_a_schema():
-    assert names() == ("command", "lammps", "mpi4py", "nwchem", "openfoam")
-    with pytest.raises(InputError, match="no application 'openfaom', did you mean 'openfoam'"):
-        application("openfaom")
-    with pytest.raises(InputError):
-        application("tools")
 
 
 def test_a_missing_case_file_is_one_line(tmp_path):
