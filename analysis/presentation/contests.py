@@ -1,34 +1,38 @@
-"""What page one of a report is about: case and kinds that show most, at their lowest oversubscription."""
+"""Contests: the sets of curves that page one of a report compares."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from analysis.curves.outcomes import MEDIANS_DISAGREE
-from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
-from analysis.runs.kinds import comparable_sets
+from analysis.presentation.sentences import processes
+from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_missing, rows_like
+from analysis.runs.kinds import comparable_sets, ran
 
-WHOLE = 1e-9
-"""Less than this above a whole number of processes is rounding."""
-Tables = Mapping[str, pd.DataFrame]
+ROUNDING = 1e-9
+"""An excess over a whole number of processes that is rounding error."""
+NEARLY = 0.9
+"""Share of the highest speedup at which a smaller count is nearly as good."""
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Interconnects that stand in one figure: of one case, of kinds that may be compared, at one level.
+    """Curves of one case, of comparable kinds, at one oversubscription level.
 
     Attributes
     ----------
-    scaling, peaks, improvement, equivalent : DataFrame
-        Their rows of these tables, `equivalent` at the highest target of each baseline. `scaling` has the
-        serial run too, and `equivalent` only what is worth telling: see `told`.
+    scaling, peaks, improvement : DataFrame
+        Rows of these tables about the curves. `scaling` includes the serial run.
+    equivalent : DataFrame
+        Rows of ``node_equivalent`` at the highest target of each baseline, for comparisons that have a
+        `direction`.
     targets : DataFrame
-        Their rows of ``node_equivalent`` at all targets.
+        Rows of ``node_equivalent`` at all targets.
     """
 
     case: str
@@ -42,114 +46,151 @@ class Contest:
 
     @property
     def baseline(self) -> str | None:
-        """The interconnect that most are compared with; None where none is."""
+        """Baseline of the most comparisons, or None without a comparison."""
         return next(iter(self.improvement["baseline_interconnect"].mode()), None)
 
     def against_baseline(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows of `improvement` or `equivalent` that are about that one."""
+        """Return the rows of `improvement` or `equivalent` that have this baseline."""
         return rows[rows["baseline_interconnect"] == self.baseline]
 
+    def compared_peaks(self) -> Sequence[Line]:
+        """Return the rows of `peaks` of compared interconnects, or all rows without a comparison."""
+        names = {*self.improvement["baseline_interconnect"], *self.improvement["interconnect"]}
+        compared = self.peaks[self.peaks["interconnect"].isin(names)]
+        return as_lines(compared if len(compared) else self.peaks)
 
-def contests(tables: Tables, declared: Sequence[Sequence[str]]) -> list[Contest]:
-    """All contests of a study, the one that shows most first: the headline.
+    def nearly_best(self, peak: Line) -> Line | None:
+        """Return the row of the smallest count that reaches `NEARLY` the speedup of a row of `peaks`.
 
-    Every case and set of kinds has one, at its lowest level: processes that share cores are no scaling. The
-    headline has several interconnects if any has, the most process counts, then the most curves; of equals it
-    is the first.
+        None if that count is the peak, or if the peak of a curve of runs rests on few blocks.
+        """
+        if ran(peak["kind"]) and not is_missing(peak["note"]):
+            return None
+        curve = rows_like(self.scaling, peak)
+        smallest = curve[curve["speedup"] >= NEARLY * peak["peak_speedup"]].nsmallest(1, "processes")
+        smaller = as_lines(smallest[smallest["processes"] < peak["peak_processes"]])
+        return smaller[0] if smaller else None
+
+
+def find_contests(tables: Tables, declared: Sequence[Sequence[str]]) -> list[Contest]:
+    """Find the contests of a study: one for each case and set of comparable kinds.
+
+    A contest has the lowest oversubscription level, because processes that share cores do not show scaling.
+
+    Parameters
+    ----------
+    declared : sequence of pairs of str
+        Kinds that the study declares comparable.
+
+    Returns
+    -------
+    list of Contest
+        The headline first: the contest with several interconnects, the most process counts, and the most
+        curves. Ties keep the order of the tables.
     """
-    made = []
+    found = []
     for case, scaling in tables["scaling"].groupby("case", sort=False):
         for kinds in comparable_sets(scaling.loc[~scaling["serial"], "kind"], declared):
-            peaks = _of(tables["peaks"], case, kinds)
+            peaks = _select(tables["peaks"], case, kinds)
             if len(peaks):
                 level = int(peaks["oversubscription"].min())
-                made.append(_contest(tables, case, kinds, level))
-    return sorted(made, key=_shows, reverse=True)
+                found.append(_make_contest(tables, str(case), kinds, level))
+    return sorted(found, key=_coverage, reverse=True)
 
 
-def _shows(contest: Contest) -> tuple[bool, int, int]:
-    own = contest.scaling[~contest.scaling["serial"]]
-    return own["interconnect"].nunique() > 1, own["processes"].nunique(), len(contest.peaks)
+def _coverage(contest: Contest) -> tuple[bool, int, int]:
+    parallel = contest.scaling[~contest.scaling["serial"]]
+    return parallel["interconnect"].nunique() > 1, parallel["processes"].nunique(), len(contest.peaks)
 
 
-def _contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> Contest:
-    scaling, peaks, improvement, targets = (
-        rows[rows["oversubscription"] == level]
-        for rows in (
-            _of(tables[name], case, kinds) for name in ("scaling", "peaks", "improvement", "node_equivalent")
-        )
-    )
+def _make_contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> Contest:
+    names = ("scaling", "peaks", "improvement", "node_equivalent")
+    selected = (_select(tables[name], case, kinds) for name in names)
+    scaling, peaks, improvement, targets = (rows[rows["oversubscription"] == level] for rows in selected)
     baseline = ["baseline_interconnect", "kind", "processes_per_node", "site"]
     highest = targets.groupby(baseline, dropna=False)["target_speedup"].transform("max")
     equivalent = targets[targets["target_speedup"] == highest]
-    pairs = [*CURVE, "baseline_interconnect"]
-    told = [
-        any(direction(pair) for pair in as_lines(rows_like(improvement, line, pairs)))
+    pair = [*CURVE, "baseline_interconnect"]
+    has_direction = [
+        any(direction(comparison) for comparison in as_lines(rows_like(improvement, line, pair)))
         for line in as_lines(equivalent)
     ]
-    return Contest(case, kinds, level, scaling, peaks, improvement, equivalent[np.array(told, bool)], targets)
+    equivalent = equivalent[np.array(has_direction, bool)]
+    return Contest(case, kinds, level, scaling, peaks, improvement, equivalent, targets)
 
 
-def _of(table: pd.DataFrame, case: str, kinds: Sequence[str]) -> pd.DataFrame:
-    own = table["kind"].map(lambda kind: set(kind.split("/")) <= set(kinds)).astype(bool)
-    return table[(table["case"] == case) & own]
+def _select(table: pd.DataFrame, case: object, kinds: Sequence[str]) -> pd.DataFrame:
+    """Select the rows of a case whose kinds are among `kinds`."""
+    has_kinds = table["kind"].map(lambda kind: set(kind.split("/")) <= set(kinds)).astype(bool)
+    return table[(table["case"] == case) & has_kinds]
+
+
+def on_shared_cores(contest: Contest) -> str:
+    """Write the processes per core of a contest, or nothing if each process has a core."""
+    return f", with {processes(contest.level)} per core" if contest.level > 1 else ""
 
 
 def direction(line: Line) -> str | None:
-    """Say whether a comparison tells that an interconnect is ``faster`` or ``slower``.
+    """Return whether a comparison shows that an interconnect is ``faster`` or ``slower``.
 
-    A test, the whole band of a simulation, or one figure each may tell it; None where none does, or where the
-    medians of the times say the opposite.
+    A test, the whole band of a simulation, or one figure for each interconnect can show it. None if nothing
+    does, or if the medians of the times say the opposite.
     """
     verdict = "" if is_missing(line["verdict"]) else str(line["verdict"])
     note = "" if is_missing(line.get("note")) else str(line["note"])
-    tells = verdict in ("faster", "slower") or verdict.endswith(
+    is_shown = verdict in ("faster", "slower") or verdict.endswith(
         ("over the whole band", "(one figure each, untested)")
     )
     word = verdict.split(" ")[0]
-    return word if tells and MEDIANS_DISAGREE not in note and word in ("faster", "slower") else None
+    return word if is_shown and MEDIANS_DISAGREE not in note and word in ("faster", "slower") else None
 
 
 def direction_with_same_computing(line: Line) -> str | None:
-    """Say what a comparison of bands of both directions tells where computing takes as long over both."""
+    """Return the direction if computing takes equally long on both interconnects.
+
+    None unless the band of the comparison holds both directions, and this narrower band only one.
+    """
     low, high = (as_float(line[f"improvement_same_computing_{end}"]) for end in ("low", "high"))
     if not str(line["verdict"]).endswith("within the band") or not low * high > 0:
         return None
     return "faster" if low > 0 else "slower"
 
 
-def once(line: Line) -> bool:
-    """Whether a comparison is of one figure each."""
+def has_one_figure_each(line: Line) -> bool:
+    """Return whether a comparison has one figure for each interconnect."""
     return "one figure each" in str(line["verdict"])
 
 
-def whole(count: float) -> int:
-    """Whole processes that reach what a count between two counts reaches."""
-    return math.ceil(count - WHOLE)
+def whole_processes(count: float) -> int:
+    """Round an interpolated process count up to whole processes."""
+    return math.ceil(count - ROUNDING)
 
 
 def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
-    """Nodes of a count on a curve, from its rows; None where they are not known, or all processes on one."""
-    known = rows.dropna(subset="nodes")
-    if known.empty or known["nodes"].max() < 2:
+    """Return the nodes of a process count on a curve, given the rows of the curve.
+
+    None if nodes are unknown, or if all processes share a node.
+    """
+    with_nodes = rows.dropna(subset="nodes")
+    if with_nodes.empty or with_nodes["nodes"].max() < 2:
         return None
-    return math.ceil(count / float((known["processes"] / known["nodes"]).max()) - WHOLE)
+    most_per_node = float((with_nodes["processes"] / with_nodes["nodes"]).max())
+    return math.ceil(count / most_per_node - ROUNDING)
 
 
 def end_of(peak: Line, scaling: pd.DataFrame) -> str:
-    """Say how a curve, a row of ``peaks``, ends: whether more processes bring anything.
+    """Return how a curve ends, given its row of ``peaks``: whether more processes bring anything.
 
     Returns
     -------
     str
-        ``stops`` where a count before the last that was run is the best; ``rises`` where the last is;
-        ``unsure`` where that and others may be.
+        ``stops`` if the best count is not the largest; ``rises`` if it is; ``unsure`` if both may be so.
     """
     if not peak["reached"] and " " in str(peak["peak_set"]):
         return "unsure"
-    return "rises" if at_last(peak, scaling) else "stops"
+    return "rises" if is_best_at_largest(peak, scaling) else "stops"
 
 
-def at_last(peak: Line, scaling: pd.DataFrame) -> bool:
-    """Whether a curve, a row of ``peaks``, is fastest at the most processes that were run on it."""
+def is_best_at_largest(peak: Line, scaling: pd.DataFrame) -> bool:
+    """Return whether a curve is fastest at its largest process count, given its row of ``peaks``."""
     return as_float(peak["peak_processes"]) >= as_float(rows_like(scaling, peak)["processes"].max())

@@ -87,6 +87,19 @@ class Labels:
             return name
         return f"{name} with {plain(placement)} {'process' if placement == 1 else 'processes'} per node"
 
+    def explain(self, rows: pd.DataFrame) -> str:
+        """Say what the short names of the curves in `rows` stand for; empty if all names are full."""
+        used = " ".join(map(self.curve, as_lines(rows)))
+        words = {short: long for long, short in SHORT.items()} | {tag: kind for kind, tag in KINDS.items()}
+        shortened = [
+            f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", used)
+        ]
+        names = rows["interconnect"].unique()
+        cut = [full for name in names if (full := self.full_name(name)) != self.cut(name)]
+        sentences = [f"Names: {', '.join(shortened)}."] * bool(shortened)
+        sentences += [f"In full: {'; '.join(cut)}."] * bool(cut)
+        return " ".join(sentences)
+
     @property
     def weak(self) -> bool:
         """Whether sizes grow with the processes: only where the study says so."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from analysis.presentation.contests import Contest, contests, nodes_of, whole
+from analysis.presentation import formats
+from analysis.presentation.contests import (
+    Contest,
+    end_of,
+    find_contests,
+    nodes_of,
+    on_shared_cores,
+    whole_processes,
+)
 from analysis.presentation.curve_panels import (
     Panel,
     counts_of,
@@ -19,52 +26,83 @@ from analysis.presentation.curve_panels import (
     speedup_of,
 )
 from analysis.presentation.drawing import Drawing, new_drawing, point_text, shortened
-from analysis.presentation.formats import counted
+from analysis.presentation.formats import counted, some
+from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.presentation.style import FigureLabels
-from analysis.report.page_one_sentences import what_is_seen
-from analysis.runs.frames import Line, interval, is_missing, rows_like
+from analysis.runs.frames import Line, Tables, as_lines, interval, is_missing, rows_like
 from analysis.runs.kinds import ran, side
+from analysis.topics.equivalents import best_equivalent, share_needed
 
 HEIGHT = 2.5
-LETTERS = 34
-BAND = 0.16
-"""Opacity of a band."""
+"""Height of the figure in inches."""
+NAME_WIDTH, TITLE_WIDTH = 34, 88
+"""Characters of a name and of the title, at most."""
+BAND_OPACITY = 0.16
 MOST_BARS = 9
 NUMBER_SHARE = 0.5
 """Room right of the longest bar for its number, as a share of the bar."""
 
 
-def page_one_figure(tables: dict[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw the headline: speedup of every interconnect, and the processes that reach the baseline's best.
+def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
+    """Draw the headline contest: its speedups, and the processes that reach the baseline's best.
 
     Returns
     -------
     list of Drawing
-        A single figure, or none without a curve of two points.
+        One figure, or none if no curve has two points.
     """
-    headline = next(iter(contests(tables, labels.declared)), None)
-    if headline is None or headline.scaling[counts_of(headline.scaling)].nunique() < 2:
+    contests = find_contests(tables, labels.declared)
+    if not contests or contests[0].scaling[counts_of(contests[0].scaling)].nunique() < 2:
         return []
-    bars = _bars(headline)
-    title = what_is_seen(headline, labels)
+    headline = contests[0]
+    equivalents = _equivalents_to_draw(headline)
+    title = figure_title(headline, labels)
     if labels.facts.study.unfinished and any(map(ran, headline.kinds)):
-        most = headline.scaling["processes"].max()
-        title = f"{labels.speedup} up to {processes(most)}, so far"
+        title = f"{labels.speedup} up to {processes(headline.scaling['processes'].max())}, so far"
     title = f"{title[:1].upper()}{title[1:]}"
-    against = f"{labels.speedup} against {counts_of(headline.scaling)}"
     ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
-    caption = f"{labels.case(headline.case)}: {against}, with {ideal} in grey"
-    right = "; right, the processes, interpolated, that do what the baseline does at its best."
-    caption += right if bars else "."
+    caption = (
+        f"{labels.case(headline.case)}: {labels.speedup} against {counts_of(headline.scaling)}, with {ideal} "
+        "in grey"
+    )
+    if equivalents:
+        caption += "; right, the processes, interpolated, that do what the baseline does at its best"
+    caption += "."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
-        figure.suptitle(shortened(title, 88), fontsize=9, fontweight="bold", x=0.01, ha="left")
-        grid = figure.subplots(1, 2, width_ratios=(4, 3)) if bars else [figure.subplots()]
-        _draw_curves(grid[0], headline, drawing, labels)
-        if bars:
-            _draw_bars(grid[1], headline, bars, drawing, labels)
+        figure.suptitle(shortened(title, TITLE_WIDTH), fontsize=9, fontweight="bold", x=0.01, ha="left")
+        panels = figure.subplots(1, 2, width_ratios=(4, 3)) if equivalents else [figure.subplots()]
+        _draw_curves(panels[0], headline, drawing, labels)
+        if equivalents:
+            _draw_bars(panels[1], headline, equivalents, drawing, labels)
     return [drawing]
+
+
+def figure_title(contest: Contest, labels: Labels) -> str:
+    """State the result that the figure of a contest shows."""
+    return f"{_result(contest, labels)}{on_shared_cores(contest)}"
+
+
+def _result(contest: Contest, labels: Labels) -> str:
+    """State which curve stops first; else the largest saving of processes; else whether speedup rises."""
+    ends = [(peak, end_of(peak, contest.scaling)) for peak in contest.compared_peaks()]
+    stops = [peak for peak, end in ends if end == "stops"]
+    if stops:
+        count = min(peak["peak_processes"] for peak in stops)
+        names = [labels.curve(peak) for peak in stops if peak["peak_processes"] == count]
+        return f"{some(names)} {'stops' if len(names) == 1 else 'stop'} at {processes(count)}"
+    best = best_equivalent(contest)
+    if best is not None and share_needed(best) < 1:
+        needed = processes(whole_processes(best["equivalent_processes"]))
+        baseline_count = formats.plain(best["baseline_processes"])
+        return (
+            f"{needed} over {labels.compared(best)} do what {baseline_count} do over {labels.baseline(best)}"
+        )
+    most = processes(contest.scaling["processes"].max())
+    if not any(end == "rises" for _, end in ends):
+        return f"{labels.speedup.capitalize()} up to {most}: where it ends cannot be told"
+    return f"{labels.speedup.capitalize()} still rises at {most}, the most that was run"
 
 
 def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: FigureLabels) -> None:
@@ -77,46 +115,50 @@ def _draw_curves(axes: Axes, headline: Contest, drawing: Drawing, labels: Figure
     curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
     for curve in curves:
         ends = [(row[panel.counts], *interval(row, "speedup")[1:]) for row in curve.rows]
-        band = [of_count for of_count in ends if not any(map(is_missing, of_count))]
+        band = [point for point in ends if not any(map(is_missing, point))]
         if len(band) > 1:
             colour = labels.look(curve.interconnect, curve.placement).colour
-            drawing.mark(
-                axes.fill_between(
-                    *zip(*band, strict=True), color=colour, alpha=BAND, linewidth=0, zorder=1.5
-                ),
-                curve.interconnect,
+            counts, low, high = zip(*band, strict=True)
+            area = axes.fill_between(
+                counts, low, high, color=colour, alpha=BAND_OPACITY, linewidth=0, zorder=1.5
             )
+            drawing.mark(area, curve.interconnect)
     label_ends(axes, panel, speedup, HEIGHT - 0.8, drawing, labels)
 
 
-def _bars(headline: Contest) -> list[Line]:
-    """Rows of the node equivalents of the baseline with most comparisons, the best last."""
+def _equivalents_to_draw(headline: Contest) -> Sequence[Line]:
+    """Return the rows of ``node_equivalent`` against the main baseline, the best last."""
     rows = headline.against_baseline(headline.equivalent)
     rows = rows[rows["attainable"] & rows["equivalent_processes"].notna()]
     if rows.empty:
         return []
-    return rows.nsmallest(MOST_BARS - 1, "equivalent_processes")[::-1].to_dict("records")
+    return as_lines(rows.nsmallest(MOST_BARS - 1, "equivalent_processes")[::-1])
 
 
 def _draw_bars(
-    axes: Axes, headline: Contest, lines: Sequence[Line], drawing: Drawing, labels: FigureLabels
+    axes: Axes, headline: Contest, equivalents: Sequence[Line], drawing: Drawing, labels: FigureLabels
 ) -> None:
-    """Draw the processes of the baseline at its best, and the equivalents of `lines`, with their nodes."""
-    first = lines[0]
-    baseline = {**first, "interconnect": first["baseline_interconnect"], "kind": side(first["kind"], 0)}
-    rows = [{**baseline, "processes": whole(float(first["baseline_processes"]))}]
-    for line in lines:
-        needed = whole(float(line["equivalent_processes"]))
+    """Draw the processes of the baseline at its best and the equivalent processes, with their nodes."""
+    first = equivalents[0]
+    baseline = {
+        **first,
+        "interconnect": first["baseline_interconnect"],
+        "kind": side(first["kind"], 0),
+        "processes": whole_processes(float(first["baseline_processes"])),
+    }
+    rows = [baseline]
+    for line in equivalents:
+        needed = whole_processes(float(line["equivalent_processes"]))
         rows.append({**line, "kind": side(line["kind"], 1), "processes": needed})
     colours = [labels.look(row["interconnect"], row["processes_per_node"]).colour for row in rows]
     bars = axes.barh(range(len(rows)), [row["processes"] for row in rows], color=colours, height=0.46)
-    values = [_value(row, headline) for row in rows]
+    values = [_processes_and_nodes(row, headline) for row in rows]
     numbers = axes.bar_label(bars, values, padding=3, fontsize=7)
     for place, (row, bar, number, value) in enumerate(zip(rows, bars, numbers, values, strict=True)):
         name = labels.curve(row)
         title = axes.annotate(
-            shortened(name, LETTERS, lines=1), (0, place - 0.26), xytext=(3, 0), textcoords="offset points",
-            va="bottom", fontsize=7,
+            shortened(name, NAME_WIDTH, lines=1), (0, place - 0.26), xytext=(3, 0),
+            textcoords="offset points", va="bottom", fontsize=7,
         )  # fmt: skip
         drawing.mark(bar, row["interconnect"], point_text(labels, row, name, value))
         for text in (number, title):
@@ -129,8 +171,8 @@ def _draw_bars(
     axes.set_xlabel("Processes for the same speedup")
 
 
-def _value(row: Line, headline: Contest) -> str:
-    """Write the processes of a row, and their nodes if the table of scaling has these."""
-    of_curve = rows_like(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
-    nodes = nodes_of(of_curve, row["processes"])
+def _processes_and_nodes(row: Line, headline: Contest) -> str:
+    """Write the processes of a row, with their nodes if the nodes are known."""
+    curve = rows_like(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
+    nodes = nodes_of(curve, row["processes"])
     return counted(row["processes"], "process") + ("" if nodes is None else f", {counted(nodes, 'node')}")

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 
 from analysis.curves.comparison import Pair, names_of_pair
 from analysis.curves.equivalence import equivalents_of, targets_of
+from analysis.curves.outcomes import ONE_NODE
+from analysis.presentation import formats
 from analysis.presentation import result_tables as tables
 from analysis.presentation.blocks import Section, section
 from analysis.presentation.content import Content
+from analysis.presentation.contests import Contest, direction, nodes_of, whole_processes
+from analysis.presentation.formats import counted
+from analysis.presentation.labels import Labels
+from analysis.presentation.sentences import processes
 from analysis.runs.columns import COUNT, FLAG, NUMBER, OF_A_PAIR, POSITIVE, TEXT, THREADS, table_schemas
-from analysis.runs.frames import Piece, Tables, stacked
+from analysis.runs.frames import BASELINE, Line, Piece, Tables, as_float, as_lines, rows_like, stacked
+from analysis.runs.kinds import side
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
-from analysis.topics.topic import Context, Topic
+from analysis.topics.topic import Context, Headline, Page, Topic
 
 NODE_EQUIVALENT = table_schemas(
     node_equivalent=dict(
@@ -73,6 +81,117 @@ def equivalents(content: Content) -> Section | None:
     return section("equivalents", "Node equivalents", [tables.equivalent_table(equivalent, labels)])
 
 
+def headline(page: Page) -> Headline | None:
+    """Offer a sentence about the processes and nodes that the better interconnect saves."""
+    return Headline(sentences=[nodes_saved(page.contests, page.content.labels)]) if page.contests else None
+
+
+def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
+    """Say how many whole processes and nodes the better interconnect saves.
+
+    The sentence covers the first contest with a saving, and the contest with the largest saving.
+    """
+    best = [(line, contest) for contest in contests if (line := best_equivalent(contest)) is not None]
+    savings = [(line, contest) for line, contest in best if share_needed(line) < 1]
+    if savings:
+        first, largest = savings[0], min(savings, key=lambda saving: share_needed(saving[0]))
+        shown = [first] if largest is first else [first, largest]
+        clauses = [
+            f"in {labels.case(contest.case)}, {_saving(line, contest, labels)}" for line, contest in shown
+        ]
+        return f"What it is worth: {'; '.join(clauses)}."
+    if best:
+        return (
+            "What it is worth: no interconnect does with fewer processes what its baseline does at its best."
+        )
+    return f"What it is worth in nodes cannot be told: {_why_unknown(contests)}."
+
+
+def best_equivalent(contest: Contest) -> Line | None:
+    """Return the row of ``node_equivalent`` that needs the smallest share of its baseline's processes."""
+    return min(
+        _attained(contest.equivalent),
+        key=lambda line: (share_needed(line), line["equivalent_processes"]),
+        default=None,
+    )
+
+
+def share_needed(line: Line) -> float:
+    """Return the whole processes that an interconnect needs, as a share of those of its baseline."""
+    return float(whole_processes(line["equivalent_processes"]) / line["baseline_processes"])
+
+
+def _attained(equivalent: pd.DataFrame) -> Sequence[Line]:
+    """Return the rows of ``node_equivalent`` that have a process count."""
+    return as_lines(equivalent[equivalent["attainable"] & equivalent["equivalent_processes"].notna()])
+
+
+def _why_unknown(contests: Sequence[Contest]) -> str:
+    """Say why no interconnect has a node equivalent of its baseline's best."""
+    lines = [line for contest in contests for line in as_lines(contest.improvement)]
+    faster = [line for line in lines if direction(line) == "faster"]
+    if any(line["baseline_peak_processes"] > 1 for line in faster):
+        return "the faster interconnect beats its baseline's best at the smallest count that uses it"
+    if faster:
+        return "the baseline is best on one process"
+    if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
+        return "nothing is compared"
+    return "none is faster for sure where its baseline is at its best"
+
+
+def _saving(line: Line, contest: Contest, labels: Labels) -> str:
+    """Say what a row of ``node_equivalent`` saves.
+
+    If fewer processes of the baseline do nearly as much, the saving against these follows in brackets.
+    """
+    curve = ["interconnect", "kind", "processes_per_node"]
+    baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
+    baseline_rows = rows_like(contest.scaling, baseline, curve)
+    rows = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, curve)
+    text = (
+        f"{_with_nodes(int(line['baseline_processes']), baseline_rows)} over {labels.baseline(line)} do what "
+        f"{_with_nodes(whole_processes(line['equivalent_processes']), rows)} do over "
+        f"{labels.compared(line)}, which saves {_saved(line, baseline_rows, rows)}"
+    )
+    peaks = as_lines(rows_like(contest.peaks, baseline, curve))
+    nearly = contest.nearly_best(peaks[0]) if peaks else None
+    if nearly is None:
+        return text
+    keys = [*BASELINE, "interconnect", "baseline_processes"]
+    at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly["processes"]}, keys)
+    savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
+    fewer = f"beside {formats.whole(nearly['processes'])} that do nearly as much"
+    return f"{text} ({fewer}, {savings[0]})" if savings else text
+
+
+def _with_nodes(count: int, rows: pd.DataFrame) -> str:
+    """Write a process count of the curve in `rows`, with its nodes if they are known."""
+    nodes = nodes_of(rows, count)
+    return processes(count) + ("" if nodes is None else f" ({counted(nodes, 'node')})")
+
+
+def _saved(line: Line, baseline_rows: pd.DataFrame, rows: pd.DataFrame) -> str:
+    """Write the processes and nodes that a row of ``node_equivalent`` saves, with their ranges."""
+    baseline_count, count = int(line["baseline_processes"]), whole_processes(line["equivalent_processes"])
+    if count >= baseline_count:
+        return "nothing"
+    ends = [as_float(line[f"equivalent_{end}"]) for end in ("high", "low")]
+    counts = [count, *(map(whole_processes, ends) if np.isfinite(ends).all() else ())]
+    saved = _with_range([baseline_count - needed for needed in counts], "process")
+    baseline_nodes = nodes_of(baseline_rows, baseline_count)
+    nodes = [node for needed in counts if (node := nodes_of(rows, needed)) is not None]
+    if baseline_nodes is None or len(nodes) < len(counts):
+        return saved
+    saved_nodes = [baseline_nodes - needed for needed in nodes]
+    return f"{saved}, {_with_range(saved_nodes, 'node') if any(saved_nodes) else 'but no whole node'}"
+
+
+def _with_range(counts: Sequence[int], noun: str) -> str:
+    """Write the first of `counts` with its noun, and the others as its range."""
+    ends = f" [{', '.join(map(formats.whole, counts[1:]))}]" if len(counts) > 1 else ""
+    return counted(counts[0], noun).replace(formats.SPACE, f"{ends}{formats.SPACE}")
+
+
 TOPIC = Topic(
     name="equivalents",
     schemas=NODE_EQUIVALENT,
@@ -81,4 +200,5 @@ TOPIC = Topic(
     always=("node_equivalent",),
     directions=("node_equivalent",),
     section=equivalents,
+    headline=headline,
 )

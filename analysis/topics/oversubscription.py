@@ -19,9 +19,10 @@ from analysis.presentation import formats, result_tables, style
 from analysis.presentation.axes import name_rows
 from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
+from analysis.presentation.contests import direction, has_one_figure_each
 from analysis.presentation.derived_coverage import too_few
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
-from analysis.presentation.formats import listed
+from analysis.presentation.formats import counted, listed, percents
 from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
 from analysis.runs.columns import (
@@ -134,6 +135,38 @@ class Bar:
     level: int
     row: Line
     gain: Line | None
+
+
+def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
+    """Say of each oversubscription level whether it pays at the largest core count of each case."""
+    clauses = []
+    most = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
+    for level, rows in gains[gains["cores"] == most].groupby("oversubscription"):
+        lines = rows.to_dict("records")
+        directions = [direction(line) for line in lines]
+        gains_by_direction = {
+            word: [line["gain_percent"] for line in lines if direction(line) == word]
+            for word in ("faster", "slower")
+            if word in directions
+        }
+        if not gains_by_direction:
+            clauses.append(f"whether {level} processes a core pay cannot be told")
+            continue
+        outcomes = listed(
+            f"{word} in {formats.all_of(len(lines)) if len(found) == len(lines) else len(found)} "
+            f"(by {percents(found)})"
+            for word, found in gains_by_direction.items()
+        )
+        verb, basis = " pay at times", ""
+        if len(gains_by_direction) == 1:
+            verb = " pay" if "faster" in gains_by_direction else " do not pay"
+        if all(has_one_figure_each(line) for line in lines if direction(line)):
+            verb, basis = "", ", from one run each"
+        comparisons = counted(len(lines), "comparison")
+        clauses.append(
+            f"{level} processes a core{verb}: at equal cores, of {comparisons}, they are {outcomes}{basis}"
+        )
+    return clauses
 
 
 def oversubscription_figures(

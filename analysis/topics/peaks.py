@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.curves.curves import Curve, fewest_blocks, may_peak
+from analysis.presentation import formats, sentences
 from analysis.presentation import result_tables as tables
-from analysis.presentation import sentences
 from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
-from analysis.presentation.formats import listed
+from analysis.presentation.contests import Contest, end_of, is_best_at_largest, on_shared_cores
+from analysis.presentation.formats import MOST, counted, listed, some
+from analysis.presentation.labels import Labels
+from analysis.presentation.sentences import processes
 from analysis.runs.columns import COUNT, FLAG, NOTE, OF_A_CURVE, POSITIVE, table_schemas
-from analysis.runs.frames import Piece, Tables, stacked
+from analysis.runs.frames import Line, Piece, Tables, interval, is_missing, rows_like, stacked
 from analysis.statistics.best import FEWEST
 from analysis.topics.scaling.figures import overview_figure
-from analysis.topics.topic import Context, Topic
+from analysis.topics.topic import Context, Headline, Page, Topic
 
 PEAKS = table_schemas(
     peaks=dict(
@@ -29,6 +34,17 @@ PEAKS = table_schemas(
         note=NOTE,
     ),
 )
+
+
+ENDS = {
+    "alone": ("is best on one process", "are best on one process"),
+    "stops": ("peaks before its last count", "peak before their last count"),
+    "rises": ("still gains at its last count", "still gain at their last count"),
+    "unsure": ("may or may not gain at its last count", "may or may not gain at their last count"),
+    "one count": ("has one count", "have one count"),
+}
+"""How a curve ends, in words for one curve and for several."""
+PERCENT = 100
 
 
 def make_peaks(context: Context) -> Tables:
@@ -72,6 +88,108 @@ def all_cases(content: Content) -> Section | None:
     return section("peaks", "All cases side by side", blocks)
 
 
+def headline(page: Page) -> Headline | None:
+    """Offer a sentence about how far the curves scale."""
+    return Headline(sentences=[how_far(page.contests, page.content.labels)]) if page.contests else None
+
+
+def how_far(contests: Sequence[Contest], labels: Labels) -> str:
+    """Say where more processes stop paying.
+
+    Curves of the headline contest are named, up to `MOST` groups of them. All other curves are counted.
+    """
+    first, *others = contests
+    named_groups = _group_by_end(labels.lines(first.peaks, "interconnect"), first)
+    if len(named_groups) > MOST:
+        named_groups = _group_by_end(first.compared_peaks(), first)
+    if len(named_groups) > MOST:
+        groups = list(named_groups.items())
+        named_groups = dict([*groups[: MOST - 1], groups[-1]])
+    clauses = [_end_clause(end, count, lines, first, labels) for (end, count), lines in named_groups.items()]
+    kinds = f" ({listed(first.kinds)})" if len({contest.kinds for contest in contests}) > 1 else ""
+    case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
+    text = f"How far it scales: in {case}, {'; '.join(clauses)}"
+    names = {line["interconnect"] for lines in named_groups.values() for line in lines}
+    unnamed = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in names]
+    unnamed += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
+    return f"{text}{_count_ends([_end_in_words(line, contest) for line, contest in unnamed])}."
+
+
+def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:
+    """Group rows of ``peaks`` by the end of their curves and their best count, in the order of `ENDS`."""
+    groups: dict[tuple[str, int], list[Line]] = {}
+    for line in lines:
+        key = end_of(line, contest.scaling), int(line["peak_processes"])
+        groups.setdefault(key, []).append(line)
+    return dict(sorted(groups.items(), key=lambda item: (list(ENDS).index(item[0][0]), item[0][1])))
+
+
+def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
+    """Say how curves with the same end and the same best count end."""
+    names = some(labels.curve(line) for line in lines)
+    if count == 1 and end == "stops":
+        return f"over {names} one process is the best"
+    if all(_has_one_count(line, contest) for line in lines):
+        return f"over {names} nothing but {processes(count)} was run"
+    gain = f"{labels.speedup} {_speedup_range(lines)}"
+    gain += "".join(
+        f", from {note}" for note in {str(line["note"]) for line in lines} if note.startswith("fewer")
+    )
+    largest = f"{processes(count)}, the most that was run"
+    if end == "rises":
+        return f"over {names} speedup still rises at {largest} ({gain})"
+    if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
+        return f"whether speedup still rises over {names} at {largest}, cannot be told ({gain})"
+    if len(lines) == 1:
+        gain += _nearly_best_clause(lines[0], contest)
+    nothing = "nothing" if end == "stops" else "nothing that can be told"
+    return f"over {names} more than {processes(count)} bring {nothing} ({gain})"
+
+
+def _nearly_best_clause(peak: Line, contest: Contest) -> str:
+    """Name a smaller count that is nearly as good as the peak, with its speedup."""
+    nearly = contest.nearly_best(peak)
+    if nearly is None:
+        return ""
+    speedup, *ends = interval(nearly, "speedup")
+    reached = formats.bracketed(speedup, *ends)
+    if any(map(is_missing, ends)):
+        reached = f"{formats.percent(PERCENT * speedup / peak['peak_speedup'])} of it"
+    return f"; {processes(int(nearly['processes']))} reach {reached}"
+
+
+def _speedup_range(peaks: Sequence[Line]) -> str:
+    """Write the highest speedups of curves as a range, with an interval that covers all their intervals."""
+    speedups, low, high = np.array([interval(peak, "peak_speedup") for peak in peaks]).T
+    least, most = np.nanmin(speedups), np.nanmax(speedups)
+    text = formats.spanned(formats.number(least), formats.number(most))
+    return text + formats.ends(low.min(), high.max(), formats.decimals(most))
+
+
+def _count_ends(ends: Sequence[str]) -> str:
+    """Count the curves that a sentence does not name by how they end, each a key of `ENDS`."""
+    if not ends:
+        return ""
+    curves = counted(len(ends), "other curve")
+    if len(set(ends)) == 1:
+        return f"; the {curves} {ENDS[ends[0]][len(ends) > 1]}"
+    numbers = {end: ends.count(end) for end in ENDS if end in ends}
+    clauses = listed(f"{number} {ENDS[end][number > 1]}" for end, number in numbers.items())
+    return f"; of the {curves}, {clauses}"
+
+
+def _end_in_words(peak: Line, contest: Contest) -> str:
+    """Return the key of `ENDS` for a curve, given its row of ``peaks``."""
+    if _has_one_count(peak, contest):
+        return "one count"
+    end = end_of(peak, contest.scaling)
+    return "alone" if end == "stops" and peak["peak_processes"] == 1 else end
+
+
+def _has_one_count(peak: Line, contest: Contest) -> bool:
+    return rows_like(contest.scaling, peak)["processes"].nunique() == 1
+
+
 TOPIC = Topic(
     name="peaks",
     schemas=PEAKS,
@@ -80,5 +198,6 @@ TOPIC = Topic(
     always=("peaks",),
     draw=lambda view: overview_figure(view.tables["scaling"], view.labels),
     section=all_cases,
+    headline=headline,
     on_screen={"figure", "table", "paragraph"},
 )

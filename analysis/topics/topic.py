@@ -12,8 +12,9 @@ import pandera.pandas as pa
 
 from analysis.curves.comparison import Pair, pairs
 from analysis.curves.curves import Curve, all_curves, ranking
-from analysis.presentation.blocks import Section
+from analysis.presentation.blocks import Block, Section
 from analysis.presentation.content import Content
+from analysis.presentation.contests import Contest
 from analysis.presentation.drawing import Drawing
 from analysis.presentation.style import FigureLabels
 from analysis.runs.facts import Facts
@@ -104,6 +105,47 @@ class View:
     labels: FigureLabels
 
 
+MOST_SENTENCES = 5
+"""Most sentences of page one."""
+MOST_ROWS = 8
+"""Most rows of its table."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What topics make their headlines from.
+
+    Attributes
+    ----------
+    content : Content
+    contests : sequence of Contest
+        The headline contest first. Empty for a study without runs; an interim report keeps only the contests
+        of simulated or published times.
+    """
+
+    content: Content
+    contests: Sequence[Contest] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """What a topic offers page one.
+
+    Attributes
+    ----------
+    sentences : sequence of str
+        Candidates, the most important first.
+    table : Block, optional
+        Shown if no earlier topic offers one.
+    notes : sequence of str
+        Paragraphs below the table.
+    """
+
+    sentences: Sequence[str] = ()
+    table: Block | None = None
+    notes: Sequence[str] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Topic:
     """A question that a report answers.
@@ -133,6 +175,9 @@ class Topic:
         Draws its figures.
     section : callable, optional
         Makes its section of the report, several sections, or None if there is nothing to say.
+    headline : callable, optional
+        Offers page one a `Headline`, or None if it has nothing to say. Page one asks the topics in their
+        order. An interim report does not ask topics that have `directions`.
     in_appendix : bool
     needs_runs : bool
         Whether the section needs curves of runs.
@@ -151,6 +196,7 @@ class Topic:
     write: Callable[[Context, Path], object] | None = None
     draw: Callable[[View], Sequence[Drawing]] | None = None
     section: Callable[[Content], Section | list[Section] | None] | None = None
+    headline: Callable[[Page], Headline | None] | None = None
     in_appendix: bool = False
     needs_runs: bool = True
     on_screen: Set[str] = frozenset()

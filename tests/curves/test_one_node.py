@@ -6,7 +6,7 @@ from report_parts import blocks, cells, part, said
 from small_runs import rows, runs_table
 
 from analysis.curves.outcomes import ONE_NODE
-from analysis.presentation.contests import contests
+from analysis.presentation.contests import find_contests
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.frames import is_missing
@@ -114,5 +114,5 @@ class TestReport:
 
 
 def test_no_title_claims_an_equivalent_of_runs_on_one_node():
-    (found,) = contests(tables_of(runs_on(8, 8), baselines=("slow",)), [])
+    (found,) = find_contests(tables_of(runs_on(8, 8), baselines=("slow",)), [])
     assert found.equivalent.empty and found.targets.empty

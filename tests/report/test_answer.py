@@ -9,13 +9,16 @@ from report_parts import plain
 from small_runs import FACTORS, rows, runs_table
 from synthetic_study import make_runs, make_study
 
-from analysis.presentation.contests import contests, direction, nodes_of, whole
+from analysis.presentation.contests import direction, find_contests, nodes_of, whole_processes
 from analysis.presentation.labels import Labels
 from analysis.report import certainty
-from analysis.report import page_one_sentences as answer
+from analysis.report.page_one_figure import figure_title
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
+from analysis.topics import peaks
+from analysis.topics.equivalents import nodes_saved
 from analysis.topics.improvement import sentences as faster
+from analysis.topics.money import headline as money
 
 LABELS = Labels(Facts())
 SLOW = {1: 100.0, 2: 52.0, 4: 28.0, 8: 16.0, 16: 12.0, 32: 14.0}
@@ -35,7 +38,7 @@ def duct():
 
 
 def test_a_count_between_two_counts_takes_whole_processes():
-    assert [whole(count) for count in (5.01, 5.0, 5 + 1e-12)] == [6, 5, 5]
+    assert [whole_processes(count) for count in (5.01, 5.0, 5 + 1e-12)] == [6, 5, 5]
 
 
 def test_nodes_are_those_of_full_ones_and_unknown_on_one_node():
@@ -49,7 +52,7 @@ class TestDuct:
     """The speedup of 100/12 lies at 8 + 8 (8.333 - 8) / (15.873 - 8) = 8.34 processes: 9, on 5 nodes."""
 
     def test_the_worth_in_whole_processes_and_nodes(self, duct):
-        said = plain(answer.worth(contests(duct[1], []), LABELS))
+        said = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert said == (
             "What it is worth: in duct, 16 processes (8 nodes) over GigE (pub) do what 9 processes (5 nodes) do over "
             "InfiniBand (pub), which saves 7 processes, 3 nodes."
@@ -58,7 +61,7 @@ class TestDuct:
     def test_the_worth_has_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
-        said = plain(answer.worth(contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
+        said = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
         assert said.endswith(", which saves 7 [5, 7] processes, 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
@@ -72,16 +75,16 @@ class TestDuct:
             for row in rows("duct", name, times, blocks=(1.0,), kind="published")
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
-        said = plain(answer.worth(contests(tables, []), LABELS))
+        said = plain(nodes_saved(find_contests(tables, []), LABELS))
         assert said.endswith(f" (beside 8 that do nearly as much, {beside}).")
 
     def test_where_more_processes_stop_paying(self, duct):
-        found = contests(duct[1], [])
-        assert plain(answer.how_far(found, LABELS)) == (
+        found = find_contests(duct[1], [])
+        assert plain(peaks.how_far(found, LABELS)) == (
             "How far it scales: in duct, over GigE (pub) more than 16 processes bring nothing (speedup 8.33); over "
             "InfiniBand (pub) speedup still rises at 32 processes, the most that was run (speedup 31.2)."
         )
-        assert plain(answer.what_is_seen(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
+        assert plain(figure_title(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
     @pytest.mark.parametrize(
         ("seconds", "blocks", "kind", "said"),
@@ -94,7 +97,7 @@ class TestDuct:
     )
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, said):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
-        told = plain(answer.how_far(contests(make_tables(runs, Settings()), []), LABELS))
+        told = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert f"more than 16 processes bring nothing (speedup {said})" in told
 
     def test_several_curves_have_one_interval_that_holds_all_of_theirs(self):
@@ -102,11 +105,11 @@ class TestDuct:
         lines = [
             dict(zip(names, values, strict=True)) for values in ((3, 2, 4), (5, 4.5, 6), (4, None, None))
         ]
-        assert answer._speedups(lines[:2]) == "3.00 to 5.00 [2.00, 6.00]"
-        assert answer._speedups(lines) == "3.00 to 5.00"
+        assert peaks._speedup_range(lines[:2]) == "3.00 to 5.00 [2.00, 6.00]"
+        assert peaks._speedup_range(lines) == "3.00 to 5.00"
 
     def test_one_run_each_is_said_with_the_direction(self, duct):
-        found = contests(duct[1], [])
+        found = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
             "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
             "(one run each)."
@@ -116,13 +119,13 @@ class TestDuct:
     def test_a_band_of_both_directions_may_tell_one_where_computing_takes_as_long(self, duct):
         ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
         told = {"verdict": "faster or slower within the band"} | ends
-        found = contests({**duct[1], "improvement": duct[1]["improvement"].assign(**told)}, [])
+        found = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**told)}, [])
         assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
             "Which is faster: nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
             "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
             "latter's best of 16 processes."
         )
-        untold = contests(
+        untold = find_contests(
             {
                 **duct[1],
                 "improvement": duct[1]["improvement"].assign(
@@ -143,10 +146,10 @@ def study():
 class TestUntold:
     def test_no_direction_and_no_number(self, study):
         _, tables, facts = study
-        said = plain(faster.which_is_faster(contests(tables, []), facts, Labels(facts)))
+        said = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
         assert said.startswith("Which is faster: nothing is faster or slower than") and "%" not in said
         assert "3 blocks are too few to tell" in said
-        assert "cannot be told" in answer.worth(contests(tables, []), Labels(facts))
+        assert "cannot be told" in nodes_saved(find_contests(tables, []), Labels(facts))
 
     def test_what_would_settle_it(self, study):
         runs, tables, facts = study
@@ -154,7 +157,7 @@ class TestUntold:
             blocks_wanted=9, target_percent=5.0, half_width_percent=6.0, reached=False
         )
         said = plain(
-            certainty.how_sure(runs, {**tables, "precision": precision}, contests(tables, []), facts)
+            certainty.how_sure(runs, {**tables, "precision": precision}, find_contests(tables, []), facts)
         )
         needed = int(tables["improvement"]["blocks_needed"].max())
         assert needed > 3
@@ -163,7 +166,7 @@ class TestUntold:
 
     def test_what_cannot_be_told_is_named(self, study):
         runs, tables, facts = study
-        said = plain(certainty.how_sure(runs, tables, contests(tables, []), facts))
+        said = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
         names = re.search(r"cannot be told yet \((.*)\)\.$", said).group(1)
         first = tables["improvement"].iloc[0]
         labels = Labels(facts)
@@ -173,7 +176,7 @@ class TestUntold:
         line = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "measured",
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
         assert (
-            certainty._named([line] * 5, [""] * 5, LABELS)
+            certainty._list_open([line] * 5, [""] * 5, LABELS)
             == "b, b and b against a in duct, 2 processes a core; 2 more"
         )
 
@@ -240,7 +243,7 @@ class TestWhyOpen:
         tables["precision"] = tables["improvement"].assign(
             blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
         )
-        said = plain(certainty.how_sure(runs, tables, contests(tables, []), facts))
+        said = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
         assert "comparisons cannot be told (" in said and "known to ±4.2 points already" in said
         assert "more blocks" not in said
 
@@ -257,28 +260,28 @@ class TestWhatCounts:
         return runs.assign(valid=runs["processes"] != 4)
 
     def test_invalid_runs_are_not_counted_as_measured(self):
-        assert plain(certainty.what_counts(self.runs())) == (
+        assert plain(certainty.count_runs(self.runs())) == (
             "12 runs measured and 1 point simulated (traces replayed on models: a band, no test); 6 runs invalid "
             "and left out"
         )
 
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
-        said = plain(certainty.what_counts(runs.assign(censored=~runs["valid"])))
+        said = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
         assert said.endswith("; 6 runs stopped at a time limit, which gives a lower bound")
 
     def test_disturbed_runs_are_counted_among_the_valid_ones(self):
         busy = self.runs().assign(foreign_cores=0.5)
         busy.loc[busy["kind"] == "simulated", "foreign_cores"] = None
-        assert plain(certainty.what_counts(busy)).endswith(
+        assert plain(certainty.count_runs(busy)).endswith(
             "; 12 of 12 valid runs were disturbed: other programs kept more than 0.2 cores busy"
         )
-        assert "disturbed" not in certainty.what_counts(busy.assign(foreign_cores=0.1))
+        assert "disturbed" not in certainty.count_runs(busy.assign(foreign_cores=0.1))
 
     def test_page_one_has_the_count(self, study):
         runs, tables, facts = study
         bad = runs.assign(valid=runs["block"] < 3, foreign_cores=0.5)
-        said = plain(certainty.how_sure(bad, tables, contests(tables, []), facts))
+        said = plain(certainty.how_sure(bad, tables, find_contests(tables, []), facts))
         valid = int(bad["valid"].sum())
         assert f"{len(bad) - valid} runs invalid and left out" in said
         assert f"{valid} of {valid} valid runs were disturbed" in said
@@ -296,20 +299,20 @@ class TestSharedCores:
             for name, factor in (("a", 1.0), ("b", 0.8))
         ]  # fmt: skip
         runs = runs_table(rows("duct", None, {1: 16.0}), *made)
-        (found,) = contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
+        (found,) = find_contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
         return found
 
     def test_the_lowest_of_several_levels_is_shown_though_a_higher_one_is_faster(self):
         found = self.found(1, 2)
         assert found.level == 1 and set(found.scaling["oversubscription"]) == {1}
-        assert "per core" not in answer.how_far([found], LABELS) + answer.what_is_seen(found, LABELS)
+        assert "per core" not in peaks.how_far([found], LABELS) + figure_title(found, LABELS)
 
     def test_processes_that_share_cores_are_called_so(self):
         found = self.found(2)
-        assert plain(answer.how_far([found], LABELS)).startswith(
+        assert plain(peaks.how_far([found], LABELS)).startswith(
             "How far it scales: in duct, with 2 processes per core, over "
         )
-        assert plain(answer.what_is_seen(found, LABELS)).endswith(", with 2 processes per core")
+        assert plain(figure_title(found, LABELS)).endswith(", with 2 processes per core")
 
 
 class TestWhyNoWorth:
@@ -322,7 +325,7 @@ class TestWhyNoWorth:
             for row in rows("duct", name, times, blocks=(1.0,))
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("slow",)))
-        return plain(answer.worth(contests(tables, []), LABELS)).partition("cannot be told: ")[2]
+        return plain(nodes_saved(find_contests(tables, []), LABELS)).partition("cannot be told: ")[2]
 
     def test_the_baseline_is_best_on_one_process(self):
         assert self.said(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
@@ -349,7 +352,7 @@ class TestSeveralCases:
             for row in rows(case, name, curve, blocks=(1.0,))
         ]
         tables = make_tables(runs_table(made), Settings(baselines=("gigabit_ethernet",)))
-        return plain(faster.which_is_faster(contests(tables, []), Facts(), LABELS))
+        return plain(faster.which_is_faster(find_contests(tables, []), Facts(), LABELS))
 
     def test_one_case_is_named(self):
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
@@ -376,13 +379,13 @@ def test_what_pays_in_one_case_is_not_said_of_all():
         ]
     )
     runs = runs_table(rows("duct", "a", {1: 2.0, 2: 1.0}, blocks=(1.0,)))
-    (headline,) = contests(make_tables(runs, Settings()), [])
-    (said,) = answer._to_buy({"break_even": even}, headline, LABELS)
+    (headline,) = find_contests(make_tables(runs, Settings()), [])
+    (said,) = money._what_to_buy({"break_even": even}, headline, LABELS)
     assert plain(said) == (
         "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
         "case none pays"
     )
-    (said,) = answer._to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
+    (said,) = money._what_to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
     assert plain(said).endswith("; in wing, b (sim) and c (sim) do not pay")
 
 
@@ -406,7 +409,7 @@ def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
             ),
         )
         tables = make_tables(runs, Settings())
-        assert plain(answer.what_pays(tables, contests(tables, []), LABELS)) == said
+        assert plain(money.what_pays(tables, find_contests(tables, []), LABELS)) == said
 
 
 class TestUnsureTops:
@@ -435,8 +438,8 @@ class TestUnsureTops:
         return runs, make_tables(runs, Settings(baselines=("a",), draws=200))
 
     def test_how_far_it_scales(self):
-        found = contests(self.study()[1], [])
-        assert plain(answer.how_far(found, LABELS)) == (
+        found = find_contests(self.study()[1], [])
+        assert plain(peaks.how_far(found, LABELS)) == (
             "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
             "8.00 [8.00, 8.00]); over c more than 4 processes bring nothing that can be told (speedup 3.20 [3.20, "
             "3.20]); whether speedup still rises over b at 8 processes, the most that was run, cannot be told "
@@ -446,22 +449,19 @@ class TestUnsureTops:
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
-        found = contests(self.study()[1], [])[0]
+        found = find_contests(self.study()[1], [])[0]
         line = found.peaks.iloc[0].to_dict() | {"peak_processes": 1, "peak_set": peak_set, "reached": reached}
-        assert answer._end_of_other(line, found) == end
+        assert peaks._end_in_words(line, found) == end
 
     def test_the_figure_does_not_say_that_it_rises(self):
-        (found, _) = contests(make_tables(*self.flat()), [])
-        assert (
-            plain(answer.what_is_seen(found, LABELS))
-            == "Speedup up to 8 processes: where it ends cannot be told"
-        )
+        (found, _) = find_contests(make_tables(*self.flat()), [])
+        assert plain(figure_title(found, LABELS)) == "Speedup up to 8 processes: where it ends cannot be told"
 
     def flat(self):
         runs, _ = self.study()
         return runs[runs["interconnect"] != "a"], Settings(baselines=("b",), draws=200)
 
     def test_few_blocks_are_told_with_the_point_estimate(self):
-        found = contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
-        said = plain(answer.how_far(found, LABELS))
+        found = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
+        said = plain(peaks.how_far(found, LABELS))
         assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in said

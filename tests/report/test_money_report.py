@@ -12,13 +12,13 @@ from small_runs import ROOT, rows, runs_table
 
 from analysis.pipeline import make_all_tables
 from analysis.presentation.content import Content
-from analysis.presentation.contests import contests
+from analysis.presentation.contests import find_contests
 from analysis.presentation.drawing import save
 from analysis.presentation.labels import Labels
-from analysis.report.page_one_sentences import what_pays
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Queue, Settings
+from analysis.topics.money.headline import what_pays
 from analysis.topics.money.market import Market
 from analysis.topics.money.section import pays
 from analysis.topics.money.sentences import amount, at_highest_target, comparable_size, link_prices
@@ -151,7 +151,7 @@ class TestMoney:
             one for one in blocks(found, "table") if one["caption"].startswith("The fastest that each")
         )
         assert [plain(group["title"]) for group in bought["groups"]] == [told]
-        first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
+        first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
         assert f"for {told} buy 4 nodes with Infiniband" in first
 
     def test_each_site_has_what_to_buy_of_its_own(self, tmp_path):
@@ -172,7 +172,7 @@ class TestMoney:
     def test_only_what_may_be_compared_may_be_as_good(self, tmp_path):
         kinds = ("measured", "published")
         whole = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), kinds=kinds))
-        first = plain(what_pays(whole.tables, contests(whole.tables, ()), whole.labels))
+        first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
         # eight nodes with Gigabit run the job on four; none of the published ones counts
         assert "for 20 000 USD buy 4 nodes with Gigabit, although 1 other may be as good" in first
 

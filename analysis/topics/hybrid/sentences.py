@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from analysis.presentation import formats
+from analysis.presentation.formats import MOST
 from analysis.presentation.labels import Labels
-from analysis.runs.frames import Line, percent_interval
+from analysis.runs.frames import Line, lowest_level, percent_interval
 
 
 def ways(line: Line) -> str:
@@ -27,6 +30,13 @@ def hybrid_sentence(line: Line, labels: Labels) -> str:
         )
     where = f"{labels.case(line['case'])}, {labels.interconnect(line['interconnect'], line['kind'])}"
     return f"{where}, {formats.whole(line['cores'])} cores: {said}"
+
+
+def most_threads(gains: pd.DataFrame, labels: Labels) -> list[str]:
+    """Say what the most threads on the most cores bring, for the first cases and the lowest level."""
+    gains = lowest_level(gains)
+    last = gains.sort_values(["cores", "threads"]).groupby("case", sort=False).tail(1)
+    return [hybrid_sentence(line, labels) for line in labels.lines(last, "case", "interconnect")[:MOST]]
 
 
 def _way(line: Line, of: str = "") -> str:

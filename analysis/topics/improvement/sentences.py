@@ -8,17 +8,31 @@ import pandas as pd
 
 from analysis.curves.outcomes import INSEPARABLE, ONE_NODE, WITHIN_ROUNDING
 from analysis.presentation import formats
-from analysis.presentation.contests import Contest, direction, direction_with_same_computing, once
+from analysis.presentation.contests import (
+    Contest,
+    direction,
+    direction_with_same_computing,
+    has_one_figure_each,
+)
 from analysis.presentation.formats import MOST, counted, percents, some
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.facts import Facts
 from analysis.runs.frames import BASELINE, Line
 from analysis.runs.kinds import side
+from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
 WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
 """Verdicts that stand in the place of a direction, and why they do."""
+
+
+def headline(page: Page) -> Headline | None:
+    """Offer a sentence about which interconnect is faster."""
+    if not page.contests:
+        return None
+    content = page.content
+    return Headline(sentences=[which_is_faster(page.contests, content.facts, content.labels)])
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
@@ -80,7 +94,7 @@ def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: 
         else:
             every = whose.replace(formats.whole(of), formats.all_of(of), 1)
             where += f" in {every}" if len(lines) == of else f" in {len(lines)} of the {whose}"
-    if single := sum(map(once, lines)):
+    if single := sum(map(has_one_figure_each, lines)):
         aside.append("one run each" if single == len(lines) else f"{single} of them one run each")
     gain = percents(line["improvement_percent"] for line in lines)
     text = f"{best} is {gain} {word} than {baseline} {where}" + f" ({', '.join(aside)})" * bool(aside)

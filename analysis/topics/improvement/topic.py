@@ -3,6 +3,7 @@
 from analysis.topics.improvement.figures import improvement_figures
 from analysis.topics.improvement.mean import IMPROVEMENT_MEAN, make_improvement_mean
 from analysis.topics.improvement.section import comparison
+from analysis.topics.improvement.sentences import headline
 from analysis.topics.improvement.tables import IMPROVEMENT, make_improvement
 from analysis.topics.network.curves import without_benchmarks
 from analysis.topics.topic import Topic
@@ -17,6 +18,7 @@ TOPIC = Topic(
     directions=("improvement",),
     draw=lambda view: improvement_figures(view.tables["improvement"], view.labels),
     section=comparison,
+    headline=headline,
     on_screen={"figure"},
 )
 MEAN = Topic(

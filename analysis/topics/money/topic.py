@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.presentation.drawing import Drawing
+from analysis.topics.money.headline import headline
 from analysis.topics.money.schemas import MONEY_TABLES
 from analysis.topics.money.section import pays
 from analysis.topics.money.tables import make_money
@@ -28,4 +29,5 @@ TOPIC = Topic(
     directions=("value", "break_even", "tornado", "purchase"),
     draw=draw_money,
     section=pays,
+    headline=headline,
 )

@@ -24,6 +24,7 @@ from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Line, is_missing
 from analysis.topics.network import sentences as network_sentences
 from analysis.topics.network.tables import PAIRS
+from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 HOW = (
     "Latency is half a round trip of a ping-pong, the time of an exchange in both directions, or that of a "
@@ -42,6 +43,23 @@ def network(content: Content) -> list[Section]:
         return []
     made = [_point_to_point(content), _pairs(content), _processor(content), _collectives(content)]
     return list(filter(None, made))
+
+
+def headline(page: Page) -> Headline | None:
+    """Offer the best latency and bandwidth of a study without runs, and a table of them."""
+    content = page.content
+    heads = content.tables.get("network_headlines")
+    if content.cases or heads is None:
+        return None
+    best = network_sentences.headline_sentences(heads, content.tables["network"], content.labels)
+    worth = network_sentences.worth_sentence(content.runs, content.facts.study)
+    ping_pongs_first = heads.sort_values("benchmark", key=lambda names: names != "pingpong", kind="stable")
+    notes = [content.labels.explain(heads), *network_sentences.pressure_sentences(content.runs)]
+    return Headline(
+        sentences=[*best[: MOST_SENTENCES - 1], worth],
+        table=headline_table(ping_pongs_first.head(MOST_ROWS), content),
+        notes=[" ".join(filter(None, notes))],
+    )
 
 
 def _figures(content: Content, *names: str) -> list[Block]:

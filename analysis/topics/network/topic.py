@@ -15,7 +15,7 @@ from analysis.topics.network.links import make_links
 from analysis.topics.network.pair_figures import availability_figures, matrix_figures, pairs_figures
 from analysis.topics.network.printed import write_texts
 from analysis.topics.network.published_section import published_networks
-from analysis.topics.network.section import network
+from analysis.topics.network.section import headline, network
 from analysis.topics.network.tables import NETWORK_TABLES, host_buses, link_rates, make_network_tables
 from analysis.topics.topic import Context, Topic, View
 
@@ -59,6 +59,7 @@ TOPIC = Topic(
     write=write_curves,
     draw=draw_network,
     section=network,
+    headline=headline,
     needs_runs=False,
 )
 PUBLISHED = Topic(name="published_networks", section=published_networks, needs_runs=False)

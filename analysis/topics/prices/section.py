@@ -8,7 +8,8 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Line, is_missing
-from analysis.topics.money.sentences import amount, money, offer_name
+from analysis.topics.money.sentences import amount, list_price_sentences, money, offer_name
+from analysis.topics.topic import Headline, Page
 
 HOW = (
     "Prices of interconnects alone, with adapters, switches and cables, of the year told, not "
@@ -45,3 +46,11 @@ def prices(content: Content) -> Section | None:
 
 def _told(value: object) -> object:
     return "" if is_missing(value) else value
+
+
+def headline(page: Page) -> Headline | None:
+    """Offer sentences about the prices of a study without runs."""
+    content = page.content
+    if content.cases or "prices" not in content.tables:
+        return None
+    return Headline(sentences=list_price_sentences(content.tables["prices"], content.labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.presentation.drawing import Drawing
 from analysis.runs.frames import Tables
 from analysis.topics.prices.figures import price_figures
-from analysis.topics.prices.section import prices
+from analysis.topics.prices.section import headline, prices
 from analysis.topics.prices.tables import PRICES, make_prices
 from analysis.topics.topic import Context, Topic, View
 
@@ -27,6 +27,7 @@ TOPIC = Topic(
     make=make,
     draw=draw_prices,
     section=prices,
+    headline=headline,
     in_appendix=True,
     needs_runs=False,
 )

@@ -26,9 +26,14 @@ from analysis.runs.frames import interval, is_missing, lowest_level, percent_int
 from analysis.runs.kinds import side
 from analysis.topics.published import sentences as published_sentences
 from analysis.topics.published.agreement import agreement_blocks, together
+from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 CASE_TABLES = ("cases", "peaks", "improvement", "node_equivalent")
 """Published tables by case; docs/reference/imports.md lists their columns."""
+
+HOW_SURE = (
+    "How sure: these figures were published without the times behind them, so that nothing can be tested."
+)
 
 Lines = Iterator[Row]
 
@@ -123,33 +128,41 @@ def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str
     ]
 
 
-def beside_published(content: Content) -> str:
-    """One sentence on how far this study is from what was published; empty where nothing stands for it."""
-    beside = (
-        together(name, content.published, _stand_ins(content), content) for name in ("peaks", "improvement")
+def headline(page: Page) -> Headline | None:
+    """Offer what was published; for a study with runs, a note on how far it is from that."""
+    content = page.content
+    if content.cases:
+        beside = (
+            together(name, content.published, _stand_ins(content), content)
+            for name in ("peaks", "improvement")
+        )
+        return Headline(notes=[published_sentences.beside_sentence(*beside, content.labels)])
+    if not set(CASE_TABLES) & content.published.keys():
+        return None
+    return Headline(
+        sentences=[*_sentences(content.published, content)[: MOST_SENTENCES - 1], HOW_SURE],
+        table=_improvement_overview(content),
     )
-    return published_sentences.beside_sentence(*beside, content.labels)
 
 
-def improvement_overview(content: Content, most: int) -> list[Block]:
-    """Tabulate published improvements at the peak, a row a case and a column a pair, of so many cases."""
+def _improvement_overview(content: Content) -> Block | None:
+    """Tabulate the published improvements at the peak of the first cases, with a column for each pair."""
     figures = content.published.get("improvement")
     if figures is None:
-        return []
+        return None
     labels = content.labels
     pairs = figures[["interconnect", "baseline_interconnect"]].drop_duplicates().to_dict("records")
     cases = [case for case in dict.fromkeys(figures["case"]) if case != published_sentences.AVERAGE]
     rows = []
-    for case in cases[:most]:
-        found = figures[figures["case"] == case]
-        of_pairs = (rows_like(found, pair, list(pair)) for pair in pairs)
-        rows.append(row([case, *(_improved(own) for own in of_pairs)], case))
+    for case in cases[:MOST_ROWS]:
+        of_case = figures[figures["case"] == case]
+        rows.append(row([case, *(_improved(rows_like(of_case, pair, list(pair))) for pair in pairs)], case))
     heads = (
         " over ".join(labels.interconnect(name, "published") for name in pair.values()) for pair in pairs
     )
     caption = f"Improvement, and the processes at which it was published. {_source(figures)}"
-    caption += f" The first {most} of {len(cases)} cases." if len(cases) > most else ""
-    return [table(caption, [*left("Case"), *right(*heads)], {"": rows})]
+    caption += f" The first {MOST_ROWS} of {len(cases)} cases." if len(cases) > MOST_ROWS else ""
+    return table(caption, [*left("Case"), *right(*heads)], {"": rows})
 
 
 def _improved(rows: pd.DataFrame) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.topics.published.section import published_figures
+from analysis.topics.published.section import headline, published_figures
 from analysis.topics.topic import Topic
 
-TOPIC = Topic(name="published", section=published_figures, needs_runs=False)
+TOPIC = Topic(name="published", section=published_figures, headline=headline, needs_runs=False)

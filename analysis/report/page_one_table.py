@@ -1,0 +1,165 @@
+"""The table of page one: the best curves, their baselines, and what these need for the same speedup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import islice, zip_longest
+
+import pandas as pd
+
+from analysis.curves.outcomes import ONE_NODE, outcome
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Row, left, right, row, table
+from analysis.presentation.content import Content
+from analysis.presentation.contests import (
+    Contest,
+    direction,
+    end_of,
+    nodes_of,
+    on_shared_cores,
+    whole_processes,
+)
+from analysis.presentation.formats import MISSING, counted, listed
+from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval, rows_like
+from analysis.runs.kinds import ran, side
+from analysis.topics.topic import MOST_ROWS
+
+LEAST_ROWS = 2
+"""Rows that the headline contest keeps however many other cases there are."""
+BEYOND = {"rises": "+", "unsure": "?"}
+"""Mark behind the best count of a curve, by how the curve ends."""
+
+
+def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
+    """Tabulate the fastest curve and the baseline of every contest, then other curves as there is room."""
+    unfinished = content.facts.study.unfinished
+    ranked = [_rank_curves(contest) for contest in contests]
+    order = _order_of_curves(contests, ranked)
+    shown = {id(peak) for peak in islice(order, MOST_ROWS)}
+    groups: dict[str, list[Row]] = {}
+    for contest, peaks in zip(contests, ranked, strict=True):
+        rows = [_make_row(contest, peak, content, unfinished) for peak in peaks if id(peak) in shown]
+        groups.setdefault(_title(contest, contests, content), []).extend(rows)
+    columns = [
+        *left("Interconnect"),
+        *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
+        *left("Against its baseline", "Processes for the baseline's best"),
+    ]
+    caption = "The highest speedup of each case, then its baseline and others as there is room."
+    marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
+    if "+" in marks:
+        caption += " +: it still rises there, at the most that were run."
+    if "?" in marks:
+        caption += " ?: whether more bring anything cannot be told."
+    if len(order) > MOST_ROWS:
+        caption += f" {counted(len(order) - MOST_ROWS, 'more curve')} are in the tables of the cases."
+    return table(caption, columns, groups)
+
+
+def _rank_curves(contest: Contest) -> list[Line]:
+    """Sort the rows of ``peaks`` of a contest: the fastest, the baseline, then the others by speedup."""
+    peaks = as_lines(contest.peaks.sort_values("peak_speedup", ascending=False, kind="stable"))
+    return sorted(peaks, key=lambda peak: (peak is not peaks[0], peak["interconnect"] != contest.baseline))
+
+
+def _order_of_curves(contests: Sequence[Contest], ranked: Sequence[list[Line]]) -> list[Line]:
+    """Return all rows of ``peaks``, those to be shown first at the beginning.
+
+    The headline contest leaves two rows to each other case, in which the fastest curve and its baseline
+    stand. Then the other contests take turns.
+    """
+    headline = contests[0]
+    best: dict[str, list[Line]] = {}
+    for contest, peaks in zip(contests, ranked, strict=True):
+        if contest.case != headline.case:
+            fastest = best.setdefault(contest.case, peaks[:2])
+            if peaks[0]["peak_speedup"] > fastest[0]["peak_speedup"]:
+                best[contest.case] = peaks[:2]
+    room = max(MOST_ROWS - 2 * len(best), LEAST_ROWS)
+    turns = [peak for turn in zip_longest(*best.values(), *ranked[1:]) for peak in turn if peak]
+    return list({id(peak): peak for peak in [*ranked[0][:room], *turns, *ranked[0]]}.values())
+
+
+def _title(contest: Contest, contests: Sequence[Contest], content: Content) -> str:
+    """Name the case of a contest, its kinds if the case has several contests, and its baseline."""
+    title = content.labels.case(contest.case)
+    if sum(other.case == contest.case for other in contests) > 1:
+        title += f" ({listed(contest.kinds)})"
+    title += on_shared_cores(contest)
+    if contest.baseline is None:
+        return title
+    kind = side(str(contest.against_baseline(contest.improvement)["kind"].iloc[0]), 0)
+    return f"{title}; baseline: {content.labels.interconnect(contest.baseline, kind)}"
+
+
+def _make_row(contest: Contest, peak: Line, content: Content, unfinished: bool) -> Row:
+    """Make the row of a curve. In an unfinished study it states no direction."""
+    curve = rows_like(contest.scaling, peak)
+    count = int(peak["peak_processes"])
+    best = curve[curve["processes"] == count].iloc[0]
+    count_text = formats.whole(count)
+    if curve["processes"].nunique() > 1 and not (unfinished and ran(peak["kind"])):
+        count_text += BEYOND.get(end_of(peak, contest.scaling), "")
+    cells = [
+        content.labels.curve(peak),
+        count_text + _nodes_in_brackets(curve, count),
+        formats.bracketed(*interval(peak, "peak_speedup")) if count > 1 else MISSING,
+        formats.number(best["seconds"]),
+        "" if unfinished else _against_baseline(contest, peak),
+        "" if unfinished else _needed_processes(contest, peak),
+    ]
+    return row(cells, contest.case, peak["interconnect"])
+
+
+def _nodes_in_brackets(curve: pd.DataFrame, count: int) -> str:
+    nodes = nodes_of(curve, count)
+    return "" if nodes is None else f" ({counted(nodes, 'node')})"
+
+
+def _rows_about(rows: pd.DataFrame, peak: Line) -> pd.DataFrame:
+    """Select the comparisons of the curve of a row of ``peaks`` with its baseline."""
+    kinds = rows["kind"].map(lambda kind: side(kind, 1)).astype("str")
+    return rows.loc[rows_like(rows.assign(kind=kinds), peak).index]
+
+
+def _against_baseline(contest: Contest, peak: Line) -> str:
+    """Write how much faster or slower a curve is than its baseline, or why that is not known."""
+    rows = _rows_about(contest.against_baseline(contest.improvement), peak)
+    compared = as_lines(rows[rows["improvement_percent"].notna()])
+    if not compared:
+        if rows["note"].str.endswith(ONE_NODE, na=False).any():
+            return "not compared: one node"
+        return "is the baseline" if peak["interconnect"] == contest.baseline else MISSING
+    comparison = compared[0]
+    if direction(comparison) is None:
+        return "too few blocks" if outcome(comparison["verdict"]) == "untestable" else "cannot be told"
+    percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
+    text = f"{percent}{formats.THIN}% at {formats.whole(comparison['at_processes_other'])}"
+    return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text
+
+
+def _needed_processes(contest: Contest, peak: Line) -> str:
+    """Write how many processes of a curve reach its baseline's best, or why that is not known."""
+    equivalents = as_lines(_rows_about(contest.against_baseline(contest.equivalent), peak))
+    if not equivalents:
+        return MISSING
+    line = equivalents[0]
+    ends = [line["equivalent_low"], line["equivalent_high"]]
+    if not line["attainable"]:
+        if is_missing(ends[0]) or math.isinf(ends[0]):
+            return "never"
+        return f"{whole_processes(ends[0])} or more, or never"
+    if is_missing(line["equivalent_processes"]):
+        return "fewer than were run"
+    needed, baseline_count = whole_processes(line["equivalent_processes"]), line["baseline_processes"]
+    limits = (
+        []
+        if any(map(is_missing, ends))
+        else [end if math.isinf(end) else whole_processes(end) for end in ends]
+    )
+    if {needed, *limits} == {baseline_count}:
+        return MISSING
+    limits_text = f" [{', '.join(map(formats.whole, limits))}]" if limits else ""
+    nodes = _nodes_in_brackets(rows_like(contest.scaling, peak), needed)
+    return f"{needed}{limits_text} of {formats.plain(baseline_count)}{nodes}"

@@ -1,0 +1,97 @@
+"""What page one says about money: whether more processes per core and threads pay, and what to buy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.presentation.contests import Contest
+from analysis.presentation.formats import MOST, counted, listed, some
+from analysis.presentation.labels import Labels
+from analysis.runs.frames import Tables, is_missing
+from analysis.topics.hybrid.sentences import most_threads
+from analysis.topics.money.sentences import (
+    CHOICE,
+    UNSURE,
+    VERDICTS,
+    at_highest_target,
+    limits,
+    link_prices,
+    node_price,
+)
+from analysis.topics.oversubscription import whether_levels_pay
+from analysis.topics.topic import Headline, Page
+
+PLURAL = {"pays": "pay", "does not pay": "do not pay"}
+
+
+def headline(page: Page) -> Headline | None:
+    """Offer a sentence about what pays."""
+    if not page.contests:
+        return None
+    sentence = what_pays(page.content.tables, page.contests, page.content.labels)
+    return Headline(sentences=[sentence]) if sentence else None
+
+
+def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
+    """Say whether oversubscription and threads pay, and what to buy; empty if nothing is known."""
+    clauses = [*whether_levels_pay(tables["oversubscription"]), *_what_to_buy(tables, contests[0], labels)]
+    if "hybrid" in tables:
+        clauses += [f"processes × threads: {text}" for text in most_threads(tables["hybrid"], labels)]
+    clauses += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
+    return f"What pays: {'; '.join(clauses)}." if clauses else ""
+
+
+def _what_to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
+    """Say what to buy within the largest budget; without a budget, which interconnects pay."""
+    if "purchase" in tables:
+        purchase = tables["purchase"]
+        best = purchase[purchase["best"].fillna(False)]
+        if len(best):
+            return [_best_purchase(purchase, best, labels)]
+    if "break_even" not in tables:
+        return []
+    verdicts = at_highest_target(tables["break_even"])
+    verdicts = verdicts[verdicts["verdict"].isin(VERDICTS)]
+    is_headline = verdicts["case"] == headline.case
+    in_headline, in_others = verdicts[is_headline], verdicts[~is_headline]
+    if in_headline.empty:
+        return []
+    price = node_price(in_headline.iloc[0])
+    text = f"in {labels.case(headline.case)}, at {price} a node, {_which_pay(in_headline, labels)}"
+    if in_others["case"].nunique() == 1:
+        return [f"{text}; in {labels.case(in_others['case'].iloc[0])}, {_which_pay(in_others, labels)}"]
+    cases = in_others.groupby("case")["verdict"].agg(_whether_any_pays).value_counts(sort=False)
+    return [text + "".join(f", in {counted(n, 'other case')} {outcome}" for outcome, n in cases.items())]
+
+
+def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
+    """Say what to buy within the largest budget, and how many alternatives may be as good."""
+    line = best.loc[best["budget"].idxmax()].to_dict()
+    name = labels.interconnect(line["interconnect"], line["kind"])
+    rivals = purchase.groupby(CHOICE, dropna=False).get_group(tuple(line[key] for key in CHOICE))
+    alternatives = int(rivals["may_be_best"].fillna(False).sum()) - 1
+    unsure = f", although {counted(alternatives, 'other')} may be as good" if alternatives > 0 else ""
+    unsure = UNSURE if is_missing(line["may_be_best"]) else unsure
+    return f"for {limits(line)} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"
+
+
+def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
+    """Say which interconnects of a case pay, may pay, and do not pay."""
+    clauses = []
+    for verdict, rows in verdicts.groupby("verdict", sort=False):
+        names = [labels.compared(line) for line in rows.to_dict("records")]
+        verb = "may pay" if verdict == "undecided" else str(verdict)
+        clauses.append(f"{some(names)} {PLURAL.get(verb, verb) if len(set(names)) > 1 else verb}")
+    return listed(clauses)
+
+
+def _whether_any_pays(verdicts: pd.Series) -> str:
+    """Say whether any interconnect of a case pays."""
+    outcomes = {
+        "pays": "one or more pay",
+        "would pay": "one or more would pay",
+        "undecided": "one or more may pay",
+    }
+    return next((text for word, text in outcomes.items() if verdicts.str.startswith(word).any()), "none pays")
