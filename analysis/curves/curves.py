@@ -15,7 +15,14 @@ from analysis.runs.frames import CURVE
 from analysis.runs.runs import ENDS_OF_COMPUTING, TableError
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats, Integers, metrics
-from analysis.statistics.best import ALPHA, FEWEST, behind, may_be_best, with_offsets, within_bands
+from analysis.statistics.best import (
+    ALPHA,
+    FEWEST,
+    may_be_best,
+    pairwise_differences,
+    with_offsets,
+    within_bands,
+)
 from analysis.statistics.bootstrap import percentile_interval
 
 SERIAL_KINDS = {"emulated": ("emulated", "measured")}
@@ -146,7 +153,7 @@ def may_peak(curve: Curve) -> NDArray[np.bool_]:
         return within_bands(*(np.log(curve.table[f"seconds_{end}"]) - offsets for end in ("low", "high")))
     if fewest_blocks(curve) < FEWEST:
         return np.zeros(len(curve.processes), bool)
-    found = behind(curve.sweeps[1], roundings(curve.samples))
+    found = pairwise_differences(curve.sweeps[1], roundings(curve.samples))
     return may_be_best(with_offsets(found, offsets), curve.peak, ALPHA)
 
 

@@ -1,4 +1,4 @@
-"""Numerical methods on arrays; nothing here knows a table, a study or its settings."""
+"""Numerical methods on arrays. Nothing here uses tables or the settings of a study."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Scaling models: time as a function of the process count, fitted with every coefficient at least 0."""
+"""Scaling models: time as a function of the process count, with coefficients of at least 0."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class ScalingModel:
     Attributes
     ----------
     scaling : str
-        ``strong`` or ``weak``: what it describes.
+        Kind of scaling that the model describes, ``strong`` or ``weak``.
     summands : tuple of str
-        Of `_TERMS`, one a coefficient.
-    of_rate : bool
-        The terms add up to 1/T, not to T.
+        Keys of `_TERMS`, one per coefficient.
+    is_rate : bool
+        Whether the terms add up to 1/T instead of T.
     """
 
     name: str
     formula: str
     scaling: str
     summands: tuple[str, ...]
-    of_rate: bool = False
+    is_rate: bool = False
 
     @property
     def coefficients(self) -> int:
@@ -38,7 +38,7 @@ class ScalingModel:
         return len(self.summands)
 
     def terms(self, processes: Floats) -> Floats:
-        """Terms (counts, coefficients) at process counts (counts,)."""
+        """Compute the terms (counts, coefficients) at process counts (counts,)."""
         return np.stack([_TERMS[summand](processes) for summand in self.summands], axis=1)
 
     def fit(self, processes: ArrayLike, seconds: Floats) -> Floats:
@@ -47,16 +47,17 @@ class ScalingModel:
         Parameters
         ----------
         processes : array (counts,)
+            Process counts.
         seconds : array (counts, fits)
-            NaN leaves a count out of a fit.
+            Times; a fit skips counts with NaN.
 
         Returns
         -------
         array (coefficients, fits)
-            NaN where fewer counts than coefficients are left.
+            NaN if a fit has fewer counts than coefficients.
         """
         missing = np.isnan(seconds)
-        weights = np.where(missing, 0, seconds if self.of_rate else 1 / seconds)
+        weights = np.where(missing, 0, seconds if self.is_rate else 1 / seconds)
         fitted = nonnegative_fit(self.terms(np.asarray(processes, float)), weights)
         fitted[:, len(missing) - missing.sum(axis=0, dtype=np.int32) < self.coefficients] = np.nan
         return fitted
@@ -64,18 +65,18 @@ class ScalingModel:
     def seconds(self, processes: ArrayLike, coefficients: Floats) -> Floats:
         """Predict times (counts, fits) from coefficients (coefficients, fits)."""
         total = self.terms(np.asarray(processes, float)) @ coefficients
-        return 1 / total if self.of_rate else total
+        return 1 / total if self.is_rate else total
 
 
 def leave_each_out(seconds: Floats) -> Floats:
-    """Times (counts, counts) of which each column lacks a count (NaN), to be fitted for `held_out_errors`."""
+    """Return times (counts, counts) with one count missing (NaN) per column, for `held_out_errors`."""
     return np.where(np.eye(len(seconds), dtype=bool), np.nan, seconds[:, None])
 
 
 def held_out_errors(model: ScalingModel, processes: ArrayLike, seconds: Floats, fitted: Floats) -> Floats:
-    """Relative error |predicted/T - 1| at each count, (counts,), from a fit to all the others.
+    """Compute the relative error |predicted/T - 1| at each count, (counts,), from a fit to all other counts.
 
-    `fitted`, (coefficients, counts), is the fit to `leave_each_out`.
+    `fitted`, array (coefficients, counts), is the fit to the times from `leave_each_out`.
     """
     return np.abs(np.diagonal(model.seconds(processes, fitted)) / seconds - 1)
 
@@ -86,8 +87,9 @@ def nonnegative_fit(terms: Floats, weights: Floats) -> Floats:
     Parameters
     ----------
     terms : array (counts, coefficients)
+        Value of each term at each count.
     weights : array (counts, fits)
-        0 leaves a count out.
+        A fit skips counts of weight 0.
 
     Returns
     -------
@@ -108,32 +110,35 @@ MODELS = (
     ScalingModel("amdahl", "T1 ((1 - f)/p + f)", "strong", ("1/p", "1")),
     ScalingModel("usl", "T1 ((1 - f)/p + f + k (p - 1))", "strong", ("1/p", "1", "p - 1")),
     ScalingModel("communication", "a/p + b + c log2 p + d p", "strong", ("1/p", "1", "log2 p", "p")),
-    ScalingModel("gustafson", "T1 p / (f + (1 - f) p)", "weak", ("1", "1/p"), of_rate=True),
+    ScalingModel("gustafson", "T1 p / (f + (1 - f) p)", "weak", ("1", "1/p"), is_rate=True),
     ScalingModel("communication", "b + c log2 p + d p", "weak", ("1", "log2 p", "p")),
 )
 """Amdahl (AFIPS 30, 1967), Gunther's Universal Scalability Law (Guerrilla Capacity Planning, 2007),
 Gustafson (CACM 31, 1988), and work, constant, tree and linear communication costs."""
 MODELS_OF = {kind: [model for model in MODELS if model.scaling == kind] for kind in ("strong", "weak")}
-"""Models of each kind of scaling, those with the fewest coefficients first."""
+"""Models of each kind of scaling, by increasing number of coefficients."""
 
 
 def fractions(model: ScalingModel, coefficients: Floats) -> tuple[Floats, Floats]:
-    """Serial fraction f (contention, in the USL) and coherency k, (draws,); NaN where a model has none."""
-    none = np.full(coefficients.shape[1], np.nan)
+    """Compute the serial fraction f (contention in the USL) and the coherency k, arrays (draws,).
+
+    NaN if the model has no such parameter.
+    """
+    missing = np.full(coefficients.shape[1], np.nan)
     if model.name == "communication":
-        return none, none
+        return missing, missing
     total = coefficients[0] + coefficients[1]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return coefficients[1] / total, coefficients[2] / total if model.name == "usl" else none
+        return coefficients[1] / total, coefficients[2] / total if model.name == "usl" else missing
 
 
 def cost_terms(model: ScalingModel, coefficients: Floats) -> Floats:
-    """Seconds of work, constant, log2 and linear terms, (4, draws): T = a/p + b + c log2 p + d p.
+    """Compute a, b, c and d of T = a/p + b + c log2 p + d p in seconds, array (4, draws).
 
-    NaN for a model that has no such form.
+    NaN if the model has another form.
     """
     costs = np.zeros((4, coefficients.shape[1]))
-    if model.of_rate:
+    if model.is_rate:
         return np.full_like(costs, np.nan)
     if model.name == "usl":
         work, contention, coherency = coefficients
@@ -145,26 +150,27 @@ def cost_terms(model: ScalingModel, coefficients: Floats) -> Floats:
 
 
 def turning_point(costs: Floats) -> Floats:
-    """Process count at which a/p + b + c log2 p + d p is least; infinite where it falls for ever.
+    """Compute the process count with the smallest a/p + b + c log2 p + d p.
 
-    The root of d p^2 + (c / ln 2) p - a = 0, but at least 1.
+    It is the root of d p^2 + (c / ln 2) p - a = 0, at least 1, and infinite if the time always falls.
 
     Parameters
     ----------
     costs : array (4, draws)
-        As `cost_terms` gives it.
+        As `cost_terms` returns it.
     """
     a, _, c, d = costs
     c = c / np.log(2)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # 2a / (c + sqrt(c^2 + 4ad)) is the same root, without a division by a vanishing d
-        found = 2 * a / (c + np.sqrt(c**2 + 4 * a * d))
-    return np.where(np.isnan(costs).any(axis=0), np.nan, np.where(a > 0, np.maximum(found, 1), 1))
+        root: Floats = 2 * a / (c + np.sqrt(c**2 + 4 * a * d))
+    return np.where(np.isnan(costs).any(axis=0), np.nan, np.where(a > 0, np.maximum(root, 1), 1))
 
 
 def least_seconds(costs: Floats, turning: Floats) -> Floats:
-    """Time at the turning point, or with infinitely many processes."""
+    """Compute the time at the turning point, or the limit for infinitely many processes."""
     a, b, c, d = costs
-    endless = np.isinf(turning)
-    p = np.where(endless, 1, turning)
-    return np.where(endless, b, a / p + b + c * np.log2(p) + d * p)
+    always_falls = np.isinf(turning)
+    p = np.where(always_falls, 1, turning)
+    seconds: Floats = np.where(always_falls, b, a / p + b + c * np.log2(p) + d * p)
+    return seconds

@@ -1,7 +1,7 @@
-"""Scaling metrics: pure functions of times and counts, arrays in, arrays out.
+"""Scaling metrics: pure functions of times and counts.
 
-Every function broadcasts; times are in seconds, counts without unit, results without unit unless
-said. ``reference_...`` is the run that speedup refers to.
+Every function broadcasts. Times are in seconds; counts and results have no unit unless stated.
+``reference_...`` is the run that speedup refers to.
 """
 
 from __future__ import annotations
@@ -12,42 +12,52 @@ from numpy.typing import ArrayLike
 from analysis.statistics import Floats
 
 
+def _array(values: ArrayLike) -> Floats:
+    return np.asarray(values, np.float64)
+
+
 def speedup(seconds: ArrayLike, reference_seconds: ArrayLike) -> Floats:
-    """S(p) = T0 / T(p), relative to the reference (Kumar et al., Introduction to Parallel Computing)."""
-    return np.asarray(reference_seconds, float) / np.asarray(seconds, float)
+    """Compute the speedup S(p) = T0 / T(p) (Kumar et al., Introduction to Parallel Computing)."""
+    return _array(reference_seconds) / _array(seconds)
 
 
 def scaled_speedup(
     seconds: ArrayLike, reference_seconds: ArrayLike, cores: ArrayLike, reference_cores: ArrayLike
 ) -> Floats:
-    """Weak scaling: work done a second, relative to the reference, (cores / cores0) T0 / T(p).
+    """Compute the scaled speedup (cores / cores0) T0 / T(p) for weak scaling.
 
-    The work grows with the cores (Gustafson, Reevaluating Amdahl's Law, CACM 31, 1988).
+    It is the work per second relative to the reference; the work grows with the cores (Gustafson,
+    Reevaluating Amdahl's Law, CACM 31, 1988).
     """
-    return speedup(seconds, reference_seconds) * np.asarray(cores, float) / np.asarray(reference_cores, float)
+    return speedup(seconds, reference_seconds) * _array(cores) / _array(reference_cores)
 
 
 def efficiency(speedup: ArrayLike, cores: ArrayLike, reference_cores: ArrayLike) -> Floats:
-    """E(p) = S(p) cores0 / cores; with the scaled speedup, weak scaling's T0 / T(p)."""
-    return np.asarray(speedup, float) * np.asarray(reference_cores, float) / np.asarray(cores, float)
+    """Compute the efficiency E(p) = S(p) cores0 / cores.
+
+    With the scaled speedup it is the efficiency of weak scaling, T0 / T(p).
+    """
+    return _array(speedup) * _array(reference_cores) / _array(cores)
 
 
 def incremental_efficiency(seconds: ArrayLike, cores: ArrayLike, scaling: str = "strong") -> Floats:
-    """Efficiency of each step between neighbouring counts p < q: (T(p) / T(q)) / (cores(q) / cores(p)).
+    """Compute the efficiency of each step between neighbouring counts p < q.
 
-    In weak scaling the work grows too, and it is T(p) / T(q).
+    It is (T(p) / T(q)) / (cores(q) / cores(p)) in strong scaling and T(p) / T(q) in weak scaling.
 
     Parameters
     ----------
     seconds, cores : arrays (counts, ...)
-        In increasing order of processes.
+        Times and cores in increasing order of processes.
+    scaling : str
+        ``strong`` or ``weak``.
 
     Returns
     -------
     array (counts, ...)
-        NaN for the first count, which has no neighbour below.
+        NaN for the first count.
     """
-    seconds, cores = np.asarray(seconds, float), np.asarray(cores, float)
+    seconds, cores = _array(seconds), _array(cores)
     steps = np.empty(seconds.shape)
     steps[:1] = np.nan
     np.divide(seconds[:-1], seconds[1:], out=steps[1:])
@@ -59,19 +69,19 @@ def incremental_efficiency(seconds: ArrayLike, cores: ArrayLike, scaling: str = 
 def serial_fraction(
     seconds: ArrayLike, reference_seconds: ArrayLike, cores: ArrayLike, reference_cores: ArrayLike
 ) -> Floats:
-    """Experimentally determined serial fraction relative to any reference.
+    """Compute the experimentally determined serial fraction relative to any reference.
 
-    (R/c0 - 1/c) / ((1 - 1/c) - R (1 - 1/c0)) with R = T(p)/T0 on c and c0 cores: the f for which Amdahl's
-    law, T ~ f + (1 - f)/c, gives the measured ratio. With c0 = 1 it is Karp and Flatt's (1/S - 1/c) /
-    (1 - 1/c) (Measuring Parallel Processor Performance, CACM 33, 1990).
+    The result is (R/c0 - 1/c) / ((1 - 1/c) - R (1 - 1/c0)) with R = T(p)/T0 on c and c0 cores. Amdahl's law,
+    T ~ f + (1 - f)/c, with this f has the measured ratio. With c0 = 1 it is the formula of Karp and Flatt,
+    (1/S - 1/c) / (1 - 1/c) (Measuring Parallel Processor Performance, CACM 33, 1990).
 
     Returns
     -------
     array
-        NaN where c <= c0, or where no f gives the ratio.
+        NaN if c <= c0, or if no f has the measured ratio.
     """
-    c, c0 = np.asarray(cores, float), np.asarray(reference_cores, float)
-    ratio = np.asarray(seconds, float) / np.asarray(reference_seconds, float)
+    c, c0 = _array(cores), _array(reference_cores)
+    ratio = _array(seconds) / _array(reference_seconds)
     below = (1 - 1 / c) - ratio * (1 - 1 / c0)
     with np.errstate(divide="ignore", invalid="ignore"):
         fraction = (ratio / c0 - 1 / c) / below
@@ -79,10 +89,10 @@ def serial_fraction(
 
 
 def rate(work: ArrayLike, seconds: ArrayLike) -> Floats:
-    """Work a second (cell iterations, for one), work / T."""
-    return np.asarray(work, float) / np.asarray(seconds, float)
+    """Compute work per second, work / T, for example cell iterations per second."""
+    return _array(work) / _array(seconds)
 
 
 def runs_per_day(seconds: ArrayLike) -> Floats:
-    """Runs one after another in 24 hours, 86400 / T (the rating of CFD benchmarks)."""
+    """Compute the number of consecutive runs in 24 hours, 86400 / T (the rating of CFD benchmarks)."""
     return rate(86_400, seconds)

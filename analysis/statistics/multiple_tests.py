@@ -13,16 +13,16 @@ from analysis.statistics.dependence import credible, lag_one
 from analysis.statistics.shift import EQUAL
 
 SWEEPS = 17
-"""Sweeps up to which every pattern of signs is looked at."""
+"""Largest number of sweeps whose sign patterns are all enumerated."""
 
 ROUNDING = 1e-9
-"""Statistics, of size 1, that differ by less differ by rounding alone."""
+"""Difference of statistics, which are of size 1, that rounding alone can cause."""
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm-adjusted p-values of one family (Holm, Scandinavian Journal of Statistics 6, 1979).
+    """Adjust the p-values of one family (Holm, Scandinavian Journal of Statistics 6, 1979).
 
-    NaN is no test: it stays NaN and does not count.
+    NaN means that there is no test: it stays NaN and does not count.
     """
     p_values = np.asarray(p_values, float)
     adjusted = np.full(p_values.shape, np.nan)
@@ -34,10 +34,10 @@ def holm(p_values: Floats) -> Floats:
 
 
 def blocks_needed(tests: int, paired: bool, alpha: float = 0.05) -> int:
-    """Blocks at which the smallest p-value of a family of tests can fall to `alpha` at all.
+    """Compute the number of blocks from which the smallest adjusted p-value of a family can reach `alpha`.
 
-    The smallest n with ``tests`` times the smallest possible p-value up to it: 2 / 2^n paired, 2 / C(2n, n)
-    unpaired. For a single paired test six, for sixteen ten.
+    It is the smallest n with ``tests`` × 2 / 2^n <= alpha if paired, or ``tests`` × 2 / C(2n, n) if unpaired.
+    A single paired test needs six blocks, sixteen paired tests need ten.
     """
     return next(
         blocks
@@ -47,42 +47,47 @@ def blocks_needed(tests: int, paired: bool, alpha: float = 0.05) -> int:
 
 
 def chosen_p(chooser: Floats, other: Floats, by_sign: bool) -> float:
-    """Two-sided p-value of the comparison at the count where the chooser's median time is least.
+    """Compute the two-sided p-value of a comparison at the count with the chooser's smallest median time.
 
-    Were the two alike, either might have had the other's times in each sweep. So whole sweeps change sides,
-    in all 2^n patterns (Fisher, The Design of Experiments, 1935, section 21). In each pattern the count is
-    chosen again (Westfall and Young, Resampling-Based Multiple Testing, 1993, section 2.3), and its statistic
-    is worked out: the sum of the signed ranks of its log ratios by their root sum of squares. The p-value is
-    the share of the patterns in which the statistic is as large as observed. It is NaN if the ratios at a
-    count that a pattern may choose credibly depend on the ratios before: then no sweep changes sides alone.
+    Under the null hypothesis, either curve could have had the other's times in each sweep. So whole sweeps
+    change sides, in all 2^n patterns (Fisher, The Design of Experiments, 1935, section 21). Each pattern
+    chooses its count again (Westfall and Young, Resampling-Based Multiple Testing, 1993, section 2.3). The
+    statistic is the sum of the signed ranks of the log ratios at this count, divided by their root sum of
+    squares. The p-value is the share of patterns with a statistic at least as large as the observed one.
 
     Parameters
     ----------
     chooser, other : arrays (counts, sweeps)
-        Log times; NaN for a sweep that either lacks. At most `SWEEPS` sweeps.
+        Log times of at most `SWEEPS` sweeps; NaN if either curve lacks a sweep.
     by_sign : bool
-        Whether signs count instead of signed ranks.
+        Whether to use signs instead of signed ranks.
+
+    Returns
+    -------
+    float
+        NaN if the ratios at a count that a pattern may choose credibly depend on the ratios before. Then
+        sweeps cannot change sides independently.
     """
     counts, sweeps = chooser.shape
-    flips = np.arange(2**sweeps)[:, None] >> np.arange(sweeps) & 1 == 1  # in the first pattern, none does
+    flips = np.arange(2**sweeps)[:, None] >> np.arange(sweeps) & 1 == 1  # the first pattern flips nothing
     timed = ~np.isnan(chooser + other)
     least = [np.median(np.minimum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
     most = [np.median(np.maximum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
     medians, statistics = [], []
     for row in np.flatnonzero(least <= np.min(most) + EQUAL):  # no pattern chooses another count
         both = timed[row]
-        mine, theirs, flipped = chooser[row, both], other[row, both], flips[:, both]
-        if credible(lag_one(theirs - mine)[0], both.sum(), looks=counts):
+        times, other_times, flipped = chooser[row, both], other[row, both], flips[:, both]
+        if credible(lag_one(other_times - times)[0], int(both.sum()), looks=counts):
             return np.nan
-        medians.append(np.median(np.where(flipped, theirs, mine), axis=1))
-        statistics.append(np.abs(np.where(flipped, -1, 1) @ _standardised(theirs - mine, by_sign)))
-    choice = (medians <= np.min(medians, axis=0) + EQUAL).argmax(axis=0)  # of equals, the first
+        medians.append(np.median(np.where(flipped, other_times, times), axis=1))
+        statistics.append(np.abs(np.where(flipped, -1, 1) @ _standardised(other_times - times, by_sign)))
+    choice = (medians <= np.min(medians, axis=0) + EQUAL).argmax(axis=0)  # the first of equal counts
     chosen = np.take_along_axis(np.array(statistics), choice[None], axis=0)[0]
     return float((chosen >= chosen[0] - ROUNDING).mean())
 
 
 def _standardised(ratios: Floats, by_sign: bool) -> Floats:
-    """Signed ranks (sweeps,) of log ratios by their root sum of squares; 0 where all are 0."""
+    """Divide the signed ranks (sweeps,) of log ratios by their root sum of squares; 0 if all are 0."""
     sizes = np.where(np.abs(ratios) > EQUAL, np.round(np.abs(ratios), 12), 0)
     signed = np.sign(ratios) * (sizes > 0) * (1 if by_sign else stats.rankdata(sizes))
     length = np.sqrt((signed**2).sum())

@@ -12,7 +12,7 @@ from analysis.statistics import Floats
 from analysis.statistics.dependence import effective_blocks
 
 EXACT = 60
-"""Values up to which the distribution of Kendall's S is worked out; beyond, it is taken as normal."""
+"""Largest number of values for the exact distribution of Kendall's S; beyond, S is taken as normal."""
 
 
 class Trend(NamedTuple):
@@ -21,12 +21,12 @@ class Trend(NamedTuple):
     Attributes
     ----------
     change, low, high : float
-        Change from the first to the last value along the Theil-Sen line, with its interval; the ends are
-        NaN where the values are too few for an interval.
+        Change from the first to the last value along the Theil-Sen line, and the ends of its interval. The
+        ends are NaN if there are too few values.
     tau : float
         Kendall's rank correlation with the order, -1 to 1.
     p_value : float
-        Two-sided, of no trend.
+        Two-sided p-value of no trend.
     """
 
     change: float
@@ -37,22 +37,22 @@ class Trend(NamedTuple):
 
 
 def trend(values: Floats, confidence: float = 0.95, dependent: bool = False) -> Trend:
-    """Find the trend of values against their order.
+    """Estimate the trend of values against their order.
 
-    Kendall's S (Mann, Econometrica 13, 1945) with its exact distribution given the ties, and the median of
-    the slopes of all pairs with the interval that belongs to the test (Sen, JASA 63, 1968). Equal values
-    count for neither direction; `tau` is Kendall's tau-b. SciPy has neither that distribution nor that
-    interval.
+    The test is that of Kendall's S (Mann, Econometrica 13, 1945), with its exact distribution given the ties.
+    The slope is the median of the slopes of all pairs, with the interval that follows from the test (Sen,
+    JASA 63, 1968). Equal values count for neither direction; `tau` is Kendall's tau-b. SciPy has neither the
+    exact distribution with ties nor this interval.
 
     Parameters
     ----------
     values : array (n,)
-        In order; n at least 2.
+        At least two values in their order.
     confidence : float
-        Nominal coverage of the interval, which is at least that.
+        Nominal coverage of the interval; it covers at least this.
     dependent : bool
-        Whether values may depend on the values before them. S then counts as that of their effective number
-        about the line, by the root of its share (Yue and Wang, Water Resources Management 18, 2004).
+        Whether values may depend on the values before. S is then multiplied by the square root of the share
+        of effective values about the line (Yue and Wang, Water Resources Management 18, 2004).
     """
     n = len(values)
     first, second = np.triu_indices(n, 1)
@@ -74,30 +74,38 @@ def trend(values: Floats, confidence: float = 0.95, dependent: bool = False) -> 
 
 
 def _tied_pairs(ties: tuple[int, ...]) -> int:
+    """Count the pairs of equal values."""
     return sum(size * (size - 1) // 2 for size in ties)
 
 
 @cache
 def _distribution(n: int, ties: tuple[int, ...]) -> Floats:
-    """P(S = -m), P(S = -m + 2), … for n values in random order, m of whose pairs are untied.
+    """Compute P(S = -m), P(S = -m + 2), … for n values in random order with m untied pairs.
 
-    `ties` are the sizes of the groups of equal values.
+    The recursion is that of Kendall (Biometrika 30, 1938). With ties, the inversions of n values are those
+    among unequal values plus those within groups of equal values. The latter are independent and distributed
+    as without ties (MacMahon, Combinatory Analysis, 1915). So the generating function of n values is divided
+    by that of each group.
 
-    Kendall, Biometrika 30, 1938. With ties: inversions of n values are those among unequal ones and, apart
-    and each as if untied, those within groups of equal ones (MacMahon, Combinatory Analysis, 1915), so their
-    generating function is divided by that of each group.
+    Parameters
+    ----------
+    n : int
+        Number of values.
+    ties : tuple of int
+        Sizes of the groups of equal values.
     """
     shares = np.ones(1)
-    for size in range(2, n + 1):  # a further value adds 0 to size - 1 inversions, each equally likely
+    for size in range(2, n + 1):  # another value adds 0 to size - 1 inversions, all equally likely
         shares = np.convolve(shares, np.full(size, 1 / size))
     for size in (size for group in ties for size in range(2, group + 1)):
-        for place in range(len(shares) - size + 1):  # shares of sums of `size` neighbours, back to the first
+        for place in range(len(shares) - size + 1):  # undo the convolution, from the first share on
             shares[place] = size * shares[place] - shares[max(place - size + 1, 0) : place].sum()
         shares = shares[: len(shares) - size + 1]
     return shares
 
 
 def _p_value(n: int, ties: tuple[int, ...], score: Floats | float) -> Floats:
+    """Compute the two-sided p-values of values of S."""
     pairs = n * (n - 1) // 2 - _tied_pairs(ties)
     if not pairs:
         return np.ones(np.shape(score))
@@ -106,14 +114,14 @@ def _p_value(n: int, ties: tuple[int, ...], score: Floats | float) -> Floats:
             sum(sign * m * (m - 1) * (2 * m + 5) for m, sign in ((n, 1), *((m, -1) for m in ties))) / 18
         )
         deviation = np.sqrt(variance)
-        return np.minimum(1, 2 * stats.norm.cdf((1 - np.abs(score)) / deviation))
+        return np.asarray(np.minimum(1, 2 * stats.norm.cdf((1 - np.abs(score)) / deviation)))
     tail = np.cumsum(_distribution(n, ties))
     inversions = np.ceil((pairs - np.abs(score)) / 2).astype(int)
-    return np.minimum(1, 2 * tail[inversions])
+    return np.asarray(np.minimum(1, 2 * tail[inversions]))
 
 
 def _critical(n: int, ties: tuple[int, ...], confidence: float) -> int | None:
-    """Smallest S, of the parity of the untied pairs, that a test at 1 - `confidence` rejects; or None."""
+    """Return the smallest S that a test at level 1 - `confidence` rejects; None if it rejects no S."""
     pairs = n * (n - 1) // 2 - _tied_pairs(ties)
     scores = np.arange(pairs, 0, -2)
     rejected = scores[_p_value(n, ties, scores.astype(float)) <= 1 - confidence]

@@ -15,10 +15,10 @@ from analysis.statistics.dependence import (
     LIKELY,
     effective_blocks,
     effective_sweeps,
+    independent_blocks,
     lag_one,
     spread_about,
     widening,
-    worth,
 )
 
 
@@ -40,9 +40,9 @@ def test_the_test_of_dependence_has_its_level():
 
 def test_worth_is_that_of_a_geometric_correlation():
     # r = 0.5 of very many: (1 - r)/(1 + r) = 1/3; a negative one is worth no more than n
-    assert worth(np.array(0.5), 10**6) == pytest.approx(10**6 / 3, rel=1e-4)
-    assert worth(np.array(-0.3), 12) == 12
-    assert worth(np.array(0.9), 12) == 4
+    assert independent_blocks(np.array(0.5), 10**6) == pytest.approx(10**6 / 3, rel=1e-4)
+    assert independent_blocks(np.array(-0.3), 12) == 12
+    assert independent_blocks(np.array(0.9), 12) == 4
 
 
 def test_spread_keeps_the_estimate_and_scales_the_rest():

@@ -7,7 +7,7 @@ from scipy import stats
 from small_runs import rows, unplaced
 
 from analysis.runs.settings import Settings
-from analysis.statistics.best import behind, may_be_best, weighted
+from analysis.statistics.best import may_be_best, pairwise_differences, weighted
 
 SETTINGS = Settings(draws=100)
 APART = [(0.98, 1.0, 1.03, 0.99, 1.01, 1.0), (1.0, 1.02, 0.99, 1.01, 0.98, 1.0)]
@@ -85,23 +85,29 @@ def test_a_band_gives_every_count_that_may_be_least_in_it():
 def test_paired_counts_have_the_paired_t_and_others_welchs():
     rng = np.random.default_rng(0)
     times = rng.normal(0, 1, (2, 8))
-    found = behind(times)
+    found = pairwise_differences(times)
     expected = stats.ttest_rel(*times)
     assert found.mean[0, 1] / np.sqrt(found.variance[0, 1]) == pytest.approx(expected.statistic)
     assert found.freedom[0, 1] == expected.df
     apart = np.full((2, 17), np.nan)
     apart[0, :8], apart[1, 8:] = times[0], rng.normal(0, 3, 9)
-    found, expected = behind(apart), stats.ttest_ind(apart[0, :8], apart[1, 8:], equal_var=False)
+    found, expected = (
+        pairwise_differences(apart),
+        stats.ttest_ind(apart[0, :8], apart[1, 8:], equal_var=False),
+    )
     assert found.mean[0, 1] / np.sqrt(found.variance[0, 1]) == pytest.approx(expected.statistic)
     assert found.freedom[0, 1] == pytest.approx(expected.df)
 
 
 def test_a_sum_of_cases_has_the_spread_of_the_weighted_sum():
     first, second = np.random.default_rng(1).normal(0, 1, (2, 3, 9))
-    found = weighted([behind(first), behind(second)], [0.25, 0.75])
-    assert found.mean == pytest.approx(0.25 * behind(first).mean + 0.75 * behind(second).mean)
+    found = weighted([pairwise_differences(first), pairwise_differences(second)], [0.25, 0.75])
+    assert found.mean == pytest.approx(
+        0.25 * pairwise_differences(first).mean + 0.75 * pairwise_differences(second).mean
+    )
     assert found.variance[0, 1] == pytest.approx(
-        0.25**2 * behind(first).variance[0, 1] + 0.75**2 * behind(second).variance[0, 1]
+        0.25**2 * pairwise_differences(first).variance[0, 1]
+        + 0.75**2 * pairwise_differences(second).variance[0, 1]
     )
     assert 8 <= found.freedom[0, 1] <= 16
 
@@ -109,5 +115,5 @@ def test_a_sum_of_cases_has_the_spread_of_the_weighted_sum():
 @pytest.mark.parametrize("counts", [2, 8, 32])
 def test_of_equal_counts_each_is_held(counts):
     times = np.random.default_rng(counts).normal(0, 1, (600, counts, 10))
-    members = may_be_best(behind(times), np.median(times, axis=2).argmin(axis=1), 0.05)
+    members = may_be_best(pairwise_differences(times), np.median(times, axis=2).argmin(axis=1), 0.05)
     assert members[:, 0].mean() > 0.93

@@ -135,7 +135,7 @@ def test_no_other_coefficients_of_at_least_0_fit_better(model, seconds):
     """The squared relative errors fall along no coefficient, unless it is 0 and would have to fall."""
     counts, seconds = 2.0 ** np.arange(len(seconds)), np.array(seconds)
     found = model.fit(counts, seconds[:, None])[:, 0]
-    relative = model.terms(counts) * (seconds if model.of_rate else 1 / seconds)[:, None]
+    relative = model.terms(counts) * (seconds if model.is_rate else 1 / seconds)[:, None]
     slope = relative.T @ (relative @ found - 1)
     largest = np.abs(relative).sum()
     assert (found >= 0).all() and (slope >= -1e-9 * largest).all()
@@ -156,7 +156,7 @@ def test_cost_terms_are_the_same_time():
         coefficients = np.arange(1.0, model.coefficients + 1)[:, None]
         a, b, c, d = cost_terms(model, coefficients)[:, 0]
         told = a / COUNTS + b + c * np.log2(COUNTS) + d * COUNTS
-        if not model.of_rate:
+        if not model.is_rate:
             assert told == pytest.approx(model.seconds(COUNTS, coefficients)[:, 0])
 
 

@@ -24,7 +24,7 @@ from analysis.runs.frames import Piece
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats
-from analysis.statistics.best import ALPHA, FEWEST, behind, may_be_best, within_bands
+from analysis.statistics.best import ALPHA, FEWEST, may_be_best, pairwise_differences, within_bands
 from analysis.statistics.shift import EQUAL
 
 FASTEST = table_schemas(
@@ -138,7 +138,7 @@ def _compared(points: Sequence[_Point], settings: Settings) -> tuple[NDArray[np.
     ]
     members = np.zeros(len(points), bool)
     if all(separable) and all(len(sample.blocks) >= FEWEST and not sample.stopped for sample in samples):
-        members = may_be_best(behind(block_logs(samples)[1], roundings(samples)), 0, ALPHA)
+        members = may_be_best(pairwise_differences(block_logs(samples)[1], roundings(samples)), 0, ALPHA)
     chosen_from = int(members.sum()) or len(points) - 1
     comparisons = compare_points(pairs, [(1 - settings.level) / chosen_from] * len(pairs))
     for number, (compared, apart) in enumerate(zip(comparisons, separable, strict=True), 1):

@@ -18,7 +18,15 @@ from analysis.runs.kinds import ORDER, comparable_sets
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings
 from analysis.statistics import Floats
-from analysis.statistics.best import ALPHA, FEWEST, behind, may_be_best, weighted, with_offsets, within_bands
+from analysis.statistics.best import (
+    ALPHA,
+    FEWEST,
+    may_be_best,
+    pairwise_differences,
+    weighted,
+    with_offsets,
+    within_bands,
+)
 from analysis.topics.money.economics import Tariff, interval, joined, nodes_of, remark
 
 
@@ -235,7 +243,7 @@ def _may_be_best(options: Sequence[tuple[Option, _Best]], rows: pd.DataFrame) ->
         return None
     parts = [
         with_offsets(
-            behind(
+            pairwise_differences(
                 block_logs([sample for *_, sample in of_case])[1],
                 roundings([sample for *_, sample in of_case]),
             ),

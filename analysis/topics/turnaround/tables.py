@@ -35,9 +35,9 @@ from analysis.statistics import Floats
 from analysis.statistics.best import (
     ALPHA,
     FEWEST,
-    behind,
     may_be_best,
     nondominated,
+    pairwise_differences,
     with_offsets,
     within_bands,
 )
@@ -255,7 +255,7 @@ def _contenders(
         return within_bands(low, np.where(among, high, np.inf)) & among
     if _fewest(ways) < FEWEST:
         return None
-    compared = with_offsets(behind(block_logs(ways.samples)[1], roundings(ways.samples)), gains)
+    compared = with_offsets(pairwise_differences(block_logs(ways.samples)[1], roundings(ways.samples)), gains)
     return may_be_best(compared, int(first.argmax()), ALPHA, among)
 
 
