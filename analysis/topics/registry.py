@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.topics import (
+    adjusted,
+    asked,
     censored,
+    core_hours,
+    data_servers,
+    energy,
     equivalents,
+    hybrid,
     node_loss,
     nodes,
     order,
@@ -18,15 +24,9 @@ from analysis.topics import (
     validation,
     weigh,
 )
-from analysis.topics.adjusted import topic as adjusted
-from analysis.topics.asked import topic as asked
 from analysis.topics.changes import topic as changes
 from analysis.topics.congestion import topic as congestion
-from analysis.topics.core_hours import topic as core_hours
-from analysis.topics.data_servers import topic as data_servers
-from analysis.topics.energy import topic as energy
 from analysis.topics.fastest import topic as fastest
-from analysis.topics.hybrid import topic as hybrid
 from analysis.topics.improvement import topic as improvement
 from analysis.topics.models import topic as models
 from analysis.topics.money import topic as money

@@ -25,7 +25,7 @@ import yaml
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from analysis.statistics.shift import paired_shift
-from analysis.topics.adjusted.tables import EXPLAINS, Ratios, adjusted_times, speed_effect
+from analysis.topics.adjusted import EXPLAINS, Ratios, adjusted_times, speed_effect
 from workflows.paths import ROOT
 
 STUDIES = 2_000

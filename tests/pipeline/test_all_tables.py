@@ -9,12 +9,12 @@ from analysis.pipeline import REQUIRED, TABLE_SCHEMAS, make_all_tables, read_tab
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Limit, Mix, NodePrice, Queue, Rule, Settings
 from analysis.topics import node_loss, nodes
-from analysis.topics.adjusted.tables import ADJUSTED
+from analysis.topics.adjusted import ADJUSTED
 from analysis.topics.censored import CENSORED
 from analysis.topics.changes.tables import CHANGES
 from analysis.topics.congestion.tables import CONGESTION_TABLES
-from analysis.topics.core_hours.tables import CORE_HOURS
-from analysis.topics.data_servers.tables import DATA_SERVER_TABLES
+from analysis.topics.core_hours import CORE_HOURS
+from analysis.topics.data_servers import DATA_SERVER_TABLES
 from analysis.topics.money.market import Market
 from analysis.topics.network.tables import NETWORK_TABLES
 from analysis.topics.parts_of_time.solver_work import SOLVER_WORK

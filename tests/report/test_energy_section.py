@@ -8,14 +8,14 @@ from test_money_report import EXACT, content, said, study
 from analysis.pipeline import make_all_tables
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Settings
-from analysis.topics.energy.section import energy
+from analysis.topics.energy import energy_section
 from analysis.topics.request import Request
 
 LIFETIME = Lifetime.of({"years": 5, "utilisation": 1, "node_idle_watts": 100, "node_loaded_watts": 300})
 
 
 def test_a_model_is_called_one_wherever_it_stands(tmp_path):
-    section = energy(content(*study(tmp_path, lifetime=LIFETIME)))
+    section = energy_section(content(*study(tmp_path, lifetime=LIFETIME)))
     (table,) = blocks(section, "table")
     assert table["caption"].startswith(
         "A model, nothing counted: idle and loaded watts of the study's economics"
@@ -24,7 +24,7 @@ def test_a_model_is_called_one_wherever_it_stands(tmp_path):
     assert items["title"] == "Energy by the model"
     # 300 W for 12 s alone; the fastest takes 8 nodes 3 s
     assert said(section) == [
-        "Duct: least is taken by the serial run, 3600 [3600, 3600] J; the fastest, Infiniband on 8 "
+        "Duct: the serial run takes the least energy, 3600 [3600, 3600] J; the fastest, Infiniband on 8 "
         "processes, takes 7200 [7200, 7200] J (greenup 0.500 [0.500, 0.500])."
     ]
     line = ["Infiniband", "8", "7200 [7200, 7200]", "0.500 [0.500, 0.500]", "21.6 [21.6, 21.6]"]  # in kJ s
@@ -53,7 +53,7 @@ def both(tmp_path):
 
 
 def test_counted_and_modelled_energy_share_no_table(both):
-    section = energy(content(*both))
+    section = energy_section(content(*both))
     captions = [table["caption"] for table in blocks(section, "table")]
     assert [caption.split(":")[0] for caption in captions] == ["Counted by RAPL", "A model, nothing counted"]
     first, second = blocks(section, "table")
@@ -61,23 +61,23 @@ def test_counted_and_modelled_energy_share_no_table(both):
     assert "Gigabit" not in {line[0] for line in cells(second)}
     assert (
         said(section)[0]
-        == "Duct: least is taken by Gigabit on 2 processes, 600 [600, 600] J; that is the fastest point too."
+        == "Duct: Gigabit on 2 processes takes the least energy, 600 [600, 600] J; it is also the fastest point."
     )
 
 
 def test_kinds_that_may_not_be_compared_have_a_sentence_each(tmp_path):
     """300 W a node; the emulated one takes 6 s on two, or 8 nodes 3 s."""
     kinds = {"lifetime": LIFETIME, "kinds": ("measured", "emulated")}
-    first, second = said(energy(content(*study(tmp_path, **kinds))))
+    first, second = said(energy_section(content(*study(tmp_path, **kinds))))
     assert "Infiniband" not in first and "Gigabit" not in second
-    (both,) = said(energy(content(*study(tmp_path, **kinds, compare=[("measured", "emulated")]))))
+    (both,) = said(energy_section(content(*study(tmp_path, **kinds, compare=[("measured", "emulated")]))))
     assert "Infiniband (emu) on 8 processes" in both
 
 
 def test_an_unfinished_study_tells_no_least(tmp_path):
-    section = energy(content(*study(tmp_path, lifetime=LIFETIME, blocks=9, blocks_recorded=5)))
+    section = energy_section(content(*study(tmp_path, lifetime=LIFETIME, blocks=9, blocks_recorded=5)))
     assert not blocks(section, "list") and blocks(section, "table")
 
 
 def test_without_energy_there_is_no_section(tmp_path):
-    assert energy(content(*study(tmp_path))) is None
+    assert energy_section(content(*study(tmp_path))) is None

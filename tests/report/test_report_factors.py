@@ -8,7 +8,7 @@ from synthetic_study import make_runs, make_study
 from analysis.presentation.labels import Labels
 from analysis.report import make_report
 from analysis.runs.facts import Facts
-from analysis.topics.asked.factors import differences
+from analysis.topics.asked import differences
 from workflows.paths import INTERCONNECTS
 from workflows.study.factors import factors, model_factors
 from workflows.study.interconnects import load_interconnect
@@ -37,7 +37,7 @@ def test_factors_have_words_and_other_settings_the_key_of_the_file():
     other = LINKS | {"transport": "ud", "path": "back_to_back", "cable": "copper 5 m"}
     assert told(LINKS, other | {"launch.mca.btl": "self,openib"}) == [
         "Usual differs from Jumbo in transport (unreliable datagram (UD) and TCP), "
-        "cable (copper 5 m and not told), path (back to back and switched) and launch.mca.btl (self,openib and self,tcp)."
+        "cable (copper 5 m and not stated), path (back to back and switched) and launch.mca.btl (self,openib and self,tcp)."
     ]
 
 
@@ -45,7 +45,7 @@ def test_settings_of_different_mpi_libraries_are_not_compared():
     other = LINKS | {"mpi": "MPICH", "launch.env.UCX_TLS": "self,tcp"}
     del other["launch.mca.btl"]
     assert told(LINKS, other) == [
-        "Usual differs from Jumbo in MPI library (MPICH and Open MPI), each with settings of its own."
+        "Usual differs from Jumbo in MPI library (MPICH and Open MPI), each with its settings."
     ]
 
 
@@ -54,7 +54,7 @@ def test_interconnects_of_two_kinds_are_not_compared():
 
 
 def test_two_names_for_the_same_are_said_to_be_that():
-    assert told(LINKS, LINKS) == ["Usual differs from Jumbo in nothing that their files tell."]
+    assert told(LINKS, LINKS) == ["Usual differs from Jumbo in nothing that their files state."]
 
 
 def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
@@ -84,8 +84,8 @@ def test_models_differ_in_what_they_say_of_a_message():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
     (said,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
     assert said == (
-        "RDMA GigE (sim) differs from GigE (sim) in host bus (PCI-X 133 and not told), latency (15.5 and 31 µs), "
-        "peak (117.5 and 112.5 MB/s), eager limit (8192 and 65 536 bytes) and host overhead (nothing told and "
+        "RDMA GigE (sim) differs from GigE (sim) in host bus (PCI-X 133 and not stated), latency (15.5 and 31 µs), "
+        "peak (117.5 and 112.5 MB/s), eager limit (8192 and 65 536 bytes) and host overhead (nothing stated and "
         "5.5 µs to send and 5.5 µs to receive)."
     )
 

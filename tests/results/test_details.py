@@ -11,7 +11,7 @@ from told import details_of, named
 
 from analysis.runs.errors import TableError
 from analysis.runs.side_tables import DETAILS, read_details, write_details
-from analysis.topics.data_servers.tables import make_data_servers
+from analysis.topics.data_servers import make_data_servers
 from analysis.topics.network.curves import network_table
 from workflows.domain import InputError
 from workflows.paths import StudyPaths

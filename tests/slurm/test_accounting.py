@@ -13,7 +13,7 @@ from disturbed import disturbed
 from needs import ACCOUNTING
 
 from analysis.runs.runs import read_runs
-from analysis.topics.core_hours.tables import make_core_hours
+from analysis.topics.core_hours import make_core_hours
 from tests.slurm.small_slurm import WATTS, small_slurm
 from workflows.paths import ROOT
 

@@ -15,7 +15,7 @@ from needs import ACCOUNTING, SLURM, need, unmet
 from small_slurm import small_slurm
 
 from analysis.runs.runs import read_runs
-from analysis.topics.core_hours.tables import make_core_hours
+from analysis.topics.core_hours import make_core_hours
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.needs(*SLURM)]
 

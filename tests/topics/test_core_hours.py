@@ -9,7 +9,7 @@ from analysis.importers.sacct import read_jobs
 from analysis.report import make_report
 from analysis.runs.columns import validated
 from analysis.runs.side_tables import DETAILS
-from analysis.topics.core_hours.tables import make_core_hours
+from analysis.topics.core_hours import make_core_hours
 
 DUMP = """JobID|JobName|State|AllocCPUS|ElapsedRaw|ConsumedEnergyRaw
 7|a|COMPLETED|4|3600|7200000

@@ -22,7 +22,7 @@ from analysis.runs.runs import (
     complete_runs,
 )
 from analysis.runs.side_tables import DETAILS
-from analysis.topics.core_hours.tables import INTERRUPTED, LOSS
+from analysis.topics.core_hours import INTERRUPTED, LOSS
 from workflows.applications import application
 from workflows.applications.tools import TIME_UNSURE
 from workflows.domain import InputError

@@ -10,7 +10,7 @@ from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MOST, counted, listed, some
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import Tables, is_missing
-from analysis.topics.hybrid.sentences import most_threads
+from analysis.topics.hybrid import most_threads
 from analysis.topics.money.sentences import (
     CHOICE,
     UNSURE,

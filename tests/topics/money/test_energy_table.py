@@ -11,7 +11,7 @@ from test_lifetime import EXACT, GIVEN, NODE, made  # noqa: F401
 from analysis.pipeline import make_all_tables
 from analysis.runs.frames import is_missing
 from analysis.runs.settings import Settings
-from analysis.topics.energy.tables import speedup_per_extra_joule
+from analysis.topics.energy import speedup_per_extra_joule
 from analysis.topics.request import Request
 
 

@@ -1,0 +1,346 @@
+"""What remains of a difference when the speed of the machine is accounted for?
+
+A fixed piece of work, the speed probe, is timed together with long repetitions. Interconnects are compared on
+the same cores in random order, so the expected ratio of their probe times is 1. The probe is therefore a
+control variate of known mean (Lavenberg and Welch, Management Science 27, 1981, 322).
+
+A regression over all process counts of a case, within pairs, estimates how run times follow the probe. Each
+block is adjusted with the slope of the other blocks. The remaining scatter is then not too small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.curves.compared import compare_points, one_of_several, percent_columns
+from analysis.curves.points import Sample
+from analysis.presentation import formats
+from analysis.presentation.blocks import Section, bullets, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import MISSING, counted
+from analysis.presentation.rows import in_percent as percent_of
+from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    NUMBER,
+    OF_AN_IMPROVEMENT,
+    POSITIVE,
+    SHARE,
+    THREADS,
+    in_percent,
+    table_schemas,
+    validated,
+)
+from analysis.runs.frames import Line, as_lines, is_missing
+from analysis.runs.groups import Floats, Integers
+from analysis.runs.kinds import side
+from analysis.runs.runs import valid_rows
+from analysis.statistics.shift import EQUAL, paired_shift
+from analysis.topics.topic import Topic
+
+PROBE = "speed_probe_seconds"
+"""Column of a runs table with the time of the speed probe."""
+FEWEST = 5
+"""Blocks that both interconnects need in common."""
+ENUMERATED = 7
+"""Largest number of blocks whose orders are all enumerated."""
+DRAWN = 9_999
+"""Orders that are drawn for more blocks."""
+EXPLAINS = 0.05
+"""Largest p-value at which the speed of the machine counts as an explanation of the times."""
+BIASED = 0.01
+"""Largest p-value at which the probe itself differs between two interconnects and is not used."""
+
+ADJUSTED = table_schemas(
+    adjusted=dict(
+        **OF_AN_IMPROVEMENT,
+        **THREADS,
+        processes_per_node=POSITIVE,
+        blocks=COUNT,
+        slope=NUMBER,
+        probe_p_value=SHARE,
+        explained_percent=NUMBER,
+        **in_percent("improvement"),
+        **in_percent("adjusted"),
+        adjusted_coverage=SHARE,
+        narrower_percent=NUMBER,
+        note=NOTE,
+    )
+)
+
+ABOUT = (
+    "A fixed piece of work of 0.1 s was timed on the cores of each long repetition, before and after it. "
+    "If this work explains the times, comparisons are also shown without its share. The plain comparisons "
+    "remain the result, and only they are tested."
+)
+
+
+class Ratios(NamedTuple):
+    """Two interconnects at one process count: blocks (n,), log ratios of run times and of probe times."""
+
+    blocks: Integers
+    times: Floats
+    speeds: Floats
+
+
+class Effect(NamedTuple):
+    """Dependence of the ratios of run times on the ratios of probe times.
+
+    Attributes
+    ----------
+    slope : float
+        Percent by which a ratio of run times grows per percent of the ratio of probe times.
+    p_value : float
+        Test of a slope of 0 or less, over all orders of the blocks.
+    explained : float
+        Explained share of the variance of the ratios.
+    squares : float
+        Sum of squared deviations of the probe's log ratios.
+    without : dict
+        Slope that leaves out a block, by block number.
+    """
+
+    slope: float
+    p_value: float
+    explained: float
+    squares: float
+    without: dict[int, float]
+
+
+def speed_effect(series: Sequence[Ratios]) -> Effect | None:
+    """Estimate how ratios of run times follow ratios of probe times.
+
+    All series share one slope; each series is centred on its own means. The test permutes whole blocks of all
+    series together, since a change of the machine's speed affects all runs of a block. All orders of up to
+    `ENUMERATED` blocks are enumerated; orders of more blocks are drawn.
+
+    Parameters
+    ----------
+    series : sequence of Ratios
+        Each has at least `FEWEST` blocks.
+
+    Returns
+    -------
+    Effect or None
+        None if run times or probe times do not vary.
+    """
+    blocks = np.unique(np.concatenate([ratios.blocks for ratios in series]))
+    times, speeds = np.zeros((2, len(series), len(blocks)))
+    # Leaving out a block changes the means too: the sum loses n / (n - 1) times the block's product.
+    lost = np.empty(len(series))
+    for row, ratios in enumerate(series):
+        columns = np.searchsorted(blocks, ratios.blocks)
+        times[row, columns] = ratios.times - ratios.times.mean()
+        speeds[row, columns] = ratios.speeds - ratios.speeds.mean()
+        lost[row] = len(columns) / (len(columns) - 1)
+    products, squares, negligible = times.T @ speeds, (speeds**2).sum(), EQUAL**2 * times.size
+    if squares <= negligible or (times**2).sum() <= negligible:
+        return None
+    total = np.trace(products)
+    slope = total / squares
+    products_without, squares_without = total - lost @ (times * speeds), squares - lost @ speeds**2
+    slopes_without = np.divide(
+        products_without,
+        squares_without,
+        out=np.zeros_like(products_without),
+        where=squares_without > negligible,
+    )
+    order = np.arange(len(blocks))
+    totals = products[order, _orders(len(blocks))].sum(axis=1)
+    at_least = totals >= total - 1e-9 * np.abs(products).sum()
+    explained = slope * total / (times**2).sum()
+    without = dict(zip(blocks.tolist(), slopes_without.tolist(), strict=True))
+    return Effect(float(slope), float(at_least.mean()), float(explained), float(squares), without)
+
+
+@cache
+def _orders(count: int) -> Integers:
+    """Return orders (orders, count) of `count` blocks, including the original order."""
+    if count <= ENUMERATED:
+        return np.array(list(permutations(range(count))))
+    drawn = np.random.default_rng(count).permuted(np.tile(np.arange(count), (DRAWN, 1)), axis=1)
+    return np.vstack([np.arange(count), drawn])
+
+
+def adjusted_times(ratios: Ratios, effect: Effect) -> Floats:
+    """Subtract the effect of the machine's speed from log ratios of run times (n,).
+
+    Each block uses the slope of the other blocks. The values are spread about their median by
+    sqrt(1 + n m^2 / S), where m is the mean of the probe's log ratios and S the sum of their squares. The
+    factor adds the error of the slope to the error of the mean, as in an analysis of covariance.
+    """
+    slopes = np.array([effect.without[block] for block in ratios.blocks.tolist()])
+    steady = ratios.times - slopes * ratios.speeds
+    median = np.median(steady)
+    spread = np.sqrt(1 + len(steady) * ratios.speeds.mean() ** 2 / effect.squares)
+    return median + (steady - median) * spread
+
+
+def make_adjusted(runs: pd.DataFrame, improvement: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Make the table ``adjusted``: each paired comparison without the effect of the machine's speed.
+
+    Parameters
+    ----------
+    improvement : DataFrame
+        Table ``improvement``. An adjusted interval has the level of the plain interval. An adjusted
+        comparison has no test: two tests of one comparison would give it two chances.
+
+    Returns
+    -------
+    dict of DataFrame
+        Empty if no run has a speed probe. Column ``note`` says why a comparison is not adjusted.
+    """
+    if PROBE not in runs or not runs[PROBE].notna().any() or improvement.empty:
+        return {}
+    timed = _by_block(runs)
+    rows: list[dict[str, object]] = []
+    for _, compared in improvement[improvement["paired"]].groupby("case", sort=False):
+        pairs = [(line, _series(timed, line)) for line in as_lines(compared)]
+        series = [ratios for _, by_count in pairs for ratios in by_count.values()]
+        if series:
+            effect = speed_effect(series)
+            rows += [_row(line, by_count.get(line["at_processes"]), effect) for line, by_count in pairs]
+    return {"adjusted": validated(ADJUSTED["adjusted"], pd.DataFrame(rows))} if rows else {}
+
+
+def _by_block(runs: pd.DataFrame) -> pd.DataFrame:
+    """Compute median log times of runs and of their probe, by point and block."""
+    rows = valid_rows(runs)
+    rows = rows[rows[PROBE].notna() & rows["interconnect"].notna()]
+    logs = pd.DataFrame({"times": np.log(rows["seconds"]), "speeds": np.log(rows[PROBE])})
+    keys = ["case", "interconnect", "kind", "oversubscription", "nodes", "processes", "threads", "block"]
+    return logs.groupby([rows[name] for name in keys], dropna=False).median().reset_index()
+
+
+def _series(timed: pd.DataFrame, line: Line) -> dict[int, Ratios]:
+    """Return the ratios of the baseline's times to the other interconnect's, by process count."""
+    sides = []
+    for number, name in enumerate(("baseline_interconnect", "interconnect")):
+        selected = timed["kind"] == side(str(line["kind"]), number)
+        selected &= timed["interconnect"] == line[name]
+        for key in ("case", "oversubscription", "threads"):
+            selected &= timed[key] == line[key]
+        if not is_missing(line["processes_per_node"]):
+            selected &= timed["processes"] == timed["nodes"] * line["processes_per_node"]
+        sides.append(timed[selected])
+    both = sides[0].merge(sides[1], on=["processes", "block"], suffixes=("", "_other")).sort_values("block")
+    both["times"] -= both["times_other"]
+    both["speeds"] -= both["speeds_other"]
+    by_count = {}
+    for count in sorted(both["processes"].unique().tolist()):
+        rows = both[both["processes"] == count]
+        if len(rows) >= FEWEST:
+            by_count[int(count)] = Ratios(
+                rows["block"].to_numpy(np.int64),
+                rows["times"].to_numpy(float),
+                rows["speeds"].to_numpy(float),
+            )
+    return by_count
+
+
+def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, object]:
+    """Make the row of a comparison, a line of the table ``improvement``."""
+    names = (*OF_AN_IMPROVEMENT, *THREADS, "processes_per_node", *in_percent("improvement"))
+    row: dict[str, object] = {name: line[name] for name in names}
+    if effect:
+        row |= {"slope": effect.slope, "probe_p_value": effect.p_value}
+        row["explained_percent"] = 100 * effect.explained
+    row["blocks"] = None if ratios is None else len(ratios.blocks)
+    hindrance = _hindrance(line, ratios, effect)
+    if hindrance or ratios is None or effect is None:
+        return row | {"note": hindrance}
+    logs = adjusted_times(ratios, effect)
+    other = Sample(ratios.blocks, np.ones(len(logs)))
+    pair = (Sample(ratios.blocks, np.exp(logs)), other, True)
+    alpha, candidates = 1 - line["coverage"], int(line["candidates"])
+    shift = compare_points([pair], [alpha / candidates + 1e-9])[0].shift
+    columns = percent_columns("adjusted", shift)
+    low, high = line["improvement_low"], line["improvement_high"]
+    if not low <= columns["adjusted_percent"] <= high:
+        return row | {"note": "not given: it would move the estimate beyond its interval"}
+    width, plain_width = shift.high - shift.low, np.log1p(high / 100) - np.log1p(low / 100)
+    return {
+        **row,
+        **columns,
+        "adjusted_coverage": one_of_several(shift.coverage, candidates),
+        "narrower_percent": 100 * (1 - width / plain_width) if plain_width > 0 else np.nan,
+    }
+
+
+def _hindrance(line: Line, ratios: Ratios | None, effect: Effect | None) -> str | None:
+    """Say why a comparison is not adjusted; return None if it can be."""
+    if ratios is None or len(ratios.blocks) != line["blocks"]:
+        return f"the speed is not known in all blocks, or in fewer than {FEWEST}"
+    if line["at_processes"] != line["at_processes_other"]:
+        return "compared at two counts"
+    if effect is None:
+        return "nothing varies"
+    if effect.p_value > EXPLAINS:
+        return "the speed does not explain the times"
+    if is_missing(line["improvement_low"]):
+        return "without an interval there is nothing to narrow"
+    if paired_shift(ratios.speeds[None], BIASED).p_value[0] <= BIASED:
+        return "the fixed work itself differs between the two interconnects"
+    return None
+
+
+def adjusted_section(content: Content) -> Section | None:
+    """Show plain and adjusted comparisons side by side."""
+    if "adjusted" not in content.tables:
+        return None
+    rows, labels = content.tables["adjusted"], content.labels
+    explanations = [f"{labels.case(case)}: {_explained(lines)}" for case, lines in labels.by_case(rows)]
+    blocks = [bullets([ABOUT, *explanations])]
+
+    def baseline(line: Line) -> str:
+        return f"Over {labels.interconnect(line['baseline_interconnect'], side(str(line['kind']), 0))}"
+
+    if rows["adjusted_percent"].notna().any():
+        fields = [
+            texts("Case", labels.case, "case"),
+            texts("Interconnect", labels.compared),
+            numbers("Processes", formats.whole, "at_processes"),
+            numbers("Improvement (%)", percent_of("improvement")),
+            numbers("Adjusted (%)", percent_of("adjusted")),
+            numbers("Narrower by", formats.percent, "narrower_percent"),
+            texts("Note", lambda note: MISSING if is_missing(note) else note, "note"),
+        ]
+        caption = "Improvements as measured, and as they would be on a machine of steady speed."
+        keys = ("baseline_interconnect", "oversubscription", "case", "interconnect")
+        blocks.append(line_table(caption, fields, labels.lines(rows, *keys), with_levels(rows, baseline)))
+    return section("adjusted", "The speed of the machine", blocks)
+
+
+def _explained(rows: pd.DataFrame) -> str:
+    """Say how much of a case's scatter the probe explains, and how much narrower its intervals become."""
+    first, adjusted = rows.iloc[0], rows[rows["adjusted_percent"].notna()]
+    if is_missing(first["slope"]):
+        return "nothing varies."
+    test = f"over all orders of the blocks, {formats.p_value(first['probe_p_value'])}"
+    if first["probe_p_value"] > EXPLAINS:
+        return f"it does not explain the times ({test})."
+    narrower = adjusted["narrower_percent"]
+    explained = f"it explains {formats.percent(first['explained_percent'])} of their scatter ({test})"
+    if narrower.dropna().empty:
+        return f"{explained}; no comparison is adjusted."
+    median, comparisons = formats.percent(narrower.median()), counted(len(adjusted), "comparison")
+    return f"{explained}; adjusted intervals are narrower by {median}, at the median of {comparisons}."
+
+
+TOPIC = Topic(
+    name="adjusted",
+    schemas=ADJUSTED,
+    make=lambda context: make_adjusted(context.runs, context.tables["improvement"]),
+    by_site=True,
+    needs=("improvement",),
+    directions=("adjusted",),
+    section=adjusted_section,
+    in_appendix=True,
+)

@@ -1,0 +1,212 @@
+"""What does the study ask for, and what was run for an answer?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from analysis.presentation import formats, sentences
+from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
+from analysis.presentation.content import Content
+from analysis.presentation.formats import MISSING, counted, listed
+from analysis.presentation.labels import Labels
+from analysis.presentation.network_words import size_text
+from analysis.topics.topic import Topic
+
+Factors = Mapping[str, Any]
+"""What an interconnect is made of, by key: `COLUMNS`, `MODEL_FACTORS` and other keys of its file."""
+
+COLUMNS = {
+    "mpi": ("MPI library", ""),
+    "link_mbps": ("Link rate", "Mbit/s"),
+    "host_bus": ("Host bus", ""),
+    "transport": ("Transport", ""),
+    "mtu": ("MTU", "bytes"),
+    "cable": ("Cable", ""),
+    "path": ("Path", ""),
+    "compiler": ("Compiler", ""),
+    "storage": ("Storage", ""),
+    "latency_us": ("Latency", "µs"),
+    "peak_MBps": ("Peak", "MB/s"),
+    "eager_limit_bytes": ("Eager limit", "bytes"),
+}
+"""Title and unit of the factors that have a column; the last three describe a model."""
+
+MODEL_FACTORS = {
+    "switches_bytes": ("other changes of protocol", ""),
+    "host_overhead": ("host overhead", ""),
+    "directions": ("what both directions share", ""),
+    "hop_us": ("delay of a switch", "µs"),
+    "topology": ("topology", ""),
+}
+"""Title and unit of the other factors of a model."""
+
+WORDS = {
+    "transport": {
+        "rc": "reliable connection (RC)",
+        "uc": "unreliable connection (UC)",
+        "ud": "unreliable datagram (UD)",
+        "tcp": "TCP",
+        "udp": "UDP",
+        "memory": "shared memory",
+    },
+    "path": {"back_to_back": "back to back"},
+}
+"""Words for values, by factor."""
+
+UNITS = {
+    "send_us": "µs to send",
+    "receive_us": "µs to receive",
+    "send_ns_per_byte": "ns a byte sent",
+    "receive_ns_per_byte": "ns a byte received",
+    "both_ways_MBps": "MB/s both ways",
+}
+"""Units of keys within a section of a model; other keys are plain words."""
+
+
+def asked_section(content: Content) -> Section | None:
+    """Show the cases and interconnects of the study, and the extent of its runs."""
+    facts, labels = content.facts, content.labels
+    blocks = [paragraph(_extent(content))]
+    cases = labels.sorted_cases(content.runs["case"])
+    if not cases:
+        return section("asked", "What was asked", blocks)
+    rows = []
+    for case in cases:
+        about = facts.case(case)
+        texts = (about.application, about.size, about.stands_for)
+        rows.append(row([labels.case(case), *(text or MISSING for text in texts)], case))
+    blocks.append(table("Cases.", left("Case", "Application", "Size", "Stands for"), {"": rows}))
+    rows = []
+    for name in labels.sorted_interconnects(content.runs["interconnect"].dropna()):
+        kinds = listed(content.runs.loc[content.runs["interconnect"] == name, "kind"].unique())
+        description = facts.interconnect(name).description or ""
+        rows.append(row([labels.interconnect(name), labels.full_name(name), kinds, description], "", name))
+    columns = left("Called", "Interconnect", "Kind", "Description")
+    blocks += [table("Interconnects.", columns, {"": rows})] if rows else []
+    blocks += factor_blocks(content)
+    return section("asked", "What was asked", blocks)
+
+
+def _extent(content: Content) -> str:
+    """Count the cases, interconnects, sites and runs of the study."""
+    runs = content.runs
+    if runs.empty:
+        return "This study has no runs: it only shows published figures that contain no run times."
+    keys = ("processes", "oversubscription", "threads")
+    counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
+    names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
+    text = counted(runs["case"].nunique(), "case")
+    text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
+    text += f" at {counted(sites, 'site')}" if sites > 1 else ""
+    text += f" on {sentences.processes(*counts)}"
+    if threads != [1]:
+        text += f" of {listed(map(str, threads))} threads"
+    if levels != [1]:
+        text += f", at oversubscription {listed(map(str, levels))} (processes per core)"
+    simulated = int((runs["kind"] == "simulated").sum())
+    recorded, invalid = len(runs) - simulated, int((~runs["valid"]).sum())
+    points = counted(simulated, "simulated point")
+    if not recorded:
+        return f"{text}: {points}."
+    text += f": {counted(recorded, 'repetition')}"
+    planned = content.facts.runs.planned
+    if planned is not None and planned - simulated != recorded:
+        text += f" of {formats.whole(planned - simulated)} planned"
+    text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
+    return f"{text}; and {points}." if simulated else f"{text}."
+
+
+def factor_blocks(content: Content) -> list[Block]:
+    """Tabulate the factors of the interconnects that ran, and list how each differs from its baseline."""
+    facts, labels = content.facts, content.labels
+    present = labels.sorted_interconnects(content.runs["interconnect"].dropna())
+    factors = {name: facts.interconnect(name).factors for name in present}
+    factors = {name: values for name, values in factors.items() if values}
+    if not factors:
+        return []
+    columns, keys = left("Interconnect"), []
+    for key, (title, unit) in COLUMNS.items():
+        if any(key in values for values in factors.values()):
+            keys.append(key)
+            columns += right(f"{title} ({unit})") if unit else left(title)
+    rows = [
+        row([labels.interconnect(name), *(_value(key, values) for key in keys)], "", name)
+        for name, values in factors.items()
+    ]
+    blocks = [table("What the interconnects are made of.", columns, {"": rows})]
+    kinds = {name: facts.interconnect(name).kind for name in factors}
+    items = differences(factors, kinds, facts.study.baselines, labels)
+    if items:
+        blocks.append(bullets(items, "In what compared interconnects differ, by their files"))
+    return blocks
+
+
+def differences(
+    factors: Mapping[str, Factors], kinds: Mapping[str, str | None], baselines: Sequence[str], labels: Labels
+) -> list[str]:
+    """Describe how interconnects of one kind differ from their baselines, in a sentence per pair.
+
+    Launch settings are left out if the MPI libraries differ, since each library has different settings.
+
+    Parameters
+    ----------
+    factors : mapping of str to Factors
+        By interconnect.
+    """
+    items = []
+    for baseline, other in combinations(sorted(factors, key=lambda name: name not in baselines), 2):
+        if baseline not in baselines or kinds[baseline] != kinds[other]:
+            continue
+        first, second = factors[other], factors[baseline]
+        keys = [
+            key
+            for key in dict.fromkeys([*COLUMNS, *first, *second])
+            if _value(key, first, "") != _value(key, second, "")
+        ]
+        if "mpi" in keys:
+            keys = [key for key in keys if not key.startswith("launch.")]
+        text = listed(_difference(key, first, second) for key in keys) or "nothing that their files state"
+        text += ", each with its settings" if "mpi" in keys else ""
+        items.append(f"{labels.interconnect(other)} differs from {labels.interconnect(baseline)} in {text}.")
+    return items
+
+
+def _difference(key: str, *pair: Factors) -> str:
+    title, unit = (COLUMNS | MODEL_FACTORS).get(key, (key, ""))
+    title = title if title[:2].isupper() else title[0].lower() + title[1:]
+    values = listed(_value(key, factors, "not stated") for factors in pair)
+    return f"{title} ({values}{f' {unit}' if unit else ''})"
+
+
+def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
+    """Write the value of a factor without its unit; `missing` if an interconnect does not have it."""
+    value = factors.get(key)
+    if value is None:
+        return missing
+    if isinstance(value, dict):
+        return listed(_entry(name, entry) for name, entry in value.items() if entry != 0) or "nothing stated"
+    if isinstance(value, list):
+        return listed(map(size_text, value)) or "none"
+    if key in ("link_mbps", "mtu", "eager_limit_bytes"):
+        return formats.number(value) if value % 1 else formats.whole(int(value))
+    if key in ("latency_us", "peak_MBps", "hop_us"):
+        return formats.exact(float(f"{value:.4g}"))
+    return WORDS.get(key, {}).get(value, str(value))
+
+
+def _entry(name: str, value: Any) -> str:
+    """Write an entry of a model's section: ``fat tree of ports 24, blocking ratio 2``."""
+    if name in UNITS:
+        return f"{formats.exact(value)} {UNITS[name]}"
+    words = name.replace("_", " ")
+    if isinstance(value, dict):
+        entries = ", ".join(_entry(key, entry) for key, entry in value.items())
+        return f"{words} of {entries}" if entries else words
+    if isinstance(value, list):
+        return f"{words} {' × '.join(map(str, value))}"
+    return words if value is True else f"{words} {value}"
+
+
+TOPIC = Topic(name="asked", section=asked_section, in_appendix=True, needs_runs=False, on_screen={"list"})

@@ -1,0 +1,132 @@
+"""Where did the core hours go?"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Section, left, paragraph, right, row, section, table
+from analysis.presentation.content import Content
+from analysis.presentation.formats import listed
+from analysis.runs.columns import COUNT, NUMBER, TEXT, table_schemas, validated
+from analysis.runs.frames import as_lines
+from analysis.topics.topic import Topic
+
+LOSS = "loss"
+"""Column of a runs table with the reason why a run does not count; empty for a run that counts."""
+COUNTED, UNUSED, WAITED, PREPARED, INTERRUPTED = "counted", "unused", "waited", "prepared", "interrupted"
+MEANING = {
+    COUNTED: "runs that count",
+    UNUSED: "cores of a job that the active run left idle",
+    WAITED: "waiting for an idle machine, and time of jobs before, between and after runs",
+    PREPARED: "jobs without runs: meshes, decompositions, answers, traces; or ended before a run",
+    "failed": "runs that failed",
+    "stopped": "runs stopped at their time limit",
+    INTERRUPTED: "runs that ended with their job",
+    "noise": "runs that something else disturbed",
+    "invalid": "runs with a wrong answer or place, over another link than their label says, or outdated",
+}
+"""Meaning of each use of core hours, in the order of the table."""
+
+CORE_HOURS = table_schemas(
+    core_hours=dict(reason=TEXT, runs=COUNT, core_hours=NUMBER, share_percent=NUMBER, source=TEXT),
+    job_states=dict(state=TEXT, jobs=COUNT, core_hours=NUMBER, energy_joules=NUMBER),
+)
+
+
+def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Make the tables ``core_hours`` and ``job_states``.
+
+    A run occupies its cores from launch to end. Accounting adds the rest of each job: cores that stayed
+    unused during a run, and time between runs. The time between runs counts as waiting, or as interrupted if
+    a run ended with the job. Jobs without runs prepared something.
+
+    Parameters
+    ----------
+    jobs : DataFrame
+        Side table ``jobs``; has no rows if there is no accounting.
+
+    Returns
+    -------
+    dict of DataFrame
+        Empty for a study without runs on this machine. ``job_states`` needs accounting.
+    """
+    if LOSS not in runs or "origin" not in runs:
+        return {}
+    runs = runs[runs["origin"] == "run"]
+    if runs.empty:
+        return {}
+    reason = runs[LOSS].fillna(COUNTED)
+    wall, cores = runs["wall_seconds"].fillna(0.0), runs["cores"].astype(float)
+    seconds = (cores * wall).groupby(reason).sum().reindex(list(MEANING), fill_value=0.0)
+    jobs = jobs.assign(core_seconds=jobs["cores"].astype(float) * jobs["seconds"])
+    if len(jobs):
+        allocated = runs["job"].map(jobs.groupby("job")["cores"].max().astype(float)).fillna(cores)
+        seconds[UNUSED] = ((allocated - cores) * wall).clip(lower=0).sum()
+        in_runs = (allocated * wall).groupby(runs["job"]).sum()
+        between = jobs.groupby("job")["core_seconds"].sum().sub(in_runs, fill_value=0.0).clip(lower=0)
+        interrupted = between.index.isin(runs.loc[reason == INTERRUPTED, "job"])
+        seconds[INTERRUPTED] += between[interrupted].sum()
+        has_runs = between.index.isin(runs["job"])
+        seconds[WAITED] = between[has_runs & ~interrupted].sum()
+        seconds[PREPARED] = between[~has_runs].sum()
+    else:
+        seconds[WAITED] = (cores * runs["idle_wait_seconds"].fillna(0.0)).sum()
+    hours = pd.DataFrame({"core_hours": seconds / 3600, "runs": reason.value_counts()}, index=list(MEANING))
+    hours["share_percent"] = 100 * seconds / seconds.sum()
+    hours = hours[(hours["core_hours"] > 0) | hours["runs"].notna()]
+    hours = hours.rename_axis("reason").reset_index().assign(source="accounting" if len(jobs) else "records")
+    tables = {"core_hours": hours}
+    if len(jobs):
+        by_state = jobs.groupby("state")
+        states = by_state.agg(jobs=("job", "nunique"), core_hours=("core_seconds", "sum")).reset_index()
+        energy = by_state["energy_joules"].sum(min_count=1).to_numpy()
+        tables["job_states"] = states.assign(core_hours=states["core_hours"] / 3600, energy_joules=energy)
+    return {name: validated(CORE_HOURS[name], made) for name, made in tables.items()}
+
+
+def core_hours_section(content: Content) -> Section | None:
+    """Show the core hours that the study took, used and lost, by reason."""
+    if "core_hours" not in content.tables:
+        return None
+    hours = content.tables["core_hours"]
+    total = float(hours["core_hours"].sum())
+    counted = float(hours.loc[hours["reason"] == COUNTED, "core_hours"].sum())
+    summary = (
+        f"The study took {formats.number(total)} core hours, {formats.number(counted)} in runs that count"
+    )
+    if "job_states" in content.tables:
+        states = content.tables["job_states"]
+        jobs = listed(f"{line['jobs']} {line['state']}" for line in as_lines(states))
+        joules = states["energy_joules"].sum(min_count=1)
+        energy = "" if pd.isna(joules) else f"; {formats.number(joules / 3.6e6)} kWh"
+        summary += f", by Slurm's accounting of its jobs ({jobs}{energy})."
+    else:
+        limit = ", which cover runs only and not the rest of their jobs" if "job" in content.runs else ""
+        summary += f", by its records{limit}."
+    rows = [
+        row(
+            [
+                line["reason"],
+                MEANING[line["reason"]],
+                formats.whole(line["runs"]),
+                formats.number(line["core_hours"]),
+                formats.percent(line["share_percent"]),
+            ]
+        )
+        for line in as_lines(hours)
+    ]
+    columns = [*left("Went to", "That is"), *right("Runs", "Core hours", "Share")]
+    printed = table("Use of the core hours.", columns, {"": rows})
+    return section("core_hours", "What the study took", [paragraph(summary), printed])
+
+
+TOPIC = Topic(
+    name="core_hours",
+    schemas=CORE_HOURS,
+    make=lambda context: make_core_hours(context.runs, context.side_tables["jobs"]),
+    section=core_hours_section,
+    in_appendix=True,
+    needs_runs=False,
+    on_screen={"table"},
+)

@@ -1,0 +1,103 @@
+"""How busy are data servers and their clients?"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Section, paragraph, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import number
+from analysis.presentation.rows import line_table, numbers, texts
+from analysis.runs.columns import COUNT, NUMBER, OF_A_POINT, POSITIVE, TEXT, table_schemas, validated
+from analysis.runs.side_tables import RUN
+from analysis.topics.topic import Topic
+
+BUSY = ("busy_processes", "busy_servers")
+"""Columns with the share of a core that processes or servers keep busy."""
+LATENCIES = {
+    "latency_us": "operation_seconds_p50",
+    "latency_us_p5": "operation_seconds_p5",
+    "latency_us_p95": "operation_seconds_p95",
+}
+"""Columns with times of an operation (µs), and their columns (s) in the side table."""
+
+DATA_SERVER_TABLES = table_schemas(
+    data_servers=dict(
+        **OF_A_POINT,
+        operation=TEXT,
+        runs=COUNT,
+        servers=NUMBER,
+        **dict.fromkeys(("seconds", "calls", *LATENCIES), POSITIVE),
+        **dict.fromkeys(BUSY, NUMBER),
+    )
+)
+
+READING = (
+    "The times are medians over the runs of a point, for operations that leave their process. Busy is the "
+    "share of a core that processes, or servers, keep: a rank that polls keeps its core while it waits. "
+    "A server that polls leaves a process on the same core at most half of it."
+)
+
+
+def make_data_servers(runs: pd.DataFrame, operations: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Make the table ``data_servers``: medians of each operation over the repetitions of a point.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Has the columns `RUN`, those of a point, ``site`` and ``seconds``.
+    operations : DataFrame
+        Side table ``data_servers``: see `analysis.runs.side_tables.DETAILS`.
+
+    Returns
+    -------
+    dict of DataFrame
+        The table by its name, in the order of the runs; empty if no run recorded an operation.
+    """
+    point = ["site", *OF_A_POINT]
+    recorded = runs.reindex(columns=[*RUN, *point, "seconds"]).merge(operations, on=list(RUN))
+    if recorded.empty:
+        return {}
+    sources = {name: name for name in ("seconds", "calls", "servers", *BUSY)} | LATENCIES
+    medians = {name: pd.NamedAgg(source, "median") for name, source in sources.items()}
+    groups = recorded.groupby([*point, "operation"], dropna=False, sort=False)
+    servers = groups.agg(runs=pd.NamedAgg("seconds", "size"), **medians).reset_index()
+    servers[list(LATENCIES)] *= 1e6
+    return {"data_servers": validated(DATA_SERVER_TABLES["data_servers"], servers)}
+
+
+def data_servers_section(content: Content) -> Section | None:
+    """Compare the ways in which data servers wait, for cases with a distributed array."""
+    if "data_servers" not in content.tables:
+        return None
+    labels = content.labels
+    operations = content.tables["data_servers"]
+    gets = operations[operations["operation"] == "get"]
+
+    def percent(share: float) -> str:
+        return formats.whole(100 * share)
+
+    fields = [
+        texts("Case", labels.case, "case"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Servers", formats.whole, "servers"),
+        numbers("On a core", formats.whole, "oversubscription"),
+        numbers("Seconds", number, "seconds"),
+        numbers("A get (µs)", number, "latency_us"),
+        numbers("95 % of gets (µs)", number, "latency_us_p95"),
+        numbers("Processes busy (%)", percent, "busy_processes"),
+        numbers("Servers busy (%)", percent, "busy_servers"),
+    ]
+    caption = "Data servers by the way they wait; the other operations are in tables/data_servers.csv."
+    lines = labels.lines(gets, "oversubscription", "processes", "interconnect", "kind", "case")
+    printed = line_table(caption, fields, lines, labels.curve)
+    return section("data-servers", "Data servers", [paragraph(READING), printed])
+
+
+TOPIC = Topic(
+    name="data_servers",
+    schemas=DATA_SERVER_TABLES,
+    make=lambda context: make_data_servers(context.runs, context.side_tables["data_servers"]),
+    section=data_servers_section,
+)

@@ -1,0 +1,141 @@
+"""What do more threads per process bring at equal cores?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+import numpy as np
+import pandas as pd
+
+from analysis.curves.compared import share_blocks
+from analysis.curves.comparison import gain_columns
+from analysis.curves.curves import Curve
+from analysis.presentation import formats
+from analysis.presentation.blocks import Section, bullets, paragraph, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import MOST
+from analysis.presentation.labels import Labels
+from analysis.presentation.result_tables import GAIN
+from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.presentation.sentences import blocks_sentences
+from analysis.runs.columns import COUNT, OF_A_CURVE, OF_A_GAIN, table_schemas
+from analysis.runs.frames import Line, Tables, lowest_level, percent_interval, stacked
+from analysis.runs.settings import Settings
+from analysis.topics.topic import Context, Topic
+
+MOST_ROWS = 120
+
+HYBRID = table_schemas(
+    hybrid=dict(
+        **OF_A_CURVE,
+        cores=COUNT,
+        nodes=COUNT,
+        **dict.fromkeys(("processes_of_baseline", "threads_of_baseline", "processes"), COUNT),
+        **OF_A_GAIN,
+    ),
+)
+
+READING = (
+    "Each row compares a number of processes × threads with the fewest threads per process on the same cores "
+    "and interconnect. The gain is how much longer the fewest threads take, block by block."
+)
+
+
+def make_hybrid(context: Context) -> Tables:
+    """Make the table ``hybrid``: gains of more threads per process."""
+    rows = [row for curves in context.curves.cases for row in hybrid_rows(curves, context.settings)]
+    return {"hybrid": stacked(rows)}
+
+
+def hybrid_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
+    """Compute the gains of more threads per process for a case.
+
+    The baseline has the fewest threads per process among the points with the same interconnect,
+    oversubscription, cores and nodes. The test is paired if the two points share their blocks.
+    """
+    points_by_cores: dict[tuple[object, ...], list[tuple[Curve, int]]] = {}
+    for curve in sorted(curves, key=attrgetter("threads")):
+        for position in np.flatnonzero(curve.own).tolist():
+            size = curve.oversubscription, curve.table["cores"][position], curve.table["nodes"][position]
+            key = (curve.kind, curve.interconnect, *size)
+            points_by_cores.setdefault(key, []).append((curve, position))
+    for _, ((baseline, i), *others) in sorted(points_by_cores.items(), key=lambda item: item[0]):
+        for curve, j in others:
+            if curve.threads == baseline.threads:
+                continue
+            paired = curve.kind != "simulated" and share_blocks(baseline.samples[i], curve.samples[j])
+            yield {
+                **gain_columns(baseline, i, curve, j, paired, settings),
+                "processes_of_baseline": baseline.processes[i],
+                "threads_of_baseline": baseline.threads,
+                "seconds_of_baseline": baseline.table["seconds"][i],
+                "paired": paired,
+            }
+
+
+def hybrid_section(content: Content) -> Section | None:
+    """Compare processes of several threads with as many cores of single-threaded processes."""
+    gains, labels = content.tables.get("hybrid"), content.labels
+    if gains is None:
+        return None
+    lines = labels.lines(gains, "case", "interconnect", "cores", "threads")
+    caption = "Gain of more threads per process at equal cores."
+    if len(lines) > MOST_ROWS:
+        caption += f" The first {MOST_ROWS} rows; all rows are in tables/hybrid.csv."
+    fields = [
+        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
+        numbers("Cores", formats.whole, "cores"),
+        numbers("Processes × threads", _both_sizes),
+        numbers("Time (s)", formats.number, "seconds"),
+        numbers("Time with fewest threads (s)", formats.number, "seconds_of_baseline"),
+        *GAIN,
+    ]
+    title = with_levels(gains, lambda line: labels.case(line["case"]))
+    paragraphs = [paragraph(text) for text in (READING, *blocks_sentences(gains, "numbers of threads"))]
+    sentences = bullets(f"{hybrid_sentence(line, labels)}." for line in lines[:MOST_ROWS])
+    table = line_table(caption, fields, lines[:MOST_ROWS], title)
+    return section("hybrid", "Processes or threads", [*paragraphs, sentences, table])
+
+
+def hybrid_sentence(line: Line, labels: Labels) -> str:
+    """Summarise a row of the table ``hybrid``: ``..., 8 cores: 4 × 2 beats 8 × 1 by 12 % [8, 15]``."""
+    gain, low, high = percent_interval(line, "gain")
+    if line["verdict"] == "faster":
+        percent = formats.percent_with_interval(gain, low, high)
+        result = f"{_size(line)} beats {_size(line, '_of_baseline')} by {percent}"
+    elif line["verdict"] == "slower":
+        percent = formats.percent_with_interval(-gain, -high, -low)
+        result = f"{_size(line)} loses {percent} to {_size(line, '_of_baseline')}"
+    else:
+        percent = formats.percent_with_interval(gain, low, high, signed=True)
+        result = f"{_both_sizes(line)}: {percent}, {line['verdict']}"
+    interconnect = labels.interconnect(line["interconnect"], line["kind"])
+    return f"{labels.case(line['case'])}, {interconnect}, {formats.whole(line['cores'])} cores: {result}"
+
+
+def most_threads(gains: pd.DataFrame, labels: Labels) -> list[str]:
+    """Summarise the most threads on the most cores, for the first cases at the lowest oversubscription."""
+    gains = lowest_level(gains)
+    last = gains.sort_values(["cores", "threads"]).groupby("case", sort=False).tail(1)
+    return [hybrid_sentence(line, labels) for line in labels.lines(last, "case", "interconnect")[:MOST]]
+
+
+def _both_sizes(line: Line) -> str:
+    """Write both sides of a comparison: ``4 × 2 against 8 × 1``."""
+    return f"{_size(line)} against {_size(line, '_of_baseline')}"
+
+
+def _size(line: Line, suffix: str = "") -> str:
+    return f"{formats.whole(line[f'processes{suffix}'])} × {formats.whole(line[f'threads{suffix}'])}"
+
+
+TOPIC = Topic(
+    name="hybrid",
+    schemas=HYBRID,
+    make=make_hybrid,
+    by_site=True,
+    tested=("hybrid",),
+    directions=("hybrid",),
+    section=hybrid_section,
+)
