@@ -34,7 +34,7 @@ from analysis.topics.prices.books import read_book
 from workflows.domain import InputError
 from workflows.jobs.cluster import Cluster, read_cluster
 from workflows.paths import CASES, INTERCONNECTS, ROOT
-from workflows.plan.jobs import JobResources, resources_of, site_resources
+from workflows.plan.jobs import JobRequest, site_resources
 from workflows.study.asked import read_asked
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
@@ -125,13 +125,13 @@ def shell_lines(cluster: Cluster) -> list[str]:
     class Resources(dict):
         __getattr__ = dict.__getitem__
 
-    job, where = JobResources(1, 2, 100, 5), cluster.where("ucx_tcp")
-    resources = Resources(site_resources(cluster) | resources_of(cluster, job, where))
+    job, where = JobRequest(1, 2, 100, 5), cluster.selection("ucx_tcp")
+    resources = Resources(site_resources(cluster) | cluster.scheduler.resources(cluster, job, where))
     told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "")
     lines = [EnvModules(*cluster.modules).shellcmd("true")] if cluster.modules else []
     if cluster.container:
         lines.append(in_image(cluster.container, "true", quiet=True))
-    if cluster.scheduler == "slurm":
+    if cluster.scheduler.name == "slurm":
         lines.append(get_submit_command(SimpleNamespace(threads=1, resources=resources), told))
     nothing = "".join(f"{name}() {{ :; }}\n" for name in ("sbatch", "module", "singularity", "apptainer"))
     return [nothing + line for line in lines]

@@ -10,7 +10,8 @@ from snakemake_executor_plugin_nodeworth_slurm import Executor
 from snakemake_executor_plugin_slurm import Executor as SlurmExecutor
 from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 
-from workflows.jobs import slurm, waiting
+from workflows.jobs import SCHEDULERS, slurm
+from workflows.jobs.scheduler import SUBMITTED_JOBS
 
 SETTINGS = {
     "silence_limit": 600,
@@ -148,7 +149,7 @@ def test_nodes_that_are_drained_are_named(monkeypatch):
     monkeypatch.setattr(slurm, "ask", lambda program, *_, **__: listed if program == "squeue" else drained)
     nodes = "n0: Kill task failed, n1: Kill task failed, n2: Kill task failed and 2 reasons more"
     line = f"job 7 and 1 more: {reason}; out of service: {nodes}"
-    assert list(waiting.waiting_reasons(["7", "8"])) == [(reason, line)]
+    assert list(SCHEDULERS["slurm"].waiting_reasons(["7", "8"])) == [(reason, line)]
 
 
 @pytest.mark.parametrize("reason", ["JobHeldUser", "launch failed requeued held"])
@@ -156,7 +157,7 @@ def test_a_held_job_says_what_releases_it(monkeypatch, reason):
     """Slurm gives the second reason after slurmctld crashed and restarted a job that ran."""
     monkeypatch.setattr(slurm, "ask", lambda *_, **__: f"7|{reason}|PENDING\n")
     line = f"job 7: {reason}, until scontrol release lets them go"
-    assert list(waiting.waiting_reasons(["7"])) == [(reason, line)]
+    assert list(SCHEDULERS["slurm"].waiting_reasons(["7"])) == [(reason, line)]
 
 
 SBATCH = "SLURM sbatch failed. The error message was '{}'.\n    sbatch call:\n        sbatch --wrap='echo'\n"
@@ -203,7 +204,7 @@ def test_an_interrupted_study_submits_no_job_again(monkeypatch):
 
 def test_every_submitted_job_is_noted(monkeypatch, tmp_path, jobs):
     file = tmp_path / "measured/submitted.txt"
-    monkeypatch.setenv(slurm.SUBMITTED_JOBS, str(file))
+    monkeypatch.setenv(SUBMITTED_JOBS, str(file))
     monkeypatch.setattr(SlurmExecutor, "report_job_submission", lambda self, job_info, register_job: None)
     executor = Scripted()
     for number in "78":

@@ -10,7 +10,7 @@ from disturbed import disturbed, went_through
 from programs import ran, write_program
 
 from workflows.domain import InputError, Point
-from workflows.jobs import schedulers
+from workflows.jobs import SCHEDULERS
 from workflows.jobs.cluster import read_cluster
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.launchers import launch_ranks
@@ -183,7 +183,7 @@ def test_a_job_that_vanishes_has_failed(scheduler, tmp_path):
     ],
 )
 def test_the_nodes_of_a_job(name, variable, lines, tmp_path, monkeypatch):
-    scheduler = schedulers.SCHEDULERS[name]
+    scheduler = SCHEDULERS[name]
     monkeypatch.delenv(scheduler.job_variable, raising=False)
     assert scheduler.this_job() is None
     monkeypatch.setenv(scheduler.job_variable, "7")
@@ -219,14 +219,14 @@ def answering(tmp_path, monkeypatch):
 )
 def test_a_job_is_over_when_its_scheduler_says_so(name, program, status, answer, over, answering):
     answering(program, answer, status)
-    assert schedulers.SCHEDULERS[name].job("7.server").is_over is over
+    assert SCHEDULERS[name].job("7.server").is_over is over
 
 
 @pytest.mark.parametrize(("name", "program"), [("pbs", "qstat"), ("sge", "qstat")])
 def test_a_scheduler_that_is_away_does_not_end_a_job(name, program, answering, tmp_path):
     answering(program, "Connection refused\nqstat: cannot connect to server", 255)
     with pytest.raises(InputError, match=rf"^{name}: Connection refused qstat: cannot connect"):
-        schedulers.SCHEDULERS[name].job("7.server")
+        SCHEDULERS[name].job("7.server")
     assert status(name, "7.server", tmp_path, tmp_path) == "running"
 
 
@@ -265,7 +265,7 @@ def test_a_job_that_grid_engine_lists(state, queue, told, answering, tmp_path):
         tmp_path / "qstat",
         "#!/bin/sh\ncase $1 in -u) listed ;; -j) echo 'error reason 1: no such folder' ;; esac\n",
     )
-    assert schedulers.SCHEDULERS["sge"].job("7").state == told
+    assert SCHEDULERS["sge"].job("7").state == told
 
 
 @pytest.mark.parametrize(
@@ -284,15 +284,18 @@ def test_a_job_that_grid_engine_lists(state, queue, told, answering, tmp_path):
 def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, told, answering):
     answering("qstat", "")
     answering("qacct", ENDED.format(failed=failed, status=exit_status, took=took))
-    assert schedulers.SCHEDULERS["sge"].job("7").state == told
+    assert SCHEDULERS["sge"].job("7").state == told
 
 
 @pytest.mark.parametrize(
     ("site", "told"),
     [
-        ("scheduler: pbs\n", "launcher: srun is Slurm's; with scheduler pbs: mpirun or hydra"),
+        ("scheduler: pbs\n", "launcher: srun is not for scheduler pbs; with it: mpirun or hydra"),
         ("scheduler: lsf\nlauncher: hydra\nnodes: 2\n", "cores_per_node, memory_per_node_MB: must be given"),
-        (f"{SITE.format('sge')}account: mine\n", "account: only for Slurm; .* is in cluster/sge/config.yaml"),
+        (
+            f"{SITE.format('sge')}account: mine\n",
+            "account: only for Slurm; .* are in cluster/sge/config.yaml",
+        ),
         (SITE.format("flux").replace("nodes: 1", "nodes: 2"), "nodes: 2: a job of .* for Flux has one"),
     ],
 )
@@ -304,13 +307,13 @@ def test_what_another_scheduler_cannot_be_asked_is_refused(site, told, tmp_path)
 
 @pytest.mark.parametrize("scheduler", ["pbs", "lsf", "sge", "flux"])
 def test_the_site_files_that_are_there_can_be_read(scheduler):
-    assert read_cluster(ROOT / "cluster" / scheduler / "site.yaml").scheduler == scheduler
+    assert read_cluster(ROOT / "cluster" / scheduler / "site.yaml").scheduler.name == scheduler
     assert (ROOT / "cluster" / scheduler / "config.yaml").exists()
 
 
 @pytest.mark.parametrize("launcher", ["mpirun", "hydra"])
 def test_launchers_are_told_nothing_of_slurm(launcher, tmp_path):
-    nodes = [JobNode(name, launcher, "pmix", "pbs") for name in ("n1", "n2")]
+    nodes = [JobNode(name, launcher, "pmix", SCHEDULERS["pbs"]) for name in ("n1", "n2")]
     launch = launch_ranks(Point("case", None, 2, 1, 2, 2), None, nodes, ["solve"], {}, tmp_path)
     assert "n1:1,n2:1" in launch.argv and "slurm" not in launch.argv
     assert not [name for name in launch.env if name.startswith("SLURM_")]

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from workflows.domain import InputError
-from workflows.jobs import slurm
-from workflows.jobs.slurm import Where
+from workflows.jobs import SCHEDULERS, slurm
+from workflows.jobs.scheduler import Job, NodeSelection
 
+SLURM = SCHEDULERS["slurm"]
 RUNNING = (
     "JobId=7 JobName=x UserId=root(0) GroupId=root(0) Priority=1 JobState=RUNNING Reason=None Requeue=1 "
     "Restarts=2 BatchFlag=1 EndTime=2026-11-21T09:00:00 Deadline=N/A Partition=all NodeList=n[1-2] NumNodes=2"
@@ -35,7 +36,7 @@ def test_a_job_that_waits():
     ("state", "over"), [("CANCELLED", True), ("NODE_FAIL", True), ("unknown", True), ("COMPLETING", False)]
 )
 def test_what_is_over(state, over):
-    assert slurm.Job("1", state).is_over is over
+    assert Job("1", state).is_over is over
 
 
 def answers(monkeypatch, *given):
@@ -78,30 +79,30 @@ def test_a_controller_that_stays_away_and_a_refusal_are_one_line(monkeypatch):
 def test_a_forgotten_job_without_accounting_is_unknown(monkeypatch):
     unknown = (1, "", "slurm_load_jobs error: Invalid job id specified")
     answers(monkeypatch, unknown, (1, "", "Slurm accounting"))
-    assert slurm.job("5") == slurm.Job("5", "unknown")
+    assert SLURM.job("5") == Job("5", "unknown")
 
 
 def test_a_forgotten_job_has_the_state_that_accounting_has(monkeypatch):
     unknown = (1, "", "slurm_load_jobs error: Invalid job id specified")
     answers(monkeypatch, unknown, (0, "CANCELLED by 1000|n[1-2]\n", ""))
-    assert slurm.job("5") == slurm.Job("5", "CANCELLED", "n[1-2]")
+    assert SLURM.job("5") == Job("5", "CANCELLED", "n[1-2]")
 
 
 def test_without_accounting_nothing_is_known_of_jobs(monkeypatch):
     answers(
         monkeypatch, (0, "JobID|State\n7|COMPLETED\n", ""), (1, "", "Slurm accounting storage is disabled")
     )
-    assert slurm.accounts({"7"}) == "JobID|State\n7|COMPLETED\n" and slurm.accounts({"7"}) == ""
+    assert SLURM.accounts({"7"}) == "JobID|State\n7|COMPLETED\n" and SLURM.accounts({"7"}) == ""
 
 
 def test_the_smallest_node_of_a_partition_counts(monkeypatch):
     slurm.nodes_of.cache_clear()
     shown = (0, SHOWN, "")
     answers(monkeypatch, shown, shown, shown)
-    assert slurm.nodes_of(Where(), HERE) == (5, 36, 190000)
-    assert slurm.nodes_of(Where("fat"), HERE) == (1, 128, 2000000)  # two hardware threads a core
+    assert slurm.nodes_of(NodeSelection(), HERE) == (5, 36, 190000)
+    assert slurm.nodes_of(NodeSelection("fat"), HERE) == (1, 128, 2000000)  # two hardware threads a core
     with pytest.raises(InputError, match=r"site\.yaml: partition: thin: Slurm has all, fat"):
-        slurm.nodes_of(Where("thin"), HERE)
+        slurm.nodes_of(NodeSelection("thin"), HERE)
     slurm.nodes_of.cache_clear()
 
 
@@ -117,14 +118,22 @@ def test_the_smallest_node_of_a_partition_counts(monkeypatch):
 def test_nodes_with_features_count(constraint, nodes, monkeypatch):
     slurm.nodes_of.cache_clear()
     answers(monkeypatch, (0, SHOWN, ""))
-    assert slurm.nodes_of(Where(None, constraint), HERE) == nodes
+    assert slurm.nodes_of(NodeSelection(None, constraint), HERE) == nodes
 
 
 @pytest.mark.parametrize(
     ("where", "shown", "told"),
     [
-        (Where(None, "opa"), SHOWN, "constraint: 'opa': no node of all has it; features there: eth, ib, new"),
-        (Where("fat", "opa"), SHOWN, "constraint: 'opa': no node of fat has it; features there: none"),
+        (
+            NodeSelection(None, "opa"),
+            SHOWN,
+            "constraint: 'opa': no node of all has it; features there: eth, ib, new",
+        ),
+        (
+            NodeSelection("fat", "opa"),
+            SHOWN,
+            "constraint: 'opa': no node of fat has it; features there: none",
+        ),
     ],
 )
 def test_nodes_that_are_not_there_are_one_line(where, shown, told, monkeypatch):
@@ -140,22 +149,22 @@ def test_nodes_that_are_hidden_must_be_given(monkeypatch):
     answers(monkeypatch, (1, "", "slurm_load_node: Access/permission denied"))
     told = r"^site\.yaml: nodes, cores_per_node, .*: must be given where Slurm hides nodes \(PrivateData\): sinfo: "
     with pytest.raises(InputError, match=told):
-        slurm.nodes_of(Where(), HERE)
+        slurm.nodes_of(NodeSelection(), HERE)
 
 
 def test_nodes_of_a_reservation(monkeypatch):
     slurm.nodes_of.cache_clear()
     reserved = "ReservationName=night StartTime=2026-11-23T20:00:00 Nodes=n[1-2] NodeCnt=2 CoreCnt=72\n"
     answers(monkeypatch, (0, reserved, ""), (0, SHOWN, ""))
-    assert slurm.nodes_of(Where(None, None, "night"), HERE).number == 5
+    assert slurm.nodes_of(NodeSelection(None, None, "night"), HERE).number == 5
     answers(monkeypatch, (1, "", "Reservation day not found"))
     with pytest.raises(InputError, match=r"^site\.yaml: reservation: scontrol: Reservation day not found$"):
-        slurm.nodes_of(Where(None, None, "day"), HERE)
+        slurm.nodes_of(NodeSelection(None, None, "day"), HERE)
 
 
 def test_neighbours_are_the_jobs_of_others(monkeypatch):
     answers(monkeypatch, (0, "7|me|n[1-2]\n9|anna|n2\n", ""))
-    assert slurm.neighbours(slurm.read_job(RUNNING)) == ["job 9 of anna on n2"]
+    assert SLURM.neighbours(slurm.read_job(RUNNING)) == ["job 9 of anna on n2"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,10 @@ import pytest
 from small_records import KNOWN_BEFORE, record
 
 from workflows.domain import InputError, Point, Repetition
-from workflows.jobs import schedulers, slurm
+from workflows.jobs import SCHEDULERS
+from workflows.jobs.scheduler import Job
+from workflows.jobs.sge import GridEngine
+from workflows.jobs.slurm import Slurm
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure import allocation as allocations
 from workflows.measure.allocation import STOPPED, Allocation, JobEndedError, OutOfTimeError, settle
@@ -23,7 +26,7 @@ INPUTS = {"case": "a", "interconnect": None}
 
 
 def job(state="RUNNING", restarts=0, ends=None):
-    return slurm.Job("7", state, "n[1-2]", restarts, ends, "all")
+    return Job("7", state, "n[1-2]", restarts, ends, "all")
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def at_work(tmp_path):
     here.notes.parent.mkdir()
     planned = Record.of_point(REPETITION.point, **KNOWN_BEFORE | {"inputs": INPUTS}, cluster=here.facts())
     path = tmp_path / "records/duct/block-1-attempt-1.json"
-    paths, cluster = StudyPaths(tmp_path), SimpleNamespace(scheduler="slurm")
+    paths, cluster = StudyPaths(tmp_path), SimpleNamespace(scheduler=SCHEDULERS["slurm"])
     return SimpleNamespace(paths=paths, cluster=cluster, here=here, planned=planned, path=path)
 
 
@@ -58,13 +61,13 @@ def die(at_work):
         (job("TIMEOUT"), "TIMEOUT", "job 7 ended as TIMEOUT on n[1-2]"),
         (job("NODE_FAIL"), "NODE_FAIL", "job 7 ended as NODE_FAIL on n[1-2]"),
         (job("RUNNING", 1), "REQUEUED", "job 7 was put back into the queue (restart 1) on n[1-2]"),
-        (slurm.Job("7", "unknown"), "unknown", "job 7 ended; it is not known any more how on n[1-2]"),
+        (Job("7", "unknown"), "unknown", "job 7 ended; it is not known any more how on n[1-2]"),
     ],
 )
 def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told):
     (at_work.here.scratch / "run").mkdir(parents=True)
     die(at_work)
-    monkeypatch.setattr(allocations.slurm, "job", lambda _: became)
+    monkeypatch.setattr(Slurm, "job", lambda *_: became)
     assert settle(at_work.cluster, at_work.paths) == [f"duct/block-1-attempt-1.json: {told}"]
     record = read_record(at_work.path)
     assert (record.valid, record.seconds, record.reason) == (False, None, told)
@@ -77,7 +80,7 @@ def test_what_became_of_a_job_that_is_being_cleared_away_is_waited_for(at_work, 
     die(at_work)
     told = iter(["COMPLETING", "CANCELLED"])
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr(allocations.slurm, "job", lambda _: job(next(told)))
+    monkeypatch.setattr(Slurm, "job", lambda *_: job(next(told)))
     settle(at_work.cluster, at_work.paths, at_work.here.notes)
     assert read_record(at_work.path).cluster.state == "CANCELLED"
 
@@ -85,9 +88,9 @@ def test_what_became_of_a_job_that_is_being_cleared_away_is_waited_for(at_work, 
 def test_elsewhere_a_job_that_finds_its_own_note_was_put_back(at_work, monkeypatch):
     """Only Slurm counts how often."""
     die(at_work)
-    at_work.cluster.scheduler = "sge"
+    at_work.cluster.scheduler = SCHEDULERS["sge"]
     monkeypatch.setenv("JOB_ID", "7")
-    monkeypatch.setattr(schedulers.Scheduler, "job", lambda *_: slurm.Job("7", "RUNNING"))
+    monkeypatch.setattr(GridEngine, "job", lambda *_: Job("7", "RUNNING"))
     assert settle(at_work.cluster, at_work.paths) == []
     (told,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
     assert told.endswith("job 7 was put back into the queue (restart 1) on n[1-2]")
@@ -101,13 +104,13 @@ def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeyp
     for key in of_the_run:
         del note["planned"][key]
     at_work.here.notes.write_text(json.dumps(note))
-    monkeypatch.setattr(allocations.slurm, "job", lambda _: job("TIMEOUT"))
+    monkeypatch.setattr(Slurm, "job", lambda *_: job("TIMEOUT"))
     settle(at_work.cluster, at_work.paths)
     assert read_record(at_work.path).problem == "job 7 ended as TIMEOUT on n[1-2]"
 
 
 def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
-    monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT"))
+    monkeypatch.setattr(Slurm, "job", lambda *_: job("TIMEOUT"))
     die(at_work)
     allocations.pass_on(at_work.paths, ["a line of a job"])
     ended = "duct/block-1-attempt-1.json: job 7 ended as TIMEOUT on n[1-2]"
@@ -135,7 +138,7 @@ def test_what_a_job_tells_while_it_is_read_is_told_next_time(at_work, monkeypatc
 
 def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):
     die(at_work)
-    monkeypatch.setattr(allocations.slurm, "job", lambda _: job())
+    monkeypatch.setattr(Slurm, "job", lambda *_: job())
     assert settle(at_work.cluster, at_work.paths) == []
     assert not at_work.path.exists() and at_work.here.notes.exists()
 
@@ -155,7 +158,7 @@ def test_a_run_that_was_recorded_leaves_no_note(at_work):
     ],
 )
 def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch, became, errors, told):
-    monkeypatch.setattr(slurm, "job", lambda _: became)
+    monkeypatch.setattr(Slurm, "job", lambda *_: became)
     monkeypatch.setattr(allocations, "REFUSED_SECONDS", 0)
     with pytest.raises(JobEndedError, match=told), at_work.here.noted(at_work.path, at_work.planned):
         at_work.here.check_failed(errors)
@@ -170,29 +173,29 @@ def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch,
 
 
 def test_a_run_that_fails_while_its_job_is_cleared_away_does_not_count(at_work, monkeypatch):
-    monkeypatch.setattr(slurm, "job", lambda _: job("COMPLETING"))
+    monkeypatch.setattr(Slurm, "job", lambda *_: job("COMPLETING"))
     with pytest.raises(JobEndedError, match=r"job 7 ends \(COMPLETING\)"):
         at_work.here.check_failed("srun: error: Too few NodeNames in Slurm Hostfile\n")
 
 
 def test_a_run_whose_other_node_is_out_of_time_first_ends_with_its_job(at_work, monkeypatch):
     monkeypatch.setattr(allocations.time, "sleep", lambda _: setattr(at_work, "waited", True))
-    monkeypatch.setattr(slurm, "job", lambda _: job("TIMEOUT" if hasattr(at_work, "waited") else "RUNNING"))
+    monkeypatch.setattr(Slurm, "job", lambda *_: job("TIMEOUT" if hasattr(at_work, "waited") else "RUNNING"))
     at_work.here.check_failed("out of luck\n")
     with pytest.raises(JobEndedError, match="TIMEOUT"):
         at_work.here.check_failed("ORTE has lost communication with a remote daemon.\n")
 
 
 def test_nothing_is_begun_in_a_job_that_is_cleared_away(at_work, monkeypatch):
-    monkeypatch.setattr(slurm, "this_job", lambda: job("COMPLETING"))
-    cluster = SimpleNamespace(scheduler="slurm", file="site.yaml")
+    monkeypatch.setattr(Slurm, "this_job", lambda _: job("COMPLETING"))
+    cluster = SimpleNamespace(scheduler=SCHEDULERS["slurm"], file="site.yaml")
     here = allocations.this_allocation(cluster, at_work.paths, None)
     with pytest.raises(InputError, match="job 7 is being ended"), here:
         pass
 
 
 def test_a_run_that_fails_by_itself_is_recorded(at_work, monkeypatch):
-    monkeypatch.setattr(slurm, "job", lambda _: job())
+    monkeypatch.setattr(Slurm, "job", lambda *_: job())
     at_work.here.check_failed("out of luck\n")
 
 
@@ -217,7 +220,7 @@ def test_no_run_is_begun_that_would_outlast_its_job(at_work, tmp_path, monkeypat
 
 def test_a_neighbour_on_exclusive_nodes_makes_a_run_invalid(at_work, monkeypatch):
     seen, other = [], "job 9 of anna on n2"
-    monkeypatch.setattr(allocations.slurm, "neighbours", lambda own: seen.append(own) or [other])
+    monkeypatch.setattr(Slurm, "neighbours", lambda _, job: seen.append(job) or [other])
     assert [at_work.here.neighbour() for _ in range(3)] == [f"not alone on its nodes: {other}"] * 3
     assert len(seen) == 1  # asked at most every ten seconds
     at_work.here.exclusive, at_work.here._seen = False, None

@@ -193,7 +193,7 @@ NODES = (JobNode("n1", "srun", "pmix"),)
 
 
 def answering(monkeypatch, plugin, *accounts):
-    energy._slurm.cache_clear()
+    energy._of_scheduler.cache_clear()
     left, asked = list(accounts), []
 
     def ask(*command, **_):

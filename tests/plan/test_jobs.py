@@ -19,7 +19,6 @@ from workflows.plan.jobs import (
     preparing_group,
     preparing_resources,
     request_of,
-    resources_of,
     whole_node,
 )
 from workflows.plan.plan import make_plan
@@ -73,7 +72,9 @@ def test_two_sorts_of_nodes_share_no_job_and_no_block(plan_of):
     plan = plan_of("constraint: old&up\nconstraints: {shared_memory: ib}\nreservation: night\n", study)
     found = batches(plan)
     asked = {
-        name.split("/")[-2]: resources_of(plan.here.cluster, request_of(plan, batch), batch.where)
+        name.split("/")[-2]: plan.here.cluster.scheduler.resources(
+            plan.here.cluster, request_of(plan, batch), batch.selection
+        )
         for name, batch in found.items()
         if "/processes-2/" in name
     }
@@ -82,7 +83,7 @@ def test_two_sorts_of_nodes_share_no_job_and_no_block(plan_of):
         "old_up": "old&up",
     }
     assert all("--reservation=night --exclusive" in one["slurm_extra"] for one in asked.values())
-    assert found["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].where.constraint == "old&up"
+    assert found["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].selection.constraint == "old&up"
     assert preparing_resources(plan.here.cluster) == {
         "constraint": "old&up",
         "slurm_extra": "--reservation=night",

@@ -6,9 +6,9 @@ import pytest
 from cluster_plans import plan_on_cluster
 
 from workflows.domain import InputError
-from workflows.jobs.slurm import Where
+from workflows.jobs.scheduler import NodeSelection
 from workflows.measure.allocation import own_folder
-from workflows.plan.jobs import batches, check_requests, request_of, resources_of
+from workflows.plan.jobs import batches, check_requests, request_of
 from workflows.plan.machine import hold_study, keep_to_owner, only_one
 
 
@@ -72,7 +72,7 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path):
 def test_options_of_sbatch_are_quoted_for_the_shell(tmp_path):
     plan = plan_on_cluster(tmp_path, "extra: \"--switches=1 --comment='a b' ; touch x\"\n")
     job = request_of(plan, batches(plan)["faulty/processes-1/oversubscription-1/blocks-1-1"])
-    extra = resources_of(plan.here.cluster, job, Where())["slurm_extra"]
+    extra = plan.here.cluster.scheduler.resources(plan.here.cluster, job, NodeSelection())["slurm_extra"]
     assert extra == "--ntasks-per-node=1 --exclusive --switches=1 '--comment=a b' ';' touch x"
 
 

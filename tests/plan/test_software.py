@@ -13,15 +13,14 @@ from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 from workflows.domain import InputError
 from workflows.jobs.cluster import read_cluster
+from workflows.jobs.slurm import plugin_problem
 from workflows.launch.cluster_launch import IMAGE, entering
 from workflows.paths import ROOT
 from workflows.plan.software import (
-    check_slurm,
     environment_with,
     image_command,
     programs_in,
     software_of_jobs,
-    unheard,
 )
 
 HOME = "/usr/share/modules"  # where Debian's environment-modules are
@@ -154,7 +153,9 @@ def test_ranks_enter_the_image_as_scripts_do(image, monkeypatch):
 def test_an_image_in_which_slurm_gives_no_answer(image):
     write_program(image.parent / "first/sinfo", "#!/bin/sh\necho 'no configuration source' >&2; exit 1\n")
     cluster = read_cluster(image)
-    told = refusal(InputError, check_slurm, image_command("solvers.sif", "--userns"), cluster)
+    told = refusal(
+        InputError, cluster.scheduler.check_image, image_command("solvers.sif", "--userns"), cluster
+    )
     assert told == f"{image}: container: in solvers.sif Slurm gives no answer: no configuration source"
 
 
@@ -184,7 +185,7 @@ mca:pmix:isolated:version:"mca:2.1.0"
     ],
 )  # fmt: skip
 def test_what_mpi_of_an_image_speaks(plugin, of_image, problem):
-    assert unheard(plugin, LISTED, of_image) == problem
+    assert plugin_problem(plugin, LISTED, of_image) == problem
 
 
 def test_no_apptainer(monkeypatch, tmp_path):

@@ -1,6 +1,7 @@
 """A real Grid Engine: what it says of jobs, and a study of which jobs are deleted and lose their host."""
 
 import re
+import sys
 
 import pytest
 from cluster_folders import ClusterFolder
@@ -121,13 +122,17 @@ def test_what_it_says_of_jobs(cell, tmp_path):
     def submit(*options):
         return cell.ask("qsub", "-terse", "-j", "y", "-o", "/dev/null", *options)
 
-    def asked(script, number):
-        return cell.run(
-            "env", "-C", str(tmp_path), str(ROOT / "cluster" / script), "sge", number
-        ).stdout.strip()
+    def status(number):
+        script = str(ROOT / "cluster/status.sh")
+        return cell.run("env", "-C", str(tmp_path), script, "sge", number).stdout.strip()
 
-    def ends_as(number, state):
-        folder.until(lambda: asked("state.sh", number).startswith(state), 60)
+    def state(number):
+        code = f"from workflows.jobs import SCHEDULERS; job = SCHEDULERS['sge'].job('{number}')"
+        code += "; print(job.state, job.reason or '')"
+        return cell.run(sys.executable, "-c", code).stdout.strip()
+
+    def ends_as(number, expected):
+        folder.until(lambda: state(number).startswith(expected), 60)
 
     folder = CellFolder(cell, tmp_path)
     (tmp_path / "out").touch()
@@ -139,15 +144,15 @@ def test_what_it_says_of_jobs(cell, tmp_path):
     }
     wrong = cell.ask("qsub", "-terse", "-j", "y", "-o", "/nonexistent/log", "-b", "y", "true")
     folder.until(lambda: "r" in cell.state(deleted), 60)
-    assert [asked("status.sh", number) for number in (deleted, waiting)] == ["running"] * 2
+    assert [status(number) for number in (deleted, waiting)] == ["running"] * 2
     limited = submit("-b", "y", "-l", "h_rt=0:0:2", "sleep", "300")
     cell.ask("qdel", deleted)
-    for number, state in {**ends, limited: "TIMEOUT", deleted: "CANCELLED"}.items():
-        ends_as(number, state)
-        assert asked("status.sh", number) == "failed"  # it told no exit status
+    for number, expected in {**ends, limited: "TIMEOUT", deleted: "CANCELLED"}.items():
+        ends_as(number, expected)
+        assert status(number) == "failed"  # it told no exit status
     ends_as(wrong, "FAILED")
-    assert "/nonexistent/log" in asked("state.sh", wrong)
-    assert asked("status.sh", wrong) == "failed"
+    assert "/nonexistent/log" in state(wrong)
+    assert status(wrong) == "failed"
     log = (tmp_path / f".snakemake/cluster_logs/{wrong}.log").read_text()
     assert log.startswith(f"nodeworth: job {wrong} told no exit status: FAILED") and "/nonexistent/log" in log
     folder.until(lambda: not cell.state(wrong), 60)  # a job in error is deleted, and is not run later

@@ -32,9 +32,11 @@ SHARED = f"{{{SLOW}: {SLOW}, {FAST}: {FAST}}}\n"
 RESERVED = "emulated-node[1-4]"
 ASKED = """
 from pathlib import Path
-from workflows.jobs.slurm import Where, nodes_of
-for where in (Where(), Where("emulated_ten_gigabit"), Where(None, "emulated_gigabit"), Where(None, None, "night")):
-    print(*nodes_of(where, Path("site.yaml")))
+from workflows.jobs.scheduler import NodeSelection
+from workflows.jobs.slurm import nodes_of
+selections = ((), ("emulated_ten_gigabit",), (None, "emulated_gigabit"), (None, None, "night"))
+for selection in selections:
+    print(*nodes_of(NodeSelection(*selection), Path("site.yaml")))
 """
 
 

@@ -11,7 +11,7 @@ from workflows.paths import ROOT
 
 LAYERS = {
     "analysis": "statistics runs importers curves presentation topics report pipeline",
-    "workflows": "errors domain paths inputs traffic benchmarks launch applications simulation study jobs plan "
+    "workflows": "errors domain paths inputs traffic benchmarks jobs launch applications simulation study plan "
     "plugins measure tracing replay report results scripts command",
 }
 """Folders and single modules of each package, the lowest layer first; docs/architecture.md says what each holds."""

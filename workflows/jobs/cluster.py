@@ -1,11 +1,9 @@
-"""A cluster file, read and checked: how jobs are asked for and how ranks are started in them."""
+"""Cluster files: how jobs ask for nodes, and how ranks are started in them."""
 
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,19 +12,16 @@ from typing import Any
 
 from workflows import inputs
 from workflows.domain import InputError, Interconnect, short_digest
-from workflows.jobs import slurm
-from workflows.jobs.schedulers import SCHEDULERS
-
-_OF_NODES = ("nodes", "cores_per_node", "memory_per_node_MB")
-_OF_SLURM = ("partition", "partitions", "constraint", "constraints", "reservation", "account", "qos", "extra")
+from workflows.jobs import SCHEDULERS
+from workflows.jobs.scheduler import NODE_KEYS, Nodes, NodeSelection, Scheduler
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The keys of workflows/schemas/cluster.yaml, which describes each; None for what is not said."""
+    """The keys of a cluster file, which workflows/schemas/cluster.yaml describes; None for a missing key."""
 
     file: Path
-    scheduler: str
+    scheduler: Scheduler
     launcher: str
     mpi_plugin: str
     partition: str | None
@@ -50,56 +45,59 @@ class Cluster:
     joined_by: str | Sequence[str] | None
 
     def is_joined_by(self, interconnect: str) -> bool:
-        """Whether an emulated interconnect joins its nodes."""
-        joined = self.joined_by or ()
-        return interconnect in ([joined] if isinstance(joined, str) else joined)
+        """Whether an emulated interconnect joins the nodes of this cluster."""
+        names = [self.joined_by] if isinstance(self.joined_by, str) else self.joined_by or ()
+        return interconnect in names
 
-    def where(self, interconnect: str | None) -> slurm.Where:
-        """Tell which nodes the runs over an interconnect are on."""
-        partition = self.partitions.get(interconnect, self.partition)
-        return slurm.Where(partition, self.constraints.get(interconnect, self.constraint), self.reservation)
+    def selection(self, interconnect: str | None) -> NodeSelection:
+        """Return the nodes that runs over an interconnect ask for; None stands for serial runs."""
+        partition, constraint = self.partition, self.constraint
+        if interconnect is not None:
+            partition = self.partitions.get(interconnect, partition)
+            constraint = self.constraints.get(interconnect, constraint)
+        return NodeSelection(partition, constraint, self.reservation)
 
-    def nodes_of(self, interconnect: str | None) -> slurm.Nodes:
-        """Tell the nodes that runs over an interconnect can have.
+    def nodes_of(self, interconnect: str | None) -> Nodes:
+        """Return the nodes that runs over an interconnect can have.
+
+        The cluster file describes them. Otherwise the scheduler is asked.
 
         Raises
         ------
         InputError
-            If Slurm is asked and knows no such nodes, shows none, does not answer, or is not here.
+            If the scheduler knows no such nodes, hides them, does not answer, or is not here.
         """
-        said = {key: getattr(self, key) for key in _OF_NODES}
-        if None not in said.values():
-            return slurm.Nodes(*said.values())
+        number, cores, memory_mb = self.nodes, self.cores_per_node, self.memory_per_node_MB
+        if number is not None and cores is not None and memory_mb is not None:
+            return Nodes(number, cores, memory_mb)
         if self.is_elsewhere:
-            missing = ", ".join(key for key, value in said.items() if value is None)
-            raise InputError(f"{self.file}: {missing}: must be given to plan where there is no Slurm to ask")
-        found = slurm.nodes_of(self.where(interconnect), self.file)
-        return slurm.Nodes(
-            *(there if own is None else own for own, there in zip(said.values(), found, strict=True))
+            missing = ", ".join(key for key in NODE_KEYS if getattr(self, key) is None)
+            place = f"to plan where there is no {self.scheduler.title} to ask"
+            raise InputError(f"{self.file}: {missing}: must be given {place}")
+        shown = self.scheduler.nodes_of(self.selection(interconnect), self.file)
+        return Nodes(
+            shown.number if number is None else number,
+            shown.cores if cores is None else cores,
+            shown.memory_MB if memory_mb is None else memory_mb,
         )
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether its scheduler is not to be found here, neither its program nor a job: one can only plan."""
-        scheduler = SCHEDULERS[self.scheduler]
-        return scheduler.job_variable not in os.environ and shutil.which(scheduler.submits) is None
-
-    @property
-    def options(self) -> list[str]:
-        """Further options of sbatch for jobs with timed runs."""
-        return [*(["--exclusive"] if self.exclusive else []), *shlex.split(self.extra)]
+        """Whether its scheduler is not here, so that a study can only be planned."""
+        return not self.scheduler.is_here
 
     @cached_property
     def digest(self) -> str:
         """Digest of what changes a run: how it is started, where, and with whose software."""
-        content = [self.launcher, self.mpi_plugin, self.partition, dict(self.partitions), self.constraint]
-        content += [self.exclusive, self.joined_by, self.scheduler, list(self.modules), self.container]
+        content: list[object] = [self.launcher, self.mpi_plugin]
+        content += [self.partition, dict(self.partitions), self.constraint]
+        content += [self.exclusive, self.joined_by, self.scheduler.name, list(self.modules), self.container]
         content += [dict(self.constraints)] if self.constraints else []
         return short_digest(json.dumps(content, sort_keys=True).encode())
 
 
 def read_cluster(file: Path) -> Cluster:
-    """Read a cluster file.
+    """Read and check a cluster file.
 
     Raises
     ------
@@ -108,37 +106,29 @@ def read_cluster(file: Path) -> Cluster:
     """
     data = inputs.read_yaml(file)
     inputs.check(data, "cluster", file)
-    given = inputs.defaults("cluster") | data
-    names = [name for name in Cluster.__dataclass_fields__ if name != "file"]
-    if given["scheduler"] != "slurm":
-        _check_other(given, data, file)
+    values = inputs.defaults("cluster") | data
+    name = inputs.choose(values["scheduler"], SCHEDULERS, "scheduler", f"{file}: scheduler")
+    scheduler = SCHEDULERS[name]
+    scheduler.check(values, data, file)
+    for other in SCHEDULERS.values():
+        foreign = [key for key in other.cluster_keys if key in data and key not in scheduler.cluster_keys]
+        if foreign:
+            raise InputError(
+                f"{file}: {', '.join(foreign)}: only for {other.title}; options for {scheduler.title} are in "
+                f"{scheduler.folder}/config.yaml"
+            )
     try:
-        shlex.split(given["extra"])
+        shlex.split(values["extra"])
     except ValueError as error:
-        raise InputError(f"{file}: extra: {given['extra']!r}: {error}") from None
-    return Cluster(file=file, **{name: given.get(name) for name in names})
+        raise InputError(f"{file}: extra: {values['extra']!r}: {error}") from None
+    keys: dict[str, Any] = {key: values.get(key) for key in inputs.keys("cluster")}
+    return Cluster(file=file, **keys | {"scheduler": scheduler})
 
 
-def _check_other(given: Mapping[str, Any], said: Mapping[str, Any], file: Path) -> None:
-    """Check the keys that are only for Slurm."""
-    scheduler = given["scheduler"]
-    if given["launcher"] == "srun":
-        raise InputError(f"{file}: launcher: srun is Slurm's; with scheduler {scheduler}: mpirun or hydra")
-    if missing := [key for key in _OF_NODES if key not in said]:
-        raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {scheduler}")
-    if unknown := [key for key in _OF_SLURM if key in said]:
-        raise InputError(
-            f"{file}: {', '.join(unknown)}: only for Slurm; what {scheduler} is told is in "
-            f"cluster/{scheduler}/config.yaml"
-        )
-    if scheduler == "flux" and given["nodes"] != 1:
-        raise InputError(f"{file}: nodes: {given['nodes']}: a job of Snakemake's executor for Flux has one")
-
-
-def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
-    """Give an interconnect the nodes and cores that it has on a cluster."""
-    own = interconnect.place == "own" or interconnect.simulate
-    if own or (interconnect.emulate and not cluster.is_joined_by(interconnect.name)):
+def on_cluster(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
+    """Return an interconnect with the nodes and cores that it has on a cluster."""
+    has_own_nodes = interconnect.place == "own" or interconnect.simulate
+    if has_own_nodes or (interconnect.emulate and not cluster.is_joined_by(interconnect.name)):
         return interconnect
     nodes = cluster.nodes_of(interconnect.name)
     between = interconnect.emulate or interconnect.place == "cluster"
@@ -146,10 +136,10 @@ def placed(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
 
 
 def check_cluster(cluster: Cluster, interconnects: Mapping[str, Interconnect]) -> None:
-    """Raise an `InputError` if what a cluster file says of the interconnects of a study is impossible."""
-    for name, joined in interconnects.items():
-        if cluster.is_joined_by(name) and not joined.emulate:
+    """Raise an `InputError` if a cluster file and the interconnects of a study contradict each other."""
+    for name, interconnect in interconnects.items():
+        if cluster.is_joined_by(name) and not interconnect.emulate:
             raise InputError(
-                f"{cluster.file}: joined_by: {name!r} is {joined.kind}; only an emulated one joins an "
+                f"{cluster.file}: joined_by: {name!r} is {interconnect.kind}; only an emulated one joins an "
                 "emulated cluster"
             )

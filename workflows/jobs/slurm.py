@@ -1,207 +1,288 @@
-"""What Slurm says of nodes and jobs. Every question has a limit of time."""
+"""Slurm, through the profile in ``cluster`` and the executor in ``workflows/plugins``."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
+import shlex
 import subprocess
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import compress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from workflows.domain import InputError
+from workflows.jobs.scheduler import (
+    ASK_SECONDS,
+    UNKNOWN,
+    EnergyCounter,
+    Job,
+    JobRequest,
+    Nodes,
+    NodeSelection,
+    Scheduler,
+    output_of,
+)
 
-submits = "sbatch"
-job_variable = "SLURM_JOB_ID"
-ASK_SECONDS = 20.0
-PATIENCE_SECONDS = 60.0  # in which a controller that is being restarted must be back
-SUBMITTED_JOBS = "NODEWORTH_SUBMITTED_JOBS"
-"""Environment variable: file to which the executor adds the number of every submitted job."""
-ENDED = ("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "TIMEOUT")
-SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")  # in what sbatch says; passes as other jobs end
-_AWAY = (
+if TYPE_CHECKING:
+    from workflows.jobs.cluster import Cluster
+
+PATIENCE_SECONDS = 60.0
+"""Time in which a controller that is being restarted must answer again."""
+
+REASONS_SHOWN = 3
+"""Nodes out of service that a message lists."""
+
+_NO_CONTROLLER = (
     r"unable to contact|connection (refused|timed out)|socket timed out"
     r"|zero bytes were transmitted|message (receive|send) failure"  # it ended after it had accepted
 )
+_SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")
+_PASSING_LIMIT = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
+_LASTING_LIMITS = ("Assoc", "QOS", "Partition", "BadConstraints")
+_UNAVAILABLE_NODES = ("ReqNodeNotAvail", "Nodes required for job")
+# Slurm must answer. Open MPI lists its components; another MPI library cannot be asked.
+_ANSWERS_IN_IMAGE = "sinfo --noheader >/dev/null && { ompi_info --parsable || true; }"
 
 
-class Nodes(NamedTuple):
-    """Nodes of a partition: how many, and the cores and the memory of the smallest."""
+class Slurm(Scheduler):
+    """Slurm: nodes, jobs and their states, reasons of waiting jobs, neighbours, accounting and energy."""
 
-    number: int
-    cores: int
-    memory_MB: int  # noqa: N815
+    name = "slurm"
+    title = "Slurm"
+    folder = "cluster"
+    submit_program = "sbatch"
+    job_variable = "SLURM_JOB_ID"
+    job_prefixes = ("SLURM_",)
+    hidden_prefixes = ("SLURM_", "SRUN_", "SBATCH_")
+    visible_variables = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
+    launchers = ("srun", "mpirun", "hydra")
+    cluster_keys = (
+        "partition",
+        "partitions",
+        "constraint",
+        "constraints",
+        "reservation",
+        "account",
+        "qos",
+        "extra",
+    )
+    log_folder = "slurm_logs"
+    describes_nodes = True
+    counts_restarts = True
+    shows_neighbours = True
 
+    # Jobs and their states
 
-class Where(NamedTuple):
-    """Which nodes a job may have: of a partition (None: Slurm's default), with features, in a reservation."""
+    def this_job(self) -> Job | None:
+        """Return the job in which this process runs; None outside of a job."""
+        number = os.environ.get(self.job_variable)
+        return read_job(ask("scontrol", "show", "job", "--oneliner", number)) if number else None
 
-    partition: str | None = None
-    constraint: str | None = None
-    reservation: str | None = None
+    def job(self, number: str) -> Job:
+        """Ask for a job: the controller first, then the accounting if the controller has forgotten it."""
+        try:
+            return read_job(ask("scontrol", "show", "job", "--oneliner", number))
+        except InputError as error:
+            if "Invalid job id" not in str(error):
+                raise
+        try:
+            shown = ask("sacct", "-n", "-X", "-P", "-j", number, "-o", "State,NodeList", patience_seconds=0)
+        except InputError:  # no accounting
+            return Job(number, UNKNOWN)
+        state, _, nodes = shown.partition("\n")[0].partition("|")
+        return Job(number, state.split(" ")[0] or UNKNOWN, nodes or None)  # CANCELLED by 1000
 
+    def hosts(self, node_list: str) -> tuple[str, ...]:
+        """Return the host names of a list such as ``n[1-2]``."""
+        return tuple(ask("scontrol", "show", "hostnames", node_list).split())
 
-@dataclass(frozen=True)
-class Job:
-    """A job as Slurm knows it.
+    def waiting_reasons(self, jobs: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Ask why jobs wait, and explain each reason in one line.
 
-    Attributes
-    ----------
-    number : str
-    state : str
-        ``RUNNING``, ``TIMEOUT``, ...; ``unknown`` for a job that Slurm has forgotten.
-    node_list : str or None
-        Its nodes as Slurm writes them (``n[1-2]``); None where it never had any.
-    restarts : int
-        How often it was put back into the queue.
-    ends : float or None
-        Time of its walltime's end, in seconds since 1970; None without a limit.
-    partition : str or None
-    """
+        Parameters
+        ----------
+        jobs : collection of str
+            Numbers of jobs. Jobs that no longer wait are left out.
 
-    number: str
-    state: str
-    node_list: str | None = None
-    restarts: int = 0
-    ends: float | None = None
-    partition: str | None = None
+        Yields
+        ------
+        tuple of str
+            Reason, and line: ``job 7 and 2 more: REASON, explanation``. Nothing if Slurm gives no answer.
+        """
+        by_reason: dict[str, list[str]] = {}
+        if not jobs:
+            return
+        with contextlib.suppress(InputError):
+            listed = ask("squeue", "--noheader", f"--jobs={','.join(sorted(jobs))}", "--format=%i|%r|%T")
+            for job, reason, state in (line.split("|") for line in listed.splitlines()):
+                if state == "PENDING":
+                    by_reason.setdefault(reason, []).append(job)
+        for reason, waiting in by_reason.items():
+            others = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+            yield reason, f"job {waiting[0]}{others}: {reason}{_explanation(reason)}"
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended, or nothing is known of it."""
-        return self.state.startswith(ENDED) or self.state == "unknown"
+    def submit_limit(self, message: str) -> str | None:
+        """Return the limit of submitted jobs that ``sbatch`` names; it passes as other jobs end."""
+        limit = _SUBMIT_LIMIT.search(message)
+        return limit[0] if limit else None
 
-    @property
-    def is_ending(self) -> bool:
-        """Whether it has ended, or Slurm clears it away: some of its nodes may be gone already."""
-        return self.is_over or self.state.startswith("COMPLETING")
+    # Asking for nodes
+
+    def nodes_of(self, selection: NodeSelection, file: Path) -> Nodes:
+        """Ask for the nodes of a selection; see `nodes_of`."""
+        return nodes_of(selection, file)
+
+    def resources(
+        self, cluster: Cluster, request: JobRequest, selection: NodeSelection
+    ) -> dict[str, int | str | None]:
+        """Return the resources of a job, as Snakemake's executor for Slurm reads them.
+
+        ``cpus_per_task`` replaces a rule's threads. ``mpi`` is None for one task, with which the executor
+        refuses it. The executor gives ``slurm_extra`` to a shell.
+        """
+        tasks = request.nodes * request.tasks_per_node
+        options = [
+            f"--ntasks-per-node={request.tasks_per_node}",
+            *_reservation_option(cluster.reservation),
+            *_timed_options(cluster),
+        ]
+        return {
+            "nodes": request.nodes,
+            "tasks": tasks,
+            "mem_mb": request.memory_MB,
+            "runtime": self.runtime(request.minutes),
+            "cpus_per_task": 1,
+            "slurm_extra": shlex.join(options),
+            "mpi": cluster.launcher if tasks > 1 else None,
+            **({"slurm_partition": selection.partition} if cluster.partitions else {}),
+            **({"constraint": selection.constraint} if cluster.constraints else {}),
+        }
+
+    def common_resources(self, cluster: Cluster) -> dict[str, str]:
+        """Return the resources of every job of a cluster."""
+        resources = {
+            "slurm_partition": cluster.partition,
+            "slurm_account": cluster.account,
+            "constraint": cluster.constraint,
+            "qos": cluster.qos,
+            "slurm_extra": " ".join(_reservation_option(cluster.reservation)) or None,
+        }
+        return {name: value for name, value in resources.items() if value is not None}
+
+    def check_requests(
+        self,
+        cluster: Cluster,
+        requests: Mapping[str, tuple[JobRequest, NodeSelection]],
+        preparing_minutes: int,
+    ) -> None:
+        """Ask ``sbatch --test-only`` whether the jobs of a study would be taken; see `Scheduler`."""
+        for batch, (request, selection) in requests.items():
+            size = [f"--nodes={request.nodes}", f"--ntasks-per-node={request.tasks_per_node}"]
+            size += [f"--mem={request.memory_MB}", f"--time={request.minutes}"]
+            _check_request(cluster, batch, size, selection, _timed_options(cluster))
+        if requests:
+            size = ["--ntasks=1", f"--time={preparing_minutes}"]
+            _check_request(cluster, "what prepares a case", size, cluster.selection(None), [])
+
+    # Inside a job
+
+    def neighbours(self, job: Job) -> list[str]:
+        """Describe the jobs of others on the nodes of a job: ``job 7 of anna on n1``."""
+        shown = ask("squeue", "--noheader", "--states=R", f"--nodelist={job.node_list}", "--format=%A|%u|%N")
+        rows = [line.split("|") for line in shown.splitlines()]
+        return [f"job {number} of {user} on {nodes}" for number, user, nodes in rows if number != job.number]
+
+    def hides_neighbours(self) -> bool:
+        """Whether Slurm hides jobs of others or nodes from a user (``PrivateData``)."""
+        return hides_neighbours()
+
+    def requeue(self) -> None:
+        """Put the job of this process back into the queue."""
+        ask("scontrol", "requeue", os.environ[self.job_variable])
+
+    def mpirun_environment(self, ranks: Mapping[str, int]) -> dict[str, str]:
+        """Return the settings of the step in which Open MPI's ``mpirun`` starts its daemons."""
+        return {
+            "SLURM_NODELIST": ",".join(ranks),
+            "SLURM_NNODES": str(len(ranks)),
+            "SLURM_TASKS_PER_NODE": ",".join(map(str, ranks.values())),
+            "SLURM_OVERLAP": "1",
+            "SLURM_CPU_BIND": "none",
+        }
+
+    def hydra_options(self) -> list[str]:
+        """Return the options with which ``mpiexec.hydra`` starts its proxies by ``srun``."""
+        return ["-bootstrap", "slurm"]
+
+    def hydra_environment(self) -> dict[str, str]:
+        """Return the settings of the step in which ``mpiexec.hydra`` starts its proxies."""
+        return {"SLURM_OVERLAP": "1"}
+
+    def check_image(self, enter: Sequence[str], cluster: Cluster) -> None:
+        """Raise an `InputError` unless Slurm answers in an image and ranks of ``srun`` find each other."""
+        failure = f"{cluster.file}: container: in {enter[-1]} Slurm gives no answer"
+        components = output_of([*enter, "sh", "-c", _ANSWERS_IN_IMAGE], failure)
+        if cluster.launcher != "srun":
+            return
+        plugins = output_of(["sh", "-c", "srun --mpi=list 2>&1"], f"{cluster.file}: mpi_plugin")
+        if problem := plugin_problem(cluster.mpi_plugin, plugins, components):
+            raise InputError(f"{cluster.file}: mpi_plugin: {cluster.mpi_plugin}: {problem}")
+
+    # Accounting
+
+    def accounts(self, jobs: Iterable[str]) -> str:
+        """Return the accounting of jobs; empty without accounting, or if it does not answer."""
+        columns = "JobID,JobName,State,AllocCPUS,ElapsedRaw,ConsumedEnergyRaw"
+        command = ("sacct", "--parsable2", "--allocations", "--duplicates", f"--format={columns}")
+        try:
+            return ask(*command, f"--jobs={','.join(jobs)}", patience_seconds=0)
+        except InputError:
+            return ""
+
+    def energy_counter(self) -> EnergyCounter | None:
+        """Return the plugin that counts the energy of each step; None without one."""
+        config = dict(re.findall(r"^(AcctGather\w+)\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M))
+        plugin = config.get("AcctGatherEnergyType", "none").removeprefix("acct_gather_energy/")
+        if plugin in ("none", "(null)"):
+            return None
+        return EnergyCounter(f"Slurm: {plugin}", float(config.get("AcctGatherNodeFreq", 0)) or None)
+
+    def step_energy(self, step: str) -> tuple[str, str]:
+        """Return the state of a step and its ``ConsumedEnergyRaw``; both are empty until accounted."""
+        command = ("sacct", "--noheader", "--parsable2", f"--jobs={step}", "--format=State,ConsumedEnergyRaw")
+        state, _, joules = ask(*command, patience_seconds=0).partition("\n")[0].partition("|")
+        return state, joules
 
 
 def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
-    """Ask Slurm, again while its controller is away, for `patience_seconds`.
+    """Run a command of Slurm, and return what it prints.
+
+    A controller that does not answer is asked again for `patience_seconds`.
 
     Raises
     ------
     InputError
-        If the command is not there, is refused, or is not answered in time: one line.
+        One line if the command is not there, is refused, or is not answered in time.
     """
     deadline = time.monotonic() + patience_seconds
     while True:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_SECONDS)
-            problem, away = done.stderr.strip() or done.stdout, re.search(_AWAY, done.stderr, re.I)
             if not done.returncode:
                 return done.stdout
+            problem = done.stderr.strip() or done.stdout
+            may_return = re.search(_NO_CONTROLLER, done.stderr, re.I) is not None
         except FileNotFoundError:
             raise InputError(f"{command[0]}: no such program; is this a cluster with Slurm?") from None
         except subprocess.TimeoutExpired:
-            problem, away = f"no answer in {ASK_SECONDS:g} s", True
-        if not away or time.monotonic() > deadline:
+            problem, may_return = f"no answer in {ASK_SECONDS:g} s", True
+        if not may_return or time.monotonic() > deadline:
             raise InputError(f"{command[0]}: {' '.join(problem.split())}")
         time.sleep(1)
-
-
-@functools.cache
-def nodes_of(where: Where, file: Path) -> Nodes:
-    """Ask for nodes, whether they are up now or not.
-
-    `file` names them, for messages.
-
-    Raises
-    ------
-    InputError
-        If there is no such partition or no default, no such reservation, or no node with such features; or
-        if Slurm hides them.
-    """
-    partition, constraint, reservation = where
-    try:
-        shown = ask("sinfo", "--noheader", *_reserved(reservation, file), "--format=%P|%D|%c|%z|%m|%f")
-    except InputError as error:
-        if "permission denied" not in str(error):
-            raise
-        told = (
-            "nodes, cores_per_node, memory_per_node_MB: must be given where Slurm hides nodes (PrivateData)"
-        )
-        raise InputError(f"{file}: {told}: {error}") from None
-    listed = [line.split("|") for line in shown.splitlines()]
-    known = {name.rstrip("*") for name, *_ in listed}
-    wanted = {partition} if partition else {name.rstrip("*") for name, *_ in listed if name.endswith("*")}
-    found = [row for row in listed if row[0].rstrip("*") in wanted]
-    if not found:
-        raise InputError(
-            f"{file}: partition: {partition or 'no default'}: Slurm has {', '.join(sorted(known))}"
-        )
-    features = [set(row[-1].split(",")) for row in found]
-    if constraint and not any(suit := [_have(there, constraint) for there in features]):
-        there = sorted(set().union(*features) - {"(null)"})
-        raise InputError(
-            f"{file}: constraint: {constraint!r}: no node of {', '.join(sorted(wanted))} has it; features "
-            f"there: {', '.join(there) or 'none'}"
-        )
-    if constraint:
-        found = list(compress(found, suit))
-    number = sum(int(nodes) for _, nodes, *_ in found)
-    cores = (min(_least(processors), _cores(layout)) for *_, processors, layout, _, _ in found)
-    return Nodes(number, min(cores), min(_least(memory) for *_, memory, _ in found))
-
-
-def _reserved(reservation: str | None, file: Path) -> list[str]:
-    """Let sinfo show the nodes of a reservation alone, if there is one."""
-    if reservation is None:
-        return []
-    try:
-        shown = ask("scontrol", "show", "reservation", "--oneliner", reservation)
-    except InputError as error:
-        raise InputError(f"{file}: reservation: {error}") from None
-    return ["--nodes=" + re.search(r"(?:^| )Nodes=(\S*)", shown)[1]]
-
-
-def _have(features: set[str], constraint: str) -> bool:
-    """Whether nodes have what ``--constraint`` asks for; of counts and brackets only sbatch can tell."""
-    if re.search(r"[][()*]", constraint):
-        return True
-    return any(features.issuperset(every.split("&")) for every in constraint.split("|"))
-
-
-def _cores(layout: str) -> int:
-    """Cores of a node that sinfo gives as sockets:cores:hardware threads of a core."""
-    sockets, cores, _ = map(_least, layout.split(":"))
-    return sockets * cores
-
-
-def _least(text: str) -> int:
-    """Give a number that sinfo marks with + where some nodes have more."""
-    return int(text.rstrip("+"))
-
-
-def job(number: str) -> Job:
-    """Ask for a job, the accounting too if the controller has forgotten it."""
-    try:
-        return read_job(ask("scontrol", "show", "job", "--oneliner", number))
-    except InputError as error:
-        if "Invalid job id" not in str(error):
-            raise
-    try:
-        shown = ask("sacct", "-n", "-X", "-P", "-j", number, "-o", "State,NodeList", patience_seconds=0)
-    except InputError:  # no accounting
-        return Job(number, "unknown")
-    state, _, nodes = shown.partition("\n")[0].partition("|")
-    return Job(number, state.split(" ")[0] or "unknown", nodes or None)  # CANCELLED by 1000
-
-
-def accounts(jobs: Iterable[str]) -> str:
-    """Give what accounting has of jobs, for `analysis.importers.sacct.read_jobs`; empty without any."""
-    columns = "JobID,JobName,State,AllocCPUS,ElapsedRaw,ConsumedEnergyRaw"
-    told = ("sacct", "--parsable2", "--allocations", "--duplicates", f"--format={columns}")
-    try:
-        return ask(*told, f"--jobs={','.join(jobs)}", patience_seconds=0)
-    except InputError:  # no accounting, or none that answers
-        return ""
 
 
 def read_job(shown: str) -> Job:
@@ -218,33 +299,170 @@ def read_job(shown: str) -> Job:
     )
 
 
-def this_job() -> Job | None:
-    """Give the job that this process is in; None outside of a job. See `ask` for what it raises."""
-    number = os.environ.get(job_variable)
-    return read_job(ask("scontrol", "show", "job", "--oneliner", number)) if number else None
+@functools.cache
+def nodes_of(selection: NodeSelection, file: Path) -> Nodes:
+    """Ask for the nodes of a selection, up or down; `file` names the cluster file in messages.
 
-
-def hosts(node_list: str) -> tuple[str, ...]:
-    """Give the nodes of a list as Slurm writes it, one by one."""
-    return tuple(ask("scontrol", "show", "hostnames", node_list).split())
-
-
-def neighbours(own: Job) -> list[str]:
-    """Jobs of others that run on the nodes of a job: ``job 7 of anna on n1``. See `hides_neighbours`."""
-    shown = ask("squeue", "--noheader", "--states=R", f"--nodelist={own.node_list}", "--format=%A|%u|%N")
+    Raises
+    ------
+    InputError
+        If Slurm has no such partition, default partition, reservation or features, or hides its nodes.
+    """
+    partition, constraint, reservation = selection
+    try:
+        shown = ask("sinfo", "--noheader", *_nodes_option(reservation, file), "--format=%P|%D|%c|%z|%m|%f")
+    except InputError as error:
+        if "permission denied" not in str(error):
+            raise
+        hidden = (
+            "nodes, cores_per_node, memory_per_node_MB: must be given where Slurm hides nodes (PrivateData)"
+        )
+        raise InputError(f"{file}: {hidden}: {error}") from None
     rows = [line.split("|") for line in shown.splitlines()]
-    return [f"job {number} of {user} on {nodes}" for number, user, nodes in rows if number != own.number]
+    names = {partition} if partition else {row[0].rstrip("*") for row in rows if row[0].endswith("*")}
+    selected = [row for row in rows if row[0].rstrip("*") in names]
+    if not selected:
+        partitions = ", ".join(sorted({row[0].rstrip("*") for row in rows}))
+        raise InputError(f"{file}: partition: {partition or 'no default'}: Slurm has {partitions}")
+    if constraint:
+        features = set().union(*(row[-1].split(",") for row in selected)) - {"(null)"}
+        selected = [row for row in selected if _satisfies(set(row[-1].split(",")), constraint)]
+        if not selected:
+            raise InputError(
+                f"{file}: constraint: {constraint!r}: no node of {', '.join(sorted(names))} has it; features "
+                f"there: {', '.join(sorted(features)) or 'none'}"
+            )
+    number = sum(int(nodes) for _, nodes, *_ in selected)
+    cores = min(min(_least(processors), _cores(layout)) for _, _, processors, layout, *_ in selected)
+    return Nodes(number, cores, min(_least(memory) for *_, memory, _ in selected))
+
+
+def _nodes_option(reservation: str | None, file: Path) -> list[str]:
+    """Return the option with which ``sinfo`` shows only the nodes of a reservation."""
+    if reservation is None:
+        return []
+    try:
+        shown = ask("scontrol", "show", "reservation", "--oneliner", reservation)
+    except InputError as error:
+        raise InputError(f"{file}: reservation: {error}") from None
+    nodes = re.search(r"(?:^| )Nodes=(\S*)", shown)
+    return [f"--nodes={nodes[1]}"] if nodes else []
+
+
+def _satisfies(features: set[str], constraint: str) -> bool:
+    """Whether nodes have what ``--constraint`` asks for; only ``sbatch`` can judge counts and brackets."""
+    if re.search(r"[][()*]", constraint):
+        return True
+    return any(features.issuperset(every.split("&")) for every in constraint.split("|"))
+
+
+def _cores(layout: str) -> int:
+    """Cores of a node that ``sinfo`` shows as sockets:cores:hardware threads of a core."""
+    sockets, cores, _ = map(_least, layout.split(":"))
+    return sockets * cores
+
+
+def _least(text: str) -> int:
+    """Read a number, which ``sinfo`` marks with + if some nodes have more."""
+    return int(text.rstrip("+"))
 
 
 @functools.cache
 def hides_neighbours() -> bool:
-    """Whether Slurm hides jobs of others or nodes from a user (``PrivateData``): `neighbours` needs both."""
-    found = re.search(r"^PrivateData\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M)
-    return found is not None and not {"jobs", "nodes"}.isdisjoint(found[1].split(",")) and os.geteuid() != 0
+    """Whether Slurm hides jobs of others or nodes from a user (``PrivateData``)."""
+    private = re.search(r"^PrivateData\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M)
+    return (
+        private is not None and not {"jobs", "nodes"}.isdisjoint(private[1].split(",")) and os.geteuid() != 0
+    )
+
+
+def _explanation(reason: str) -> str:
+    """Explain why a job waits: the end of a line."""
+    if _PASSING_LIMIT.match(reason):
+        return ", a limit of running jobs: the jobs begin as others end"
+    if reason.startswith(_UNAVAILABLE_NODES):
+        return out_of_service()
+    if "held" in reason.lower():
+        return ", until scontrol release lets them go"
+    if reason.startswith(_LASTING_LIMITS):
+        return ", a limit that may hold them for ever"
+    return ""
+
+
+def out_of_service() -> str:
+    """List nodes that are down or drained, and why: the end of a line, empty if Slurm shows none."""
+    try:
+        shown = ask("sinfo", "--noheader", "--list-reasons", "--format=%N: %E", patience_seconds=0)
+    except InputError:
+        return ""
+    nodes = shown.splitlines()
+    others = f" and {len(nodes) - REASONS_SHOWN} reasons more" if len(nodes) > REASONS_SHOWN else ""
+    return f"; out of service: {', '.join(nodes[:REASONS_SHOWN])}{others}" if nodes else ""
+
+
+def refusal(*options: str) -> str | None:
+    """Return the line with which ``sbatch`` would refuse a job; None if it would take the job."""
+    try:
+        ask("sbatch", "--test-only", *options, "--wrap=true")
+    except InputError as error:
+        if _SUBMIT_LIMIT.search(str(error)):
+            return None
+        return f"{error}{out_of_service()}" if "is not available" in str(error) else str(error)
+    return None
+
+
+def _check_request(
+    cluster: Cluster, batch: str, size: Sequence[str], selection: NodeSelection, options: Sequence[str]
+) -> None:
+    """Raise an `InputError` if ``sbatch`` would refuse a job of this size on these nodes."""
+    values = selection._asdict() | {"account": cluster.account, "qos": cluster.qos}
+    named = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    if reason := refusal(*size, *named, *options):
+        raise InputError(f"{cluster.file}: a job for {batch} ({', '.join(size)}): {reason}")
+
+
+def _timed_options(cluster: Cluster) -> list[str]:
+    """Return the further options of ``sbatch`` for jobs with timed runs."""
+    return [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
+
+
+def _reservation_option(reservation: str | None) -> list[str]:
+    """Return the option of ``sbatch`` for a reservation, for which Snakemake has no resource."""
+    return [f"--reservation={reservation}"] if reservation else []
+
+
+def plugin_problem(plugin: str, listed: str, components: str) -> str | None:
+    """Return why ranks of ``srun`` would not find each other with a plugin; None if they may.
+
+    From 2.1.1 on, any two versions of PMIx talk to each other (openpmix.github.io, "How does PMIx work with
+    containers?"). So Open MPI only needs to have one. Other MPI libraries cannot be asked.
+
+    Parameters
+    ----------
+    plugin : str
+        Value of ``srun --mpi``.
+    listed : str
+        Output of ``srun --mpi=list`` on Slurm's nodes.
+    components : str
+        Output of ``ompi_info --parsable`` in the image.
+    """
+    plugins = re.findall(r"\b(?:none|openmpi|(?:pmi|cray)\w*)\b", listed.partition("are...")[2])
+    if plugin not in plugins:
+        return f"this Slurm has {', '.join(dict.fromkeys(plugins))}"
+    names = re.findall(r"^mca:pmix:(\w+):version:\"mca:", components, re.M)
+    suitable = {"pmi2": "s2", "none": "-"}.get(plugin, r"(ext|pmix)\d\w*")
+    if not names or any(re.fullmatch(suitable, name) for name in names):
+        return None
+    version = re.search(r"^ompi:version:full:(\S+)", components, re.M)
+    release = version[1] if version else "of unknown version"
+    return f"Open MPI {release} of the image does not speak it (it has {', '.join(names)})"
+
+
+# Messages of srun
 
 
 def complaint(errors: str) -> str | None:
-    """Give the line of a standard error in which Slurm says why it ended a run; None if there is none.
+    """Return the line of a standard error in which Slurm explains why it ended a run; None without one.
 
     Ranks that are ended because another rank has left are no reason.
     """
@@ -256,44 +474,19 @@ def complaint(errors: str) -> str | None:
 
 
 def first_error(errors: str) -> str | None:
-    """Give the first error of srun that is not of its ranks: why it started none; None if there is none."""
+    """Return the first error of ``srun`` that is not of its ranks: why it started none; None without one."""
     lines = re.findall(r"^srun(?:-\S+)?: error: (.*)$", errors, re.M)
     return next((line for line in lines if not re.search(r": tasks? ", line)), None)
 
 
 def not_started(errors: str) -> str | None:
-    """Give the line of a standard error in which srun says why it started nothing; None if there is none."""
-    found = re.search(
+    """Return the line in which ``srun`` explains why it started nothing; None without one."""
+    line = re.search(
         r"^srun: error: (Unable to (?:create step|confirm allocation) for job .*)$", errors, re.M
     )
-    return found[1] if found else None
+    return line[1] if line else None
 
 
 def without_chatter(errors: str) -> str:
-    """Give what the program itself wrote of a standard error."""
+    """Return what the program itself wrote to a standard error."""
     return re.sub(r"^(?:slurmstepd|srun)(?:-\S+)?: .*\n?", "", errors, flags=re.M)
-
-
-def refusal(*options: str) -> str | None:
-    """Say in one line why Slurm would refuse a job with these options of sbatch; None if it takes it."""
-    try:
-        ask("sbatch", "--test-only", *options, "--wrap=true")
-    except InputError as error:
-        if SUBMIT_LIMIT.search(str(error)):
-            return None
-        return f"{error}{out_of_service()}" if "is not available" in str(error) else str(error)
-    return None
-
-
-def out_of_service() -> str:
-    """Tell which nodes are down or drained, and why: the end of a line, empty where Slurm shows none."""
-    try:
-        shown = ask("sinfo", "--noheader", "--list-reasons", "--format=%N: %E", patience_seconds=0)
-    except InputError:
-        return ""
-    nodes = shown.splitlines()
-    others = f" and {len(nodes) - _SHOWN} reasons more" if len(nodes) > _SHOWN else ""
-    return f"; out of service: {', '.join(nodes[:_SHOWN])}{others}" if nodes else ""
-
-
-_SHOWN = 3  # reasons of nodes out of service

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Interconnect, Point
+from workflows.jobs import SCHEDULERS
+from workflows.jobs.scheduler import Scheduler
 from workflows.launch.emulation import INTERFACE
 from workflows.launch.launch import (
     ATTEST_MCA,
@@ -37,14 +39,14 @@ ROOT_INSIDE = "ROOT-INSIDE"
 Started = tuple[list[str], dict[str, str]]
 """Command line of a launcher, and what it needs in the environment beside what the ranks do."""
 
-_OF_JOB = ("SLURM_", "SRUN_", "SBATCH_", "FLUX_")
-_KEPT = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
+_HIDDEN = tuple(prefix for scheduler in SCHEDULERS.values() for prefix in scheduler.hidden_prefixes)
+_VISIBLE = tuple(name for scheduler in SCHEDULERS.values() for name in scheduler.visible_variables)
 
 
 def inherited() -> dict[str, str]:
-    """Give what ranks inherit of this process: not what Slurm or Flux say of a job's first tasks."""
-    own = outside_mpi().items()
-    return {name: value for name, value in own if not name.startswith(_OF_JOB) or name in _KEPT}
+    """Return the environment that ranks inherit: without what schedulers set for the first tasks of a job."""
+    variables = outside_mpi().items()
+    return {name: value for name, value in variables if not name.startswith(_HIDDEN) or name in _VISIBLE}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class JobNode:
     name: str
     launcher: str
     mpi_plugin: str
-    scheduler: str = "slurm"
+    scheduler: Scheduler = SCHEDULERS["slurm"]
     cores: tuple[int, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=inherited, compare=False, repr=False)
 
@@ -149,21 +151,12 @@ def _mpirun(here: Mapping[str, int], program: Sequence[str], node: JobNode, adde
     exported = (word for name in added if not name.startswith("OMPI_") for word in ("-x", name))
     slots, ranks = ",".join(f"{host}:{count}" for host, count in here.items()), str(sum(here.values()))
     argv = ["mpirun", "-n", ranks, "--host", slots, "--bind-to", "none", *exported, *program]
-    settings = {
-        "SLURM_NODELIST": ",".join(here),
-        "SLURM_NNODES": str(len(here)),
-        "SLURM_TASKS_PER_NODE": ",".join(map(str, here.values())),
-        "SLURM_OVERLAP": "1",
-        "SLURM_CPU_BIND": "none",
-    }
     agent = {"OMPI_MCA_orte_launch_agent": " ".join([*entering(), "orted"])} if entering() else {}
-    return argv, agent | (settings if node.scheduler == "slurm" else {})
+    return argv, agent | node.scheduler.mpirun_environment(here)
 
 
 def _hydra(here: Mapping[str, int], program: Sequence[str], node: JobNode) -> Started:
     """Start with mpiexec.hydra of Intel MPI or MPICH, which starts its proxies by the scheduler."""
-    by_slurm = node.scheduler == "slurm"  # other schedulers are found by hydra itself
-    bootstrap = ["-bootstrap", "slurm"] if by_slurm else []
     slots, ranks = ",".join(f"{host}:{count}" for host, count in here.items()), str(sum(here.values()))
-    argv = ["mpiexec.hydra", *bootstrap, "-hosts", slots, "-n", ranks, *program]
-    return argv, {"I_MPI_PIN": "0", **({"SLURM_OVERLAP": "1"} if by_slurm else {})}
+    argv = ["mpiexec.hydra", *node.scheduler.hydra_options(), "-hosts", slots, "-n", ranks, *program]
+    return argv, {"I_MPI_PIN": "0", **node.scheduler.hydra_environment()}

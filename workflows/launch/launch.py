@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Interconnect, Point, counted
+from workflows.jobs import SCHEDULERS
 from workflows.launch.emulation import INTERFACE, EmulatedNode
 from workflows.launch.execution import OUTPUT
 
@@ -25,7 +26,7 @@ ATTEST_MCA = {"osc_base_verbose": 1}  # what it prints is read by `workflows.lau
 
 _MCA = "OMPI_MCA_"  # an environment variable whose name begins so is a parameter of Open MPI
 # By these mpirun would find the job that this process is in, and look for its nodes and its daemons there.
-_OF_JOB = ("SLURM_", "PBS_", "LSB_", "PE_HOSTFILE", "FLUX_")
+_OF_JOB = tuple(prefix for scheduler in SCHEDULERS.values() for prefix in scheduler.job_prefixes)
 # By these it would take itself for the MPI process that started this one, and end without a word.
 _OF_MPI_PROCESS = re.compile(
     r"PMI_.*|PMIX_(?!MCA_).*|ORTE_.*"

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError, Repetition
-from workflows.jobs import slurm
+from workflows.jobs import SCHEDULERS
 from workflows.jobs.cluster import Cluster
-from workflows.jobs.schedulers import SCHEDULERS
+from workflows.jobs.scheduler import UNKNOWN, Job
+from workflows.jobs.slurm import not_started
 from workflows.launch.cluster_launch import JobNode, inherited
 from workflows.paths import StudyPaths
 from workflows.plan.record import ClusterJob, Record
@@ -32,7 +33,6 @@ from workflows.plan.rotation import chosen_nodes
 STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
 NOT_ALONE = "not alone on its nodes"  # begins the reason of runs that somebody disturbed
 MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
-JOB_LOGS = ("slurm_logs", "cluster_logs", "flux_logs")  # below .snakemake, by executor
 LOST_NODE = "lost communication with a remote daemon"  # mpirun's words for a node that ended its ranks
 LOST_SECONDS = 5.0  # in which this node ends them too, if it is the job: each counts its walltime by itself
 REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
@@ -54,7 +54,7 @@ class Allocation:
 
     Attributes
     ----------
-    job : slurm.Job
+    job : Job
     nodes : tuple of JobNode
     exclusive : bool
         Whether nobody else may be on its nodes; only Slurm is asked.
@@ -68,7 +68,7 @@ class Allocation:
         Runs made in it until now.
     """
 
-    job: slurm.Job
+    job: Job
     nodes: tuple[JobNode, ...]
     exclusive: bool
     notes: Path
@@ -109,10 +109,10 @@ class Allocation:
         """
         if LOST_NODE in errors:
             time.sleep(LOST_SECONDS)
-        now = SCHEDULERS[self.nodes[0].scheduler].job(self.job.number)
+        now = self.nodes[0].scheduler.job(self.job.number)
         if now.is_ending or now.restarts != self.job.restarts:
             raise JobEndedError(f"job {self.job.number} ends ({now.state}) while a run is under way")
-        if refused := slurm.not_started(errors):
+        if refused := not_started(errors):
             time.sleep(REFUSED_SECONDS)  # a node that has just lost another job may not be ready
             raise JobEndedError(f"job {self.job.number}: a run was not started: {refused}")
 
@@ -121,7 +121,7 @@ class Allocation:
         now = time.monotonic()
         visible = self.exclusive and not self.neighbours_hidden
         if visible and (self._looked is None or now - self._looked > NEIGHBOURS_SECONDS):
-            others = slurm.neighbours(self.job)
+            others = self.nodes[0].scheduler.neighbours(self.job)
             self._seen = f"{NOT_ALONE}: {', '.join(others)}" if others else None
             self._looked = time.monotonic()
         return self._seen
@@ -178,7 +178,7 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
     InputError
         Outside of a job.
     """
-    scheduler = SCHEDULERS[cluster.scheduler]
+    scheduler = cluster.scheduler
     job = scheduler.this_job()
     if job is None or job.node_list is None:
         raise InputError(
@@ -193,12 +193,12 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
     scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
     own_folder(scratch)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
-    how = (cluster.launcher, cluster.mpi_plugin, cluster.scheduler)
+    how = (cluster.launcher, cluster.mpi_plugin, scheduler)
     environment = inherited()
     nodes = tuple(JobNode(host, *how, environment=environment) for host in scheduler.hosts(job.node_list))
-    exclusive = cluster.exclusive and cluster.scheduler == "slurm"
+    exclusive = cluster.exclusive and scheduler.shows_neighbours
     try:
-        hidden = exclusive and slurm.hides_neighbours()
+        hidden = exclusive and scheduler.hides_neighbours()
         yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch, hidden)
     finally:
         shutil.rmtree(scratch)
@@ -231,7 +231,7 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
     `own` are the notes of the job in which this process is: what they name was under way in an earlier job,
     or in this one before it was put back into the queue, which Slurm alone counts.
     """
-    scheduler, lines = SCHEDULERS[cluster.scheduler], []
+    scheduler, lines = cluster.scheduler, []
     for notes in sorted(paths.measured.rglob("*.running.json")):
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
             note = json.loads(notes.read_text())
@@ -239,7 +239,7 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
             if not path.exists():
                 job = _last_known(scheduler.job, note["job"])
                 again = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
-                if again and cluster.scheduler != "slurm":
+                if again and not scheduler.counts_restarts:
                     job = replace(job, restarts=note["restarts"] + 1)
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
                     continue  # it is still at it
@@ -251,7 +251,7 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
     return lines
 
 
-def _last_known(ask: Callable[[str], slurm.Job], number: str) -> slurm.Job:
+def _last_known(ask: Callable[[str], Job], number: str) -> Job:
     """Ask what became of a job; while it is being cleared away that is not decided."""
     deadline = time.monotonic() + ENDING_SECONDS
     while (job := ask(number)).is_ending and not job.is_over and time.monotonic() < deadline:
@@ -278,18 +278,19 @@ def interruptions(cluster: Cluster, paths: StudyPaths) -> list[str]:
 
 def said_by_jobs(folder: Path, since: float) -> list[str]:
     """Lines of ours in the logs of jobs that failed after a time (seconds since 1970), each once."""
-    logs = sorted(log for name in JOB_LOGS for log in (folder / name).rglob("*.log"))
+    folders = {scheduler.log_folder for scheduler in SCHEDULERS.values()}
+    logs = sorted(log for name in folders for log in (folder / name).rglob("*.log"))
     recent = (log for log in logs if log.stat().st_mtime >= since)
     lines = (line for log in recent for line in log.read_text(errors="replace").splitlines())
     return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
 
 
-def interrupted(planned: Record, job: slurm.Job, restarts: int, why: str | None = None) -> Record:
+def interrupted(planned: Record, job: Job, restarts: int, why: str | None = None) -> Record:
     """Complete the record of a run that ended with its job, or that its job gave up and said `why`."""
     requeued = job.restarts > restarts
     if requeued:
         ended = f"was put back into the queue (restart {restarts + 1})"
-    elif job.state == "unknown":
+    elif job.state == UNKNOWN:
         ended = "ended; it is not known any more how"
     else:
         ended = f"ended as {job.state}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from analysis.importers.sacct import counted_joules
 from workflows.domain import Energy, InputError
-from workflows.jobs import slurm
+from workflows.jobs.scheduler import Scheduler
 from workflows.launch.cluster_launch import JobNode
 
 PROGRAM = Path(__file__).parents[1].resolve() / "launch" / "metered"
@@ -58,6 +57,8 @@ class Meter:
         How often it moves, if that is known.
     problem : str or None
         Why it cannot be read.
+    scheduler : Scheduler or None
+        Scheduler that counts the energy of each step; None for meters of a machine.
     """
 
     source: str
@@ -67,6 +68,7 @@ class Meter:
     resolution_joules: float | None = None
     update_seconds: float | None = None
     problem: str | None = None
+    scheduler: Scheduler | None = None
 
     def prefix(self, readings: Path) -> list[str]:
         """Give what a rank's command begins with to be read into a folder; nothing if it cannot be read."""
@@ -90,7 +92,7 @@ def meter_of(nodes: Sequence[JobNode], root: Path = SYSTEM) -> Meter | None:
     root : Path
         Where the kernel shows its meters; its devices are in ``dev`` beside that.
     """
-    return (_slurm() if nodes and nodes[0].scheduler == "slurm" else None) or _of_machine(root)
+    return (_of_scheduler(nodes[0].scheduler) if nodes else None) or _of_machine(root)
 
 
 @cache
@@ -113,14 +115,13 @@ def _meters(root: Path) -> Iterator[Meter]:
 
 
 @cache
-def _slurm() -> Meter | None:
-    """Slurm's own count of each step, if it is set up to have one."""
-    config = dict(re.findall(r"^(AcctGather\w+)\s*=\s*(\S+)", slurm.ask("scontrol", "show", "config"), re.M))
-    plugin = config.get("AcctGatherEnergyType", "none").removeprefix("acct_gather_energy/")
-    if plugin in ("none", "(null)"):
-        return None
-    seconds = float(config.get("AcctGatherNodeFreq", 0))
-    return Meter(f"Slurm: {plugin}", resolution_joules=1, update_seconds=seconds or None)
+def _of_scheduler(scheduler: Scheduler) -> Meter | None:
+    """Return the scheduler's own count of each step; None without one."""
+    if counter := scheduler.energy_counter():
+        return Meter(
+            counter.name, resolution_joules=1, update_seconds=counter.update_seconds, scheduler=scheduler
+        )
+    return None
 
 
 def _rapl(folder: Path) -> Meter | None:
@@ -223,12 +224,12 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
     """
     if meter.problem:
         return meter.energy(None, meter.problem)
-    expected = machines if meter.files else max(1, len(readings))  # Slurm sums over the nodes of a step
+    expected = max(1, len(readings)) if meter.scheduler else machines  # a scheduler sums over nodes
     if len(readings) != expected:
         return meter.energy(None, f"{len(readings)} of {machines} machines told their energy")
     try:
-        if not meter.files:
-            return meter.energy(_of_step(readings[0].partition("\n")[0]))
+        if meter.scheduler:
+            return meter.energy(_of_step(meter.scheduler, readings[0].partition("\n")[0]))
         joules = sum(_joules(meter, text.splitlines()[1:]) for text in readings)
     except (ValueError, InputError) as error:
         return meter.energy(None, str(error))
@@ -255,15 +256,13 @@ def _joules(meter: Meter, lines: Sequence[str]) -> float:
     return total / 1e6
 
 
-def _of_step(step: str) -> float:
-    """Ask Slurm for the energy of an ended step, ``JOB.STEP``, until its accounting has it."""
+def _of_step(scheduler: Scheduler, step: str) -> float:
+    """Ask a scheduler for the joules of an ended step, ``JOB.STEP``, until its accounting has it."""
     if not step:
-        raise InputError("the first rank told no step of Slurm")
+        raise InputError(f"the first rank told no step of {scheduler.title}")
     deadline = time.monotonic() + ACCOUNT_SECONDS
-    command = ("sacct", "--noheader", "--parsable2", f"--jobs={step}", "--format=State,ConsumedEnergyRaw")
     while True:
-        told = slurm.ask(*command, patience_seconds=0).partition("\n")[0]
-        state, _, joules = told.partition("|")
+        state, joules = scheduler.step_energy(step)
         if state not in ("", "RUNNING"):
             break
         if time.monotonic() > deadline:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from workflows.errors import one_line_errors
-from workflows.jobs import slurm
+from workflows.jobs import SCHEDULERS
 from workflows.measure.allocation import STOPPED
 
 SITE = "cluster/site.yaml"
@@ -60,7 +60,7 @@ def run_in_allocation(arguments: Sequence[str]) -> int:
         )
         return status
     print(f"nodeworth: runs measured in this job: {made}; it goes on in the next", file=sys.stderr)
-    slurm.ask("scontrol", "requeue", os.environ["SLURM_JOB_ID"])
+    SCHEDULERS["slurm"].requeue()
     return 0
 
 

@@ -40,7 +40,7 @@ def announce(plan: Plan) -> None:
     cluster = plan.here.cluster
     foreseen = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours) if in_jobs(plan) else []
     if cluster and cluster.is_elsewhere:
-        alone = f"planned without {cluster.scheduler}, by {cluster.file} alone"
+        alone = f"planned without {cluster.scheduler.name}, by {cluster.file} alone"
         foreseen.append(f"{alone}: programs and modules are taken to be there")
     if plan.asked.study.imports:
         from workflows.study.imports import check_imports  # takes seconds that other studies can spare

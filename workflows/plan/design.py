@@ -55,7 +55,7 @@ class Design:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        where = [cluster.where] if (cluster := self.here.cluster) else []
+        where = [cluster.selection] if (cluster := self.here.cluster) else []
         return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *where)
 
     @cached_property

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from workflows.jobs.cluster import Cluster
+from workflows.jobs.scheduler import JobRequest
 from workflows.plan import files
 from workflows.plan.jobs import (
-    JobResources,
     batches,
     preparing_group,
     preparing_minutes,
@@ -27,7 +27,7 @@ class Forecast:
     ----------
     measuring, preparing, simulating : int
         Jobs: of timed runs, of what is made before them, of traces and what is replayed.
-    largest : JobResources or None
+    largest : JobRequest or None
         The job of the most nodes, among these of the most cores; None where nothing is measured.
     cores : int
         Cores of the largest job that a site counts: of whole nodes where they are exclusive.
@@ -40,7 +40,7 @@ class Forecast:
     measuring: int
     preparing: int
     simulating: int
-    largest: JobResources | None
+    largest: JobRequest | None
     cores: int
     core_hours: float
     cut: tuple[int, ...]
@@ -82,7 +82,7 @@ def forecast(plan: Plan) -> Forecast:
     )
 
 
-def _counted_cores(cluster: Cluster, job: JobResources, interconnect: str | None) -> int:
+def _counted_cores(cluster: Cluster, job: JobRequest, interconnect: str | None) -> int:
     """Cores that a site counts for a job."""
     return job.nodes * (cluster.nodes_of(interconnect).cores if cluster.exclusive else job.tasks_per_node)
 

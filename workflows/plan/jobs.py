@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Point, Repetition, short_digest
-from workflows.jobs import slurm
 from workflows.jobs.cluster import Cluster
-from workflows.jobs.schedulers import SCHEDULERS
+from workflows.jobs.scheduler import SUBMITTED_JOBS, JobRequest, NodeSelection
 from workflows.launch.launch import most_cores_of_a_node
 from workflows.plan import files, records
 from workflows.plan.design import expected_cost
@@ -37,6 +35,13 @@ def in_jobs(plan: Plan) -> bool:
     return plan.here.cluster is not None and not plan.asked.study.allocation
 
 
+def cluster_of(plan: Plan) -> Cluster:
+    """Return the cluster of a plan whose runs are made in jobs."""
+    if plan.here.cluster is None:
+        raise ValueError("the plan is for a single machine")
+    return plan.here.cluster
+
+
 @dataclass(frozen=True)
 class Batch:
     """Repetitions that are measured in one job: blocks of points that are compared with each other.
@@ -47,13 +52,13 @@ class Batch:
         Path of its list of records below ``results/<study>/measured``, without ending.
     repetitions : tuple of Repetition
         In the order in which they are made.
-    where : slurm.Where
-        On which nodes.
+    selection : NodeSelection
+        Nodes of the job.
     """
 
     name: str
     repetitions: tuple[Repetition, ...]
-    where: slurm.Where
+    selection: NodeSelection
 
     @property
     def points(self) -> list[Point]:
@@ -69,7 +74,7 @@ def batches(plan: Plan) -> dict[str, Batch]:
     InputError
         If no node has the memory, or if the study adds blocks by itself: its jobs must be known beforehand.
     """
-    study, cluster = plan.asked.study, plan.here.cluster
+    study, cluster = plan.asked.study, cluster_of(plan)
     if study.until:
         raise InputError(
             f"{study.file}: until: jobs of single blocks cannot add blocks; run it in one allocation "
@@ -83,10 +88,10 @@ def batches(plan: Plan) -> dict[str, Batch]:
 
     def folder_of(interconnect: str | None) -> str:
         """Name what jobs over an interconnect have of their own, if interconnects differ in it."""
-        where = cluster.where(interconnect)
-        own = [where.partition] if cluster.partitions else []
-        own += [where.constraint] if cluster.constraints else []
-        return re.sub(r"[^\w.,+@:-]", "_", "-".join(filter(None, own)))
+        selection = cluster.selection(interconnect)
+        names = [selection.partition] if cluster.partitions else []
+        names += [selection.constraint] if cluster.constraints else []
+        return re.sub(r"[^\w.,+@:-]", "_", "-".join(filter(None, names)))
 
     found, ordered = {}, sorted(plan.design.repetitions, key=key)
     for (bunch, case, computing, level, nodes), group in groupby(ordered, key):
@@ -96,7 +101,7 @@ def batches(plan: Plan) -> dict[str, Batch]:
         over = f"oversubscription-{level}"
         folders = [case, f"{what}-{computing}", over, *([nodes] if nodes else [])]
         name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
-        found[name] = Batch(name, together, cluster.where(together[0].point.interconnect))
+        found[name] = Batch(name, together, cluster.selection(together[0].point.interconnect))
     for batch in found.values():
         _check_memory(plan, batch)
     return found
@@ -106,7 +111,7 @@ def _check_memory(plan: Plan, batch: Batch) -> None:
     """Refuse a batch that no node can hold: its job would wait for ever."""
     for point in batch.points:
         wanted = memory_of(plan.asked.cases[point.case], point)
-        there = plan.here.cluster.nodes_of(point.interconnect).memory_MB
+        there = cluster_of(plan).nodes_of(point.interconnect).memory_MB
         if wanted > there:
             raise InputError(
                 f"{plan.asked.study.file}: {point.case} on {point.in_words} needs {wanted} MB a "
@@ -168,40 +173,20 @@ def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
     """Give the resources of what prepares a case; a walltime only where that of the profile is too long."""
     if cluster is None or (minutes := preparing_minutes(cluster)) == PREPARING_MINUTES:
         return site_resources(cluster)
-    return site_resources(cluster) | {"runtime": minutes * (60 if cluster.scheduler == "flux" else 1)}
+    return site_resources(cluster) | {"runtime": cluster.scheduler.runtime(minutes)}
 
 
-@dataclass(frozen=True)
-class JobResources:
-    """What a job asks for.
+def request_of(plan: Plan, batch: Batch) -> JobRequest:
+    """Return the size of the job of a batch, as its largest point needs.
 
-    Attributes
-    ----------
-    nodes, tasks_per_node : int
-        As the largest point of a batch needs; a task is a core.
-    memory_MB : int
-        Of each node.
-    minutes : int
-        Walltime.
-    """
-
-    nodes: int
-    tasks_per_node: int
-    memory_MB: int  # noqa: N815
-    minutes: int
-
-
-def request_of(plan: Plan, batch: Batch) -> JobResources:
-    """Choose what the job of a batch asks for.
-
-    The walltime is what `wanted_minutes` gives, at most the cluster's ``minutes``.
+    The walltime is that of `wanted_minutes`, at most the cluster's ``minutes``.
     """
     points = batch.points
-    return JobResources(
+    return JobRequest(
         nodes=max(point.nodes for point in points),
         tasks_per_node=max(map(most_cores_of_a_node, points)),
         memory_MB=max(memory_of(plan.asked.cases[point.case], point) for point in points),
-        minutes=min(wanted_minutes(plan, batch), plan.here.cluster.minutes),
+        minutes=min(wanted_minutes(plan, batch), cluster_of(plan).minutes),
     )
 
 
@@ -217,132 +202,87 @@ def wanted_minutes(plan: Plan, batch: Batch) -> int:
     return math.ceil(seconds / 60 + WALLTIME_MINUTES)
 
 
-_HIDDEN = (
-    "Slurm hides jobs of others or nodes from you (PrivateData): whether somebody else was on a node that "
+HIDDEN_NEIGHBOURS = (
+    "{} hides jobs of others or nodes from you (PrivateData): whether somebody else was on a node that "
     "was to be exclusive is not checked"
 )
 
 
 def check_requests(plan: Plan) -> None:
-    """Ask Slurm whether it would take the jobs of a study, before any is submitted; once for each kind.
+    """Ask the scheduler whether it would take the jobs of a study, once for each kind of job.
 
     Raises
     ------
     InputError
-        One line for the first job that Slurm refuses, or if no job can be submitted.
+        One line for the first job that the scheduler refuses, or if no job can be submitted.
     """
     cluster = plan.here.cluster
-    if not in_jobs(plan):
+    if cluster is None or not in_jobs(plan):
         return
     for path in (plan.asked.study.file, cluster.file, Path.cwd()):
         if "'" in str(path):  # Snakemake would put it between double quotes, in which a shell reads on
             raise InputError(f"{path}: a path with ' in it cannot be given to jobs: use another")
+    scheduler = cluster.scheduler
     if cluster.is_elsewhere:
-        submits = SCHEDULERS[cluster.scheduler].submits
+        missing = f"{scheduler.name}: {scheduler.submit_program}"
         raise InputError(
-            f"{cluster.file}: scheduler: {cluster.scheduler}: {submits}: no such program, so no job can be "
-            "submitted here; --dry-run plans the study"
+            f"{cluster.file}: scheduler: {missing}: no such program, so no job can be submitted here; "
+            "--dry-run plans the study"
         )
-    if cluster.scheduler != "slurm":
-        return
-    os.environ[slurm.SUBMITTED_JOBS] = str(plan.paths.submitted.absolute())
-    if cluster.exclusive and slurm.hides_neighbours():
-        print(_HIDDEN, file=sys.stderr)
-    known = batches(plan)
-    kinds = {(request_of(plan, batch), batch.where): batch for batch in reversed(known.values())}
-    for (job, where), batch in kinds.items():
-        size = [f"--nodes={job.nodes}", f"--ntasks-per-node={job.tasks_per_node}"]
-        size += [f"--mem={job.memory_MB}", f"--time={job.minutes}"]
-        _check_request(cluster, batch.name, size, where, cluster.options)
-    if known:
-        steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
-        size = ["--ntasks=1", f"--time={steps * preparing_minutes(cluster)}"]
-        _check_request(cluster, "what prepares a case", size, cluster.where(None), [])
+    os.environ[SUBMITTED_JOBS] = str(plan.paths.submitted.absolute())
+    if cluster.exclusive and scheduler.hides_neighbours():
+        print(HIDDEN_NEIGHBOURS.format(scheduler.title), file=sys.stderr)
+    first_names = {
+        (request_of(plan, batch), batch.selection): name for name, batch in reversed(batches(plan).items())
+    }
+    steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
+    requests = {name: kind for kind, name in first_names.items()}
+    scheduler.check_requests(cluster, requests, steps * preparing_minutes(cluster))
 
 
-def _check_request(
-    cluster: Cluster, what: str, size: list[str], where: slurm.Where, options: list[str]
-) -> None:
-    """Raise an `InputError` if Slurm refuses a job of this size on these nodes."""
-    given = where._asdict() | {"account": cluster.account, "qos": cluster.qos}
-    named = [f"--{name}={value}" for name, value in given.items() if value is not None]
-    if reason := slurm.refusal(*size, *named, *options):
-        raise InputError(f"{cluster.file}: a job for {what} ({', '.join(size)}): {reason}")
-
-
-def measuring_resources(plan: Plan, known: Mapping[str, Batch]) -> dict[str, Any]:
-    """Give the resources of the rule that measures `batches`: of `resources_of` and of `site_resources`.
+def measuring_resources(plan: Plan, batches_by_name: Mapping[str, Batch]) -> dict[str, Any]:
+    """Return the Snakemake resources of the rule that measures batches.
 
     Returns
     -------
     dict
-        By name, a value where all batches have the same, else a function of the wildcards.
+        By name, a value if all batches have the same, else a function of the wildcards.
     """
-    cluster = plan.here.cluster
-    of_batches = {
-        name: resources_of(cluster, request_of(plan, batch), batch.where) for name, batch in known.items()
+    cluster = cluster_of(plan)
+    by_batch = {
+        name: cluster.scheduler.resources(cluster, request_of(plan, batch), batch.selection)
+        for name, batch in batches_by_name.items()
     }
 
     def of_batch(resource: str) -> Callable[[Any], Any]:
-        return lambda wildcards: of_batches[wildcards.batch][resource]
+        return lambda wildcards: by_batch[wildcards.batch][resource]
 
-    found = site_resources(cluster)
-    for resource in next(iter(of_batches.values()), {}):
-        values = {resources[resource] for resources in of_batches.values()}
-        found[resource] = values.pop() if len(values) == 1 else of_batch(resource)
-    return {name: value for name, value in found.items() if value is not None}
+    resources = site_resources(cluster)
+    for resource in next(iter(by_batch.values()), {}):
+        values = {each[resource] for each in by_batch.values()}
+        resources[resource] = values.pop() if len(values) == 1 else of_batch(resource)
+    return {name: value for name, value in resources.items() if value is not None}
 
 
 def whole_node(plan: Plan) -> dict[str, int | str]:
-    """Give the resources of a job that has a node for itself: what the simulated points of a study take.
+    """Return the Snakemake resources of a job with a node for itself: for the simulated points of a study.
 
-    Nothing without a cluster, in an allocation, and where nothing is simulated.
+    Empty without a cluster, in an allocation, and if nothing is simulated.
     """
-    cluster, job = plan.here.cluster, whole_node_request(plan)
-    if job is None:
+    cluster, request = plan.here.cluster, whole_node_request(plan)
+    if cluster is None or request is None:
         return {}
-    found = resources_of(cluster, job, cluster.where(None))
-    return site_resources(cluster) | {name: value for name, value in found.items() if value is not None}
+    resources = cluster.scheduler.resources(cluster, request, cluster.selection(None))
+    return site_resources(cluster) | {name: value for name, value in resources.items() if value is not None}
 
 
-def whole_node_request(plan: Plan) -> JobResources | None:
-    """Choose what a job with a node for itself asks for; None where `whole_node` gives nothing."""
+def whole_node_request(plan: Plan) -> JobRequest | None:
+    """Return the size of a job with a node for itself; None if `whole_node` is empty."""
     cluster = plan.here.cluster
-    if not in_jobs(plan) or not plan.design.simulated:
+    if cluster is None or not in_jobs(plan) or not plan.design.simulated:
         return None
     node = cluster.nodes_of(None)
-    return JobResources(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
-
-
-def resources_of(cluster: Cluster, job: JobResources, where: slurm.Where) -> dict[str, int | str | None]:
-    """Resources of a job, as Snakemake's executors take them.
-
-    Returns
-    -------
-    dict
-        ``nodes, tasks, mem_mb, runtime`` (minutes). For Slurm also ``slurm_extra``, ``cpus_per_task`` (else a
-        rule's threads), ``mpi`` (None for one task, with which the executor refuses it), and
-        ``slurm_partition`` and ``constraint`` where interconnects have several. For Flux ``cpus_per_task``,
-        and ``runtime`` in seconds, as its executor hands it on. For others ``tasks_per_node``, and as text
-        what Snakemake would else add up over the jobs of a group.
-    """
-    tasks = job.nodes * job.tasks_per_node
-    common = {"nodes": job.nodes, "tasks": tasks, "mem_mb": job.memory_MB, "runtime": job.minutes}
-    if cluster.scheduler == "flux":
-        return common | {"cpus_per_task": tasks, "runtime": 60 * job.minutes}
-    if cluster.scheduler != "slurm":
-        shape = {"nodes": job.nodes, "tasks": tasks, "tasks_per_node": job.tasks_per_node}
-        return common | {name: str(value) for name, value in shape.items()}
-    return common | {
-        "cpus_per_task": 1,
-        # The executor gives this to a shell.
-        "slurm_extra": shlex.join(
-            [f"--ntasks-per-node={job.tasks_per_node}", *_reserved(cluster), *cluster.options]
-        ),
-        "mpi": cluster.launcher if tasks > 1 else None,
-        **({"slurm_partition": where.partition} if cluster.partitions else {}),
-        **({"constraint": where.constraint} if cluster.constraints else {}),
-    }
+    return JobRequest(1, node.cores, math.floor(NODE_SHARE * node.memory_MB), cluster.minutes)
 
 
 def site_modules(cluster: Cluster | None) -> list[str]:
@@ -350,20 +290,6 @@ def site_modules(cluster: Cluster | None) -> list[str]:
     return list(cluster.modules) if cluster else []
 
 
-def site_resources(cluster: Cluster | None) -> dict[str, str]:
-    """What every job of a site asks for; nothing without a cluster."""
-    if cluster is None:
-        return {}
-    named = {
-        "slurm_partition": cluster.partition,
-        "slurm_account": cluster.account,
-        "constraint": cluster.constraint,
-        "qos": cluster.qos,
-        "slurm_extra": " ".join(_reserved(cluster)) or None,
-    }
-    return {name: value for name, value in named.items() if value is not None}
-
-
-def _reserved(cluster: Cluster) -> list[str]:
-    """Option of sbatch, which Snakemake has no resource for."""
-    return [f"--reservation={cluster.reservation}"] if cluster.reservation else []
+def site_resources(cluster: Cluster | None) -> dict[str, Any]:
+    """Return the Snakemake resources of every job of a site; empty without a cluster."""
+    return dict(cluster.scheduler.common_resources(cluster)) if cluster else {}

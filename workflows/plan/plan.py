@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError, Repetition
-from workflows.jobs.cluster import check_cluster, placed, read_cluster
+from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster
 from workflows.paths import RESULTS, ROOT, StudyPaths
 from workflows.plan.design import Design, design
 from workflows.plan.here import Here, look
@@ -64,8 +64,10 @@ def make_plan(
     if study.cluster:
         cluster = read_cluster(ROOT / study.cluster)
         check_cluster(cluster, asked.interconnects)
-        joined = asked.interconnects.items()
-        asked = replace(asked, interconnects={name: placed(joining, cluster) for name, joining in joined})
+        interconnects = {
+            name: on_cluster(interconnect, cluster) for name, interconnect in asked.interconnects.items()
+        }
+        asked = replace(asked, interconnects=interconnects)
     here, paths = look(asked, cluster, has_program), StudyPaths(RESULTS / study.name)
     chosen = design(asked, here, blocks_until_now(study, paths))
     nothing = not (chosen.points or chosen.simulated or study.imports)

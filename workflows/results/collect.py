@@ -26,7 +26,6 @@ from analysis.topics.core_hours import INTERRUPTED, LOSS
 from workflows.applications import application
 from workflows.applications.tools import TIME_UNSURE
 from workflows.domain import InputError
-from workflows.jobs import slurm
 from workflows.measure.allocation import NOT_ALONE
 from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
@@ -174,15 +173,14 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
 
 
 def _jobs(plan: Plan, records: Sequence[Record]) -> pd.DataFrame:
-    """Ask Slurm's accounting, where there is one, for the jobs of a study: a side table."""
+    """Return the accounting of the jobs of a study, a side table; empty if the scheduler has none."""
     cluster = plan.here.cluster
-    asked = cluster and cluster.scheduler == "slurm" and not cluster.is_elsewhere
     file = plan.paths.submitted
     submitted = file.read_text().split() if file.exists() else ()
     known = {*submitted, *(record.cluster.job for record in records if record.cluster)}
-    numbers = sorted(known) if asked else []
+    numbers = sorted(known) if cluster and not cluster.is_elsewhere else []
     parts = (numbers[start : start + JOBS_ASKED] for start in range(0, len(numbers), JOBS_ASKED))
-    told = filter(None, map(slurm.accounts, parts))
+    told = filter(None, (cluster.scheduler.accounts(part) for part in parts if cluster))
     rows = [row for text in told for row in read_jobs(text, "sacct")]
     return validated(DETAILS["jobs"], pd.DataFrame(rows))
 

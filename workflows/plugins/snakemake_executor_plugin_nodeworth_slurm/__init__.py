@@ -11,7 +11,7 @@ The executor extends Snakemake's executor for Slurm, and takes the same settings
   ``mpirun``.
 
 The executor adds the number of every submitted job to the file that the environment variable
-`workflows.jobs.slurm.SUBMITTED_JOBS` names.
+`workflows.jobs.scheduler.SUBMITTED_JOBS` names.
 """
 
 import os
@@ -37,13 +37,14 @@ from snakemake_interface_common.exceptions import WorkflowError
 from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
 from snakemake_interface_executor_plugins.jobs import JobExecutorInterface
 
-from workflows.jobs import slurm
-from workflows.jobs.waiting import waiting_reasons
+from workflows.jobs import SCHEDULERS
+from workflows.jobs.scheduler import ENDED_STATES, SUBMITTED_JOBS
 
 __all__ = ["Executor", "ExecutorSettings", "common_settings"]
 
 RETRY_SECONDS = 2  # until an unanswered question is asked again
-FAILED_STATES = frozenset(slurm.ENDED) - {"COMPLETED"}
+FAILED_STATES = frozenset(ENDED_STATES) - {"COMPLETED"}
+SLURM = SCHEDULERS["slurm"]
 _REFUSAL = re.compile(r"sbatch: error: [^'\n]*")
 
 
@@ -93,8 +94,8 @@ class Executor(SlurmExecutor):
 
     def report_job_submission(self, job_info: SubmittedJobInfo, register_job: bool = True) -> None:
         """Add the job to the list of submitted jobs."""
-        if slurm.SUBMITTED_JOBS in os.environ:
-            file = Path(os.environ[slurm.SUBMITTED_JOBS])
+        if SUBMITTED_JOBS in os.environ:
+            file = Path(os.environ[SUBMITTED_JOBS])
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a") as numbers:
                 numbers.write(f"{job_info.external_jobid}\n")
@@ -103,8 +104,8 @@ class Executor(SlurmExecutor):
     def report_job_error(self, job_info: SubmittedJobInfo, msg: str | None = None, **kwargs: Any) -> None:
         """Print why ``sbatch`` refused the job; submit it again later if only too many jobs are submitted."""
         refusal = " ".join(_REFUSAL.findall(msg or ""))
-        if limit := slurm.SUBMIT_LIMIT.search(refusal):
-            self.print_once(f"{limit[0]}: further jobs are submitted as others end")
+        if limit := SLURM.submit_limit(refusal):
+            self.print_once(f"{limit}: further jobs are submitted as others end")
             self.resubmit_later(job_info.job)
             return
         if refusal:
@@ -207,7 +208,7 @@ class Executor(SlurmExecutor):
         self.pending_since = {job: self.pending_since.get(job, now) for job in pending}
         seconds = self.workflow.executor_settings.explain_after
         waiting: Collection[str] = [job for job, since in self.pending_since.items() if now - since > seconds]
-        for reason, line in waiting_reasons(waiting):
+        for reason, line in SLURM.waiting_reasons(waiting):
             self.print_once(f"waiting for more than {seconds / 60:g} min: {line}", subject=reason)
 
     def print_once(self, line: str, subject: str | None = None) -> None:
