@@ -405,7 +405,7 @@ def test_an_estimate_alone_says_neither_that_it_pays_nor_what_is_best(tmp_path):
     (buy,) = [line for line in said(pays(told)) if ", buy " in line]
     assert buy.endswith(", by estimates whose differences are not tested.")
     text = blocks(turnaround(told), "paragraph")[-1]["text"]
-    assert text.endswith("tables/advice.csv; below 5 blocks that is not known.")
+    assert text.endswith("tables/advice.csv (unknown below 5 blocks).")
 
 
 def test_an_unfinished_study_says_what_things_cost_and_not_what_to_buy(tmp_path):

@@ -1,4 +1,4 @@
-"""Trade-offs: price against speedup, and time per job against jobs per day."""
+"""Figures of trade-offs: price and speedup, or time per job and jobs per day, with Pareto sets."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from analysis.statistics.best import nondominated
 
 COLUMNS = 3
 MOST_PANELS = 12
-"""Panels of a figure; further panels make another figure."""
+"""Largest number of panels in a figure; further panels make another figure."""
 PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
+"""Height of a row of panels, and of a single panel, in inches."""
 CLOSE = 0.05
-"""Share of an axis: the number of a point that follows so closely changes the side."""
+"""Share of an axis; the number of a point that is closer to the previous point is on the other side."""
 FAINT = 0.35
 """Opacity of points outside the Pareto sets."""
 
 
 @dataclass(frozen=True)
 class AxisColumn:
-    """A column of a table as an axis shows it, with bars of its interval or without."""
+    """A column of a table on an axis; `bars` draws its intervals."""
 
     column: str
     title: str
@@ -40,7 +41,7 @@ class AxisColumn:
     bars: bool = True
 
     def text(self, row: Line) -> str:
-        """Write the value of a row with its interval."""
+        """Format the value of a row with its interval."""
         value, low, high = interval(row, self.column)
         name = self.title.split(" (")[0]
         return f"{name} {formats.bracketed(value, low, high)}{formats.THIN if self.unit else ''}{self.unit}"
@@ -48,7 +49,7 @@ class AxisColumn:
 
 @dataclass(frozen=True)
 class CasePanel:
-    """Points of a case that share axes, all of kinds that may be compared."""
+    """Points of a case on the same axes, all of comparable kinds."""
 
     case: str
     title: str
@@ -57,7 +58,7 @@ class CasePanel:
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """Contents of the figures of a topic; `fronts` are the columns that identify a Pareto set."""
+    """Axes and caption of the figures of a topic; `fronts` are the columns that identify a Pareto set."""
 
     topic: str
     x: AxisColumn
@@ -69,15 +70,19 @@ class Tradeoff:
 def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the price of a cluster against its speedup, one panel per case, with the Pareto set of the case.
 
-    Takes the table ``value``. The list is empty where the table has no price.
+    Parameters
+    ----------
+    value : DataFrame
+        Table ``value``. The list of drawings is empty if the table has no price.
+    labels : FigureLabels
     """
     priced = value[value["cluster_price"].notna()]
     panels = []
     for case, rows in labels.by_case(priced):
-        of_case = rows.groupby("compared_kinds", sort=False)
+        groups = rows.groupby("compared_kinds", sort=False)
         panels += [
-            CasePanel(case, _title(case, kinds, of_case.ngroups, labels), of_kinds)
-            for kinds, of_kinds in of_case
+            CasePanel(case, _title(case, str(kinds), groups.ngroups, labels), rows_of_kinds)
+            for kinds, rows_of_kinds in groups
         ]
     if not panels:
         return []
@@ -85,7 +90,7 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     price = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency)
     speedup = AxisColumn("speedup", labels.speedup.capitalize())
     caption = (
-        f"Price of the cluster against {labels.speedup}, by case; all oversubscription levels together. The "
+        f"Price of the cluster against {labels.speedup}, by case, with all oversubscription levels. The "
         "line joins the Pareto set: the points that no other point of the panel beats in price or speedup "
         "without being worse in the other."
     )
@@ -97,16 +102,20 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw jobs per day against time per job, one panel per case, with the Pareto set of each interconnect.
 
-    Takes the table ``packing``. The list is empty where the table is.
+    Parameters
+    ----------
+    packing : DataFrame
+        Table ``packing``. The list of drawings is empty if the table is.
+    labels : FigureLabels
     """
     panels = []
-    for case, of_case in labels.by_case(packing):
-        sets = comparable_sets(of_case["kind"], labels.declared)
+    for case, rows in labels.by_case(packing):
+        sets = comparable_sets(rows["kind"], labels.declared)
         panels += [
             CasePanel(
                 case,
                 _title(case, "/".join(kinds), len(sets), labels),
-                of_case[of_case["kind"].isin(kinds)],
+                rows[rows["kind"].isin(kinds)],
             )
             for kinds in sets
         ]
@@ -117,7 +126,7 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
-        "case; all oversubscription levels together. A line joins the Pareto set of an interconnect: the "
+        "case, with all oversubscription levels. A line joins the Pareto set of an interconnect: the "
         "points that no other point of the interconnect beats in time or jobs per day without being worse "
         "in the other."
     )
@@ -130,7 +139,7 @@ def _title(case: str, kinds: str, sets: int, labels: Labels) -> str:
 
 
 def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> list[Drawing]:
-    """Draw panels in figures of at most `MOST_PANELS`."""
+    """Draw the panels in figures of at most `MOST_PANELS`."""
     figures = -(-len(panels) // MOST_PANELS)
     each = -(-len(panels) // figures)
     rows = pd.concat([panel.rows for panel in panels])
@@ -169,7 +178,7 @@ def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: 
             drawing.mark(axes, case=panel.case)
         drawing.figure.supylabel(tradeoff.y.title)
         serial = rows["serial"].astype(bool)
-        add_legend(drawing, rows[~serial], labels, serial.any(), curves=False)
+        add_legend(drawing, rows[~serial], labels, bool(serial.any()), curves=False)
     return drawing
 
 
@@ -179,17 +188,17 @@ def _draw_panel(
     x, y, fronts = tradeoff.x, tradeoff.y, list(tradeoff.fronts)
     rows = panel.rows.assign(pareto=panel.rows["pareto"].fillna(False).astype(bool))
     members = rows[rows["pareto"]]
-    for (interconnect, *_), of_set in members.groupby(fronts) if fronts else [((None,), members)]:
-        steps = of_set.drop_duplicates([x.column, y.column]).sort_values(x.column)
+    for (interconnect, *_), front in members.groupby(fronts) if fronts else [((None,), members)]:
+        steps = front.drop_duplicates([x.column, y.column]).sort_values(x.column)
         colour = style.IDEAL if interconnect is None else labels.look(interconnect).colour
         (line,) = axes.plot(
             steps[x.column], steps[y.column], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1
         )
         drawing.mark(line, interconnect)
-    # The serial run stands in the rows of every interconnect: draw it once, in a set if it is in one.
+    # Every interconnect has a row of the serial run. It is drawn once, as a member of a set if it is in any.
     ordered = rows.sort_values("pareto", ascending=False, kind="stable")
-    again = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
-    points = ordered[~again]
+    is_repeated = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
+    points = ordered[~is_repeated]
     shown = points[points["pareto"]]
     faint = _points(points[~points["pareto"]], tradeoff, y, labels)
     draw_points(drawing, axes, faint, hollow=True, bars=False, opacity=FAINT)
@@ -197,25 +206,29 @@ def _draw_panel(
     if x.bars:
         draw_bars(drawing, axes, _points(shown, tradeoff, x, labels), across=True)
     best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
-    # Fronts of several interconnects are close where their counts are the same; one front numbers all points.
-    once = ["processes"] if fronts else [x.column, y.column]
+    # Points with equal counts of several fronts are close to each other, so only one of them is numbered.
+    numbered_by = ["processes"] if fronts else [x.column, y.column]
     for side, horizontal in ((x, True), (y, False)):
         ends = ("", "_low", "_high") if side.bars else ("",)
-        values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel()
+        values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel().tolist()
         log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
-    before, width = 0.0, math.log(axes.get_xlim()[1] / axes.get_xlim()[0])
-    for row in as_lines(best.drop_duplicates(once)):
-        close = math.log(row[x.column] / before) < CLOSE * width if before else False
-        where = {"xytext": (2.5, -2.5), "ha": "left", "va": "top"}
-        if not close:
-            where = {"xytext": (-2.5, 2.5), "ha": "right", "va": "bottom"}
-        at = row[x.column], row[y.column]
-        axes.annotate(str(row["processes"]), at, textcoords="offset points", fontsize=7, **where)
-        before = row[x.column]
+    previous, width = 0.0, math.log(axes.get_xlim()[1] / axes.get_xlim()[0])
+    for row in as_lines(best.drop_duplicates(numbered_by)):
+        close = previous > 0 and math.log(row[x.column] / previous) < CLOSE * width
+        axes.annotate(
+            str(row["processes"]),
+            (row[x.column], row[y.column]),
+            xytext=(2.5, -2.5) if close else (-2.5, 2.5),
+            textcoords="offset points",
+            ha="left" if close else "right",
+            va="top" if close else "bottom",
+            fontsize=7,
+        )
+        previous = row[x.column]
 
 
 def _points(rows: pd.DataFrame, tradeoff: Tradeoff, barred: AxisColumn, labels: FigureLabels) -> list[Point]:
-    """List the points of rows, with the intervals of the column `barred`."""
+    """Return the points of rows, with the intervals of the column `barred`."""
     points = []
     for row in as_lines(rows):
         interconnect = None if row["serial"] else row["interconnect"]

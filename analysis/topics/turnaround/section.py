@@ -1,4 +1,4 @@
-"""One job sooner, or more jobs a day: which process count to advise to whom."""
+"""The section on turnaround and throughput: which process count to advise for which goal."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, is_missing
 from analysis.statistics.best import FEWEST
-from analysis.topics.turnaround.ways import NOTED, per_node, with_notes
+from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 
 GOAL_TITLES = {
     "one user": "One user, who wants a job done soonest",
     "queue": "A queue, for the most jobs a day at an efficiency of {efficiency} or more",
     "shared machine": "A shared machine, for the least time at that efficiency",
 }
-"""For whom, as a sentence begins; any other goal is a number of jobs."""
+"""Beginnings of sentences by goal; any other goal is a number of jobs."""
 IN_DETAIL = 5
-"""Interconnects up to which sentences say what an advice brings over each; the table says it of all."""
+"""Largest number of interconnects whose times and rates are in sentences; the table has all of them."""
 ALONE = ("one user", "shared machine")
-"""Goals about the time of one job."""
+"""Goals about the time of a single job."""
 
 
 def turnaround(content: Content) -> Section | None:
-    """Advise process counts; none where throughput was not asked for."""
+    """Write the section that advises process counts; None if the study does not ask for throughput."""
     advice = content.tables.get("advice")
     if advice is None or advice.empty:
         return None
@@ -40,13 +40,13 @@ def turnaround(content: Content) -> Section | None:
         blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))
     blocks += content.figures("turnaround")
     blocks.append(_advice_table(advice, labels))
-    ways = content.tables["packing"]
-    few = ways.loc[ways["kind"] != "simulated", "may_be_least_time"].isna().any()
+    packing = content.tables["packing"]
+    some_unknown = packing.loc[packing["kind"] != "simulated", "may_be_least_time"].isna().any()
     blocks.append(
         paragraph(
-            "Jobs that run at once are taken not to slow each other. All ways to run are in "
-            "tables/packing.csv; what cannot be told apart from an advice is in tables/advice.csv"
-            + (f"; below {FEWEST} blocks that is not known." if few else ".")
+            "Jobs that run at once are assumed not to slow each other. All ways to run are in "
+            "tables/packing.csv; ways that cannot be distinguished from the advised one are in "
+            "tables/advice.csv" + (f" (unknown below {FEWEST} blocks)." if some_unknown else ".")
         )
     )
     heading = "One job sooner, or more jobs a day"
@@ -54,36 +54,37 @@ def turnaround(content: Content) -> Section | None:
 
 
 def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:
-    """Say how to run a case for each goal; interconnects of the same advice share a clause."""
-    said = []
-    several = advice["kind"].nunique() > 1
+    """Say how to run a case for each goal; interconnects with the same advice share a clause."""
+    sentences = []
+    several_kinds = advice["kind"].nunique() > 1
     for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
-        start = GOAL_TITLES.get(goal, "{goal}, done soonest").format(
+        start = GOAL_TITLES.get(str(goal), "{goal}, done soonest").format(
             goal=goal, efficiency=formats.percent(100 * efficiency, places=0)
         )
         ways: dict[str, dict[str, list[str]]] = {}
         for line in labels.lines(rows, "interconnect"):
-            brings = _brings(line) if len(rows) <= IN_DETAIL else ""
-            names = ways.setdefault(_way(line), {}).setdefault(brings, [])
-            names.append(labels.interconnect(line["interconnect"], kind))
-        of_kind = f" ({kind})" * several
+            outcome = _outcome(line) if len(rows) <= IN_DETAIL else ""
+            names = ways.setdefault(_way(line), {}).setdefault(outcome, [])
+            names.append(labels.interconnect(line["interconnect"], str(kind)))
+        suffix = f" ({kind})" if several_kinds else ""
         clauses = [
-            f"{way}{',' * (',' in way)} over {_listed(names, len(rows))}" for way, names in ways.items()
+            f"{way}{',' if ',' in way else ''} over {_interconnects(names, len(rows))}"
+            for way, names in ways.items()
         ]
-        said.append(f"{start}{of_kind}: {'; '.join(clauses)}.")
-    return said
+        sentences.append(f"{start}{suffix}: {'; '.join(clauses)}.")
+    return sentences
 
 
-def _listed(names: Mapping[str, Sequence[str]], every: int) -> str:
-    """List interconnects by what an advice brings over them; `every` is how many there are in all."""
+def _interconnects(names_by_outcome: Mapping[str, Sequence[str]], total: int) -> str:
+    """List interconnects by the outcome of an advice; `total` is the number of all interconnects."""
     return listed(
-        f"{'every interconnect' if 1 < len(alike) == every else listed(alike)}{brings}"
-        for brings, alike in names.items()
+        f"{'every interconnect' if 1 < len(names) == total else listed(names)}{outcome}"
+        for outcome, names in names_by_outcome.items()
     )
 
 
 def _way(line: Line) -> str:
-    """What to do: a process count for one job, a way to run many."""
+    """Describe the advised way: a process count for one job, or how to run many."""
     if line["goal"] not in ALONE or is_missing(line["processes"]):
         return line["advice"]
     level = f" at oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
@@ -91,8 +92,8 @@ def _way(line: Line) -> str:
     return ", ".join([f"{processes(line['processes'])}{each}{level}", *per_node(line["processes_per_node"])])
 
 
-def _brings(line: Line) -> str:
-    """What an advice brings, and what cannot be told apart from it."""
+def _outcome(line: Line) -> str:
+    """Return rate or time of an advice, and the ways that cannot be distinguished from it, in brackets."""
     notes = []
     if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
         notes.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
@@ -101,29 +102,29 @@ def _brings(line: Line) -> str:
     elif line["goal"] not in GOAL_TITLES:
         notes.append(formats.seconds(line["makespan_seconds"]))
     if not is_missing(line["not_told_apart"]):
-        notes.append(f"not told apart from {line['not_told_apart']}")
+        notes.append(f"not distinguishable from {line['not_told_apart']}")
     return f" ({', '.join(notes)})" if notes else ""
 
 
 def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate counts and rates, a row an interconnect of a case."""
+    """Tabulate counts and rates, one row per interconnect of a case."""
     jobs = next(goal for goal in advice["goal"] if goal not in GOAL_TITLES)
     caption = (
-        f"Processes to use, with the time per job (one user, shared machine), the jobs a day (queue) and the "
-        f"time for {jobs}."
+        f"Processes to use, with the time per job (one user, shared machine), the jobs per day (queue) and "
+        f"the time for {jobs}."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]
-    found = {key: of_way.set_index("goal") for key, of_way in advice.groupby(keys, sort=False)}
+    rows_by_goal = {key: rows.set_index("goal") for key, rows in advice.groupby(keys, sort=False)}
     for case, rows in labels.by_case(advice.drop_duplicates(keys)):
         for line in labels.lines(rows, "interconnect"):
-            goals = found[tuple(line[key] for key in keys)]
+            goals = rows_by_goal[tuple(line[key] for key in keys)]
             cells = [
                 labels.interconnect(line["interconnect"], line["kind"]),
                 formats.whole(line["available_cores"]),
-                _cell(goals.loc["one user"], "time_per_job_seconds", f"{formats.THIN}s"),
-                _cell(goals.loc["queue"], "jobs_per_day", " a day"),
-                _cell(goals.loc["shared machine"], "time_per_job_seconds", f"{formats.THIN}s"),
+                _cell(goals.loc["one user"].to_dict(), "time_per_job_seconds", f"{formats.THIN}s"),
+                _cell(goals.loc["queue"].to_dict(), "jobs_per_day", " a day"),
+                _cell(goals.loc["shared machine"].to_dict(), "time_per_job_seconds", f"{formats.THIN}s"),
                 formats.seconds(goals.loc[jobs, "makespan_seconds"]),
             ]
             groups.setdefault(labels.case(case), []).append(row(cells, case, line["interconnect"]))
@@ -131,8 +132,8 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     return table(caption, columns, groups)
 
 
-def _cell(goal: pd.Series, what: str, unit: str) -> str:
+def _cell(goal: Line, column: str, unit: str) -> str:
     if is_missing(goal["processes"]):
         return MISSING
-    count = with_notes(*goal[NOTED])
-    return f"{count}: {formats.number(goal[what])}{unit}"
+    count = with_notes(*(goal[name] for name in NOTED))
+    return f"{count}: {formats.number(goal[column])}{unit}"

@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from analysis.curves.curves import Curve
 from analysis.presentation.drawing import Drawing
-from analysis.runs.frames import Tables, stacked
+from analysis.runs.frames import Pieces, Tables, stacked
+from analysis.runs.settings import Queue, Settings
 from analysis.topics.topic import Context, Topic, View
-from analysis.topics.turnaround import ways
+from analysis.topics.turnaround.advice import ADVICE, advice_rows
 from analysis.topics.turnaround.figures import turnaround_figures
+from analysis.topics.turnaround.packing import PACKING, packing_columns, ways_of
 from analysis.topics.turnaround.section import turnaround
-from analysis.topics.turnaround.tables import TURNAROUND, packing_pieces
 
 
 def make_turnaround(context: Context) -> Tables:
     """Make the tables ``packing`` and ``advice``."""
     pieces = [
-        packing_pieces(curves, context.request.queue, context.settings, ways)
-        for curves in context.curves.cases
+        turnaround_pieces(curves, context.request.queue, context.settings) for curves in context.curves.cases
     ]
-    return {name: stacked([row for piece in pieces for row in piece[name]]) for name in TURNAROUND}
+    return {name: stacked([row for piece in pieces for row in piece[name]]) for name in TOPIC.schemas}
+
+
+def turnaround_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Pieces:
+    """Make the rows of the tables ``packing`` and ``advice`` from all curves of a case."""
+    pieces: Pieces = {"packing": [], "advice": []}
+    for ways in ways_of(curves, queue, settings):
+        packing = packing_columns(ways, queue, settings)
+        pieces["packing"].append(packing)
+        pieces["advice"] += advice_rows(ways, packing, queue, settings)
+    return pieces
 
 
 def draw_turnaround(view: View) -> list[Drawing]:
-    """Draw time against throughput."""
+    """Draw jobs per day against time per job."""
     return turnaround_figures(view.tables["packing"], view.labels) if "packing" in view.tables else []
 
 
 TOPIC = Topic(
     name="turnaround",
-    schemas=TURNAROUND,
+    schemas=PACKING | ADVICE,
     make=make_turnaround,
     by_site=True,
     directions=("packing", "advice"),

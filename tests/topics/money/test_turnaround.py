@@ -11,8 +11,9 @@ from report_parts import plain
 from small_runs import curves, rows, runs_table
 
 from analysis.runs.settings import Queue, Settings
-from analysis.topics.turnaround import ways
-from analysis.topics.turnaround.tables import fastest_waves, packing_columns, packing_pieces, ways_of
+from analysis.topics.turnaround.advice import fastest_waves
+from analysis.topics.turnaround.packing import packing_columns, ways_of
+from analysis.topics.turnaround.topic import turnaround_pieces
 
 SETTINGS = Settings(draws=300)
 
@@ -27,7 +28,7 @@ def queue_runs():
 
 
 def made(runs, queue, chosen=SETTINGS):
-    pieces = packing_pieces(curves(runs, chosen), queue, chosen, ways)
+    pieces = turnaround_pieces(curves(runs, chosen), queue, chosen)
     return {name: finished(name, found) for name, found in pieces.items()}
 
 

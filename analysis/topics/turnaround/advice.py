@@ -1,0 +1,183 @@
+"""Table ``advice``: how to run a case for one user, for a queue, on a shared machine, and for k jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.presentation.formats import counted, listed, plain
+from analysis.runs.columns import COUNT, NOTE, POSITIVE, TEXT, table_schemas, with_interval
+from analysis.runs.frames import Piece, is_missing
+from analysis.runs.settings import Queue, Settings
+from analysis.statistics.bootstrap import interval_columns
+from analysis.topics.turnaround.packing import Ways
+
+ADVICE = table_schemas(
+    advice=dict(
+        **dict.fromkeys(("case", "interconnect", "kind", "goal"), TEXT),
+        jobs=COUNT,
+        available_cores=COUNT,
+        advice=TEXT,
+        **dict.fromkeys(("processes", "oversubscription", "jobs_at_once", "threads"), COUNT),
+        time_per_job_seconds=POSITIVE,
+        **with_interval("jobs_per_day", POSITIVE),
+        **with_interval("makespan_seconds", POSITIVE),
+        not_told_apart=NOTE,
+        processes_per_node=POSITIVE,
+    ),
+)
+
+GOALS = {
+    "one user": ("least_time", "may_be_least_time"),
+    "queue": ("most_jobs", "may_be_most_jobs"),
+    "shared machine": ("least_time_efficient", None),
+}
+"""Columns of ``packing`` by goal: the advised way, and the ways that may be as good."""
+NOTED = ["processes", "oversubscription", "processes_per_node", "threads"]
+"""Arguments of `with_notes`."""
+
+_COPIED = ["processes", "oversubscription", "jobs_at_once", "processes_per_node", "threads"]
+_COPIED += [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for end in ("", "_low", "_high")]
+
+
+def advice_rows(ways: Ways, packing: Mapping[str, Any], queue: Queue, settings: Settings) -> Iterator[Piece]:
+    """Advise a process count for one user, for a queue, for a shared machine, and for k jobs.
+
+    One user needs the least time. A queue needs the most jobs per day with at least the stated efficiency,
+    and a shared machine the least time with that efficiency. The k jobs run in the waves that end soonest.
+
+    Parameters
+    ----------
+    ways : Ways
+    packing : mapping of str to array (ways,) or single value
+        Columns from `analysis.topics.turnaround.packing.packing_columns` for these ways.
+    queue : Queue
+    settings : Settings
+
+    Yields
+    ------
+    Piece
+        A row of table ``advice`` for each goal.
+    """
+    common = {"case": ways.case, "interconnect": ways.interconnect, "kind": ways.kind, "jobs": queue.jobs}
+    common["available_cores"] = ways.available
+    for goal in GOALS:
+        yield {**common, **_advice_for(goal, packing, queue)}
+    yield {**common, **_advice_for_k_jobs(ways, packing, queue, settings)}
+
+
+def _advice_for(goal: str, packing: Mapping[str, Any], queue: Queue) -> Piece:
+    chosen, contenders = GOALS[goal]
+    if not packing[chosen].any():
+        return {"goal": goal, "advice": f"no count reaches an efficiency of {queue.efficiency:g}"}
+    way = int(packing[chosen].argmax())
+    may_be_best = packing[contenders] if contenders else None
+    others = [] if may_be_best is None else np.flatnonzero(may_be_best & ~packing[chosen]).tolist()
+    names = [with_notes(*(packing[name][other] for name in NOTED)) for other in others]
+    return {
+        "goal": goal,
+        "advice": _way_text(packing, way, packing["jobs_at_once"][way]),
+        "time_per_job_seconds": packing["seconds"][way],
+        "not_told_apart": listed(names) if names else None,
+        **{name: packing[name][way] for name in _COPIED},
+    }
+
+
+def _advice_for_k_jobs(ways: Ways, packing: Mapping[str, Any], queue: Queue, settings: Settings) -> Piece:
+    waves = fastest_waves(packing["seconds"], ways.jobs_at_once, queue.jobs)
+    is_used = waves > 0
+    makespan_draws = (waves[is_used, None, None] * ways.draws[is_used]).sum(axis=0)
+    return {
+        "goal": counted(queue.jobs, "job"),
+        "advice": _waves_text(packing, waves, queue.jobs),
+        "makespan_seconds": (waves * packing["seconds"]).sum(),
+        **interval_columns("makespan_seconds", makespan_draws, settings.level),
+    }
+
+
+def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDArray[np.int64]:
+    """Compute how many waves of each way complete all jobs soonest, wave after wave.
+
+    A wave runs equal jobs at once and lasts as long as one of them. The last wave may be partly empty. The
+    solution is exact, by dynamic programming over the number of jobs left.
+
+    Parameters
+    ----------
+    seconds : array (ways,)
+        Time of one job.
+    jobs_at_once : array (ways,)
+    jobs : int
+
+    Returns
+    -------
+    array (ways,)
+        Number of waves of each way.
+
+    Examples
+    --------
+    Four jobs: three at a time on 8 processes, then the last alone on 24:
+
+    >>> fastest_waves([10.0, 15.0], [1, 3], 4)
+    array([1, 1])
+    """
+    seconds, at_once = np.asarray(seconds, float), np.asarray(jobs_at_once, np.int64)
+    least, choice = [0.0], [0]  # by jobs left: shortest time, and the way of its first wave
+    for left in range(1, jobs + 1):
+        ends = [
+            wave + least[max(left - size, 0)]
+            for wave, size in zip(seconds.tolist(), at_once.tolist(), strict=True)
+        ]
+        least.append(min(ends))
+        choice.append(ends.index(least[left]))
+    waves, left = np.zeros(len(at_once), np.int64), jobs
+    while left > 0:
+        waves[choice[left]] += 1
+        left -= at_once[choice[left]]
+    return waves
+
+
+def _waves_text(packing: Mapping[str, Any], waves: NDArray[np.int64], jobs: int) -> str:
+    """Describe the ways of all waves in turn, with no more jobs at a time than are left."""
+    phrases, left = [], jobs
+    for way in np.flatnonzero(waves).tolist():
+        at_once = packing["jobs_at_once"][way]
+        number = "one wave" if waves[way] == 1 else counted(waves[way], "wave")
+        phrases.append(f"{_way_text(packing, way, min(left, at_once))}, in {number}")
+        left -= waves[way] * at_once
+    return ", then ".join(phrases)
+
+
+def _way_text(packing: Mapping[str, Any], way: int, jobs_at_once: int) -> str:
+    """Describe how many jobs run at a time, their size, and their placement if it varies."""
+    processes, cores, threads = (int(packing[name][way]) for name in ("processes", "cores", "threads"))
+    size = counted(processes, "process")
+    if threads > 1:
+        size += f" of {threads} threads"
+    if cores != processes:
+        size += f" and {counted(cores, 'core')}"
+    text = f"one at a time on {size}" if jobs_at_once == 1 else f"{jobs_at_once} at a time on {size} each"
+    return ", ".join([text, *per_node(packing["processes_per_node"][way])])
+
+
+def with_notes(processes: int, oversubscription: int, processes_per_node: float | None, threads: int) -> str:
+    """Return a process count with its level and threads if above 1, and its placement if it varies.
+
+    Examples
+    --------
+    >>> with_notes(8, 1, 2.0, 4)
+    '8 (4 threads each, 2 per node)'
+    """
+    notes = [
+        *([f"oversubscription {oversubscription}"] if oversubscription > 1 else []),
+        *([f"{threads} threads each"] if threads > 1 else []),
+        *per_node(processes_per_node),
+    ]
+    return f"{processes} ({', '.join(notes)})" if notes else f"{processes}"
+
+
+def per_node(processes: float | None) -> list[str]:
+    """Return a placement as a list with one phrase, ``1 per node``; an empty list if it does not vary."""
+    return [] if processes is None or is_missing(processes) else [f"{plain(processes)} per node"]
