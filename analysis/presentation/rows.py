@@ -1,21 +1,34 @@
-"""Tables whose rows are lines of a table of the study: a column says how its cells are written."""
+"""Report tables that have a row for each row of a study's table.
+
+Each column of a report table is a `Field`, which writes the cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import pandas as pd
 
+from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Column, Row, left, right, row, table
-from analysis.presentation.formats import bracketed_percent
-from analysis.runs.frames import Line, percent_interval
+from analysis.runs.frames import Line, is_missing, percent_interval
+
+MOST_ROWS = 120
+"""Rows of the longest table that the HTML report shows."""
+
+_Item = TypeVar("_Item")
 
 
 class Field(NamedTuple):
-    """A column: its head, and what writes its cells.
+    """A column of a report table.
 
-    That is given the columns of a line that have these `names` or, without names, all of it.
+    Attributes
+    ----------
+    head : Column
+    write : callable
+        Writes a cell. It receives the columns of the row that `names` lists, or the whole row.
+    names : tuple of str
     """
 
     head: Column
@@ -24,22 +37,45 @@ class Field(NamedTuple):
 
 
 def texts(title: str, write: Callable[..., object], *names: str) -> Field:
-    """Describe a column of texts and how they are written."""
+    """Make a field of texts."""
     return Field(*left(title), write, names)
 
 
 def numbers(title: str, write: Callable[..., object], *names: str) -> Field:
-    """Describe a column of numbers and how they are written."""
+    """Make a field of numbers."""
     return Field(*right(title), write, names)
 
 
-def in_percent(quantity: str) -> Callable[[Line], str]:
-    """Write a percentage of a line with its interval."""
-    return lambda line: bracketed_percent(*percent_interval(line, quantity))
+def percent_cell(quantity: str) -> Callable[[Line], str]:
+    """Return a function that writes a percentage of a row with its interval."""
+    return lambda line: formats.bracketed_percent(*percent_interval(line, quantity))
+
+
+def p_value(value: float) -> str:
+    """Write a p-value of a column whose title is p."""
+    return formats.p_value(value, symbol=False)
+
+
+def verdict(line: Line) -> str:
+    """Write the verdict of a comparison, and whether its test is unpaired."""
+    text = "no test" if is_missing(line["verdict"]) else str(line["verdict"])
+    is_unpaired = not line.get("paired", True) and not is_missing(line["p_adjusted"])
+    return f"{text}, unpaired" if is_unpaired else text
+
+
+GAIN = [
+    numbers("Gain (%)", percent_cell("gain")),
+    numbers("p", p_value, "p_adjusted"),
+    texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
+]
+"""Fields of a gain at equal cores or processes."""
 
 
 def with_levels(rows: pd.DataFrame, name: Callable[[Line], str]) -> Callable[[Line], str]:
-    """Write a line's title: its name, with its level of oversubscription where `rows` have several."""
+    """Return a function that writes the title of a row's group: its name and oversubscription level.
+
+    The level is left out if all `rows` have the same.
+    """
     several = rows["oversubscription"].nunique() > 1
     return lambda line: name(line) + f", oversubscription {line['oversubscription']}" * several
 
@@ -52,13 +88,27 @@ def line_table(
     case: str = "",
     of_cases: bool = True,
 ) -> Block:
-    """Make a table with a row a line, under the title of its group.
+    """Make a table with a row for each of `lines`.
 
-    A row belongs to the interconnect of its line and, if rows are `of_cases`, to its case.
+    Parameters
+    ----------
+    title : callable
+        Writes the title of the group of a row.
+    case : str
+        Case of the whole table, for the filters of the HTML report.
+    of_cases : bool
+        Whether each row belongs to the case of its line.
     """
     groups: dict[str, list[Row]] = {}
     for line in lines:
         cells = [field.write(*([line[name] for name in field.names] or [line])) for field in fields]
-        own = row(cells, line["case"] if of_cases else "", line.get("interconnect"))
-        groups.setdefault(title(line), []).append(own)
+        made = row(cells, line["case"] if of_cases else "", line.get("interconnect"))
+        groups.setdefault(title(line), []).append(made)
     return table(caption, [field.head for field in fields], groups, case)
+
+
+def side_by_side(items: Sequence[_Item], most: int) -> Iterator[Sequence[_Item]]:
+    """Split columns evenly among as few tables as possible, with at most `most` columns each."""
+    tables = -(-len(items) // most)
+    size = -(-len(items) // tables) if tables else 1
+    return (items[start : start + size] for start in range(0, len(items), size))

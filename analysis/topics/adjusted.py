@@ -24,8 +24,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Section, bullets, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted
-from analysis.presentation.rows import in_percent as percent_of
-from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
 from analysis.runs.columns import (
     COUNT,
     NOTE,
@@ -307,8 +306,8 @@ def adjusted_section(content: Content) -> Section | None:
             texts("Case", labels.case, "case"),
             texts("Interconnect", labels.compared),
             numbers("Processes", formats.whole, "at_processes"),
-            numbers("Improvement (%)", percent_of("improvement")),
-            numbers("Adjusted (%)", percent_of("adjusted")),
+            numbers("Improvement (%)", percent_cell("improvement")),
+            numbers("Adjusted (%)", percent_cell("adjusted")),
             numbers("Narrower by", formats.percent, "narrower_percent"),
             texts("Note", lambda note: MISSING if is_missing(note) else note, "note"),
         ]

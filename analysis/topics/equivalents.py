@@ -11,15 +11,25 @@ from analysis.curves.comparison import Pair, names_of_pair
 from analysis.curves.equivalence import equivalents_of, targets_of
 from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation import formats
-from analysis.presentation import result_tables as tables
-from analysis.presentation.blocks import Section, section
+from analysis.presentation.blocks import Block, Section, section
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, direction, nodes_of, whole_processes
-from analysis.presentation.formats import counted
+from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.labels import Labels
+from analysis.presentation.rows import line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import processes
 from analysis.runs.columns import COUNT, FLAG, NUMBER, OF_A_PAIR, POSITIVE, TEXT, THREADS, table_schemas
-from analysis.runs.frames import BASELINE, Line, Piece, Tables, as_float, as_lines, rows_like, stacked
+from analysis.runs.frames import (
+    BASELINE,
+    Line,
+    Piece,
+    Tables,
+    as_float,
+    as_lines,
+    is_missing,
+    rows_like,
+    stacked,
+)
 from analysis.runs.kinds import side
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats
@@ -78,7 +88,39 @@ def equivalents(content: Content) -> Section | None:
     equivalent, labels = content.tables["node_equivalent"], content.labels
     if equivalent.empty:
         return None
-    return section("equivalents", "Node equivalents", [tables.equivalent_table(equivalent, labels)])
+    return section("equivalents", "Node equivalents", [equivalent_table(equivalent, labels)])
+
+
+def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the node equivalents of each baseline at its highest target."""
+    keys = ["case", "baseline_interconnect", "kind", "oversubscription", "processes_per_node"]
+    highest = equivalent.groupby(keys, dropna=False)["target_speedup"].transform("max")
+    rows = equivalent[equivalent["target_speedup"] == highest]
+    fields = [
+        texts("Case", labels.case, "case"),
+        numbers(labels.speedup.capitalize(), formats.number, "target_speedup"),
+        numbers("Processes of the baseline", formats.plain, "baseline_processes"),
+        texts("Interconnect", labels.compared),
+        numbers("Equivalent processes", equivalent_count),
+        numbers("Processes saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
+    ]
+    caption = (
+        f"Processes at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
+        "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
+    )
+    if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
+        caption += f" {MISSING} in brackets: an end below the smallest count; ∞: one that is not reached."
+    lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
+    title = with_levels(equivalent, lambda line: f"Worth of {labels.baseline(line)}")
+    return line_table(caption, fields, lines, title)
+
+
+def equivalent_count(line: Line) -> str:
+    """Write the equivalent processes of a row of ``node_equivalent``, or why there are none."""
+    if not line["attainable"]:
+        return "not attained"
+    count, low, high = (line[f"equivalent_{name}"] for name in ("processes", "low", "high"))
+    return "below the smallest count" if is_missing(count) else formats.bracketed(count, low, high)
 
 
 def headline(page: Page) -> Headline | None:

@@ -16,8 +16,7 @@ from analysis.presentation.blocks import Section, bullets, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MOST
 from analysis.presentation.labels import Labels
-from analysis.presentation.result_tables import GAIN
-from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.presentation.rows import GAIN, line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import blocks_sentences
 from analysis.runs.columns import COUNT, OF_A_CURVE, OF_A_GAIN, table_schemas
 from analysis.runs.frames import Line, Tables, lowest_level, percent_interval, stacked

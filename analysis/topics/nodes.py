@@ -23,9 +23,7 @@ from analysis.presentation.drawing import Drawing, new_drawing, shortened
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import level_of
 from analysis.presentation.marks import Point, draw_points
-from analysis.presentation.result_tables import p_value
-from analysis.presentation.rows import in_percent as percent_of
-from analysis.presentation.rows import line_table, numbers, texts
+from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts
 from analysis.presentation.style import FigureLabels
 from analysis.runs.columns import COUNT, FLAG, SHARE, TEXT, in_percent, table_schemas, validated
 from analysis.runs.frames import Tables, percent_interval
@@ -257,7 +255,7 @@ def node_section(content: Content) -> Section | None:
         *([texts("Site", str, "site")] if table["site"].notna().any() else []),
         numbers("Runs", formats.whole, "runs"),
         numbers("Blocks", formats.whole, "blocks"),
-        numbers("Slower by (%)", percent_of("slower")),
+        numbers("Slower by (%)", percent_cell("slower")),
         numbers("p", p_value, "p_value"),
     ]
     caption = "How much longer runs take on each node than runs of the same points without it."

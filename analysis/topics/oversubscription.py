@@ -15,15 +15,16 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.curves.comparison import gain_columns
 from analysis.curves.curves import Curve
-from analysis.presentation import formats, result_tables, style
+from analysis.presentation import formats, style
 from analysis.presentation.axes import name_rows
-from analysis.presentation.blocks import Section, paragraph, section
+from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.contests import direction, has_one_figure_each
 from analysis.presentation.derived_coverage import too_few
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.presentation.formats import counted, listed, percents
 from analysis.presentation.labels import Labels
+from analysis.presentation.rows import MOST_ROWS, line_table, numbers, p_value, percent_cell, texts, verdict
 from analysis.presentation.style import FigureLabels
 from analysis.runs.columns import (
     AT_ONCE,
@@ -106,7 +107,7 @@ def oversubscription(content: Content) -> Section | None:
     """Write the section that compares levels of oversubscription."""
     gains, labels = content.tables["oversubscription"], content.labels
     if len(gains):
-        blocks = [*content.figures("oversubscription"), result_tables.oversubscription_table(gains, labels)]
+        blocks = [*content.figures("oversubscription"), oversubscription_table(gains, labels)]
         return section("oversubscription", "Oversubscription side by side", blocks)
     levels = sorted({int(level) for level in content.tables["scaling"]["oversubscription"]})
     if content.facts.study.unfinished or len(levels) < 2:
@@ -115,26 +116,24 @@ def oversubscription(content: Content) -> Section | None:
     return section("oversubscription", "Oversubscription", [paragraph(text)])
 
 
-@dataclass(frozen=True)
-class Bar:
-    """Time of a level of oversubscription over an interconnect.
-
-    Attributes
-    ----------
-    name : str
-        Name of the interconnect, as its row of bars shows it.
-    level : int
-        Processes per core.
-    row : mapping
-        Row of the table ``scaling``.
-    gain : mapping, optional
-        Row of the table ``oversubscription``; None at level 1.
-    """
-
-    name: str
-    level: int
-    row: Line
-    gain: Line | None
+def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the gain of every level over one process per core at equal cores."""
+    rows, caption = oversubscription, "Gain of more processes per core over one, at equal cores."
+    if len(rows) > MOST_ROWS:
+        rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
+        caption += " Shown is the largest core count; the others are in tables/oversubscription.csv."
+    fields = [
+        texts("Interconnect", labels.curve),
+        numbers("Cores", formats.whole, "cores"),
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Time at one per core (s)", formats.number, "seconds_of_one"),
+        numbers("Time (s)", formats.number, "seconds"),
+        numbers("Gain (%)", percent_cell("gain")),
+        numbers("p", p_value, "p_adjusted"),
+        texts("Outcome", verdict),
+    ]
+    lines = labels.lines(rows, "case", "cores", "oversubscription", "interconnect")
+    return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
 
 
 def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
@@ -167,6 +166,28 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             f"{level} processes a core{verb}: at equal cores, of {comparisons}, they are {outcomes}{basis}"
         )
     return clauses
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Time of a level of oversubscription over an interconnect.
+
+    Attributes
+    ----------
+    name : str
+        Name of the interconnect, as its row of bars shows it.
+    level : int
+        Processes per core.
+    row : mapping
+        Row of the table ``scaling``.
+    gain : mapping, optional
+        Row of the table ``oversubscription``; None at level 1.
+    """
+
+    name: str
+    level: int
+    row: Line
+    gain: Line | None
 
 
 def oversubscription_figures(

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.curves.curves import Curve, fewest_blocks, may_peak
 from analysis.presentation import formats, sentences
-from analysis.presentation import result_tables as tables
-from analysis.presentation.blocks import Section, paragraph, section
+from analysis.presentation.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, end_of, is_best_at_largest, on_shared_cores
-from analysis.presentation.formats import MOST, counted, listed, some
+from analysis.presentation.formats import MISSING, MOST, counted, listed, some
 from analysis.presentation.labels import Labels
+from analysis.presentation.rows import side_by_side
 from analysis.presentation.sentences import processes
 from analysis.runs.columns import COUNT, FLAG, NOTE, OF_A_CURVE, POSITIVE, table_schemas
-from analysis.runs.frames import Line, Piece, Tables, interval, is_missing, rows_like, stacked
+from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
 from analysis.statistics.best import FEWEST
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Headline, Page, Topic
@@ -44,6 +45,8 @@ ENDS = {
     "one count": ("has one count", "have one count"),
 }
 """How a curve ends, in words for one curve and for several."""
+MOST_CASES = 6
+"""Cases that fit on a page as columns."""
 PERCENT = 100
 
 
@@ -82,10 +85,37 @@ def all_cases(content: Content) -> Section | None:
     if across := sorted({kind for kind in improvement["kind"] if "/" in kind}):
         pairs = listed(kind.replace("/", " with ") for kind in across)
         said.append(f"Comparisons of {pairs} interconnects are made because the study declares them.")
-    blocks = tables.peak_tables(content.tables["peaks"], labels)
+    blocks = peak_tables(content.tables["peaks"], labels)
     blocks += content.figures("overview") if len(content.cases) > 1 else []
     blocks += [paragraph(" ".join(said))] if said else []
     return section("peaks", "All cases side by side", blocks)
+
+
+def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Tabulate the highest speedup of every curve, with a column for each case."""
+    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    several_levels = peaks["oversubscription"].nunique() > 1
+    curves = labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect")
+    caption = (
+        f"Highest {labels.speedup} and its process count; ↑ where the peak is not reached or may lie beyond."
+    )
+    blocks = []
+    for cases in side_by_side(labels.sorted_cases(peaks["case"]), MOST_CASES):
+        groups: dict[str, list[Row]] = {}
+        for curve in curves:
+            by_case = {peak["case"]: peak for peak in as_lines(rows_like(peaks, curve, keys))}
+            cells = [_peak_cell(by_case[case]) if case in by_case else MISSING for case in cases]
+            title = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
+            made = row([labels.curve(curve), *cells], "", curve["interconnect"])
+            groups.setdefault(title, []).append(made)
+        columns = [*left("Interconnect"), *right(*map(labels.case, cases))]
+        blocks.append(table(caption, columns, groups))
+    return blocks
+
+
+def _peak_cell(peak: Line) -> str:
+    beyond = "" if peak["reached"] else f"{formats.THIN}↑"
+    return f"{formats.number(peak['peak_speedup'])} at {formats.whole(peak['peak_processes'])}{beyond}"
 
 
 def headline(page: Page) -> Headline | None:

@@ -14,8 +14,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import counted, listed
-from analysis.presentation.result_tables import GAIN
-from analysis.presentation.rows import line_table, numbers, texts, with_levels
+from analysis.presentation.rows import GAIN, line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import blocks_sentences
 from analysis.runs.columns import COUNT, OF_A_CURVE, OF_A_GAIN, POSITIVE, table_schemas
 from analysis.runs.frames import Tables, stacked

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.presentation import formats, result_tables
-from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, row, section, table
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.derived_coverage import AT_TARGET, coverage_sentence
 from analysis.presentation.formats import counted, listed
@@ -279,9 +279,32 @@ def method(content: Content) -> Section | None:
         "Method in brief",
         [
             *map(paragraph, method_paragraphs(content)),
-            result_tables.reference_table(content.tables["scaling"], content.labels),
+            reference_table(content.tables["scaling"], content.labels),
         ],
     )
+
+
+def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the runs that the speedups of each case and kind refer to."""
+    rows = []
+    keys = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
+    for case, of_case in labels.by_case(scaling):
+        for (site, name, count, seconds), points in of_case.groupby(keys, dropna=False, sort=False):
+            kinds = list(dict.fromkeys(points["kind"]))
+            is_serial = is_missing(name)
+            reference = labels.interconnect(name, None if is_serial else kinds[0])
+            if is_serial and not is_missing(site):
+                reference += f" ({site})"
+            cells = [
+                labels.case(case),
+                listed(kinds),
+                reference,
+                formats.whole(count),
+                formats.number(seconds),
+            ]
+            rows.append(row(cells, case))
+    columns = [*left("Case", "Kinds", "Reference"), *right("Processes", "Time (s)")]
+    return table("What speedup refers to.", columns, {"": rows})
 
 
 def left_out(content: Content) -> Section | None:

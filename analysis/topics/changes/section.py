@@ -10,8 +10,7 @@ from analysis.presentation.blocks import Block, Section, bullets, left, paragrap
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, listed
 from analysis.presentation.labels import Labels
-from analysis.presentation.result_tables import p_value
-from analysis.presentation.rows import in_percent, line_table, numbers, texts
+from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts
 from analysis.presentation.sentences import blocks_sentences
 from analysis.runs.frames import Line, is_missing, percent_interval
 from analysis.topics.changes.tables import ONLY, SUMMED
@@ -121,7 +120,7 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         numbers("Per core", formats.whole, "oversubscription"),
         numbers("Time before (s)", formats.number, "seconds_before"),
         numbers("Time after (s)", formats.number, "seconds_after"),
-        numbers("Change (%)", in_percent("change")),
+        numbers("Change (%)", percent_cell("change")),
         numbers("p", p_value, "p_adjusted"),
         texts("Outcome", lambda verdict: verdict.removeprefix(ONLY), "verdict"),
     ]

@@ -9,7 +9,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
-from analysis.presentation.rows import in_percent, line_table, numbers, texts, with_levels
+from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
 from analysis.runs.columns import validated
 from analysis.runs.frames import is_missing
 from analysis.statistics.best import FEWEST
@@ -76,8 +76,8 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         texts("Fastest", fastest, "interconnect", "kind", "near"),
         numbers("Time (s)", formats.number, "seconds"),
         texts("Next", labels.interconnect, "next_interconnect", "next_kind"),
-        numbers("Next takes longer by (%)", in_percent("lead")),
-        numbers("Slowest takes longer by (%)", in_percent("spread")),
+        numbers("Next takes longer by (%)", percent_cell("lead")),
+        numbers("Slowest takes longer by (%)", percent_cell("spread")),
         numbers("Compared", str, "interconnects"),
     ]
     return line_table(

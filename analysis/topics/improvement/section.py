@@ -2,25 +2,119 @@
 
 from __future__ import annotations
 
-from analysis.presentation import result_tables as tables
-from analysis.presentation.blocks import Section, bullets, paragraph, section
+from collections.abc import Callable
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Section, bullets, paragraph, section
 from analysis.presentation.content import Content
+from analysis.presentation.formats import MISSING
+from analysis.presentation.labels import Labels
+from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
+from analysis.presentation.sentences import bound
+from analysis.runs.frames import Line, is_missing, percent_interval
 from analysis.topics.improvement.sentences import not_compared
+
+MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
+"""Names of the means over cases."""
 
 
 def comparison(content: Content) -> Section | None:
-    """Improvement over the baselines, case by case."""
+    """Write the section that compares the interconnects with their baselines, case by case."""
     improvement = content.tables["improvement"]
-    printed = tables.improvement_table(improvement, content.labels)
+    made = improvement_table(improvement, content.labels)
     refused = [f"{text}." for text in not_compared(improvement, content.labels)]
-    if not printed["groups"]:
+    if not made["groups"]:
         if content.facts.study.unfinished:
             return None
         why = "No two interconnects of kinds that may be compared were run at a common count."
-        text = f"There is no comparison: {why}"
-        return section("improvement", "Improvement over the baseline", [paragraph(" ".join(refused) or text)])
-    blocks = [*content.figures("improvement"), printed]
+        text = " ".join(refused) or f"There is no comparison: {why}"
+        return section("improvement", "Improvement over the baseline", [paragraph(text)])
+    blocks = [*content.figures("improvement"), made]
     blocks += [bullets(refused)] if refused else []
     if "improvement_mean" in content.tables:
-        blocks.append(tables.improvement_mean_table(content.tables["improvement_mean"], content.labels))
+        blocks.append(improvement_mean_table(content.tables["improvement_mean"], content.labels))
     return section("improvement", "Improvement over the baseline", blocks)
+
+
+def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate every comparison that could be made, with its interval, test and verdict."""
+    rows = improvement[improvement["improvement_percent"].notna()]
+    is_simultaneous = bool(improvement[["simultaneous_low", "simultaneous_high"]].notna().any(axis=None))
+    has_same_computing = bool(improvement["improvement_same_computing_low"].notna().any())
+    fields = [
+        texts("Case", labels.case, "case"),
+        texts("Interconnect", labels.compared),
+        numbers("Processes", _counts, "at_processes", "at_processes_other"),
+        numbers("Improvement (%)", _improvement),
+    ]
+    caption = (
+        "Improvement over the baseline at its peak (or the nearest common count; where it is fastest on one "
+        "process, at the other's best), and the geometric mean over the common counts from 2 up to it"
+    )
+    if improvement["improvement_low"].notna().any():
+        caption += f", with {labels.intervals(improvement)}"
+    if improvement["p_adjusted"].notna().any():
+        caption += "; p after Holm's correction"
+    if has_same_computing:
+        fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
+    if is_simultaneous:
+        fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
+        caption += "; intervals in All at once hold together"
+    if has_same_computing:
+        caption += "; with the same computing, the band if computing takes as long over both"
+    fields += [
+        numbers("Average (%)", percent_cell("average")),
+        numbers("p", p_value, "p_adjusted"),
+        texts("Outcome", verdict),
+    ]
+    lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
+    return line_table(f"{caption}.", fields, lines, _over_baseline(improvement, labels))
+
+
+def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the mean improvement over the cases."""
+    fields = [
+        texts("Interconnect", labels.compared),
+        texts("Mean", MEANS.get, "mean"),
+        numbers("Cases", formats.whole, "cases"),
+        numbers("Improvement (%)", percent_cell("improvement")),
+        numbers("Average (%)", percent_cell("average")),
+    ]
+    caption = "Mean over the cases of the table above: of the ratios (geometric), of the percentages (plain)."
+    if means["improvement_low"].notna().any():
+        caption += (
+            f" Brackets hold {labels.confidence} intervals of Student's t over the cases: they are about "
+            "cases like these, as if these had been drawn from them, and wide where cases are few."
+        )
+    if means["cases"].lt(3).any():
+        caption += " Fewer than three cases say nothing of others: no interval."
+    lines = labels.lines(means, "baseline_interconnect", "oversubscription", "interconnect")
+    return line_table(caption, fields, lines, _over_baseline(means, labels), of_cases=False)
+
+
+def _over_baseline(rows: pd.DataFrame, labels: Labels) -> Callable[[Line], str]:
+    """Return a function that writes the baseline of a row as the title of a group."""
+    return with_levels(rows, lambda line: f"Over {labels.baseline(line)}")
+
+
+def _counts(count: float, other_count: float) -> str:
+    """Write the process count of a comparison, or both counts if they differ."""
+    text = formats.whole(other_count)
+    return text if is_missing(count) or count == other_count else f"{text} against {formats.whole(count)}"
+
+
+def _improvement(line: Line) -> str:
+    """Write an improvement with its interval. Stopped runs make it a lower or an upper bound."""
+    return bound(line["note"]) + formats.bracketed_percent(*percent_interval(line, "improvement"))
+
+
+def _interval_alone(name: str) -> Callable[[Line], str]:
+    """Return a function that writes an interval of the improvement without an estimate."""
+
+    def write(line: Line) -> str:
+        places = formats.percent_places(line["improvement_percent"])
+        return formats.ends(line[f"{name}_low"], line[f"{name}_high"], places, signed=True).strip() or MISSING
+
+    return write

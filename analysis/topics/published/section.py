@@ -21,9 +21,9 @@ from analysis.presentation.blocks import (
 )
 from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
-from analysis.presentation.result_tables import equivalent_count
 from analysis.runs.frames import interval, is_missing, lowest_level, percent_interval, rows_like
 from analysis.runs.kinds import side
+from analysis.topics.equivalents import equivalent_count
 from analysis.topics.published import sentences as published_sentences
 from analysis.topics.published.agreement import agreement_blocks, together
 from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.presentation import formats, sentences
-from analysis.presentation import result_tables as tables
 from analysis.presentation.blocks import Block, Section, bullets, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.runs.facts import AboutCase
 from analysis.runs.frames import lowest_level
 from analysis.topics.fastest.section import network_answer
+from analysis.topics.scaling.case_tables import scaling_tables
 
 TEXT_WIDTH = 110
 TEXT_INCHES = 0.18
@@ -29,7 +29,7 @@ def case_sections(content: Content) -> list[Section]:
         blocks = [paragraph(text, case) for text in _description(content.facts.case(case))]
         blocks.append(paragraph(" ".join(sentences.reference_sentences(scaling, labels)), case))
         blocks += content.figures("scaling", case)
-        blocks += tables.scaling_tables(case, scaling, labels, _room(blocks))
+        blocks += scaling_tables(case, scaling, labels, _room(blocks))
         blocks += [bullets(said, "", case)] if (said := _special(content, case)) else []
         made.append(section(f"case-{len(made) + 1}", labels.case(case), blocks, several, case))
     return list(filter(None, made))

@@ -1,0 +1,138 @@
+"""Tables of the times and speedups of a case, as a report prints them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Row, left, lines_of, on_screen, right, row, table
+from analysis.presentation.derived_coverage import OF_SPEEDUPS, has_several
+from analysis.presentation.formats import MISSING
+from analysis.presentation.labels import Labels
+from analysis.presentation.rows import MOST_ROWS, line_table, numbers, side_by_side
+from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, rows_like
+
+MOST_COUNTS = 16
+"""Process counts that fit on a page as columns."""
+CAPTION_ROWS = 6
+"""Height of a caption and a table head, in table rows."""
+PERCENT = 100
+
+
+def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) -> list[Block]:
+    """Tabulate the points of a case in at most `room` table rows.
+
+    If the full table does not fit, times and speedups by process count are printed, or only speedups. Then
+    the HTML report shows the full table, up to `MOST_ROWS` rows.
+    """
+    full = _full_table(case, scaling, labels)
+    if lines_of(full) <= room:
+        return [full]
+    points = scaling[~scaling["serial"]]
+    elsewhere = "Intervals and all other columns are in tables/scaling.csv."
+    times = _tables_by_count(case, points, labels, "seconds", f"median time per run in seconds. {elsewhere}")
+    speedups = _tables_by_count(case, points, labels, "speedup", f"{labels.speedup}. {elsewhere}")
+    height = sum(lines_of(block) + CAPTION_ROWS for block in times + speedups)
+    printed = times + speedups if height <= room else speedups
+    return [*printed, on_screen(full)] if lines_of(full) <= MOST_ROWS else printed
+
+
+def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate all points of a case with their times, speedups and efficiencies."""
+    several_levels, several_nodes, several_sites = (
+        scaling[name].nunique() > 1 for name in ("oversubscription", "nodes", "site")
+    )
+
+    def title(line: Line) -> str:
+        if line["serial"]:
+            return labels.interconnect(None) + (f" ({line['site']})" if several_sites else "")
+        return labels.curve(line, several_levels)
+
+    rate_field, rate_note = [], ""
+    power = _power_of_thousand(scaling["rate"])
+    if power is not None:
+        factor = f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
+        unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
+        rate_note = f" Rate: {f'{factor} {unit}'.strip()} a second."
+        head = f"Rate ({factor or 1}/s)"
+        rate_field = [numbers(head, lambda rate: formats.number(as_float(rate) / 10**power), "rate")]
+    fields = [
+        numbers("Processes", formats.whole, "processes"),
+        numbers("Cores", formats.whole, "cores"),
+        *([numbers("Nodes", formats.whole, "nodes")] if several_nodes else []),
+        numbers("Blocks", formats.whole, "n"),
+        numbers("Time (s)", lambda line: formats.bracketed(*interval(line, "seconds"))),
+        numbers(labels.speedup.capitalize(), _speedup),
+        numbers("Efficiency (%)", _efficiency),
+        numbers("Incremental efficiency (%)", _unless_serial(PERCENT), "serial", "incremental_efficiency"),
+        *(
+            []
+            if labels.weak
+            else [numbers("Serial fraction", _unless_serial(1), "serial", "serial_fraction")]
+        ),
+        numbers("Runs/day", formats.number, "runs_per_day"),
+        *rate_field,
+    ]
+    serial = scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).assign(interconnect=None)
+    points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
+    caption = f"{labels.case(case)}: {_contents(scaling, labels)}.{rate_note}"
+    return line_table(caption, fields, [*as_lines(serial), *points], title, case)
+
+
+def _contents(scaling: pd.DataFrame, labels: Labels) -> str:
+    """Say what the numbers and brackets of the full table are."""
+    if scaling["speedup_low"].notna().any():
+        return f"{labels.times(scaling)}, with {labels.intervals(scaling, times=True)} in brackets"
+    if has_several(scaling["n"]):
+        return f"{labels.times(scaling)}, with intervals of the times in brackets; {OF_SPEEDUPS}"
+    return "one sample each, without intervals"
+
+
+def _speedup(line: Line) -> str:
+    return "1" if line["serial"] else formats.bracketed(*interval(line, "speedup"))
+
+
+def _efficiency(line: Line) -> str:
+    value, low, high = interval(line, "efficiency")
+    return "100" if line["serial"] else formats.bracketed(PERCENT * value, PERCENT * low, PERCENT * high)
+
+
+def _unless_serial(factor: float) -> Callable[[bool, float], str]:
+    """Return a function that writes a number times `factor`, but nothing for a serial run."""
+    return lambda serial, value: MISSING if serial else formats.number(as_float(value) * factor)
+
+
+def _power_of_thousand(rates: pd.Series) -> int | None:
+    """Return the multiple of 3 whose power of ten leaves the median of `rates` one to three digits.
+
+    None without a rate.
+    """
+    median = rates.median()
+    return None if is_missing(median) else 3 * math.floor(math.log10(median) / 3)
+
+
+def _tables_by_count(
+    case: str, points: pd.DataFrame, labels: Labels, quantity: str, caption: str
+) -> list[Block]:
+    """Tabulate a quantity with a row for each curve and a column for each process count."""
+    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    several_levels = points["oversubscription"].nunique() > 1
+    curves = labels.lines(points.drop_duplicates(keys), "oversubscription", "interconnect")
+    parts = list(side_by_side(sorted(int(count) for count in points["processes"].unique()), MOST_COUNTS))
+    blocks = []
+    for counts in parts:
+        groups: dict[str, list[Row]] = {}
+        for line in curves:
+            values = rows_like(points, line, keys).set_index("processes")[quantity]
+            if values.index.intersection(counts).empty:
+                continue
+            cells = [formats.number(values[count]) if count in values.index else MISSING for count in counts]
+            title = f"Oversubscription {line['oversubscription']}" if several_levels else ""
+            groups.setdefault(title, []).append(row([labels.curve(line), *cells], case, line["interconnect"]))
+        columns = [*left("Processes"), *right(*map(str, counts))]
+        span = f" on {counts[0]} to {counts[-1]} processes" if len(parts) > 1 else ""
+        blocks.append(table(f"{labels.case(case)}{span}: {caption}", columns, groups, case))
+    return blocks
