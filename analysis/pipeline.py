@@ -69,7 +69,7 @@ def make_all_tables(
     ------
     TableError
         If the request names an interconnect or a case that the runs lack, if there are two references,
-        or if there is no price (`analysis.topics.money.tables.market_costs`).
+        or if there is no price (`analysis.topics.money.market.market_costs`).
     """
     return _make_tables(context_of(runs, request, **parts), names)
 

@@ -17,8 +17,7 @@ from analysis.report.explore_controls import COLUMNS, NOTE, TARGETS, WORDS
 from analysis.runs.errors import one_line
 from analysis.runs.frames import is_missing
 from analysis.runs.kinds import comparable_sets, side
-from analysis.topics.money.economics import Tariff, tariffs
-from analysis.topics.money.tables import market_costs
+from analysis.topics.money.market import Tariff, market_costs, tariffs_of
 from analysis.topics.request import request_of
 
 POINT = [
@@ -70,7 +69,7 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     if not panels:
         return None
     names = {curve["interconnect"] for panel in panels for curve in panel["curves"]}
-    offered = tariffs(market_costs(content.runs, market)) if market and market.offers else {}
+    offered = tariffs_of(market_costs(content.runs, market)) if market and market.offers else {}
     prices = {name: offered.get(name.partition("@")[0]) for name in sorted(names)}
     weak = labels.weak
     return {

@@ -41,9 +41,8 @@ from analysis.runs.kinds import comparable_sets
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.runs import valid_rows
 from analysis.runs.settings import Settings
-from analysis.topics.money.economics import interval as interval_of_draws
-from analysis.topics.money.economics import nodes_of
 from analysis.topics.money.lifetime import span
+from analysis.topics.money.market import interval_of_draws, nodes_of
 from analysis.topics.topic import Context, Topic
 
 ENERGY = table_schemas(

@@ -1,7 +1,7 @@
-"""What clusters cost over their years: price, energy, maintenance, licences, with the ranges of all inputs.
+"""The cost of clusters over their years: price, energy, maintenance and licences, with their ranges.
 
-Every quantity here is a ratio of functions that are linear in each input, and so is largest and smallest at
-corners: with every input at an end of its range. Corners are all worked out.
+Every quantity in this module is a ratio of functions that are linear in each input. Its minimum and maximum
+are therefore at corners, where every input is at an end of its range. All corners are computed.
 """
 
 from __future__ import annotations
@@ -19,29 +19,27 @@ from analysis.runs.frames import Piece, with_ends
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import NodePrice, Settings
 from analysis.statistics import Floats, Integers
-from analysis.topics.money.economics import Tariff, interval
+from analysis.topics.money.market import Tariff, interval_of_draws
 
-HOURS_A_YEAR = 8760
+HOURS_PER_YEAR = 8760
 NODE_PRICE = "node_price"
-_OF_A_JOB = ("job_cost", "job_kWh", "job_CO2_kg")
-JOB_COLUMNS = tuple(f"{name}{end}" for name in ("lifetime_cost", *_OF_A_JOB) for end in ("", "_low", "_high"))
-"""Columns about a lifetime of the table ``value``."""
+"""Name of the price of a node among the inputs."""
 
 
-def interconnect_price(interconnect: str) -> str:
-    """Name of an interconnect's price among the inputs."""
+def price_input(interconnect: str) -> str:
+    """Return the name of an interconnect's price among the inputs."""
     return f"{interconnect}: price"
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """Everything that is assumed about clusters over some interconnects.
+    """All assumptions about clusters with some interconnects.
 
     Attributes
     ----------
     ends : mapping of str to array (3,)
-        Value, least and most of each input, by its name. Of the price of an interconnect, which depends on
-        the number of nodes, 0 where it has no range and 0, -1, 1 where it has one.
+        Value, minimum and maximum of each input by its name. The price of an interconnect depends on the
+        number of nodes; its array is 0, -1, 1 if the price has a range, else 0, 0, 0.
     """
 
     lifetime: Lifetime
@@ -50,17 +48,18 @@ class Inputs:
 
     @classmethod
     def of(
-        cls, lifetime: Lifetime, node: NodePrice, offered: Mapping[str, Tariff], interconnects: Sequence[str]
+        cls, lifetime: Lifetime, node: NodePrice, tariffs: Mapping[str, Tariff], interconnects: Sequence[str]
     ) -> Inputs:
-        """Gather the inputs that matter to some interconnects."""
+        """Gather the inputs that affect some interconnects."""
         ends = {NODE_PRICE: np.array(node.prices)}
-        for name, one in lifetime.assumed():
-            if name.partition(": ")[0] in interconnects or ": " not in name:
-                ends[name] = np.array([one.value, *one.ends])
+        for name, assumed in lifetime.assumed():
+            owner, colon, _ = name.partition(": ")
+            if not colon or owner in interconnects:
+                ends[name] = np.array([assumed.value, *assumed.ends])
         for name in interconnects:
-            _, low, high = offered[name].prices
-            ends[interconnect_price(name)] = np.array([0.0, -1.0, 1.0]) * np.any(low < high)
-        return cls(lifetime, {name: offered[name] for name in interconnects}, ends)
+            _, low, high = tariffs[name].prices
+            ends[price_input(name)] = np.array([0.0, -1.0, 1.0]) * np.any(low < high)
+        return cls(lifetime, {name: tariffs[name] for name in interconnects}, ends)
 
     @property
     def ranged(self) -> list[str]:
@@ -68,66 +67,70 @@ class Inputs:
         return [name for name, (_, low, high) in self.ends.items() if low < high]
 
     def corners(self) -> dict[str, Integers]:
-        """Which of its `ends` each input has at each corner, arrays (corners,); the first has the values."""
+        """Return the index into `ends` of each input at each corner, arrays (1 + corners,).
+
+        The first choice has all inputs at their values.
+        """
         ways = [(1, 2) if name in self.ranged else (0,) for name in self.ends]
         rows = np.array([[0] * len(ways), *product(*ways)])
         return dict(zip(self.ends, rows.T, strict=True))
 
-    def alone(self) -> dict[str, Integers]:
-        """As `corners`: the values, then each of `ranged` in turn at its least and its most."""
+    def one_at_a_time(self) -> dict[str, Integers]:
+        """Return indices as `corners` does: all values, then each of `ranged` at either end of its range."""
         index = {name: np.zeros(1 + 2 * len(self.ranged), np.int64) for name in self.ends}
         for number, name in enumerate(self.ranged):
             index[name][1 + 2 * number : 3 + 2 * number] = (1, 2)
         return index
 
-    def at(self, index: Mapping[str, Integers]) -> dict[str, Running]:
-        """What clusters cost to run over each interconnect, at some choices of the inputs."""
-        chosen = {name: self.ends[name][which] for name, which in index.items()}
+    def at(self, index: Mapping[str, Integers]) -> dict[str, ClusterCosts]:
+        """Return the costs of clusters with each interconnect, at some choices of the inputs."""
+        chosen = {name: self.ends[name][positions] for name, positions in index.items()}
         years, used = chosen["years"], chosen["utilisation"]
 
-        def of(name: str, lacking: float = 0.0) -> Floats:
-            return chosen.get(name, np.full(len(years), lacking))
+        def values(name: str, default: float = 0.0) -> Floats:
+            return chosen.get(name, np.full(len(years), default))
 
         def watts(owner: str) -> tuple[Floats, Floats]:
-            """Average power, and power when all nodes compute, with the building's."""
-            low, high = of(f"{owner}idle_watts"), of(f"{owner}loaded_watts")
-            return (used * high + (1 - used) * low) * of("pue", 1.0), high * of("pue", 1.0)
+            """Return the average power and the power under load, both with the building's share."""
+            idle, loaded = values(f"{owner}idle_watts"), values(f"{owner}loaded_watts")
+            pue = values("pue", 1.0)
+            return (used * loaded + (1 - used) * idle) * pue, loaded * pue
 
-        average, loaded = watts("node_")
-        found = {}
+        node_watts, loaded_node_watts = watts("node_")
+        costs = {}
         for name, tariff in self.tariffs.items():
-            of_port, loaded_port = watts(f"{name}: ")
-            found[name] = Running(
+            port_watts, loaded_port_watts = watts(f"{name}: ")
+            costs[name] = ClusterCosts(
                 tariff=tariff,
-                price_end=index[interconnect_price(name)],
+                price_end=index[price_input(name)],
                 years=years,
-                hours=years * HOURS_A_YEAR * used,
+                hours=years * HOURS_PER_YEAR * used,
                 node_price=chosen[NODE_PRICE],
-                maintenance=of("maintenance_percent") / 100,
-                maintenance_per_node=of("maintenance_per_node"),
-                licence=of("licence_per_process") + of("licence_per_core"),
-                energy_price=of("energy_price"),
-                CO2_kg_per_kWh=of("CO2_kg_per_kWh"),
-                kilowatts=np.stack([loaded, loaded_port]) / 1000,
-                energy_a_year=np.stack([average, of_port]) * HOURS_A_YEAR / 1000,
+                maintenance=values("maintenance_percent") / 100,
+                maintenance_per_node=values("maintenance_per_node"),
+                licence=values("licence_per_process") + values("licence_per_core"),
+                energy_price=values("energy_price"),
+                CO2_kg_per_kWh=values("CO2_kg_per_kWh"),
+                kilowatts=np.stack([loaded_node_watts, loaded_port_watts]) / 1000,
+                energy_per_year=np.stack([node_watts, port_watts]) * HOURS_PER_YEAR / 1000,
             )
-        return found
+        return costs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Running:
-    """What clusters over one interconnect cost to buy and to run, at some choices of the inputs.
+class ClusterCosts:
+    """Costs of buying and running clusters with one interconnect, at some choices of the inputs.
 
     Attributes
     ----------
     price_end : array (choices,)
-        Which end of the range of the interconnect's price.
+        Index of the end of the interconnect's price range.
     years, node_price, energy_price, ... : arrays (choices,)
-        As in `Lifetime`; `maintenance` is a share of the price a year.
+        As in `Lifetime`; `maintenance` is a share of the price per year.
     hours : array (choices,)
-        In which the nodes compute, over all years.
-    kilowatts, energy_a_year : arrays (2, choices)
-        kW, and kWh a year, of a node and of its share of the interconnect, which a node alone lacks.
+        Computing hours over all years.
+    kilowatts, energy_per_year : arrays (2, choices)
+        kW, and kWh per year, of a node and of its share of the interconnect. A single node has no share.
     """
 
     tariff: Tariff
@@ -141,28 +144,24 @@ class Running:
     energy_price: Floats
     CO2_kg_per_kWh: Floats
     kilowatts: Floats
-    energy_a_year: Floats
+    energy_per_year: Floats
 
     def purchase(self, nodes: ArrayLike) -> Floats:
-        """Price of nodes and interconnect."""
+        """Return the price of nodes and interconnect, (..., choices)."""
         nodes = np.asarray(nodes, float)
-        own = np.moveaxis(self.tariff.at(nodes)[self.price_end], 0, -1)
-        return nodes[..., None] * (self.node_price + own)
-
-    def _of_nodes(self, nodes: ArrayLike, rates: Floats) -> Floats:
-        nodes = np.asarray(nodes, float)[..., None]
-        return nodes * (rates[0] + (nodes > 1) * rates[1])
+        of_interconnect = np.moveaxis(self.tariff.at(nodes)[self.price_end], 0, -1)
+        return nodes[..., None] * (self.node_price + of_interconnect)
 
     def kilowatts_of(self, nodes: ArrayLike) -> Floats:
-        """Power when all nodes compute."""
-        return self._of_nodes(nodes, self.kilowatts)
+        """Return the power under load in kW, (..., choices)."""
+        return _over_nodes(nodes, self.kilowatts)
 
     def energy_of(self, nodes: ArrayLike) -> Floats:
-        """Energy over all years in kWh."""
-        return self._of_nodes(nodes, self.energy_a_year) * self.years
+        """Return the energy over all years in kWh, (..., choices)."""
+        return _over_nodes(nodes, self.energy_per_year) * self.years
 
     def parts(self, nodes: ArrayLike, licences: ArrayLike) -> dict[str, Floats]:
-        """What is paid over all years, by what for."""
+        """Return the payments over all years by purpose, each (..., choices)."""
         nodes, licences = np.asarray(nodes, float), np.asarray(licences, float)
         purchase = self.purchase(nodes)
         maintenance = purchase * self.maintenance + nodes[..., None] * self.maintenance_per_node
@@ -173,80 +172,89 @@ class Running:
             "licences": licences[..., None] * self.licence * self.years,
         }
 
-    def cost(self, nodes: ArrayLike, licences: ArrayLike) -> Floats:
-        """All that is paid over all years."""
-        return sum(self.parts(nodes, licences).values())
+    def total(self, nodes: ArrayLike, licences: ArrayLike) -> Floats:
+        """Return all payments over all years, (..., choices)."""
+        return np.sum([*self.parts(nodes, licences).values()], axis=0)
+
+
+def _over_nodes(nodes: ArrayLike, rates: Floats) -> Floats:
+    """Sum the rates (2, choices) of nodes and, from two nodes on, of their shares of the interconnect."""
+    nodes = np.asarray(nodes, float)[..., None]
+    return nodes * (rates[0] + (nodes > 1) * rates[1])
 
 
 def span(values: Floats) -> tuple[Floats, Floats]:
-    """Least and most of a quantity (..., corners), NaN where its inputs have no range."""
+    """Return minimum and maximum of a quantity (..., corners), NaN if they differ only by rounding."""
     low, high = values.min(axis=-1), values.max(axis=-1)
-    alike = np.isclose(low, high, rtol=1e-12, atol=0.0)  # but for rounding
-    return np.where(alike, np.nan, low), np.where(alike, np.nan, high)
+    equal = np.isclose(low, high, rtol=1e-12, atol=0.0)
+    return np.where(equal, np.nan, low), np.where(equal, np.nan, high)
 
 
-def ranged(name: str, values: Floats) -> Piece:
-    """Columns of a quantity (..., corners), the first being the values of the inputs, and of its range."""
+def with_span(name: str, values: Floats) -> Piece:
+    """Name the columns of a quantity (..., 1 + corners): the first value, minimum and maximum."""
     return with_ends(name, values[..., 0], *span(values))
 
 
-def _in_use(lifetime: Lifetime, columns: Mapping[str, object]) -> dict[str, object]:
-    """Leave out what nothing is known of."""
-    needed = {"kilowatts": "node_loaded_watts", "kWh": "node_loaded_watts", "CO2": "CO2_kg_per_kWh"}
-    lacking = {part for part, name in needed.items() if getattr(lifetime, name) is None}
+def _supported(lifetime: Lifetime, columns: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Drop columns whose inputs the study does not state."""
+    inputs = {"kilowatts": "node_loaded_watts", "kWh": "node_loaded_watts", "CO2": "CO2_kg_per_kWh"}
+    lacking = {part for part, name in inputs.items() if getattr(lifetime, name) is None}
     return {name: value for name, value in columns.items() if not any(part in name for part in lacking)}
 
 
 def cost_columns(
-    lifetime: Lifetime, node: NodePrice, offered: Mapping[str, Tariff], costs: pd.DataFrame
+    lifetime: Lifetime, node: NodePrice, tariffs: Mapping[str, Tariff], clusters: pd.DataFrame
 ) -> pd.DataFrame:
-    """Columns of tables about whole clusters, of which each core runs a process.
+    """Compute the lifetime costs of whole clusters with one process per core.
 
     Parameters
     ----------
-    offered : mapping of interconnect to Tariff
-    costs : DataFrame
+    tariffs : mapping of interconnect to Tariff
+    clusters : DataFrame
         With columns ``interconnect`` and ``nodes``.
 
     Returns
     -------
     DataFrame
-        Of the index of `costs`: ``lifetime_years, lifetime_cost``, the shares of its parts in percent,
+        With the index of `clusters`: ``lifetime_years, lifetime_cost``, the shares of its parts in percent,
         ``kilowatts, lifetime_kWh, lifetime_CO2_kg``, with their ranges.
     """
     tables = []
-    for name, rows in costs.groupby("interconnect", sort=False):
-        inputs = Inputs.of(lifetime, node, offered, [str(name)])
-        running = inputs.at(inputs.corners())[str(name)]
+    for name, rows in clusters.groupby("interconnect", sort=False):
+        interconnect = str(name)
+        inputs = Inputs.of(lifetime, node, tariffs, [interconnect])
+        costs = inputs.at(inputs.corners())[interconnect]
         nodes = rows["nodes"].to_numpy(float)
         cores = nodes * (node.cores or 1)
-        parts, energy = running.parts(nodes, cores), running.energy_of(nodes)
-        whole = running.cost(nodes, cores)
-        columns = {
-            "lifetime_years": lifetime.years.value,
-            **ranged("lifetime_cost", whole),
-            **{f"{part}_percent": 100 * (paid / whole)[:, 0] for part, paid in parts.items()},
-            **ranged("kilowatts", running.kilowatts_of(nodes)),
-            **ranged("lifetime_kWh", energy),
-            **ranged("lifetime_CO2_kg", energy * running.CO2_kg_per_kWh),
+        total, energy = costs.total(nodes, cores), costs.energy_of(nodes)
+        ranges = {
+            "lifetime_cost": total,
+            "kilowatts": costs.kilowatts_of(nodes),
+            "lifetime_kWh": energy,
+            "lifetime_CO2_kg": energy * costs.CO2_kg_per_kWh,
         }
-        tables.append(pd.DataFrame(_in_use(lifetime, columns), index=rows.index))
-    return pd.concat(tables).reindex(costs.index)
+        columns: dict[str, object] = {"lifetime_years": lifetime.years.value}
+        for column, values in _supported(lifetime, ranges).items():
+            columns |= with_span(column, values)
+        for part, paid in costs.parts(nodes, cores).items():
+            columns[f"{part}_percent"] = 100 * (paid / total)[:, 0]
+        tables.append(pd.DataFrame(columns, index=rows.index))
+    return pd.concat(tables).reindex(clusters.index)
 
 
 def job_columns(
     lifetime: Lifetime,
     node: NodePrice,
-    offered: Mapping[str, Tariff],
+    tariffs: Mapping[str, Tariff],
     settings: Settings,
     curve: Curve,
     nodes: Floats,
 ) -> pd.DataFrame:
-    """What the machine of each point of a curve costs over its years, and each job, one after another.
+    """Compute the lifetime cost of the cluster of each point of a curve, and the cost of each job.
 
-    A job bears its share of everything, idle hours too: whole cost x seconds / seconds in which the nodes
-    compute. Its interval joins that of the time with the ranges of the inputs; of points whose time was not
-    drawn it is that of the ranges alone.
+    Jobs run one after another. A job bears its share of everything, idle hours included: total cost × seconds
+    / computing seconds. Its interval combines the interval of the time with the ranges of the inputs. Points
+    without draws of the time have only the ranges.
 
     Parameters
     ----------
@@ -255,22 +263,27 @@ def job_columns(
     Returns
     -------
     DataFrame
-        ``lifetime_cost, job_cost, job_kWh, job_CO2_kg``, with their ranges and intervals, one row a point.
+        ``lifetime_cost, job_cost, job_kWh, job_CO2_kg``, with their ranges and intervals, one row per point.
     """
-    name = curve.interconnect
-    inputs = Inputs.of(lifetime, node, offered, [name])
-    running = inputs.at(inputs.corners())[name]
-    cost = running.cost(nodes, lifetime.licences(curve.processes, curve.table["cores"]))
-    energy = running.energy_of(nodes)
-    times, seconds = curve.draws, curve.table["seconds"][:, None]
-    undrawn = np.isnan(times).any(axis=(1, 2))
-    columns: dict[str, object] = dict(ranged("lifetime_cost", cost))
-    amounts = dict(zip(_OF_A_JOB, (cost, energy, energy * running.CO2_kg_per_kWh), strict=True))
-    for quantity, whole in _in_use(lifetime, amounts).items():
-        a_second = whole / running.hours / 3600
-        drawn = [end[:, None, None] * times for end in (a_second.min(axis=-1), a_second.max(axis=-1))]
-        ends = interval(np.concatenate(drawn, axis=1), settings.level)
-        alone = span(a_second * seconds)
-        low, high = (np.where(undrawn, *pair) for pair in zip(alone, ends, strict=True))
-        columns |= with_ends(quantity, a_second[:, 0] * seconds[:, 0], low, high)
+    interconnect = curve.interconnect
+    inputs = Inputs.of(lifetime, node, tariffs, [interconnect])
+    costs = inputs.at(inputs.corners())[interconnect]
+    total = costs.total(nodes, lifetime.licences(curve.processes, curve.table["cores"]))
+    energy = costs.energy_of(nodes)
+    amounts = {"job_cost": total, "job_kWh": energy, "job_CO2_kg": energy * costs.CO2_kg_per_kWh}
+    seconds = curve.table["seconds"][:, None]
+    undrawn = np.isnan(curve.draws).any(axis=(1, 2))
+    columns = dict(with_span("lifetime_cost", total))
+    for name, amount in _supported(lifetime, amounts).items():
+        per_second = amount / costs.hours / 3600
+        ends = [per_second.min(axis=-1), per_second.max(axis=-1)]
+        draws = np.concatenate([end[:, None, None] * curve.draws for end in ends], axis=1)
+        drawn_low, drawn_high = interval_of_draws(draws, settings.level)
+        low, high = span(per_second * seconds)
+        columns |= with_ends(
+            name,
+            per_second[:, 0] * seconds[:, 0],
+            np.where(undrawn, low, drawn_low),
+            np.where(undrawn, high, drawn_high),
+        )
     return pd.DataFrame(columns)

@@ -1,9 +1,10 @@
-"""Whether an interconnect pays over the years of a cluster, and which of the inputs decides."""
+"""Whether an interconnect pays over the years of a cluster, and which input decides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,64 +14,138 @@ from analysis.curves.curves import Curve
 from analysis.runs.frames import with_ends
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import NodePrice, Settings
-from analysis.statistics import Floats
+from analysis.statistics import Flags, Floats, Integers
 from analysis.topics.money.break_even import EqualSpeed
-from analysis.topics.money.economics import Tariff, interval
-from analysis.topics.money.exchange import Exchange, direction_of, exchange, threshold_of, verdict_on
-from analysis.topics.money.lifetime import Inputs, Running, span
+from analysis.topics.money.exchange import (
+    Exchange,
+    direction_of,
+    exchange,
+    texts_where,
+    threshold_of,
+    verdict_on,
+)
+from analysis.topics.money.lifetime import ClusterCosts, Inputs, span
+from analysis.topics.money.market import Tariff, interval_of_draws
 
 RUNS = "runs"
-"""Name among the inputs of what was measured: how many nodes are as fast."""
+"""Name of the measured times among the inputs; they determine how many nodes are as fast."""
 MEASURES = ("lifetime_saving", "break_even_nodes", "break_even_years", "break_even_energy_price")
 AT_ONCE = 2**19
-"""Sizes times corners that are worked out at once: all of them would fill the memory."""
+"""Sizes × choices that `_extremes` computes at once; all of them would fill the memory."""
 PAIR = ["baseline_interconnect", "kind", "interconnect"]
-"""Columns that tell one comparison from another over all cases."""
-Sizes = tuple[Floats, Floats, Floats, Floats]
-"""Nodes and licences of the baseline, and of the other interconnect, of one shape."""
+"""Columns that identify a comparison over all cases."""
+
+
+class Sizes(NamedTuple):
+    """Nodes and licences of the baseline and of the other interconnect, arrays of one shape."""
+
+    baseline_nodes: Floats
+    baseline_licences: Floats
+    nodes: Floats
+    licences: Floats
+
+
+class PairCosts(NamedTuple):
+    """Costs of clusters with the baseline and with the other interconnect, at some choices of the inputs."""
+
+    baseline: ClusterCosts
+    other: ClusterCosts
+
+    def totals(self, sizes: Sizes) -> tuple[Floats, Floats]:
+        """Return all payments for the baseline and for the other interconnect, (..., choices)."""
+        with np.errstate(invalid="ignore"):
+            return (
+                self.baseline.total(sizes.baseline_nodes, sizes.baseline_licences),
+                self.other.total(sizes.nodes, sizes.licences),
+            )
+
+    def percent_saved(self, sizes: Sizes) -> Floats:
+        """Return the saving in percent of the baseline's cost, (..., choices); NaN if one is not as fast."""
+        paid, instead = self.totals(sizes)
+        with np.errstate(invalid="ignore"):
+            percent = 100 * (1 - instead / paid)
+        return np.where(np.isfinite(paid) & np.isfinite(instead), percent, np.nan)
+
+    def trades(self, sizes: Sizes) -> tuple[Floats, Exchange, Exchange]:
+        """Return the total saving, the trade of yearly costs and the trade of energy, each (..., choices).
+
+        The second trades the savings per year against the dearer purchase, the third the saved energy against
+        all other payments. Payments are subtracted part by part, so that equal parts leave exactly 0.
+        """
+        with np.errstate(invalid="ignore"):
+            paid = self.baseline.parts(sizes.baseline_nodes, sizes.baseline_licences)
+            instead = self.other.parts(sizes.nodes, sizes.licences)
+            less = {part: paid[part] - instead[part] for part in paid}
+            extra, rest = 0.0 - less["purchase"], less["maintenance"] + less["licences"]
+            energy = self.baseline.energy_of(sizes.baseline_nodes) - self.other.energy_of(sizes.nodes)
+            total = Exchange(np.sum([*less.values()], axis=0), extra)
+            yearly = Exchange((less["energy"] + rest) / self.baseline.years, extra)
+            of_energy = Exchange(energy, extra - rest)
+        # Infinite if only one of the two is as fast, as `exchange` returns it.
+        speed = exchange(sizes.baseline_nodes, 0.0, sizes.nodes, 0.0).saved[..., None]
+        one_is_slower = np.isinf(speed)
+
+        def decided(trade: Exchange) -> Exchange:
+            return Exchange(
+                np.where(one_is_slower, speed, trade.saved), np.where(one_is_slower, -speed, trade.extra)
+            )
+
+        return decided(total).saved, decided(yearly), decided(of_energy)
+
+    def measures(self, sizes: Sizes, below: Sequence[Flags]) -> Floats:
+        """Return `MEASURES` of clusters (...), array (measures, ..., choices)."""
+        paid, instead = self.totals(sizes)
+        with np.errstate(invalid="ignore"):
+            nodes = sizes.nodes[..., None] * paid / instead
+        saving, *trades = self.trades(sizes)
+        thresholds = [
+            threshold_of(trade, flags[..., None]) for trade, flags in zip(trades, below, strict=True)
+        ]
+        return np.stack([saving, nodes, *thresholds])
 
 
 def lifetime_break_even(
     equal: EqualSpeed,
-    offered: Mapping[str, Tariff],
+    tariffs: Mapping[str, Tariff],
     node: NodePrice,
     lifetime: Lifetime,
     settings: Settings,
 ) -> pd.DataFrame:
-    """What an interconnect saves over the years of an equally fast cluster, and where it pays.
+    """Compute the saving of an interconnect over the years of an equally fast cluster, and where it pays.
 
-    With L the whole cost, n nodes, Y years and e the price of energy, each alone between the two clusters:
+    With the total cost L, n nodes and the price of energy e, each break-even changes one quantity:
 
-    - in nodes: n_e L_b / L_e of the interconnect cost as much as the baseline's n_b;
-    - in years: purchases differ by as much as the yearly costs have made up for;
-    - in price of energy: (L_e - e kWh_e - L_b + e kWh_b) / (kWh_b - kWh_e).
+    - nodes: n_e L_b / L_e nodes with the interconnect cost as much as the baseline's n_b;
+    - years: the difference of the purchases over the difference of the yearly costs;
+    - price of energy: (L_e - e kWh_e - L_b + e kWh_b) / (kWh_b - kWh_e).
 
-    Intervals are those of the draws of the node equivalents, each at all corners of the ranges; without
-    draws, those of the ranges alone.
+    Intervals combine the draws of the node equivalents with all corners of the ranges. Without draws they are
+    the ranges alone.
 
     Returns
     -------
     DataFrame
         The columns about a lifetime of table ``break_even``, in the order of its rows.
     """
-    inputs = _inputs(equal, offered, node, lifetime)
-    both = _both(equal, inputs, inputs.corners())
-    sizes = _licensed(equal, lifetime, equal.sizes)
-    years, energy = map(_first, _traded(both, sizes)[1:])
-    below = [(one.saved < 0) & (one.extra < 0) for one in (years, energy)]
-    point = _measures(both, sizes, below)[..., 0]
-    low, high = _ends(equal, both, lifetime, sizes, below, settings)
-    known = ~np.isnan(point[0]) & ~np.isneginf(equal.nodes) & ~np.isneginf(equal.baseline_nodes)
-    values = np.where(known & np.isfinite(point), point, np.nan)
-    values[2:] = np.where(known, point[2:], np.nan)
+    inputs = _inputs(equal, tariffs, node, lifetime)
+    costs = _pair_costs(equal, inputs, inputs.corners())
+    sizes = _with_licences(equal, lifetime, equal.sizes)
+    years, energy = (Exchange(trade.saved[..., 0], trade.extra[..., 0]) for trade in costs.trades(sizes)[1:])
+    below = [(trade.saved < 0) & (trade.extra < 0) for trade in (years, energy)]
+    point = costs.measures(sizes, below)[..., 0]
+    low, high = _intervals(equal, costs, lifetime, sizes, below, settings)
+    decidable = ~np.isnan(point[0]) & ~np.isneginf(equal.nodes) & ~np.isneginf(equal.baseline_nodes)
+    values = np.where(decidable & np.isfinite(point), point, np.nan)
+    values[2:] = np.where(decidable, point[2:], np.nan)
     columns: dict[str, object] = {}
     for name, *ends in zip(MEASURES, values, low, high, strict=True):
         columns |= with_ends(name, *ends)
+    percent = costs.percent_saved(sizes)[..., 0]
     columns |= {
-        "lifetime_saving_percent": np.where(known, _percent(both, sizes)[..., 0], np.nan),
-        "lifetime_verdict": np.where(known, verdict_on(point[0], low[0], high[0]), None),
-        "pays_in_years": np.where(known, direction_of(years), None),
-        "pays_at_energy_price": np.where(known, direction_of(energy), None),
+        "lifetime_saving_percent": np.where(decidable, percent, np.nan),
+        "lifetime_verdict": texts_where(decidable, verdict_on(point[0], low[0], high[0])),
+        "pays_in_years": texts_where(decidable, direction_of(years)),
+        "pays_at_energy_price": texts_where(decidable, direction_of(energy)),
     }
     if lifetime.node_loaded_watts is None:
         columns = {name: value for name, value in columns.items() if "energy" not in name}
@@ -79,61 +154,62 @@ def lifetime_break_even(
 
 def tornado_rows(
     equal: EqualSpeed,
-    offered: Mapping[str, Tariff],
+    tariffs: Mapping[str, Tariff],
     node: NodePrice,
     lifetime: Lifetime,
     settings: Settings,
 ) -> pd.DataFrame:
-    """What each input alone does to the saving, at the baseline's highest speedup.
+    """Compute the effect of each input on the saving, at the baseline's highest speedup.
 
     Returns
     -------
     DataFrame
-        Columns of table ``tornado``, one row an input that has a range, and one for the runs if they have an
-        interval in which both are as fast; none where one of the two is not.
+        Columns of table ``tornado``. It has one row per input that has a range, and one row for the runs if
+        they have an interval in which both interconnects are as fast. It is empty if one interconnect is not
+        as fast.
     """
     highest = [int(np.argmax(equal.target))]
-    inputs = _inputs(equal, offered, node, lifetime)
-    sizes = _licensed(equal, lifetime, [one[highest] for one in equal.sizes])
-    saved, *others = _percent(_both(equal, inputs, inputs.alone()), sizes)[0]
+    inputs = _inputs(equal, tariffs, node, lifetime)
+    sizes = _with_licences(equal, lifetime, [values[highest] for values in equal.sizes])
+    saved, *swings = _pair_costs(equal, inputs, inputs.one_at_a_time()).percent_saved(sizes)[0]
     if not np.isfinite(saved):
         return pd.DataFrame()
-    swings = [
-        (name, *inputs.ends[name], *ends)
-        for name, *ends in zip(inputs.ranged, *_in_twos(others), strict=True)
+    rows = [
+        (name, *inputs.ends[name], at_low, at_high)
+        for name, at_low, at_high in zip(inputs.ranged, swings[::2], swings[1::2], strict=True)
     ]
-    centre = _both(equal, inputs, {name: np.zeros(1, np.int64) for name in inputs.ends})
-    draws = _licensed(equal, lifetime, [one[highest] for one in equal.draws])
-    if not any(np.isnan(one).any() for one in draws):
-        drawn = _over_draws(lambda some: _percent(centre, some)[None], draws, 1)[0]
-        ends = [float(end[0]) for end in interval(drawn, settings.level)]
-        swings += [(RUNS, np.nan, np.nan, np.nan, *ends)] if np.isfinite(ends).all() else []
+    centre = _pair_costs(equal, inputs, {name: np.zeros(1, np.int64) for name in inputs.ends})
+    draws = _with_licences(equal, lifetime, [values[highest] for values in equal.draws])
+    if not any(np.isnan(values).any() for values in draws):
+        drawn = _extremes(lambda drawn_sizes: centre.percent_saved(drawn_sizes)[None], draws, 1)[0]
+        of_runs = [float(end[0]) for end in interval_of_draws(drawn, settings.level)]
+        if np.isfinite(of_runs).all():
+            rows.append((RUNS, np.nan, np.nan, np.nan, *of_runs))
     names = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
-    rows = pd.DataFrame(swings, columns=names)
-    of_price = rows["input"].str.endswith(": price")
-    rows.loc[of_price, ["value", "value_low", "value_high"]] = np.nan
-    ends = rows[["percent_at_low", "percent_at_high"]]
-    return rows.assign(
-        **names_of_pair(equal.baseline, equal.other, equal.kind),
+    table = pd.DataFrame(rows, columns=names)
+    table.loc[table["input"].str.endswith(": price"), ["value", "value_low", "value_high"]] = np.nan
+    for name, value in names_of_pair(equal.baseline, equal.other, equal.kind).items():
+        table[name] = value
+    return table.assign(
         target_speedup=equal.target[highest[0]],
         lifetime_saving_percent=saved,
-        decides=(ends.min(axis=1) < 0) & (ends.max(axis=1) > 0),
+        decides=_changes_sign(table),
     )
 
 
 def mean_saving(percents: pd.Series) -> float:
-    """Geometric mean over cases of what is paid instead, as a saving in percent of the baseline's cost."""
+    """Return the geometric mean over cases of the cost ratio, as a saving in percent."""
     return float(-100 * np.expm1(np.log1p(-percents / 100).mean()))
 
 
 def mean_tornado(tornado: pd.DataFrame) -> pd.DataFrame:
-    """Mean over cases (`mean_saving`) of what each input does to the saving, at the lowest oversubscription.
+    """Average the effect of each input over the cases (`mean_saving`), at the lowest oversubscription.
 
     Returns
     -------
     DataFrame
-        `PAIR`, ``input``, the three columns in percent, ``decides`` of the means, and ``cases``; of each pair
-        the input that moves it most first.
+        `PAIR`, ``input``, the three columns in percent, ``decides`` of the means, and ``cases``. The input
+        with the largest effect is first in each pair.
     """
     lowest = tornado[
         tornado["oversubscription"] == tornado.groupby("case")["oversubscription"].transform("min")
@@ -141,35 +217,37 @@ def mean_tornado(tornado: pd.DataFrame) -> pd.DataFrame:
     percents = ["lifetime_saving_percent", "percent_at_low", "percent_at_high"]
     grouped = lowest.groupby([*PAIR, "input"], sort=False)
     means = grouped[percents].agg(mean_saving).join(grouped["case"].nunique().rename("cases")).reset_index()
-    of_all = means["cases"] == means.groupby(PAIR)["cases"].transform("max")
-    means = means[of_all]  # an interval that only some cases have says nothing beside means of all
-    ends = means[percents[1:]]
+    # An interval that only some cases have is not comparable with means of all cases.
+    means = means[means["cases"] == means.groupby(PAIR)["cases"].transform("max")]
     means = means.assign(
-        swing=(ends["percent_at_high"] - ends["percent_at_low"]).abs(),
-        decides=(ends.min(axis=1) < 0) & (ends.max(axis=1) > 0),
+        swing=(means["percent_at_high"] - means["percent_at_low"]).abs(),
+        decides=_changes_sign(means),
         pair=means.groupby(PAIR, sort=False).ngroup(),
     )
     return means.sort_values(["pair", "swing"], ascending=[True, False], ignore_index=True)
 
 
-def _in_twos(values: list[float]) -> tuple[list[float], list[float]]:
-    return values[::2], values[1::2]
+def _changes_sign(table: pd.DataFrame) -> pd.Series:
+    """Return whether each input turns a saving into a loss within its range."""
+    ends = table[["percent_at_low", "percent_at_high"]]
+    return (ends.min(axis=1) < 0) & (ends.max(axis=1) > 0)
 
 
-def _inputs(equal: EqualSpeed, offered: Mapping[str, Tariff], node: NodePrice, lifetime: Lifetime) -> Inputs:
+def _inputs(equal: EqualSpeed, tariffs: Mapping[str, Tariff], node: NodePrice, lifetime: Lifetime) -> Inputs:
+    """Gather the inputs of both interconnects, without CO₂, which costs nothing."""
     names = list(dict.fromkeys(curve.interconnect for curve in (equal.baseline, equal.other)))
-    return Inputs.of(replace(lifetime, CO2_kg_per_kWh=None), node, offered, names)  # of no account to money
+    return Inputs.of(replace(lifetime, CO2_kg_per_kWh=None), node, tariffs, names)
 
 
-def _both(equal: EqualSpeed, inputs: Inputs, index: Mapping[str, np.ndarray]) -> tuple[Running, Running]:
-    running = inputs.at(index)
-    return running[equal.baseline.interconnect], running[equal.other.interconnect]
+def _pair_costs(equal: EqualSpeed, inputs: Inputs, index: Mapping[str, Integers]) -> PairCosts:
+    costs = inputs.at(index)
+    return PairCosts(costs[equal.baseline.interconnect], costs[equal.other.interconnect])
 
 
-def _licensed(equal: EqualSpeed, lifetime: Lifetime, sizes: Sequence[Floats]) -> Sizes:
-    """Nodes and licences, from nodes and processes as `EqualSpeed` has them."""
+def _with_licences(equal: EqualSpeed, lifetime: Lifetime, sizes: Sequence[Floats]) -> Sizes:
+    """Return nodes and licences, from nodes and processes in the order of `EqualSpeed.sizes`."""
     baseline_nodes, baseline_processes, nodes, processes = sizes
-    return (
+    return Sizes(
         baseline_nodes,
         _licences(equal.baseline, lifetime, baseline_processes),
         nodes,
@@ -182,97 +260,51 @@ def _licences(curve: Curve, lifetime: Lifetime, processes: Floats) -> Floats:
     return lifetime.licences(whole, np.ceil(whole * curve.threads / curve.oversubscription))
 
 
-def _decided(sizes: Sizes, traded: Exchange) -> Exchange:
-    """Infinite where only one of the two is as fast: see `exchange`."""
-    speed = exchange(sizes[0], 0.0, sizes[2], 0.0).saved[..., None]
-    decided = np.isinf(speed)
-    return Exchange(np.where(decided, speed, traded.saved), np.where(decided, -speed, traded.extra))
-
-
-def _traded(both: tuple[Running, Running], sizes: Sizes) -> tuple[Floats, Exchange, Exchange]:
-    """What is saved in all; what a year saves against the dearer purchase; which energy, against all else.
-
-    Each part is taken from its like: what both pay alike leaves 0, not what rounding leaves of sums.
-    """
-    (baseline, other), (n_b, l_b, n_e, l_e) = both, sizes
-    with np.errstate(invalid="ignore"):
-        paid, instead = baseline.parts(n_b, l_b), other.parts(n_e, l_e)
-        less = {part: paid[part] - instead[part] for part in paid}
-        extra, rest = 0.0 - less["purchase"], less["maintenance"] + less["licences"]
-        trades = (
-            Exchange(sum(less.values()), extra),
-            Exchange((less["energy"] + rest) / baseline.years, extra),
-            Exchange(baseline.energy_of(n_b) - other.energy_of(n_e), extra - rest),
-        )
-    saving, years, energy = (_decided(sizes, one) for one in trades)
-    return saving.saved, years, energy
-
-
-def _costs(both: tuple[Running, Running], sizes: Sizes) -> tuple[Floats, Floats]:
-    (baseline, other), (n_b, l_b, n_e, l_e) = both, sizes
-    with np.errstate(invalid="ignore"):
-        return baseline.cost(n_b, l_b), other.cost(n_e, l_e)
-
-
-def _percent(both: tuple[Running, Running], sizes: Sizes) -> Floats:
-    """Saving in percent of what the baseline costs, (..., choices); NaN where one is not as fast."""
-    paid, instead = _costs(both, sizes)
-    with np.errstate(invalid="ignore"):
-        percent = 100 * (1 - instead / paid)
-    return np.where(np.isfinite(paid) & np.isfinite(instead), percent, np.nan)
-
-
-def _measures(both: tuple[Running, Running], sizes: Sizes, below: list[Floats]) -> Floats:
-    """`MEASURES` of clusters (...) at all choices of the inputs, array (measures, ..., choices)."""
-    paid, instead = _costs(both, sizes)
-    with np.errstate(invalid="ignore"):
-        nodes = sizes[2][..., None] * paid / instead
-    saving, *traded = _traded(both, sizes)
-    thresholds = [threshold_of(one, under[..., None]) for one, under in zip(traded, below, strict=True)]
-    return np.stack([saving, nodes, *thresholds])
-
-
-def _first(traded: Exchange) -> Exchange:
-    return Exchange(traded.saved[..., 0], traded.extra[..., 0])
-
-
-def _ends(
+def _intervals(
     equal: EqualSpeed,
-    both: tuple[Running, Running],
+    costs: PairCosts,
     lifetime: Lifetime,
     sizes: Sizes,
-    below: list[Floats],
+    below: Sequence[Flags],
     settings: Settings,
 ) -> tuple[Floats, Floats]:
-    """Intervals of `MEASURES`, (measures, targets) each; where nothing was drawn, the ranges."""
-    low, high = span(_measures(both, sizes, below))
-    for number in range(len(equal.target)):
-        draws = _licensed(equal, lifetime, [one[number] for one in equal.draws])
-        if not any(np.isnan(one).any() for one in draws):
-            under = [np.asarray(one[number]) for one in below]
-            choices = len(both[0].years)
-            drawn = _over_draws(lambda some, under=under: _measures(both, some, under), draws, choices)
-            low[:, number], high[:, number] = interval(drawn, settings.level)
+    """Return intervals of `MEASURES`, two arrays (measures, targets); without draws, the ranges."""
+    low, high = span(costs.measures(sizes, below))
+    for target in range(len(equal.target)):
+        draws = _with_licences(equal, lifetime, [values[target] for values in equal.draws])
+        if any(np.isnan(values).any() for values in draws):
+            continue
+        flags = [np.asarray(values[target]) for values in below]
+
+        def measures(drawn_sizes: Sizes, flags: Sequence[Flags] = flags) -> Floats:
+            return costs.measures(drawn_sizes, flags)
+
+        drawn = _extremes(measures, draws, len(costs.baseline.years))
+        low[:, target], high[:, target] = interval_of_draws(drawn, settings.level)
     return low, high
 
 
-def _over_draws(measure: Callable[[Sizes], Floats], draws: Sizes, choices: int) -> Floats:
-    """Least and most of each measure over all choices of the inputs, for every draw.
+def _extremes(measure: Callable[[Sizes], Floats], draws: Sizes, choices: int) -> Floats:
+    """Return minimum and maximum of each measure over all choices of the inputs, for every draw.
 
-    Nodes are whole, so most draws are alike: each size is worked out once.
+    Nodes are whole numbers, so most draws are equal. Each distinct size is computed only once.
 
     Parameters
     ----------
-    measure : function of `Sizes` (n,), to an array (measures, n, choices)
+    measure : function of `Sizes` (n,)
+        Returns an array (measures, n, choices).
     draws : Sizes (..., scenarios, B)
 
     Returns
     -------
     array (measures, ..., 2 × scenarios, B)
     """
-    shape = draws[0].shape
-    each, where = np.unique(np.stack([one.ravel() for one in draws]), axis=1, return_inverse=True)
-    parts = np.array_split(each, -(-each.shape[1] * choices // AT_ONCE), axis=1)
-    found = [(values.min(axis=-1), values.max(axis=-1)) for values in map(measure, map(tuple, parts))]
-    least, most = (np.concatenate(ends, axis=1) for ends in zip(*found, strict=True))
-    return np.concatenate([end[:, where.ravel()].reshape(-1, *shape) for end in (least, most)], axis=-2)
+    shape = draws.nodes.shape
+    flat = np.stack([values.ravel() for values in draws])
+    distinct, position = np.unique(flat, axis=1, return_inverse=True)
+    parts = np.array_split(distinct, -(-distinct.shape[1] * choices // AT_ONCE), axis=1)
+    ends = [
+        (values.min(axis=-1), values.max(axis=-1)) for values in (measure(Sizes(*part)) for part in parts)
+    ]
+    low, high = (np.concatenate(values, axis=1) for values in zip(*ends, strict=True))
+    return np.concatenate([end[:, position.ravel()].reshape(-1, *shape) for end in (low, high)], axis=-2)

@@ -1,23 +1,23 @@
-"""Which interconnect, and how many nodes of it, to buy at a budget for a mix of cases."""
+"""Which interconnect, and how many nodes with it, to buy at a budget for a mix of cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from analysis.curves.compared import share_blocks, took_turns
 from analysis.curves.curves import Curve, Reference
 from analysis.curves.points import Sample, block_logs, roundings
 from analysis.runs.frames import with_ends
 from analysis.runs.kinds import ORDER, comparable_sets
+from analysis.runs.lifetime import Lifetime
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings
-from analysis.statistics import Floats
+from analysis.statistics import Flags, Floats
 from analysis.statistics.best import (
     ALPHA,
     FEWEST,
@@ -27,229 +27,260 @@ from analysis.statistics.best import (
     with_offsets,
     within_bands,
 )
-from analysis.topics.money.economics import Tariff, interval, joined, nodes_of, remark
+from analysis.topics.money.lifetime import cost_columns
+from analysis.topics.money.market import Tariff, interval_of_draws, joined, nodes_of
 
 
-class _Best(NamedTuple):
-    """Log speedup on the best measured point of at most so many nodes.
+class Option(NamedTuple):
+    """A cluster to buy."""
+
+    kind: str
+    interconnect: str
+    nodes: int
+
+
+class BestPoint(NamedTuple):
+    """The fastest measured point of a case on an option.
 
     Attributes
     ----------
+    log_speedup : float
     draws : array (scenarios, B)
-    samples : list of (float, float, Sample)
-        By case, its weight, the log speedup that block times of 1 s would have, and its block times.
+        Draws of the log speedup.
+    offset : float
+        The log speedup of a run of 1 s: log speedup = offset - log time.
+    sample : Sample
+        Block times of the point.
     """
 
     log_speedup: float
     draws: Floats
-    samples: list[tuple[float, float, Sample]]
+    offset: float
+    sample: Sample
 
 
-Option = tuple[str, str, int]
-"""Kind, interconnect and number of nodes."""
-ClusterColumns = Callable[[pd.DataFrame], pd.DataFrame]
-"""Gives more columns of clusters that have an interconnect and a number of nodes."""
+class MeanSpeedup(NamedTuple):
+    """Weighted mean of the log speedups of all cases on an option.
+
+    Attributes
+    ----------
+    log_speedup : float
+    draws : array (scenarios, B)
+    points : list of BestPoint
+        The best point of each case.
+    """
+
+    log_speedup: float
+    draws: Floats
+    points: list[BestPoint]
 
 
 def purchase_rows(
-    case_curves: Iterable[Sequence[Curve]],
-    offered: Mapping[str, Tariff],
+    curves_by_case: Iterable[Sequence[Curve]],
+    tariffs: Mapping[str, Tariff],
     node: NodePrice,
     mix: Mix,
     settings: Settings,
-    more: ClusterColumns | None = None,
+    lifetime: Lifetime | None = None,
 ) -> pd.DataFrame:
-    """Compare what can be bought, an interconnect with a number of nodes, by its mean speedup.
+    """Compare options, each an interconnect with a number of nodes, by their mean speedup.
 
-    mean_speedup is the weighted geometric mean of the cases' speedups, exp(sum w_i log S_i / sum w_i):
+    mean_speedup is the weighted geometric mean of the cases' speedups, exp(sum w_i log S_i / sum w_i). It is
     the only mean whose order does not depend on the reference (Fleming and Wallace, How Not to Lie with
-    Statistics, CACM 29, 1986). S_i is the highest speedup that case i was measured to have on at most n
-    nodes, over all process counts, threads and oversubscription levels, one job at a time. Sizes are the
-    numbers of nodes that were measured; none is interpolated.
+    Statistics, CACM 29, 1986). S_i is the highest measured speedup of case i on at most n nodes, over all
+    process counts, threads and oversubscription levels, one job at a time. The sizes are the measured numbers
+    of nodes, without interpolation.
 
     Parameters
     ----------
-    case_curves : iterable of sequences of Curve
+    curves_by_case : iterable of sequences of Curve
         All curves of each case.
-    offered : mapping of interconnect to Tariff
-    more : ClusterColumns, optional
-        What gives the columns about a lifetime; needed for a limit of power.
+    tariffs : mapping of interconnect to Tariff
+    lifetime : Lifetime, optional
+        Adds the costs over a lifetime; needed if the mix limits the power.
 
     Returns
     -------
     DataFrame
-        Columns of table ``purchase``; an option is there if every case of the mix was measured on it.
-        `best` has the highest mean speedup of those within the budget, of equals the cheapest;
-        `may_be_best` are all that may have it (`analysis.statistics.best`).
+        Columns of table ``purchase``, one row per budget and option on which every case of the mix was
+        measured. `best` has the highest mean speedup within the budget; among equals it is the cheapest.
+        `may_be_best` marks all options that may have the highest mean (`analysis.statistics.best`).
 
     Raises
     ------
     TableError
         If a case of the mix was not measured.
     """
-    weighted = {curves[0].case: curves for curves in case_curves if curves and curves[0].case in mix.weights}
-    missing = [case for case in mix.weights if case not in weighted]
+    of_mix = {curves[0].case: curves for curves in curves_by_case if curves and curves[0].case in mix.weights}
+    missing = [case for case in mix.weights if case not in of_mix]
     if missing:
         raise TableError(f"weights: case '{missing[0]}' was not measured", column="case")
-    kinds = {curve.kind for curves in weighted.values() for curve in curves}
+    shares = [mix.weights[case] / sum(mix.weights.values()) for case in of_mix]
+    kinds = {curve.kind for curves in of_mix.values() for curve in curves}
     tables = []
-    for together in comparable_sets(kinds, settings.compare_kinds):
-        best = _mean_speedups(weighted, together, node, mix, settings.scaling)
-        options = {option: mean for option, mean in best.items() if option[1] in offered}
-        sizes = pd.DataFrame(
-            [(interconnect, nodes) for _, interconnect, nodes in options], columns=["interconnect", "nodes"]
-        )
-        running = None if more is None or not options else more(sizes)
-        tables += [
-            _at_budget(options, budget, mix.kilowatts, together, offered, node, settings, running)
-            for budget in mix.budgets
+    for compared_kinds in comparable_sets(kinds, settings.compare_kinds):
+        best_points = [
+            _best_points([curve for curve in curves if curve.kind in compared_kinds], node, settings.scaling)
+            for curves in of_mix.values()
         ]
+        means = {
+            option: mean
+            for option, mean in _mean_speedups(best_points, shares).items()
+            if option.interconnect in tariffs
+        }
+        if not means:
+            continue
+        clusters = _clusters(means, tariffs, node, settings)
+        if lifetime is not None:
+            clusters = pd.concat([clusters, cost_columns(lifetime, node, tariffs, clusters)], axis=1)
+            clusters["kilowatts_limit"] = mix.kilowatts
+        clusters["compared_kinds"] = "/".join(compared_kinds)
+        tables += [_at_budget(clusters, means, shares, budget, mix.kilowatts) for budget in mix.budgets]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
-def _mean_speedups(
-    weighted: Mapping[str, Sequence[Curve]], kinds: Sequence[str], node: NodePrice, mix: Mix, scaling: str
-) -> dict[Option, _Best]:
-    """Options on which every case was measured, with the weighted mean of their log speedups."""
-    total = sum(mix.weights.values())
-    found: list[dict[Option, _Best]] = []
-    for curves in weighted.values():
-        curves = sorted((curve for curve in curves if curve.kind in kinds), key=lambda c: ORDER.index(c.kind))
-        found.append(_by_size(curves, node, scaling) if curves else {})
-    shares = [mix.weights[case] / total for case in weighted]
-    means = {}
-    for kind, interconnect, nodes in sorted(set().union(*found)):
-        bests = [_at_most(options, kind, interconnect, nodes) for options in found]
-        if all(best is not None for best in bests):
-            means[kind, interconnect, nodes] = _Best(
-                sum(share * best.log_speedup for share, best in zip(shares, bests, strict=True)),
-                sum(share * best.draws for share, best in zip(shares, bests, strict=True)),
-                [
-                    (share, of_a_second, sample)
-                    for share, best in zip(shares, bests, strict=True)
-                    for _, of_a_second, sample in best.samples
-                ],
-            )
-    return means
-
-
-def _by_size(curves: Sequence[Curve], node: NodePrice, scaling: str) -> dict[Option, _Best]:
-    """Highest speedup of one case on each interconnect and number of nodes, to one common reference."""
-    reference = curves[0].reference
-    best: dict[Option, _Best] = {}
-    for curve in curves:
-        point, draws = _log_speedup(curve, reference, scaling)
-        for number, nodes in enumerate(nodes_of(curve, node.cores)):
-            if not np.isnan(nodes):
-                option = (curve.kind, curve.interconnect, int(nodes))
-                if option not in best or point[number] > best[option].log_speedup:
-                    of_a_second = float(point[number] + np.log(curve.table["seconds"][number]))
-                    samples = [(1.0, of_a_second, curve.samples[number])]
-                    best[option] = _Best(float(point[number]), draws[number], samples)
+def _best_points(curves: Sequence[Curve], node: NodePrice, scaling: str) -> dict[Option, BestPoint]:
+    """Find the fastest point of a case on each option, with speedups relative to one reference."""
+    best: dict[Option, BestPoint] = {}
+    if not curves:
+        return best
+    by_kind = sorted(curves, key=lambda curve: ORDER.index(curve.kind))
+    reference = by_kind[0].reference
+    for curve in by_kind:
+        log_speedup, draws = _log_speedup(curve, reference, scaling)
+        for position, nodes in enumerate(nodes_of(curve, node.cores)):
+            if np.isnan(nodes):
+                continue
+            option = Option(curve.kind, curve.interconnect, int(nodes))
+            if option not in best or log_speedup[position] > best[option].log_speedup:
+                best[option] = BestPoint(
+                    float(log_speedup[position]),
+                    draws[position],
+                    float(log_speedup[position] + np.log(curve.table["seconds"][position])),
+                    curve.samples[position],
+                )
     return best
 
 
 def _log_speedup(curve: Curve, reference: Reference, scaling: str) -> tuple[Floats, Floats]:
-    grown = (
-        np.log(curve.table["cores"] / reference.cores)
-        if scaling == "weak"
-        else np.zeros(len(curve.processes))
-    )
-    point = np.log(reference.seconds / curve.table["seconds"]) + grown
-    return point, np.log(reference.draws / curve.draws) + grown[:, None, None]
+    """Return the log speedup of each point of a curve, scaled by cores in weak scaling, and its draws."""
+    growth = np.zeros(len(curve.processes))
+    if scaling == "weak":
+        growth = np.log(curve.table["cores"] / reference.cores)
+    log_speedup = np.log(reference.seconds / curve.table["seconds"]) + growth
+    return log_speedup, np.log(reference.draws / curve.draws) + growth[:, None, None]
 
 
-def _at_most(options: Mapping[Option, _Best], kind: str, interconnect: str, nodes: int) -> _Best | None:
-    """The best of one case on at most so many nodes."""
-    within = [best for (k, i, n), best in options.items() if (k, i) == (kind, interconnect) and n <= nodes]
-    return max(within, key=lambda best: best.log_speedup, default=None)
+def _mean_speedups(
+    best_points: Sequence[Mapping[Option, BestPoint]], shares: Sequence[float]
+) -> dict[Option, MeanSpeedup]:
+    """Return the weighted mean of all cases on each option on which every case was measured."""
+    means = {}
+    for option in sorted({option for points in best_points for option in points}):
+        points = [point for case in best_points if (point := _best_up_to(option, case)) is not None]
+        if len(points) == len(best_points):
+            draws = [share * point.draws for share, point in zip(shares, points, strict=True)]
+            means[option] = MeanSpeedup(
+                sum(share * point.log_speedup for share, point in zip(shares, points, strict=True)),
+                np.sum(np.broadcast_arrays(*draws), axis=0),
+                points,
+            )
+    return means
+
+
+def _best_up_to(option: Option, points: Mapping[Option, BestPoint]) -> BestPoint | None:
+    """Return the fastest point of a case on the option's interconnect and at most its number of nodes."""
+    smaller = [
+        point for other, point in points.items() if other[:2] == option[:2] and other.nodes <= option.nodes
+    ]
+    return max(smaller, key=lambda point: point.log_speedup, default=None)
+
+
+def _clusters(
+    means: Mapping[Option, MeanSpeedup], tariffs: Mapping[str, Tariff], node: NodePrice, settings: Settings
+) -> pd.DataFrame:
+    """Tabulate price and mean speedup of each option."""
+    rows = []
+    for option, mean in means.items():
+        tariff = tariffs[option.interconnect]
+        speedup_ends = interval_of_draws(np.exp(mean.draws), settings.level)
+        rows.append(
+            {
+                **option._asdict(),
+                "currency": node.currency,
+                **with_ends("cluster_price", *tariff.clusters(option.nodes, node)),
+                **with_ends("mean_speedup", np.exp(mean.log_speedup), *speedup_ends),
+                "note": tariff.note(option.nodes),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def _at_budget(
-    options: Mapping[Option, _Best],
+    clusters: pd.DataFrame,
+    means: Mapping[Option, MeanSpeedup],
+    shares: Sequence[float],
     budget: float,
     kilowatts: float | None,
-    kinds: Sequence[str],
-    offered: Mapping[str, Tariff],
-    node: NodePrice,
-    settings: Settings,
-    running: pd.DataFrame | None,
 ) -> pd.DataFrame:
-    rows = []
-    for (kind, interconnect, nodes), mean in options.items():
-        price, low, high = offered[interconnect].clusters(nodes, node)
-        speedup_ends = interval(np.exp(mean.draws), settings.level)
-        rows.append(
-            {
-                "compared_kinds": "/".join(kinds),
-                "budget": budget,
-                "interconnect": interconnect,
-                "kind": kind,
-                "nodes": nodes,
-                "currency": node.currency,
-                **with_ends("cluster_price", price, low, high),
-                "affordable": price <= budget,
-                **with_ends("mean_speedup", np.exp(mean.log_speedup), *speedup_ends),
-                "best": False,
-                "may_be_best": pd.NA,
-                "note": joined(
-                    remark(interconnect, offered[interconnect], nodes),
-                    "above the budget at the high end of the price" if price <= budget < high else None,
-                ),
-            }
+    """Mark the affordable options, the best of them, and those that may be the best."""
+    affordable = clusters["cluster_price"] <= budget
+    may_be_too_dear = affordable & (clusters["cluster_price_high"] > budget)
+    notes = _noted(clusters["note"], may_be_too_dear, "above the budget at the high end of the price")
+    if kilowatts is not None:
+        affordable &= clusters["kilowatts"] <= kilowatts
+        may_draw_more = affordable & (clusters["kilowatts_high"] > kilowatts)
+        notes = _noted(notes, may_draw_more, "above the kilowatts at the high end of the power")
+    table = clusters.assign(
+        budget=budget,
+        affordable=affordable,
+        best=False,
+        may_be_best=pd.array([pd.NA] * len(clusters), dtype="boolean"),
+        note=notes,
+    )
+    if affordable.any():
+        within = table[affordable].sort_values(
+            ["mean_speedup", "cluster_price"], ascending=[False, True], kind="stable"
         )
-    table = pd.DataFrame(rows)
-    if running is not None:
-        table = pd.concat([table, running], axis=1).assign(kilowatts_limit=kilowatts)
-    if rows and kilowatts is not None:
-        table["affordable"] &= table["kilowatts"] <= kilowatts
-        above = table["affordable"] & (table["kilowatts_high"] > kilowatts)
-        table["note"] = table["note"].where(
-            ~above,
-            [joined(note, "above the kilowatts at the high end of the power") for note in table["note"]],
-        )
-    if rows and table["affordable"].any():
-        within = np.flatnonzero(table["affordable"])
-        order = np.lexsort(
-            (table["cluster_price"].to_numpy()[within], -table["mean_speedup"].to_numpy()[within])
-        )
-        table.loc[within[order[0]], "best"] = True
-        members = _may_be_best([list(options.items())[index] for index in within], table.loc[within])
+        table.loc[within.index[0], "best"] = True
+        options = list(means)
+        chosen = {options[position]: means[options[position]] for position in np.flatnonzero(affordable)}
+        members = _may_be_best(chosen, table[affordable], shares)
         if members is not None:
-            table["may_be_best"] = pd.array([pd.NA] * len(table), dtype="boolean")
-            table.loc[within, "may_be_best"] = members
+            table.loc[affordable, "may_be_best"] = members
     return table
 
 
-def _apart_in_time(options: Sequence[tuple[Option, _Best]], samples: Sequence[Sample]) -> bool:
-    """Whether, on some number of nodes, all runs over one interconnect came before those over another."""
-    found = [(nodes, sample) for ((*_, nodes), _), sample in zip(options, samples, strict=True)]
-    return any(
-        mine == theirs and took_turns(first, second, share_blocks(first, second)) is False
-        for (mine, first), (theirs, second) in combinations(found, 2)
-        if first.order_from or second.order_from
-    )
+def _noted(notes: pd.Series, where: pd.Series, text: str) -> list[str | None]:
+    """Add a text to some of the notes."""
+    return [joined(note, text if add else None) for note, add in zip(notes, where, strict=True)]
 
 
-def _may_be_best(options: Sequence[tuple[Option, _Best]], rows: pd.DataFrame) -> NDArray[np.bool_] | None:
-    """Which options may have the highest mean speedup; None where that is not known."""
-    if any(kind == "simulated" for (kind, *_), _ in options):
+def _may_be_best(
+    means: Mapping[Option, MeanSpeedup], rows: pd.DataFrame, shares: Sequence[float]
+) -> Flags | None:
+    """Return which options may have the highest mean speedup; None if it cannot be tested."""
+    if any(option.kind == "simulated" for option in means):
         low, high = (-np.log(rows[f"mean_speedup_{end}"].to_numpy(float)) for end in ("high", "low"))
         return None if np.isnan(low + high).any() else within_bands(low, high)
-    of_cases = list(zip(*(best.samples for _, best in options), strict=True))
-    if min(len(sample.blocks) for of_case in of_cases for *_, sample in of_case) < FEWEST:
-        return None
-    if any(_apart_in_time(options, [sample for *_, sample in of_case]) for of_case in of_cases):
-        return None
-    parts = [
-        with_offsets(
-            pairwise_differences(
-                block_logs([sample for *_, sample in of_case])[1],
-                roundings([sample for *_, sample in of_case]),
-            ),
-            np.array([gain for _, gain, _ in of_case]),
-        )
-        for of_case in of_cases
-    ]
-    weights = [of_case[0][0] for of_case in of_cases]
-    return may_be_best(weighted(parts, weights), np.array(rows["best"].to_numpy(bool).argmax()), ALPHA)
+    points_by_case = list(zip(*(mean.points for mean in means.values()), strict=True))
+    differences = []
+    for points in points_by_case:
+        samples = [point.sample for point in points]
+        if min(len(sample.blocks) for sample in samples) < FEWEST or _apart_in_time(means, samples):
+            return None
+        offsets = np.array([point.offset for point in points])
+        between = pairwise_differences(block_logs(samples)[1], roundings(samples))
+        differences.append(with_offsets(between, offsets))
+    best = int(rows["best"].to_numpy(bool).argmax())
+    return may_be_best(weighted(differences, shares), best, ALPHA)
+
+
+def _apart_in_time(options: Iterable[Option], samples: Sequence[Sample]) -> bool:
+    """Whether all runs over one interconnect preceded those over another, on some number of nodes."""
+    sized = [(option.nodes, sample) for option, sample in zip(options, samples, strict=True)]
+    return any(
+        nodes == other_nodes and took_turns(first, second, share_blocks(first, second)) is False
+        for (nodes, first), (other_nodes, second) in combinations(sized, 2)
+        if first.order_from or second.order_from
+    )

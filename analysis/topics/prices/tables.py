@@ -18,7 +18,7 @@ from analysis.runs.columns import (
     validated,
     with_interval,
 )
-from analysis.topics.money.economics import PricedItem
+from analysis.topics.money.market import PricedItem
 from analysis.topics.prices.books import rows_of
 from analysis.topics.prices.parts import switches_of
 from analysis.topics.prices.switches import tree_quote

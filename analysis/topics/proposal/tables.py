@@ -22,7 +22,7 @@ from analysis.runs.settings import Rule, Settings
 from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
 from analysis.statistics.metrics import efficiency
-from analysis.topics.money.economics import nodes_of
+from analysis.topics.money.market import nodes_of
 
 PROPOSAL = table_schemas(
     proposal=dict(

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from made_tables import conform
 from small_runs import curves, rows, runs_table
 
+from analysis.curves.comparison import pairs
 from analysis.curves.curves import ranking
 from analysis.runs.settings import NodePrice, Settings
 from analysis.topics.money.break_even import break_even_rows, equal_speeds
-from analysis.topics.money.economics import cluster_costs, tariffs
 from analysis.topics.money.exchange import break_even_price, exchange
+from analysis.topics.money.market import cluster_costs, tariffs_of
 from analysis.topics.prices.books import BOOK, read_book
 
 NODE = NodePrice(2000, "USD", 2004, cores=2)
@@ -28,9 +29,10 @@ def offered(tmp_path, **prices):
 
 
 def rows_of(runs, offers, node=NODE, settings=SETTINGS):
-    costs = tariffs(cluster_costs(offers, node, range(1, 41)))
-    found = equal_speeds(curves(runs, settings), ranking(runs), costs, node, settings)
-    rows = [break_even_rows(equal, costs, node, settings) for equal in found]
+    tariffs = tariffs_of(cluster_costs(offers, node, range(1, 41)))
+    compared = pairs(curves(runs, settings), ranking(runs), settings)
+    clusters = equal_speeds(compared, tariffs, node, settings)
+    rows = [break_even_rows(equal, tariffs, node, settings) for equal in clusters]
     return conform("break_even", pd.concat([pd.DataFrame(), *rows]))
 
 

@@ -8,8 +8,7 @@ from analysis.curves.curves import all_curves, ranking
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings
-from analysis.topics.money.economics import cluster_costs, tariffs
-from analysis.topics.money.market import Market
+from analysis.topics.money.market import Market, cluster_costs, tariffs_of
 from analysis.topics.money.purchase import purchase_rows
 from analysis.topics.request import Request
 
@@ -33,7 +32,7 @@ def runs():
 @pytest.fixture
 def offered(ames):
     offers = {"gigabit": (ames, "gigabit_ethernet"), "infiniband": (ames, "infiniband_4x")}
-    return tariffs(cluster_costs(offers, NODE, range(1, 9)))
+    return tariffs_of(cluster_costs(offers, NODE, range(1, 9)))
 
 
 @pytest.fixture

@@ -9,9 +9,16 @@ from small_runs import ROOT, curves, rows, runs_table
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, read_runs
 from analysis.runs.settings import NodePrice, Settings
-from analysis.topics.money.economics import cluster_costs, joined, nodes_of, tariffs, value_rows
-from analysis.topics.money.market import Market
-from analysis.topics.money.tables import market_costs, measured_nodes
+from analysis.topics.money.market import (
+    Market,
+    cluster_costs,
+    joined,
+    market_costs,
+    measured_nodes,
+    nodes_of,
+    tariffs_of,
+)
+from analysis.topics.money.value import value_rows
 from analysis.topics.request import Request
 
 NODE = NodePrice(2000, "USD", 2004, cores=2)
@@ -25,7 +32,7 @@ def offers(ames):
 @pytest.fixture
 def valued(offers, settings):
     def value(found, node=NODE):
-        return value_rows(found, tariffs(cluster_costs(offers, node, range(1, 41))), node, settings)
+        return value_rows(found, tariffs_of(cluster_costs(offers, node, range(1, 41))), node, settings)
 
     return value
 
@@ -115,7 +122,7 @@ def test_kinds_share_a_pareto_set_only_where_the_study_says_so(offers):
         rows("duct", "gigabit", {2: 8.0}, kind="emulated"),
         rows("duct", "infiniband", {2: 9.0}),
     )
-    offered = tariffs(cluster_costs(offers, NODE, range(1, 9)))
+    offered = tariffs_of(cluster_costs(offers, NODE, range(1, 9)))
     for declared, beaten in (((), False), ((("measured", "emulated"),), True)):
         chosen = Settings(draws=100, compare_kinds=declared)
         table = value_rows(curves(runs, chosen), offered, NODE, chosen)
@@ -127,7 +134,7 @@ def test_kinds_share_a_pareto_set_only_where_the_study_says_so(offers):
 def test_weak_scaling_values_work_a_second(offers):
     runs = runs_table(rows("duct", None, {1: 10.0}), rows("duct", "gigabit", {2: 10.0, 4: 10.0}))
     weak = Settings(draws=100, scaling="weak")
-    offered = tariffs(cluster_costs(offers, NODE, range(1, 9)))
+    offered = tariffs_of(cluster_costs(offers, NODE, range(1, 9)))
     table = value_rows(curves(runs, weak), offered, NODE, weak).set_index("processes")
     assert table["speedup"].tolist() == [1, 2, 4]
     assert table["pareto"].tolist() == [True, True, True]
