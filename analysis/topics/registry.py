@@ -21,6 +21,7 @@ from analysis.topics import (
     placement,
     precision,
     record,
+    transports,
     validation,
     weigh,
 )
@@ -40,7 +41,6 @@ from analysis.topics.scaling import topic as scaling
 from analysis.topics.simulated import topic as simulated
 from analysis.topics.topic import Topic
 from analysis.topics.traffic import topic as traffic
-from analysis.topics.transports import topic as transports
 from analysis.topics.turnaround import topic as turnaround
 
 TOPICS: Sequence[Topic] = (

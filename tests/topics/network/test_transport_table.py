@@ -8,8 +8,7 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.facts import Facts
 from analysis.runs.side_tables import DETAILS
 from analysis.topics.network.curves import NETWORK
-from analysis.topics.transports.figures import transport_figures
-from analysis.topics.transports.tables import best_of_transports, make_transport_table
+from analysis.topics.transports import best_of_transports, make_transport_table, transport_figures
 from workflows.paths import ROOT
 from workflows.results.details import tables_of_runs
 
