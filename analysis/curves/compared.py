@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -279,7 +279,7 @@ def _in_common(first: Sample, second: Sample) -> tuple[Sample, Sample]:
     return first.at(mine), second.at(theirs)
 
 
-def percent_columns(name: str, shift: Shift) -> dict[str, float]:
+def percent_columns(name: str, shift: Iterable[float]) -> dict[str, float]:
     """Columns of a change in percent, with the ends of its interval."""
     ends = dict(zip(("percent", "low", "high"), shift, strict=False))
     return {f"{name}_{end}": 100 * np.expm1(value) for end, value in ends.items()}

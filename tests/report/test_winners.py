@@ -16,7 +16,7 @@ from analysis.runs.runs import complete_runs, read_runs
 from analysis.runs.settings import Settings
 from analysis.topics.fastest.best_network import network_figures, network_sentences
 from analysis.topics.fastest.section import winners_table
-from analysis.topics.fastest.sentences import winners
+from analysis.topics.fastest.tables import winners
 
 PUBLISHED = Path(__file__).parents[2] / "analysis/published"
 LABELS = Labels(Facts())
@@ -140,7 +140,7 @@ class TestNetworks:
         rows, won = made["scaling"], winners(made["fastest"])
         said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
         assert plain(said)[1].endswith("(swift (pub) cannot be told apart from it).")
-        assert won["alike"].map(sorted).tolist() == [["slow", "swift"]]
+        assert won["candidates"].map(sorted).tolist() == [["slow", "swift"]]
 
     def test_one_network_with_both_figures_is_no_comparison(self):
         made = tables(swift={2: 4}, slow={2: 5})
@@ -176,7 +176,7 @@ class TestWinners:
         rows = made["scaling"].set_index("interconnect")
         assert rows.loc["near", "seconds_low"] < rows.loc["swift", "seconds_high"]
         (won,) = winners(made["fastest"]).to_dict("records")
-        assert won["near"] == 0 and won["interconnect"] == "swift"
+        assert won["rivals"] == 0 and won["interconnect"] == "swift"
         assert [won[f"lead_{end}"] for end in ("percent", "low", "high")] == pytest.approx([2, 2, 2])
         assert [won[f"spread_{end}"] for end in ("percent", "low", "high")] == pytest.approx([125, 125, 125])
 
@@ -198,18 +198,18 @@ class TestWinners:
             )
         ]
         made = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["fastest"]
-        assert winners(made)["near"].tolist() == [1]
+        assert winners(made)["rivals"].tolist() == [1]
         assert made["longer_low"].max() < 0 < made["longer_high"].max()
 
     def test_one_figure_each_is_not_tested(self):
         won = winners(tables(swift={2: 4}, near={2: 4.1}, slow={2: 9})["fastest"])
-        assert won["near"].isna().all() and won["lead_low"].isna().all()
+        assert won["rivals"].isna().all() and won["lead_low"].isna().all()
         assert won["lead_percent"].tolist() == pytest.approx([2.5])
 
     def test_of_equals_none_stands_alone_however_few_blocks(self):
         found = tables(NOISE[:3], first={2: 4}, second={2: 4}, slow={2: 5})
         won = winners(found["fastest"])
-        assert won["near"].tolist() == [1] and won["alike"].tolist() == [("first", "second")]
+        assert won["rivals"].tolist() == [1] and won["candidates"].tolist() == [("first", "second")]
         (line,) = cells(winners_table(won, LABELS))
         assert "first (pub) ≈" in line
         known = figures(first=(2, 900), second=(30, 9000))

@@ -1,4 +1,4 @@
-"""Whether the network with the best figures makes the fastest runs."""
+"""Does the network with the best published figures make the fastest runs?"""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis.presentation import formats
-from analysis.presentation.formats import listed
+from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
-from analysis.runs.frames import rows_like
-from analysis.topics.fastest.sentences import fastest_run
+from analysis.presentation.sentences import processes
+from analysis.runs.frames import Line, as_float, as_lines, is_missing, rows_like
 
 QUANTITIES = {"latency_us": "µs", "peak_Mbps": "Mbit/s"}
-"""Network figures and their units as they are printed."""
+"""Published network figures and their units."""
 
 
 def network_figures(published: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Find the latency and the bandwidth of each interconnect in tables of published figures.
+    """Look up the latency and bandwidth of each interconnect in tables of published figures.
 
     Parameters
     ----------
     published : mapping of str to DataFrame
-        Read are ``network_summary`` and, for interconnects that have another name there, ``network_names``.
+        Tables ``network_summary`` and, if interconnects have other names in it, ``network_names``.
 
     Returns
     -------
     DataFrame
         By interconnect, ``latency_us_low, latency_us_high, peak_Mbps_low, peak_Mbps_high``: the range over
-        all published rows that may mean it. What was not published is missing.
+        all published rows that may mean the interconnect. Unpublished figures are missing.
     """
     summary = published.get("network_summary")
     if summary is None:
@@ -51,8 +51,8 @@ def network_figures(published: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def span(figures: pd.DataFrame, interconnect: str, quantity: str) -> str:
     """Write a network figure without its unit: ``6370`` or ``27 to 30``."""
-    low, high = (formats.exact(figures.loc[interconnect, f"{quantity}_{end}"]) for end in ("low", "high"))
-    return formats.spanned(low, high)
+    low, high = (as_float(figures[f"{quantity}_{end}"].at[interconnect]) for end in ("low", "high"))
+    return formats.spanned(formats.exact(low), formats.exact(high))
 
 
 def network_sentences(
@@ -65,14 +65,14 @@ def network_sentences(
     scaling : DataFrame
         Rows of one case. Only published rows are compared with published network figures.
     won : DataFrame
-        Rows of `analysis.topics.fastest.sentences.winners` of the case.
+        Rows of the case from `analysis.topics.fastest.tables.winners`.
     figures : DataFrame
         See `network_figures`.
 
     Returns
     -------
     list of str
-        Nothing where fewer than two interconnects have both figures.
+        Empty if fewer than two interconnects have both figures.
     """
     rows = scaling[~scaling["serial"] & (scaling["kind"] == "published")]
     figures = figures.dropna()
@@ -81,12 +81,12 @@ def network_sentences(
         return []
     lowest = list(figures.index[figures["latency_us_low"] <= figures["latency_us_high"].min()])
     highest = list(figures.index[figures["peak_Mbps_high"] >= figures["peak_Mbps_low"].max()])
-    best = rows.loc[rows["seconds"].idxmin()]
+    best = as_lines(rows.nsmallest(1, "seconds"))[0]
     named = list(dict.fromkeys([*lowest, *highest]))
     return [
         f"Lowest latency: {_holders(lowest, figures, 'latency_us', labels)}; "
         f"highest bandwidth: {_holders(highest, figures, 'peak_Mbps', labels)}.",
-        f"The fastest run takes {fastest_run(rows, labels)}{_verdict(best['interconnect'], named, figures)}"
+        f"The fastest run takes {_run(best, rows, labels)}{_verdict(best['interconnect'], named, figures)}"
         f"{_doubt(best, named, won, labels)}.",
         _records(named, rows, won, labels),
     ]
@@ -106,28 +106,39 @@ def _holders(names: Sequence[str], figures: pd.DataFrame, quantity: str, labels:
     )
 
 
+def _run(line: Line, rows: pd.DataFrame, labels: Labels) -> str:
+    """Write the time of a run with its processes, nodes, oversubscription and interconnect."""
+    nodes = "" if is_missing(line["nodes"]) else f" ({counted(line['nodes'], 'node')})"
+    several_levels = rows["oversubscription"].nunique() > 1
+    level = f" at oversubscription {line['oversubscription']}" if several_levels else ""
+    return (
+        f"{formats.seconds(line['seconds'])} on {processes(line['processes'])}{nodes}{level}, "
+        f"over {labels.curve(line)}"
+    )
+
+
 def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
+    """Say whether the fastest interconnect is among those with the best network figures."""
     if best not in figures.index:
         return ", whose network figures are not known"
-    known = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
+    best_figures = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
     if best in named:
-        return f", with {known}"
-    return f", with {known}: the fastest network does not make the fastest run"
+        return f", with {best_figures}"
+    return f", with {best_figures}: the fastest network does not make the fastest run"
 
 
-def _doubt(best: pd.Series, named: Sequence[str], won: pd.DataFrame, labels: Labels) -> str:
-    """Name the best networks that may make the fastest run too."""
-    there = rows_like(won, best, _POINT)
-    may_be = [name for name in named if name != best["interconnect"] and name in {*there["alike"].explode()}]
-    names = listed(labels.interconnect(name, "published") for name in may_be)
+def _doubt(best: Line, named: Sequence[str], won: pd.DataFrame, labels: Labels) -> str:
+    """Name the best networks that may also make the fastest run."""
+    candidates = {*rows_like(won, best, _POINT)["candidates"].explode()} - {best["interconnect"]}
+    names = listed(labels.interconnect(name, "published") for name in named if name in candidates)
     return f" ({names} cannot be told apart from it)" if names else ""
 
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
-    """Count the points at which an interconnect is the fastest of those that ran there."""
+    """Count the points at which each interconnect is the fastest among those that ran."""
     counts = []
     for name in names:
-        ran = won.merge(rows.loc[rows["interconnect"] == name, _POINT], on=_POINT)
-        first = sum(name in equal for equal in ran["equal"]) or "none"
-        counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(ran)}")
+        shared = won.merge(rows.loc[rows["interconnect"] == name, _POINT], on=_POINT)
+        first = sum(name in equal for equal in shared["equal"]) or "none"
+        counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(shared)}")
     return f"Of the points that each shares with others, {listed(counts)}."

@@ -1,4 +1,4 @@
-"""Which interconnect is fastest at each count, beside what its network can do."""
+"""The section on the fastest interconnect at each process count."""
 
 from __future__ import annotations
 
@@ -10,24 +10,21 @@ from analysis.presentation.blocks import Block, Section, bullets, left, right, r
 from analysis.presentation.content import Content
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
-from analysis.runs.columns import validated
+from analysis.runs.columns import empty
 from analysis.runs.frames import is_missing
 from analysis.statistics.best import FEWEST
 from analysis.topics.fastest.best_network import QUANTITIES, network_figures, network_sentences, span
-from analysis.topics.fastest.rows import FASTEST
-from analysis.topics.fastest.sentences import winners
+from analysis.topics.fastest.tables import FASTEST, winners
 
 MOST_ROWS = 120
 
 
-def fastest(content: Content) -> Section | None:
-    """The fastest interconnect at each count and oversubscription level, and by how much."""
+def fastest_section(content: Content) -> Section | None:
+    """Show the fastest interconnect at each process count, and published figures of its network."""
     labels = content.labels
     if "fastest" not in content.tables:
         return None
     won = winners(content.tables["fastest"])
-    if won.empty:
-        return None
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
         blocks.append(bullets([f"Where {INSEPARABLE}, it is not known which others may be the fastest."]))
@@ -40,69 +37,69 @@ def fastest(content: Content) -> Section | None:
 
 
 def network_answer(content: Content, case: str) -> list[str]:
-    """Whether the network with the best figures makes the fastest runs of a case."""
-    scaling, labels = content.rows("scaling", case), content.labels
-    competing = content.tables.get("fastest", validated(FASTEST["fastest"], pd.DataFrame()))
-    won = winners(competing[competing["case"] == case])
-    return network_sentences(scaling, won, network_figures(content.published), labels)
+    """Say whether the network with the best published figures makes the fastest runs of a case."""
+    points = content.tables.get("fastest", empty(FASTEST["fastest"]))
+    won = winners(points[points["case"] == case])
+    scaling, figures = content.rows("scaling", case), network_figures(content.published)
+    return network_sentences(scaling, won, figures, content.labels)
 
 
 def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate `analysis.topics.fastest.sentences.winners`; of many rows, those at the largest counts."""
-    rows, caption = won, "The fastest at each count, beside the next and the slowest of those compared."
+    """Tabulate `winners`; a long table shows only the largest counts."""
+    rows, caption = won, "The fastest at each count, with the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
         rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
-        caption += " Shown is the largest count; all times are in tables/scaling.csv."
-    if rows["near"].gt(0).any():
-        caption += " With ≈, another is as fast or may be (multiple comparisons with the best)."
-    if rows.loc[rows["compared_kinds"] != "simulated", "near"].isna().any():
+        caption += " Only the largest count is shown; all times are in tables/scaling.csv."
+    if rows["rivals"].gt(0).any():
+        caption += " ≈: another is as fast or may be (multiple comparisons with the best)."
+    if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."
     if rows["lead_low"].notna().any():
-        caption += " All go by joint ratios, with intervals in brackets."
-    nodes, sites = (rows[key].nunique() > 1 for key in ("nodes", "site"))
-    placed = bool(rows["processes_per_node"].notna().any())
-    caption += " Only equal numbers of processes per node are compared." * placed
+        caption += " Percentages are joint ratios, with intervals in brackets."
+    several_nodes, several_sites = (rows[key].nunique() > 1 for key in ("nodes", "site"))
+    has_placement = bool(rows["processes_per_node"].notna().any())
+    if has_placement:
+        caption += " Only equal numbers of processes per node are compared."
 
-    def fastest(interconnect: str, kind: str, near: object) -> str:
-        about = "" if is_missing(near) or not near else f"{formats.THIN}≈"
-        return f"{labels.interconnect(interconnect, kind)}{about}"
+    def winner(interconnect: str, kind: str, rivals: object) -> str:
+        mark = "" if is_missing(rivals) or not rivals else f"{formats.THIN}≈"
+        return f"{labels.interconnect(interconnect, kind)}{mark}"
 
-    fields = [
-        *[texts("Site", lambda site: formats.MISSING if is_missing(site) else site, "site")] * sites,
-        *[numbers("Nodes", formats.whole, "nodes")] * nodes,
-        numbers("Processes", formats.whole, "processes"),
-        *[numbers("Per node", formats.plain, "processes_per_node")] * placed,
-        texts("Fastest", fastest, "interconnect", "kind", "near"),
+    def site_name(site: object) -> str:
+        return formats.MISSING if is_missing(site) else str(site)
+
+    fields = []
+    if several_sites:
+        fields.append(texts("Site", site_name, "site"))
+    if several_nodes:
+        fields.append(numbers("Nodes", formats.whole, "nodes"))
+    fields.append(numbers("Processes", formats.whole, "processes"))
+    if has_placement:
+        fields.append(numbers("Per node", formats.plain, "processes_per_node"))
+    fields += [
+        texts("Fastest", winner, "interconnect", "kind", "rivals"),
         numbers("Time (s)", formats.number, "seconds"),
         texts("Next", labels.interconnect, "next_interconnect", "next_kind"),
         numbers("Next takes longer by (%)", percent_cell("lead")),
         numbers("Slowest takes longer by (%)", percent_cell("spread")),
         numbers("Compared", str, "interconnects"),
     ]
-    return line_table(
-        caption, fields, labels.lines(rows, "case"), with_levels(rows, lambda line: labels.case(line["case"]))
-    )
+    title = with_levels(rows, lambda line: labels.case(line["case"]))
+    return line_table(caption, fields, labels.lines(rows, "case"), title)
 
 
 def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:
-    rows = [
-        row(
-            [labels.interconnect(name, "published"), *(_figure(figures, name, key) for key in QUANTITIES)],
-            "",
-            name,
-        )
-        for name in labels.sorted_interconnects(figures.index)
-    ]
+    """Tabulate the latency and bandwidth of interconnects: see `network_figures`."""
+
+    def cell(name: str, quantity: str) -> str:
+        low = figures[f"{quantity}_low"].at[name]
+        return formats.MISSING if is_missing(low) else span(figures, name, quantity)
+
+    rows = []
+    for name in labels.sorted_interconnects(figures.index):
+        cells = [cell(name, quantity) for quantity in QUANTITIES]
+        rows.append(row([labels.interconnect(name, "published"), *cells], "", name))
     columns = [*left("Interconnect"), *right("Latency (µs)", "Bandwidth (Mbit/s)")]
-    return table(
-        "Published network figures, as ranges where the source does not say which was used.",
-        columns,
-        {"": rows},
-    )
-
-
-def _figure(figures: pd.DataFrame, name: str, quantity: str) -> str:
-    return (
-        formats.MISSING if is_missing(figures.loc[name, f"{quantity}_low"]) else span(figures, name, quantity)
-    )
+    caption = "Published network figures; a range if the source does not state which network was used."
+    return table(caption, columns, {"": rows})

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.runs.frames import Tables, stacked
-from analysis.topics.fastest.rows import FASTEST, fastest_rows
-from analysis.topics.fastest.section import fastest
-from analysis.topics.topic import Context, Topic
-
-
-def make_fastest(context: Context) -> Tables:
-    """Make the table ``fastest``: a row for each point that competes."""
-    rows = [row for curves in context.curves.cases for row in fastest_rows(curves, context.settings)]
-    return {"fastest": stacked(rows)}
-
+from analysis.topics.fastest.section import fastest_section
+from analysis.topics.fastest.tables import FASTEST, make_fastest
+from analysis.topics.topic import Topic
 
 TOPIC = Topic(
     name="fastest",
@@ -20,7 +12,7 @@ TOPIC = Topic(
     make=make_fastest,
     by_site=True,
     directions=("fastest",),
-    section=fastest,
+    section=fastest_section,
     in_appendix=True,
     on_screen={"list", "table"},
 )
