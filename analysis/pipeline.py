@@ -12,8 +12,8 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
-from analysis.curves.compared import simultaneous
 from analysis.curves.outcomes import corrected
+from analysis.curves.point_comparison import simultaneous
 from analysis.curves.sites import split, told_apart
 from analysis.importers import read_published
 from analysis.presentation.drawing import Drawing, distinct, drawable

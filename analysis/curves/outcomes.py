@@ -41,7 +41,7 @@ def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float 
     table : DataFrame
         With ``p_value``, empty where there is no test, and ``paired``; without that column none is paired.
         With ``least_p``, the least p-value that a row's blocks can give, rows are judged too. With ``tested``
-        (of `analysis.curves.compared.Contrast`) it is known from how many counts a row's was chosen.
+        (of `analysis.curves.point_comparison.Contrast`) it is known from how many counts a row's was chosen.
     alpha : float
         Adjusted p-value up to which two things count as told apart.
     level : float

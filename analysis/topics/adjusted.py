@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.curves.compared import compare_points, one_of_several, percent_columns
+from analysis.curves.point_comparison import bonferroni_coverage, compare_points, percent_columns
 from analysis.curves.points import Sample
 from analysis.presentation import formats
 from analysis.presentation.blocks import Section, bullets, section
@@ -268,7 +268,7 @@ def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, 
     return {
         **row,
         **columns,
-        "adjusted_coverage": one_of_several(shift.coverage, candidates),
+        "adjusted_coverage": bonferroni_coverage(shift.coverage, candidates),
         "narrower_percent": 100 * (1 - width / plain_width) if plain_width > 0 else np.nan,
     }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.curves.comparison import Pair, names_of_pair
+from analysis.curves.curve_comparison import Pair, names_of_pair
 from analysis.curves.equivalence import equivalents_of, targets_of
 from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation import formats

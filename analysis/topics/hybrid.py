@@ -8,9 +8,9 @@ from operator import attrgetter
 import numpy as np
 import pandas as pd
 
-from analysis.curves.compared import share_blocks
-from analysis.curves.comparison import gain_columns
+from analysis.curves.curve_comparison import gain_columns
 from analysis.curves.curves import Curve
+from analysis.curves.point_comparison import share_blocks
 from analysis.presentation import formats
 from analysis.presentation.blocks import Section, bullets, paragraph, section
 from analysis.presentation.content import Content

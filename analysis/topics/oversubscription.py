@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from analysis.curves.comparison import gain_columns
+from analysis.curves.curve_comparison import gain_columns
 from analysis.curves.curves import Curve
 from analysis.presentation import formats, style
 from analysis.presentation.axes import name_rows

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.curves.compared import share_blocks
-from analysis.curves.comparison import gain_columns
+from analysis.curves.curve_comparison import gain_columns
 from analysis.curves.curves import Curve
 from analysis.curves.outcomes import OUTCOMES, outcome
+from analysis.curves.point_comparison import share_blocks
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.curves.comparison import Pair, pairs
+from analysis.curves.curve_comparison import Pair, pairs
 from analysis.curves.curves import Curve, all_curves, ranking
 from analysis.presentation.blocks import Block, Section
 from analysis.presentation.content import Content

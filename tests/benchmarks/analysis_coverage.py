@@ -21,8 +21,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from analysis.curves.compared import Contrast, compare_points, percent_columns, simultaneous
 from analysis.curves.outcomes import corrected
+from analysis.curves.point_comparison import Contrast, compare_points, percent_columns, simultaneous
 from analysis.curves.points import Sample
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings

@@ -6,7 +6,7 @@ import pytest
 from made_tables import make_tables
 from small_runs import rows, unplaced
 
-from analysis.curves.compared import compare_points
+from analysis.curves.point_comparison import compare_points
 from analysis.curves.points import Sample, block_times, point_table
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings

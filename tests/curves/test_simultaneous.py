@@ -6,8 +6,8 @@ import pytest
 from made_tables import make_tables
 from small_runs import rows, runs_table, unplaced
 
-from analysis.curves.compared import Contrast, simultaneous
 from analysis.curves.outcomes import corrected
+from analysis.curves.point_comparison import Contrast, simultaneous
 from analysis.curves.points import Sample
 from analysis.runs.settings import Settings
 from analysis.statistics.distributions import last_rank, signed_ranks

@@ -6,8 +6,8 @@ import pytest
 from made_tables import make_tables
 from small_runs import FACTORS, rows, runs_table
 
-from analysis.curves.compared import compare_points
 from analysis.curves.outcomes import AT_LEAST, DEPENDENT, EITHER, STOPPED
+from analysis.curves.point_comparison import compare_points
 from analysis.curves.points import Sample
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, complete_runs

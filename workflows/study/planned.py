@@ -51,7 +51,7 @@ def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
 def _compared(study: Study, names: Names) -> int:
     """Pairs of interconnects that are compared at one level, placement and number of threads.
 
-    They are those of `analysis.curves.comparison.pairs`.
+    They are those of `analysis.curves.curve_comparison.pairs`.
     """
     named = {kind: [name for name in some if name in study.baselines] for kind, some in names.items()}
     baselines = {kind: named[kind] or some[:1] for kind, some in names.items()}

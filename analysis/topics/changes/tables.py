@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.curves.compared import Contrast, compare_points, percent_columns, simultaneous
 from analysis.curves.outcomes import corrected, outcome
+from analysis.curves.point_comparison import Contrast, compare_points, percent_columns, simultaneous
 from analysis.curves.points import CasePoints, cases
 from analysis.runs.columns import (
     AT_ONCE,

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.curves.compared import (
+from analysis.curves.curves import Curve
+from analysis.curves.point_comparison import (
+    bonferroni_coverage,
     compare_points,
-    one_of_several,
     percent_columns,
     same_machine,
     share_blocks,
     took_turns,
 )
-from analysis.curves.curves import Curve
 from analysis.curves.points import Sample, block_logs, roundings
 from analysis.runs.columns import COUNT, MARK, OF_A_POINT, POSITIVE, SHARE, TEXT, in_percent, table_schemas
 from analysis.runs.frames import Piece, Tables, stacked
@@ -83,8 +83,8 @@ def fastest_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[Piece]
     """Compare the interconnects of a case at each process count.
 
     The fastest point is not slower than any other point by their joint log ratios. It usually, but not
-    always, has the shortest median time. Multiple comparisons with the best (`analysis.statistics.best`) decide
-    which points may be the fastest. The location of the joint log ratios estimates how much longer each other
+    always, has the shortest median time. Multiple comparisons with the best (`analysis.statistics.best`)
+    decide which points may be the fastest. The location of the joint log ratios estimates how much longer each other
     point takes. The data choose the fastest among several candidates, so the level of the interval is
     1 - alpha / candidates. Simulated times have bands instead of intervals.
 
@@ -170,7 +170,7 @@ def _compared(points: Sequence[Competitor], settings: Settings) -> tuple[NDArray
             longer[0, number] = shift.estimate
         if is_separable:
             longer[1:, number] = shift.low, shift.high
-            coverage[number] = one_of_several(shift.coverage, candidates)
+            coverage[number] = bonferroni_coverage(shift.coverage, candidates)
         else:
             longer[1:, number] = np.nan
     return may_be_fastest, longer, coverage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.curves.comparison import compare
+from analysis.curves.curve_comparison import compare
 from analysis.runs.columns import (
     AT_ONCE,
     COUNT,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.curves.comparison import Pair, names_of_pair
+from analysis.curves.curve_comparison import Pair, names_of_pair
 from analysis.curves.curves import Curve
 from analysis.curves.equivalence import equivalents_of, targets_of
 from analysis.runs.frames import with_ends
@@ -89,7 +89,7 @@ def equal_speeds(
     Parameters
     ----------
     pairs : iterable of Pair
-        As `analysis.curves.comparison.pairs` returns them.
+        As `analysis.curves.curve_comparison.pairs` returns them.
     tariffs : mapping of interconnect to Tariff
     """
     return [

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.curves.comparison import names_of_pair
+from analysis.curves.curve_comparison import names_of_pair
 from analysis.curves.curves import Curve
 from analysis.runs.frames import with_ends
 from analysis.runs.lifetime import Lifetime

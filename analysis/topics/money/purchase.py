@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.curves.compared import share_blocks, took_turns
 from analysis.curves.curves import Curve, Reference
+from analysis.curves.point_comparison import share_blocks, took_turns
 from analysis.curves.points import Sample, block_logs, roundings
 from analysis.runs.frames import with_ends
 from analysis.runs.kinds import ORDER, comparable_sets

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from made_tables import conform
 from small_runs import curves, rows, runs_table
 
-from analysis.curves.comparison import pairs
+from analysis.curves.curve_comparison import pairs
 from analysis.curves.curves import ranking
 from analysis.runs.settings import NodePrice, Settings
 from analysis.topics.money.break_even import break_even_rows, equal_speeds
