@@ -1,4 +1,4 @@
-"""What a report puts on record: method, invalid and missing repetitions, machine and versions."""
+"""How were the results made? Method, invalid and missing repetitions, machine and versions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
     "Scaling is strong: the size stays the same. Speedup is the reference's time over the point's; "
-    "efficiency is speedup times the reference's cores over the point's cores. The serial fraction is that "
-    "of Karp and Flatt."
+    "efficiency is speedup times the reference's cores over the point's cores. The serial fraction follows "
+    "Karp and Flatt."
 )
 WEAK_WORDS = (
     "Scaling is weak: the size grows with the processes. Scaled speedup is the reference's time over the "
@@ -30,6 +30,7 @@ WEAK_WORDS = (
     "point's."
 )
 MOST_INVALID = 50
+"""Largest number of invalid repetitions in the table of the report."""
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
@@ -47,70 +48,68 @@ MACHINE_KEYS = {
     "mpi": "MPI library",
     "transports": "Transports that it chose",
 }
-
-
+"""Names of the facts of a machine in the report."""
 POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes", "threads"]
 
 
 def method_paragraphs(content: Content) -> list[str]:
-    """Say how the blocks were run, what was estimated, how it was tested and what the words mean."""
+    """Describe the blocks, the stopping rule, the estimates, the tests and the terms."""
     runs, study, scaling = content.runs, content.facts.study, content.tables["scaling"]
-    here, replayed = _run_here(content), runs["kind"] == "simulated"
-    own = here & ~replayed
-    said = []
-    if own.any():
-        said.append(_blocks_run(runs[own], study))
+    is_own = _is_own(runs)
+    was_run = is_own & (runs["kind"] != "simulated")
+    sentences = []
+    if was_run.any():
+        sentences.append(_blocks_sentences(runs[was_run], study))
     if study.until:
-        said.append(_stopping(study.until, study.blocks))
-    if not here.all():
-        kinds = listed(dict.fromkeys(runs.loc[~here, "kind"]))
-        text = f"Imported results ({kinds}) were not run by this study: they are taken as they are, with "
-        said.append(
-            f"{text}the blocks that their files tell.{'' if own.any() else _seed('bootstrap', study)}"
+        sentences.append(_stopping_sentences(study.until, study.blocks or 0))
+    if not is_own.all():
+        kinds = listed(dict.fromkeys(runs.loc[~is_own, "kind"]))
+        sentences.append(
+            f"Imported results ({kinds}) were not run by this study. They are used unchanged, with the "
+            f"blocks of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
-        said.append(_intervals(scaling, content.labels))
-    said.append(_tests(content))
-    said.append(" ".join(_words(content.tables, content.labels)))
-    return said
+        sentences.append(_interval_sentences(scaling, content.labels))
+    sentences.append(_test_sentences(content))
+    sentences.append(" ".join(_definitions(content.tables, content.labels)))
+    return sentences
 
 
-def _run_here(content: Content) -> pd.Series:
-    """Whether this study ran or replayed a repetition itself; without origins, whether it has a record."""
-    runs = content.runs
+def _is_own(runs: pd.DataFrame) -> pd.Series:
+    """Mark repetitions that this study ran or replayed; without ``origin``, repetitions with a record."""
     return runs["origin"].isin(("run", "replay")) if "origin" in runs else runs["record"].notna()
 
 
-def _words(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
-    """Define the words that the study's tables need."""
+def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
+    """Define the terms that the study's tables use."""
     scaling = tables["scaling"]
-    said = [WEAK_WORDS if labels.weak else STRONG_WORDS]
+    sentences = [WEAK_WORDS if labels.weak else STRONG_WORDS]
     if scaling["oversubscription"].nunique() > 1:
-        said.append("All oversubscription levels have the same reference.")
+        sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):
-        said.append("Improvement is the baseline's time over the interconnect's, less 1.")
+        sentences.append("Improvement is the baseline's time over the interconnect's, minus 1.")
     if scaling["speedup_low"].notna().any():
-        said.append("Counts that cannot be told apart from the peak are in tables/peaks.csv.")
-    return said
+        sentences.append("Counts that may also be the peak are in tables/peaks.csv.")
+    return sentences
 
 
-def _seed(of: str, study: AboutStudy) -> str:
-    return "" if study.seed is None else f" The seed of the {of} is {study.seed}."
+def _seed_sentence(purpose: str, study: AboutStudy) -> str:
+    return "" if study.seed is None else f" The seed of the {purpose} is {study.seed}."
 
 
-def _blocks_run(own: pd.DataFrame, study: AboutStudy) -> str:
-    valid = own[own["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
+def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
+    valid = runs[runs["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
     return (
         "A block is one repetition of every interconnect at one case, count and oversubscription level, back "
         f"to back in random order; every point has {'' if least == most else f'{formats.whole(least)} to '}"
-        f"{counted(most, 'valid block')}{', spread over the time of the study' if most > 1 else ''}."
-        f"{_seed('order and of the bootstrap', study)}"
+        f"{counted(most, 'valid block')}{', spread over the duration of the study' if most > 1 else ''}."
+        f"{_seed_sentence('order and of the bootstrap', study)}"
     )
 
 
-def _stopping(until: AboutTarget, blocks: int) -> str:
-    """State the rule by which blocks were added, why none is added, and what that does to intervals."""
+def _stopping_sentences(until: AboutTarget, blocks: int) -> str:
+    """State the rule by which blocks were added, why the study ended, and the effect on intervals."""
     width = until.half_width_percent
     widest = "one is still missing" if width is None else f"the widest is ±{formats.percent(width)}"
     end = f"It ended after {counted(blocks, 'block')}, since {until.reason}"
@@ -124,36 +123,36 @@ def _stopping(until: AboutTarget, blocks: int) -> str:
     )
 
 
-def _intervals(scaling: pd.DataFrame, labels: Labels) -> str:
-    known = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
-    if known.empty:
-        return "Each time is that of one sample, so that it has no interval."
+def _interval_sentences(scaling: pd.DataFrame, labels: Labels) -> str:
+    covered = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
+    if covered.empty:
+        return "Each time is a single sample without an interval."
     shares = listed(
-        f"{formats.percent(100 * row.coverage, places=1)} at n{formats.THIN}={formats.THIN}{row.n}"
-        for row in known.itertuples()
+        f"{formats.percent(100 * coverage, places=1)} at n{formats.THIN}={formats.THIN}{n}"
+        for coverage, n in zip(covered["coverage"], covered["n"], strict=True)
     )
     text = (
-        "Times are medians over blocks, outliers included. The interval of a time is that of the order "
+        "Times are medians over blocks, outliers included. The interval of a time is made of order "
         f"statistics of its blocks and covers {shares}. "
     )
-    blocks = known.loc[known["n"] >= FEWEST, "n"]
+    blocks = covered.loc[covered["n"] >= FEWEST, "n"]
     if blocks.empty:
-        takes = counted(FEWEST, "block")
-        return f"{text}Speedups, and all that follows from them, have none: that takes {takes}."
+        needed = counted(FEWEST, "block")
+        return f"{text}Speedups and all derived quantities have none: they need {needed}."
     return (
-        f"{text}Intervals of what follows from several times are percentile intervals of a bootstrap over "
-        f"sweeps (a block of all counts is drawn as one), at a nominal {labels.confidence}. "
+        f"{text}Intervals of quantities derived from several times are percentile intervals of a bootstrap "
+        f"over sweeps (a block of all counts is drawn together), at a nominal {labels.confidence}. "
         f"{coverage_sentence(int(blocks.min()))}"
     )
 
 
-def _tests(content: Content) -> str:
+def _test_sentences(content: Content) -> str:
     tables = content.tables
     improvement = tables["improvement"]
     if content.facts.study.unfinished:
         return "Nothing is tested before the last block."
     if improvement["p_adjusted"].isna().all():
-        return "Nothing is tested: that takes two blocks of both sides at least."
+        return "Nothing is tested: a test needs at least two blocks of both interconnects."
     tested = improvement[improvement["p_adjusted"].notna()]
     tests = [
         "the exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
@@ -163,39 +162,37 @@ def _tests(content: Content) -> str:
     if tables["oversubscription"]["p_adjusted"].notna().any():
         text += "; oversubscription levels, which share no block, with the permutation test"
     return (
-        f"{text}. The estimate and the interval of a comparison follow from its test; a process count that "
-        "was chosen from the data is chosen anew wherever the test permutes them. Within each table p-values "
-        "are Holm-corrected. Faster or slower is said where p is at most "
-        f"{formats.exact(content.facts.all_settings().alpha)} and the interval agrees."
+        f"{text}. The estimate and the interval of a comparison follow from its test. If a process count was "
+        "chosen from the data, each permutation of the test chooses it again. Within each table p-values are "
+        "Holm-corrected. A verdict of faster or slower requires that p is at most "
+        f"{formats.exact(content.facts.all_settings().alpha)} and that the interval agrees."
     )
 
 
 def invalid_blocks(content: Content) -> list[Block]:
-    """List invalid repetitions, what was left out, and points with fewer blocks than planned."""
+    """List invalid repetitions, points with fewer blocks than planned, and items left out."""
     blocks: list[Block] = []
     runs, labels = content.runs, content.labels
-    bad = runs[~runs["valid"]]
-    if bad.empty and len(runs):
-        blocks.append(paragraph("Every repetition that was recorded is valid."))
-    if len(bad):
-        of_all = f"{counted(len(bad), 'repetition')} of {formats.whole(len(runs))}"
-        verbs = "is invalid and enters" if len(bad) == 1 else "are invalid and enter"
-        stopped = int(bad["censored"].sum()) if "censored" in bad else 0
-        but = (
-            f", except that {formats.whole(stopped)} stopped at a time limit counts as longer than that"
-            if stopped
-            else ""
-        )
-        blocks.append(paragraph(f"{of_all} {verbs} no estimate{but}."))
-        blocks.append(_invalid_table(bad, labels))
-    blocks += _beyond(content) + _missing(content)
+    invalid = runs[~runs["valid"]]
+    if invalid.empty and len(runs):
+        blocks.append(paragraph("Every recorded repetition is valid."))
+    if len(invalid):
+        text = f"{counted(len(invalid), 'repetition')} of {formats.whole(len(runs))} "
+        text += "is invalid and enters" if len(invalid) == 1 else "are invalid and enter"
+        text += " no estimate"
+        if stopped := int(invalid["censored"].sum()) if "censored" in invalid else 0:
+            limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
+            text += f", except that {formats.whole(stopped)} {limit} and the limit is a lower bound"
+        blocks.append(paragraph(f"{text}."))
+        blocks.append(_invalid_table(invalid, labels))
+    blocks += _unknown_medians(content) + _missing_repetitions(content)
     if left_out := content.facts.left_out:
         blocks.append(bullets([f"{item.what}: {item.reason}." for item in left_out], "Left out"))
     return blocks
 
 
-def _beyond(content: Content) -> list[Block]:
-    """List points whose median is not known, since it lies beyond the limit of runs that were stopped."""
+def _unknown_medians(content: Content) -> list[Block]:
+    """List the points whose median is unknown, because it lies beyond the time limit of stopped runs."""
     points, labels = content.tables.get("censored"), content.labels
     if points is None or not (unknown := points[points["seconds"].isna()].to_dict("records")):
         return []
@@ -205,10 +202,10 @@ def _beyond(content: Content) -> list[Block]:
         f"{formats.whole(row['censored'])} of {counted(row['n'], 'block')} stopped"
         for row in unknown
     ]
-    return [bullets(items, "Points whose median time lies beyond a time limit, so that it is not known")]
+    return [bullets(items, "Points with an unknown median time, beyond a time limit")]
 
 
-def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
+def _invalid_table(invalid: pd.DataFrame, labels: Labels) -> Block:
     counts = ("processes", "oversubscription", "block", "attempt")
     fields = [
         texts("Case", labels.case, "case"),
@@ -217,63 +214,66 @@ def _invalid_table(bad: pd.DataFrame, labels: Labels) -> Block:
         texts("Reason", lambda reason: formats.MISSING if is_missing(reason) else reason, "reason"),
     ]
     caption = "Invalid repetitions."
-    if len(bad) > MOST_INVALID:
-        caption += f" The first {MOST_INVALID}; the other {len(bad) - MOST_INVALID} are in runs.csv."
-    return line_table(caption, fields, bad.head(MOST_INVALID).to_dict("records"))
+    if len(invalid) > MOST_INVALID:
+        caption += f" The first {MOST_INVALID}; the other {len(invalid) - MOST_INVALID} are in runs.csv."
+    return line_table(caption, fields, invalid.head(MOST_INVALID).to_dict("records"))
 
 
-def _missing(content: Content) -> list[Block]:
-    """Say what of the plan has no record, and which points have fewer valid blocks than the study plans."""
+def _missing_repetitions(content: Content) -> list[Block]:
+    """Count planned repetitions without a record, and list points with fewer valid blocks than planned."""
     blocks: list[Block] = []
     facts, labels = content.facts, content.labels
     planned, recorded = facts.runs.planned, facts.runs.recorded
     if planned is not None and recorded is not None and recorded < planned:
         missing = counted(planned - recorded, "repetition")
         blocks.append(paragraph(f"{missing} of {formats.whole(planned)} planned were not run."))
-    wanted = facts.study.blocks
-    if wanted is None:
+    planned_blocks = facts.study.blocks
+    if planned_blocks is None:
         return blocks
     scaling = content.tables["scaling"]
-    shared = {name: scaling[name].mask(scaling["serial"]) for name in ("interconnect", "processes_per_node")}
-    own = content.runs.loc[_run_here(content), POINT].drop_duplicates()
-    here = scaling.assign(**shared).merge(own, on=POINT)
-    point, short = [*POINT, "processes_per_node"], here[here["n"] < wanted]
+    is_serial = scaling["serial"]
+    scaling = scaling.assign(
+        interconnect=scaling["interconnect"].mask(is_serial),
+        processes_per_node=scaling["processes_per_node"].mask(is_serial),
+    )
+    own_points = content.runs.loc[_is_own(content.runs), POINT].drop_duplicates()
+    points = scaling.merge(own_points, on=POINT).drop_duplicates([*POINT, "processes_per_node"])
     items = [
         f"{labels.case(line['case'])}, {labels.curve(line)}, "
         f"{counted(line['processes'], 'process')}, oversubscription {line['oversubscription']}: "
         f"{formats.whole(line['n'])}"
-        for line in short.drop_duplicates(point).to_dict("records")
+        for line in points[points["n"] < planned_blocks].to_dict("records")
     ]
     if items:
-        title = f"Points with fewer valid blocks than the {formats.whole(wanted)} of the study"
+        title = f"Points with fewer valid blocks than the {formats.whole(planned_blocks)} of the study"
         blocks.append(bullets(items, title))
     return blocks
 
 
 def machine_items(machine: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of a machine and of its applications' versions, by the names that a table has for them."""
-    known = {MACHINE_KEYS.get(key, key): value for key, value in machine.items() if key != "applications"}
+    """Return the facts of a machine and the versions of its applications, by their names in the report."""
+    items = {MACHINE_KEYS.get(key, key): value for key, value in machine.items() if key != "applications"}
     versions = machine.get("applications") or {}
-    return known | {f"Application {name}": version for name, version in versions.items()}
+    return items | {f"Application {name}": version for name, version in versions.items()}
 
 
 def machine_blocks(content: Content) -> list[Block]:
-    """Tabulate machine and versions, and say where all numbers are."""
+    """Tabulate machine and versions, and name the files with all numbers."""
     facts = content.facts
-    known = machine_items(facts.machine)
-    known |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}
-    rows = [row([key, value]) for key, value in known.items() if not is_missing(value)]
-    made_by = listed(sorted(content.runs["application"].dropna().unique()))
+    items = machine_items(facts.machine)
+    items |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}
+    rows = [row([key, value]) for key, value in items.items() if not is_missing(value)]
+    applications = listed(sorted(content.runs["application"].dropna().unique()))
     files = ["all repetitions are in runs.csv", "all estimates in tables/"]
     files += ["the published figures in published/"] if content.published else []
-    where = f"Beside this report, {listed(files)}"
-    said = paragraph(f"{where} (applications: {made_by})." if made_by else f"{where}.")
+    where = f"In the folder of this report, {listed(files)}"
+    text = paragraph(f"{where} (applications: {applications})." if applications else f"{where}.")
     columns = left("Item", "Value")
-    return [said, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]
+    return [text, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]
 
 
 def method(content: Content) -> Section | None:
-    """How times were taken and what was made of them."""
+    """Write the section on measurement, estimates and tests."""
     return section(
         "method",
         "Method in brief",
@@ -288,8 +288,9 @@ def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the runs that the speedups of each case and kind refer to."""
     rows = []
     keys = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
-    for case, of_case in labels.by_case(scaling):
-        for (site, name, count, seconds), points in of_case.groupby(keys, dropna=False, sort=False):
+    for case, case_rows in labels.by_case(scaling):
+        for _, points in case_rows.groupby(keys, dropna=False, sort=False):
+            site, name, count, seconds = (points[key].iloc[0] for key in keys)
             kinds = list(dict.fromkeys(points["kind"]))
             is_serial = is_missing(name)
             reference = labels.interconnect(name, None if is_serial else kinds[0])
@@ -308,12 +309,12 @@ def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
 
 
 def left_out(content: Content) -> Section | None:
-    """What is invalid, missing or was left out, and why."""
+    """Write the section on invalid, missing and left-out results."""
     return section("invalid", "What does not count, and why", invalid_blocks(content))
 
 
 def machine(content: Content) -> Section | None:
-    """The machine, the versions and where the data are."""
+    """Write the section on the machine, the versions and the files."""
     return section("machine", "Machine and versions", machine_blocks(content))
 
 

@@ -253,8 +253,9 @@ def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
-        for name, curve in panel.groupby("transport", sort=False):
-            _draw(axes, curve, "latency_us", looks[str(name)], drawing, f"{name}: {{}} µs")
+        for transport, curve in panel.groupby("transport", sort=False):
+            name = str(transport)
+            _draw(axes, curve, "latency_us", looks[name], drawing, f"{name}: {{}} µs")
         size_axis(axes, rows["bytes"], narrow=True)
         log_axis(axes, list(rows["latency_us"]))
 
@@ -268,14 +269,15 @@ def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
-        for name, curve in panel.groupby("transport", sort=False):
-            _draw(axes, curve, "received_MBps", looks[str(name)], drawing, f"{name}: {{}} MB/s received")
+        for transport, curve in panel.groupby("transport", sort=False):
+            name = str(transport)
+            _draw(axes, curve, "received_MBps", looks[name], drawing, f"{name}: {{}} MB/s received")
             if (curve["sent_MBps"] != curve["received_MBps"]).any():
                 _draw(
                     axes,
                     curve,
                     "sent_MBps",
-                    looks[str(name)],
+                    looks[name],
                     drawing,
                     f"{name}: {{}} MB/s sent",
                     hollow=True,

@@ -37,8 +37,7 @@ def test_no_derived_interval(study):
 def test_what_has_an_interval_is_said(report):
     method = said(part(report, "method"))
     assert (
-        "covers 87.5 % at n = 4. Speedups, and all that follows from them, have none: that takes 5 blocks."
-        in method
+        "covers 87.5 % at n = 4. Speedups and all derived quantities have none: they need 5 blocks." in method
     )
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]

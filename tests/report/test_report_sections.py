@@ -207,13 +207,13 @@ class TestPoorStudies:
 
     def test_points_that_are_alike_have_their_blocks_told_exactly(self):
         said = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
-        assert "every point has 3 valid blocks, spread over the time of the study." in said
+        assert "every point has 3 valid blocks, spread over the duration of the study." in said
 
     def test_one_sample_is_no_median(self):
         report = make_report(*make_study(make_runs(1)), [])
         said = plain(report)
         assert "medians over blocks" not in said and "Each time is that of one sample" in said
-        assert "cannot be told apart from the peak" not in said
+        assert "may also be the peak" not in said
         assert "intervals; p after" not in plain(part(report, "improvement"))
 
     def test_an_interconnect_at_two_sites_is_one(self):
