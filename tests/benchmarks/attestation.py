@@ -29,7 +29,7 @@ from workflows.domain import Interconnect, Point
 from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.execution import execute
-from workflows.launch.launchers import launch_ranks
+from workflows.launch.launch import launch_ranks
 from workflows.measure.attestation import contradiction, probe
 from workflows.measure.running import Run, run, scratch_folder
 from workflows.study.cases import load_case

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from workflows.applications import application
 from workflows.domain import Case, Point
 from workflows.launch.emulation import usable_cores
-from workflows.launch.launchers import one_process
+from workflows.launch.launch import environment_alone
 from workflows.measure.running import case_environment, run
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
@@ -112,7 +112,7 @@ def counted(case: Case, processes: int, scratch: Path) -> list[int]:
         begin = "no" if processes > 1 else "yes"  # a serial run need not call MPI_Init
         parts = [f"--instr-atstart={begin}", "--trace-children=yes"]
         parts += [f"--dump-before={BEGINS_STEP}"] if steps else []
-        env = one_process("openmpi", case_environment(short, processes), out)
+        env = environment_alone("openmpi", case_environment(short, processes), out)
         alone = subprocess.run(
             [*callgrind, *parts, *prefix, *command],
             env=env,

@@ -16,7 +16,7 @@ from workflows.applications.mpi4py import RANKS  # noqa: E402
 from workflows.domain import Point  # noqa: E402
 from workflows.launch.emulation import emulated_nodes  # noqa: E402
 from workflows.launch.execution import Execution, execute  # noqa: E402
-from workflows.launch.launch import mpirun  # noqa: E402
+from workflows.launch.launch import launch_ranks  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
 
 mpi4py = application("mpi4py")
@@ -48,7 +48,7 @@ def two_ranks(name: str) -> Iterator[Callable[[Sequence[str], Path], Execution]]
 
         def run(command: Sequence[str], folder: Path) -> Execution:
             with tempfile.TemporaryDirectory() as scratch:  # sockets need a short path
-                launch = mpirun(point, interconnect, nodes, command, RANKS, Path(scratch))
+                launch = launch_ranks(point, interconnect, nodes, command, RANKS, Path(scratch))
                 done = execute(launch.argv, launch.env, folder, RUN_SECONDS)
             if done.exit_status != 0:
                 raise SystemExit(f"{name}: {command[0]} failed: {done.errors[-2000:]}")

@@ -13,7 +13,7 @@ from workflows.domain import InputError, Point
 from workflows.jobs import SCHEDULERS
 from workflows.jobs.cluster import read_cluster
 from workflows.launch.cluster_launch import JobNode
-from workflows.launch.launchers import launch_ranks
+from workflows.launch.launch import launch_ranks
 from workflows.paths import ROOT
 
 STUDY = f"""
@@ -290,7 +290,10 @@ def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, t
 @pytest.mark.parametrize(
     ("site", "told"),
     [
-        ("scheduler: pbs\n", "launcher: srun is not for scheduler pbs; with it: mpirun or hydra"),
+        (
+            "scheduler: pbs\n",
+            "launcher: srun is not for scheduler pbs; with it: the launcher of an MPI library",
+        ),
         ("scheduler: lsf\nlauncher: hydra\nnodes: 2\n", "cores_per_node, memory_per_node_MB: must be given"),
         (
             f"{SITE.format('sge')}account: mine\n",

@@ -32,7 +32,7 @@ def commands(tmp_path, monkeypatch):
 def test_it_is_registered_under_its_name_and_has_its_words(scheduler):
     assert isinstance(scheduler, Scheduler) and SCHEDULERS[scheduler.name] is scheduler
     assert scheduler.title and scheduler.submit_program and scheduler.job_variable
-    assert scheduler.job_prefixes and set(scheduler.launchers) <= {"srun", "mpirun", "hydra"}
+    assert scheduler.job_prefixes and scheduler.own_launcher in (None, "srun")
 
 
 def test_its_folder_holds_a_profile_that_names_its_site_file(scheduler, cluster):

@@ -13,14 +13,15 @@ import pytest
 from workflows.domain import Point
 from workflows.launch.emulation import emulated_nodes
 from workflows.launch.execution import Execution, execute
-from workflows.launch.launch import check_placement, read_placement
-from workflows.launch.launchers import launch_ranks
-from workflows.launch.mpich import LIBRARIES
+from workflows.launch.launch import launch_ranks
+from workflows.launch.mpi.mpich import LIBRARIES
+from workflows.launch.mpi.registry import RANK_VARIABLES
+from workflows.launch.placement import check_placement, read_placement
 from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
 INTERCONNECTS = Path("config/interconnects")
-WANTED = re.compile(rf"\d+|\d+\.messages|{LIBRARIES}")
+WANTED = re.compile(rf"\d+|\d+\.messages|{LIBRARIES}|{RANK_VARIABLES}")
 """Files that a run is to leave in its folder."""
 
 

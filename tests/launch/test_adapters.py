@@ -1,7 +1,7 @@
 """Network adapters, node type and transports, as kernel, firmware and MPI libraries tell them."""
 
+from workflows.launch.mpi.registry import SERIAL_LIBRARY
 from workflows.launch.provenance import adapters, node_type
-from workflows.launch.transport import chosen
 
 
 def test_rates_of_links(tmp_path):
@@ -35,4 +35,4 @@ def test_transports_that_libraries_tell(tmp_path):
         "ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag(self/memory0 cma/memory)\n"
         "ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(rc_mlx5/mlx5_0:1)\n"
     )
-    assert chosen(said, tmp_path)[0] == ["ofi/hfi1_0", "rc_mlx5/mlx5_0:1", "tcp"]
+    assert SERIAL_LIBRARY.read_report(said, tmp_path).transports == ["ofi/hfi1_0", "rc_mlx5/mlx5_0:1", "tcp"]

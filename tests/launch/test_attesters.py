@@ -10,14 +10,13 @@ import pytest
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import attesters
 from workflows.launch.attesters import check_worlds, read_worlds, watching
-from workflows.launch.compiling import run_compiler
 from workflows.launch.execution import Execution, execute
-from workflows.launch.launch import read_placement
-from workflows.launch.launchers import launch_ranks
-from workflows.launch.mpi import TITLES
-from workflows.launch.one_sided import read_windows
+from workflows.launch.launch import launch_ranks
+from workflows.launch.mpi.library import MpiLibrary
+from workflows.launch.mpi.registry import MPI_LIBRARIES, read_report
+from workflows.launch.placement import read_placement
 from workflows.launch.probes import Probe
-from workflows.launch.transport import chosen
+from workflows.launch.programs import run_compiler
 from workflows.measure import attestation
 from workflows.measure.attestation import attest_once, contradiction, probe
 from workflows.paths import CASES, INTERCONNECTS
@@ -61,8 +60,9 @@ def attested(
     given = attesters.environment(point, joins, scratch) | environment
     launch = launch_ranks(point, joins, (), command, given, scratch)
     done = execute(launch.argv, launch.env, scratch, 60)
-    transports, said = chosen(read_windows(scratch)[1], scratch)
-    return done, attesters.found(scratch, read_placement(scratch), transports), said
+    report = read_report(joins, scratch)
+    probe = attesters.found(scratch, read_placement(scratch), report.transports)
+    return done, probe, report.other_messages
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -143,7 +143,9 @@ def test_a_program_of_another_library_than_the_launcher_runs_as_singletons(
     assert {world.processes for world in worlds} == {1}
     problem = check_worlds(worlds, RANKS, joins)
     assert problem.startswith(f"3 singletons instead of one run of 3 processes: the program uses {shown}")
-    assert problem.endswith(f", but interconnect {joins.name} names {TITLES[launcher]} (launch.mpi)")
+    assert problem.endswith(
+        f", but interconnect {joins.name} names {MPI_LIBRARIES[launcher].title} (launch.mpi)"
+    )
 
 
 def test_a_helper_that_is_alone_does_not_count_beside_the_program(program, tmp_path):
@@ -218,7 +220,7 @@ def test_it_compiles_without_a_warning(library, source):
 @pytest.fixture
 def no_compiler(monkeypatch):
     """A machine without a compiler, on which nothing was built before."""
-    monkeypatch.setattr(attesters, "compiler_of", lambda _: None)
+    monkeypatch.setattr(MpiLibrary, "compiler", lambda _: None)
     monkeypatch.setattr(attesters, "_built", attesters._built.__wrapped__)  # without what is remembered
 
 

@@ -6,9 +6,10 @@ import pytest
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.cluster_launch import IMAGE, JobNode
-from workflows.launch.launch import PROGRAMS, check_placement
-from workflows.launch.launchers import launch_ranks
+from workflows.launch.launch import launch_ranks
 from workflows.launch.leftovers import MARK
+from workflows.launch.placement import check_placement
+from workflows.launch.ranks import PROGRAMS
 from workflows.measure.in_allocation import snakemake_command
 
 LAUNCH = {"mpi": "openmpi", "mca": {"pml": "ucx"}, "env": {"UCX_TLS": "rc,self"}}

@@ -5,9 +5,10 @@ import os
 import pytest
 from programs import ran
 
-from workflows.launch.domains import cannot_place, dealt
 from workflows.launch.emulation import usable_cores
-from workflows.launch.launch import PROGRAMS, check_domains, read_placement
+from workflows.launch.mpi.registry import SERIAL_LIBRARY, write_rank_variables
+from workflows.launch.placement import cannot_place, check_domains, choose_cores, read_placement
+from workflows.launch.ranks import PROGRAMS
 
 NODES = {
     # By core: socket, NUMA node, first core of its L3 cache.
@@ -52,7 +53,7 @@ def played(tmp_path):
 def test_cores_are_dealt_out_by_the_domains_of_the_node(name, placement, each, cores, played):
     cpus, all_cores = played(name)
     wanted = cores.split()
-    assert [dealt(placement, slot, each, all_cores, cpus)[0] for slot in range(len(wanted))] == wanted
+    assert [choose_cores(placement, slot, each, all_cores, cpus)[0] for slot in range(len(wanted))] == wanted
 
 
 def test_a_node_of_one_domain_cannot_place_anything(played):
@@ -65,7 +66,7 @@ def test_more_ranks_than_a_domain_has_cores_for(played):
     cpus, cores = played(CACHES)
     assert cannot_place("spread", cores, cpus) is None
     with pytest.raises(ValueError, match="too few cores for the ranks that are spread to it"):
-        dealt("spread", 4, 2, cores, cpus)
+        choose_cores("spread", 4, 2, cores, cpus)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_more_ranks_than_a_domain_has_cores_for(played):
 )
 def test_where_ranks_ran_is_held_against_the_domains(placement, ranks, problem, played, tmp_path):
     cpus, all_cores = played(TURNS)
-    _, domains = dealt("packed", 0, 1, all_cores, cpus)
+    _, domains = choose_cores("packed", 0, 1, all_cores, cpus)
     folder = tmp_path / "placement"
     folder.mkdir()
     for rank, cores in enumerate(ranks.split()):
@@ -109,6 +110,7 @@ def test_ranks_are_bound_to_the_cores_that_they_are_dealt(tmp_path):
         (tmp_path / f"cpus/cpu{core}/node{memory}").mkdir()
     rank = f"{PROGRAMS}/rank {tmp_path} 1 1 true"
     script = f"mount --bind {tmp_path}/cpus /sys/devices/system/cpu && {rank}"
+    write_rank_variables(tmp_path, SERIAL_LIBRARY.rank_variables)
     for number in ("0", "1"):
         names = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
         own = dict.fromkeys(names, number) | {

@@ -222,12 +222,12 @@ from workflows.domain import Point
 from workflows.launch.emulation import emulated_nodes
 from workflows.launch.execution import execute
 from workflows.study.interconnects import load_interconnect
-from workflows.launch.launch import mpirun
+from workflows.launch.launch import launch_ranks
 folder, nap = Path(sys.argv[1]), sys.argv[2]
 interconnect = load_interconnect("emulated_gigabit", Path("config/interconnects"))
 with emulated_nodes(interconnect.emulate) as nodes:
     point = Point("case", interconnect.name, 2, 1, 2, 2)
-    launch = mpirun(point, interconnect, nodes, ["sleep", nap], {}, folder)
+    launch = launch_ranks(point, interconnect, nodes, ["sleep", nap], {}, folder)
     execute(launch.argv, launch.env, folder, 600)
 """
 

@@ -15,16 +15,10 @@ from programs import ran
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import EmulatedNode
-from workflows.launch.launch import (
-    PROGRAMS,
-    check_placement,
-    check_threads,
-    cores_of_nodes,
-    most_cores_of_a_node,
-    mpirun,
-    ranks_of_nodes,
-    read_placement,
-)
+from workflows.launch.launch import launch_ranks
+from workflows.launch.mpi.registry import SERIAL_LIBRARY, write_rank_variables
+from workflows.launch.placement import check_placement, check_threads, read_placement
+from workflows.launch.ranks import PROGRAMS, cores_of_nodes, most_cores_of_a_node, ranks_of_nodes
 
 GIGABIT = Interconnect(
     name="gigabit",
@@ -50,7 +44,7 @@ def mca(argv: list[str]) -> dict[str, str]:
 
 
 def test_a_serial_run_has_one_rank_and_no_interconnect(tmp_path):
-    launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
+    launch = launch_ranks(Point("case", None, 1, 1, 1, 1), None, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     assert launch.argv[:5] == ["mpirun", "-n", "1", "--host", "localhost:1"]
     started = [str(PROGRAMS / "rank"), str(tmp_path), "1", "1", "solve", "-fast"]
     assert launch.argv[-6:] == started
@@ -61,20 +55,20 @@ def test_a_serial_run_has_one_rank_and_no_interconnect(tmp_path):
 @pytest.mark.parametrize(("processes", "level", "yields"), [(2, 1, "0"), (4, 2, "1"), (8, 4, "1")])
 def test_ranks_yield_exactly_where_they_outnumber_cores(tmp_path, processes, level, yields):
     point = Point("case", "gigabit", processes, level, 2, 2)
-    argv = mpirun(point, GIGABIT, NODES, ["solve"], {}, tmp_path).argv
+    argv = launch_ranks(point, GIGABIT, NODES, ["solve"], {}, tmp_path).argv
     assert mca(argv)["mpi_yield_when_idle"] == yields
 
 
 def test_a_parameter_of_open_mpi_in_the_environment_of_a_case_goes_before_what_a_run_would_set(tmp_path):
     own = {"OMPI_MCA_mpi_yield_when_idle": "0", "OTHER": "1"}
     point = Point("case", "gigabit", 4, 2, nodes=2, cores=2)
-    argv = mpirun(point, GIGABIT, NODES, ["true"], own, tmp_path).argv
+    argv = launch_ranks(point, GIGABIT, NODES, ["true"], own, tmp_path).argv
     assert " --mca mpi_yield_when_idle 0 " in " ".join(argv)
     assert words(argv, "-x") == ["UCX_TLS", "OTHER"]
 
 
 def test_a_run_on_emulated_nodes_starts_on_the_first_and_enters_the_others(tmp_path):
-    launch = mpirun(Point("case", "gigabit", 4, 2, 2, 2), GIGABIT, NODES, ["solve"], {}, tmp_path)
+    launch = launch_ranks(Point("case", "gigabit", 4, 2, 2, 2), GIGABIT, NODES, ["solve"], {}, tmp_path)
     assert launch.argv[:7] == [
         *("nsenter", "--net=/proc/7/fd/3", "--uts=/proc/7/fd/4", "--", "taskset", "-c", "0"),
     ]
@@ -92,7 +86,7 @@ def test_a_run_on_emulated_nodes_starts_on_the_first_and_enters_the_others(tmp_p
 def test_mpirun_on_one_machine_does_not_see_the_job_that_it_is_in(tmp_path, monkeypatch):
     for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_JOBID", "PMIX_RANK", "PMI_RANK", "PMIX_MCA_gds"):
         monkeypatch.setenv(name, "hash")
-    launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
+    launch = launch_ranks(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
     told = [name for name in launch.env if name.startswith(("SLURM", "PBS", "LSB", "PMI"))]
     assert told == ["PMIX_MCA_gds"], "a parameter, which says nothing of a job"
 
@@ -104,8 +98,8 @@ def test_a_process_of_mpi_can_start_a_run(tmp_path, monkeypatch, began, started)
     scratch = f"import os, sys, pathlib\nscratch = pathlib.Path({str(tmp_path)!r})"
     code = f"""{scratch}
 from workflows.domain import Point
-from workflows.launch.launch import mpirun
-launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["env"], {{}}, scratch)
+from workflows.launch.launch import launch_ranks
+launch = launch_ranks(Point("case", None, 1, 1, 1, 1), None, (), ["env"], {{}}, scratch)
 os.execvpe("mpirun", launch.argv, launch.env)"""
     start = f"import subprocess, sys; print(subprocess.run([sys.executable, '-c', {code!r}]).returncode)"
     parent = f"{began}{start}"
@@ -116,7 +110,7 @@ os.execvpe("mpirun", launch.argv, launch.env)"""
 
 
 def test_files_of_open_mpi_go_to_the_scratch_folder(tmp_path):
-    launch = mpirun(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
+    launch = launch_ranks(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
     given = mca(launch.argv).items()
     places = {value for name, value in given if name.endswith(("_directory", "tmpdir_base"))}
     assert places == {launch.env["TMPDIR"]} == {str(tmp_path)}
@@ -222,6 +216,7 @@ def of_rank(rank: int, ranks: int) -> dict[str, str]:
 def start_rank(
     folder: Path, rank: int, ranks: int, per_core: int, *command: str, cores: int = 1
 ) -> subprocess.CompletedProcess:
+    write_rank_variables(folder, SERIAL_LIBRARY.rank_variables)
     argv = [PROGRAMS / "rank", folder, str(per_core), str(cores), *command]
     return ran(*argv, **of_rank(rank, ranks))
 
@@ -258,6 +253,7 @@ def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     usable = "from workflows.launch.emulation import usable_cores; print(usable_cores())"
     rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, 1, 1, "true"]))
     script = f"mount --bind {of_first} {told}; {sys.executable} -c '{usable}'; exec {rank}"
+    write_rank_variables(tmp_path, SERIAL_LIBRARY.rank_variables)
     only_two = ["taskset", "-c", f"{first},{second}", "unshare", "--mount", "sh", "-ec", script]
     done = ran(*only_two, **of_rank(1, 2))
     assert done.stdout == f"[{first}]\n"
@@ -282,7 +278,7 @@ def test_servers_count_when_cores_are_dealt_out(tmp_path, processes, level, node
     point = Point("case", "gigabit", processes, level, nodes, cores, servers_per_process=1)
     assert (cores_of_nodes(point), ranks_of_nodes(point)) == on_nodes
     measured = replace(GIGABIT, kind="measured", emulate=None)
-    argv = mpirun(replace(point, nodes=1), measured, (), ["solve"], {}, tmp_path).argv
+    argv = launch_ranks(replace(point, nodes=1), measured, (), ["solve"], {}, tmp_path).argv
     assert mca(argv)["mpi_yield_when_idle"] == yields
     assert argv[2] == str(processes)
 

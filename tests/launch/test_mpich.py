@@ -9,10 +9,9 @@ from study_files import study_file
 
 from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import EmulatedNode
-from workflows.launch.launch import PROGRAMS
-from workflows.launch.mpi import other_library
-from workflows.launch.mpich import ABI_NAME, mpiexec
-from workflows.launch.provenance import mpi_library, mpi_version
+from workflows.launch.launch import launch_ranks
+from workflows.launch.mpi.registry import MPI_LIBRARIES, library_mismatch, linked_library
+from workflows.launch.ranks import PROGRAMS
 from workflows.plan.here import unavailable
 from workflows.plan.plan import make_plan
 
@@ -38,9 +37,16 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
+def file_of(program: str) -> str:
+    """File of the MPI library that a program is linked to."""
+    linked = linked_library(program)
+    assert linked
+    return linked[1]
+
+
 def test_ranks_of_one_machine_are_started_by_the_wrapper_that_pins_them(tmp_path):
     point = Point("case", "memory", 2, 1, 1, 2)
-    launch = mpiexec(point, MEMORY, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
+    launch = launch_ranks(point, MEMORY, (), ["solve", "-fast"], {"A": "1"}, tmp_path)
     assert launch.argv == [
         *("mpiexec.hydra", "-n", "2", "-bind-to", "none", "-disable-auto-cleanup"),
         *(str(PROGRAMS / "rank"), str(tmp_path), "1", "1", "solve", "-fast"),
@@ -50,14 +56,14 @@ def test_ranks_of_one_machine_are_started_by_the_wrapper_that_pins_them(tmp_path
 
 
 def test_mpi4py_finds_the_library_under_the_name_that_it_looks_for(tmp_path):
-    launch = mpiexec(Point("case", "memory", 2, 1, 1, 2), MEMORY, (), ["solve"], {}, tmp_path)
+    launch = launch_ranks(Point("case", "memory", 2, 1, 1, 2), MEMORY, (), ["solve"], {}, tmp_path)
     folder = Path(launch.env["LD_LIBRARY_PATH"].split(":")[0])
     assert folder.parent == tmp_path
-    assert (folder / ABI_NAME).resolve() == Path(mpi_library("mpichversion"))
+    assert (folder / "libmpi.so.12").resolve() == Path(file_of("mpichversion"))
 
 
 def test_emulated_nodes_are_entered_and_joined_by_their_own_link(tmp_path):
-    launch = mpiexec(Point("case", "links", 2, 1, 2, 2), LINKS, NODES, ["solve"], {}, tmp_path)
+    launch = launch_ranks(Point("case", "links", 2, 1, 2, 2), LINKS, NODES, ["solve"], {}, tmp_path)
     assert launch.argv[:8] == [
         *("nsenter", "--net=/proc/7/fd/3", "--uts=/proc/7/fd/4", "--", "taskset", "-c", "0"),
         "mpiexec.hydra",
@@ -83,20 +89,20 @@ def test_a_machine_without_mpich_says_what_is_missing(tmp_path, monkeypatch):
 
 
 def test_the_versions_of_both_libraries_are_known():
-    assert mpi_version("openmpi").startswith("mpirun (Open MPI) ")
-    assert mpi_version("mpich").startswith("MPICH Version: ")
+    assert MPI_LIBRARIES["openmpi"].version().startswith("mpirun (Open MPI) ")
+    assert MPI_LIBRARIES["mpich"].version().startswith("MPICH Version: ")
 
 
 def test_a_program_of_the_other_library_is_told_with_the_file_that_it_is_bound_to():
-    file = mpi_library("icoFoam")
-    assert other_library("icoFoam", MEMORY) == (
+    file = file_of("icoFoam")
+    assert library_mismatch("icoFoam", MEMORY) == (
         f"icoFoam is bound to Open MPI ({file}), and the interconnect uses MPICH"
     )
-    assert other_library("mpichversion", replace(MEMORY, launch={"mpi": "openmpi"})).startswith(
+    assert library_mismatch("mpichversion", replace(MEMORY, launch={"mpi": "openmpi"})).startswith(
         "mpichversion is bound to MPICH ("
     )
-    assert other_library("mpichversion", MEMORY) is None
-    assert other_library(sys.executable, MEMORY) is None  # mpi4py takes either
+    assert library_mismatch("mpichversion", MEMORY) is None
+    assert library_mismatch(sys.executable, MEMORY) is None  # mpi4py takes either
 
 
 STUDY = """
@@ -116,7 +122,7 @@ limits: {core_hours: 1, run_seconds: 60, idle_seconds: 1}
 @pytest.mark.parametrize(("transports", "finalizes"), [(None, True), ("self,sm", True), ("self,tcp", False)])
 def test_only_ranks_that_talk_by_ucx_over_tcp_do_not_finalize(transports, finalizes, tmp_path):
     carrier = replace(MEMORY, launch={"mpi": "mpich", "env": {"UCX_TLS": transports} if transports else {}})
-    launch = mpiexec(Point("case", "memory", 2, 1, 1, 2), carrier, (), ["solve"], {}, tmp_path)
+    launch = launch_ranks(Point("case", "memory", 2, 1, 1, 2), carrier, (), ["solve"], {}, tmp_path)
     assert ("MPI4PY_RC_FINALIZE" not in launch.env) == finalizes
 
 
@@ -151,7 +157,7 @@ def test_real_ranks_are_of_mpich_and_where_they_belong(run, name):
 
 def test_mpi4py_takes_open_mpi_where_the_linker_would_find_mpich_first(run, tmp_path, monkeypatch):
     """As where libmpich-dev is there and libopenmpi-dev is not: `libmpi.so` is MPICH's."""
-    (tmp_path / "libmpi.so").symlink_to(mpi_library("mpichversion"))
+    (tmp_path / "libmpi.so").symlink_to(file_of("mpichversion"))
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     ran = run("shared_memory", [sys.executable, "-c", WHO], 2)
     assert (ran.execution.exit_status, ran.problem) == (0, None), ran.execution.errors

@@ -5,18 +5,15 @@ from dataclasses import replace
 import pytest
 
 from workflows.applications import application
-from workflows.domain import Interconnect, Point
-from workflows.launch.one_sided import check_components, read_windows
+from workflows.domain import Point
+from workflows.launch.mpi.library import Report
+from workflows.launch.mpi.registry import SERIAL_LIBRARY, read_report
 from workflows.measure.running import run
 from workflows.paths import ROOT
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 
 nwchem = application("nwchem")
-
-
-def interconnect(**mca: str) -> Interconnect:
-    return Interconnect("one", "measured", "One", {"mpi": "openmpi", "mca": mca}, None, 1, 2)
 
 
 def test_windows_are_counted_by_component_and_the_rest_is_kept(tmp_path):
@@ -26,7 +23,8 @@ def test_windows_are_counted_by_component_and_the_rest_is_kept(tmp_path):
         "[vm:05331] pt2pt component destroying window with id 4\n"
     )
     (tmp_path / "1.messages").write_text("[vm:05332] rdma component destroying window with id 3\n")
-    assert read_windows(tmp_path) == ({"pt2pt": 2, "rdma": 1}, "[vm:05331] something else is wrong\n")
+    expected = Report([], {"pt2pt": 2, "rdma": 1}, "[vm:05331] something else is wrong\n")
+    assert read_report(None, tmp_path) == expected
 
 
 TCP, PT2PT = {"btl": "self,tcp"}, {"osc": "pt2pt"}
@@ -50,11 +48,8 @@ PAST_TCP = "which inside a node goes through shared memory and not by btl self,t
     ],
 )
 def test_another_component_than_the_interconnect_asks_for_is_noticed(mca, windows, one_sided, problem):
-    assert check_components(windows, one_sided, interconnect(**mca)) == problem
-
-
-def test_a_serial_run_is_asked_nothing():
-    assert check_components({"rdma": 8}, True, None) is None
+    report = Report([], windows)
+    assert SERIAL_LIBRARY.one_sided_problem({"mca": mca}, report, one_sided) == problem
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from programs import printed
 
 from workflows.domain import Point
-from workflows.launch.mpi import unknown_parameter
+from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.measure.attestation import probe
 from workflows.paths import INTERCONNECTS
 from workflows.plan.here import unavailable
@@ -59,7 +59,7 @@ def test_libfabric_has_the_provider(name):
 @pytest.mark.parametrize("name", OF_OPEN_MPI)
 def test_open_mpi_has_the_parameters_and_components(name):
     mca = LAUNCHED[name].launch["mca"]
-    assert unknown_parameter(mca) is None
+    assert MPI_LIBRARIES["openmpi"].unknown_setting({"mca": mca}) is None
     components = set(re.findall(r"MCA (\w+): (\w+) ", told("ompi_info")))
     for framework in ("pml", "btl", "mtl", "osc"):
         for component in filter(None, mca.get(framework, "").split(",")):

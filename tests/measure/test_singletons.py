@@ -8,6 +8,7 @@ from programs import write_program
 from workflows.applications import application
 from workflows.domain import Line, Point
 from workflows.launch import attesters
+from workflows.launch.mpi.library import MpiLibrary
 from workflows.measure.running import run
 from workflows.paths import INTERCONNECTS
 from workflows.study.cases import load_case
@@ -100,7 +101,7 @@ COPIES = (
 @pytest.mark.parametrize("compiler", [True, False], ids=["watched", "no compiler"])
 def test_copies_of_a_program_without_mpi_are_no_run(ran, monkeypatch, compiler):
     if not compiler:
-        monkeypatch.setattr(attesters, "compiler_of", lambda _: None)
+        monkeypatch.setattr(MpiLibrary, "compiler", lambda _: None)
         monkeypatch.setattr(attesters, "_built", attesters._built.__wrapped__)  # without what is remembered
     assert ran("echo took 0.001 s; echo done", "shared_memory", PRINTED).problem == COPIES
 

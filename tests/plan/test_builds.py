@@ -10,7 +10,7 @@ from needs import need
 from programs import printed
 from study_files import study_file
 
-from workflows.launch.launchers import program_of_build, search_path
+from workflows.launch.launch import program_of_build, search_path
 from workflows.measure.measure import measure
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.paths import INTERCONNECTS, ROOT

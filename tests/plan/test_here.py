@@ -9,6 +9,7 @@ import pytest
 from programs import write_program
 
 from workflows.errors import EmulationError
+from workflows.launch.mpi.open_mpi import OpenMpi
 from workflows.paths import INTERCONNECTS
 from workflows.plan import here
 from workflows.plan.here import unavailable_now
@@ -35,7 +36,7 @@ def looks(tmp_path, monkeypatch):
         write_program(tmp_path / "bin" / program, "#!/bin/sh\n")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(here, "emulated_nodes", emulated_nodes)
-    monkeypatch.setattr(here.mpi, "unknown_parameter", lambda names: None)
+    monkeypatch.setattr(OpenMpi, "unknown_setting", lambda library, settings: None)
     return built
 
 

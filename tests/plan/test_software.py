@@ -13,8 +13,8 @@ from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 from workflows.domain import InputError
 from workflows.jobs.cluster import read_cluster
-from workflows.jobs.slurm import plugin_problem
 from workflows.launch.cluster_launch import IMAGE, entering
+from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import ROOT
 from workflows.plan.software import (
     environment_with,
@@ -177,7 +177,6 @@ mca:pmix:isolated:version:"mca:2.1.0"
     [
         ("pmix", OF_DEBIAN, None),
         ("pmix_v4", OF_DEBIAN, None),
-        ("pmix_v3", OF_DEBIAN, "this Slurm has pmix, none, pmi2, pmix_v4"),
         ("pmi2", OF_DEBIAN, "Open MPI 4.1.4 of the image does not speak it (it has ext3x, isolated)"),
         ("pmi2", OF_DEBIAN.replace("ext3x", "s2"), None),
         ("pmix", OF_DEBIAN.replace("ext3x", "s2"), "Open MPI 4.1.4 of the image does not speak it (it has s2, isolated)"),
@@ -185,7 +184,16 @@ mca:pmix:isolated:version:"mca:2.1.0"
     ],
 )  # fmt: skip
 def test_what_mpi_of_an_image_speaks(plugin, of_image, problem):
-    assert plugin_problem(plugin, LISTED, of_image) == problem
+    assert MPI_LIBRARIES["openmpi"].pmi_problem(plugin, of_image) == problem
+
+
+def test_a_plugin_that_slurm_does_not_have(image):
+    write_program(image.parent / "bin/srun", f"#!/bin/sh\ncat >&2 <<'END'\n{LISTED}END\n")
+    image.write_text("container: solvers.sif\nmpi_plugin: pmix_v3\n")
+    cluster = read_cluster(image)
+    enter = image_command("solvers.sif", "--userns")
+    told = refusal(InputError, cluster.scheduler.check_image, enter, cluster)
+    assert told == f"{image}: mpi_plugin: pmix_v3: this Slurm has pmix, none, pmi2, pmix_v4"
 
 
 def test_no_apptainer(monkeypatch, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from needs import need
 from simulated_link import simulated_link
 
-from workflows.launch.launch import outside_mpi
+from workflows.launch.mpi.registry import outside_mpi
 from workflows.paths import ROOT
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import programs, replayer

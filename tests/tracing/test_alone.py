@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mpi_programs import BOTH, PROCESSES, builder, start
 
-from workflows.launch.launchers import one_process
+from workflows.launch.launch import environment_alone
 from workflows.tracing.alone import UnrepeatableError, cannot_repeat, middle_run, run_alone
 from workflows.tracing.lines import COMPUTING, pack
 from workflows.tracing.raw import Raw, read_raw, whole
@@ -42,7 +42,7 @@ def rerun(built, library: str, group: str, folder: Path, window=whole):
         in_turn = {"NODEWORTH_TRACE_ALONE": ",".join(str(rank) for rank, _ in placed)}
         done = subprocess.run(
             [program, group],
-            env=one_process(
+            env=environment_alone(
                 library, MARK | {name: str(path) for name, path in files.items()} | in_turn, folder
             ),
             capture_output=True,

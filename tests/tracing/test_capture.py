@@ -12,7 +12,7 @@ from workflows.applications import application
 from workflows.domain import Case, InputError, Option, Point
 from workflows.launch import execution
 from workflows.launch.emulation import usable_cores
-from workflows.launch.launch import ranks_of_nodes
+from workflows.launch.ranks import ranks_of_nodes
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect

@@ -16,7 +16,7 @@ from typing import Any
 from workflows.applications import tools
 from workflows.applications.base import Application
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
-from workflows.launch.provenance import libraries
+from workflows.launch.programs import shared_libraries
 
 INPUT = "input.lmp"
 
@@ -60,7 +60,7 @@ class LAMMPS(Application):
 
     def unthreaded(self, case: Case, program: str) -> str | None:
         """Look for the package OPENMP in the program, or in the LAMMPS library that it is linked to."""
-        match = re.search(r"liblammps\S* => (/\S+)", libraries(program))
+        match = re.search(r"liblammps\S* => (/\S+)", shared_libraries(program))
         file = Path(match[1] if match else shutil.which(program) or program)
         if not file.is_file():
             return None

@@ -16,7 +16,7 @@ from workflows.applications.base import Application
 from workflows.applications.fullerene import fullerene
 from workflows.applications.water import water_cluster
 from workflows.domain import Case, InputError, Line, Reading
-from workflows.launch.provenance import libraries
+from workflows.launch.programs import shared_libraries
 
 INPUT = "input.nw"
 
@@ -94,7 +94,7 @@ class NWChem(Application):
 
     def unthreaded(self, case: Case, program: str) -> str | None:
         """Look for OpenMP among the libraries that the program and its BLAS are linked to."""
-        linked = libraries(program)
+        linked = shared_libraries(program)
         return f"{program} was built without OpenMP" if linked and not re.search(OPENMP, linked) else None
 
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:

@@ -109,6 +109,12 @@ def read_cluster(file: Path) -> Cluster:
     values = inputs.defaults("cluster") | data
     name = inputs.choose(values["scheduler"], SCHEDULERS, "scheduler", f"{file}: scheduler")
     scheduler = SCHEDULERS[name]
+    for other in SCHEDULERS.values():
+        if other is not scheduler and values["launcher"] == other.own_launcher:
+            raise InputError(
+                f"{file}: launcher: {other.own_launcher} is not for scheduler {scheduler.name}; "
+                "with it: the launcher of an MPI library, such as mpirun"
+            )
     scheduler.check(values, data, file)
     for other in SCHEDULERS.values():
         foreign = [key for key in other.cluster_keys if key in data and key not in scheduler.cluster_keys]

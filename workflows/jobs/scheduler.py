@@ -158,8 +158,9 @@ class Scheduler(ABC):
         Beginnings of environment variables that ranks of a job must not inherit.
     visible_variables : tuple of str
         Variables that ranks inherit although `hidden_prefixes` covers them.
-    launchers : tuple of str
-        Values of ``launcher`` in a cluster file that work with it.
+    own_launcher : str or None
+        Value of ``launcher`` in a cluster file for the scheduler's own launcher, which starts ranks of any
+        MPI library. Launchers of MPI libraries work with every scheduler.
     cluster_keys : tuple of str
         Keys of a cluster file that it understands beyond the keys of every scheduler.
     log_folder : str
@@ -180,7 +181,7 @@ class Scheduler(ABC):
     job_prefixes: ClassVar[tuple[str, ...]]
     hidden_prefixes: ClassVar[tuple[str, ...]] = ()
     visible_variables: ClassVar[tuple[str, ...]] = ()
-    launchers: ClassVar[tuple[str, ...]] = ("mpirun", "hydra")
+    own_launcher: ClassVar[str | None] = None
     cluster_keys: ClassVar[tuple[str, ...]] = ()
     log_folder: ClassVar[str] = "cluster_logs"
     describes_nodes: ClassVar[bool] = False
@@ -285,11 +286,6 @@ class Scheduler(ABC):
         InputError
             One line for the first wrong key.
         """
-        if values["launcher"] not in self.launchers:
-            allowed = " or ".join(self.launchers)
-            raise InputError(
-                f"{file}: launcher: {values['launcher']} is not for scheduler {self.name}; with it: {allowed}"
-            )
         if not self.describes_nodes and (missing := [key for key in NODE_KEYS if key not in given]):
             raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {self.name}")
 

@@ -45,7 +45,6 @@ _PASSING_LIMIT = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
 _LASTING_LIMITS = ("Assoc", "QOS", "Partition", "BadConstraints")
 _UNAVAILABLE_NODES = ("ReqNodeNotAvail", "Nodes required for job")
 # Slurm must answer. Open MPI lists its components; another MPI library cannot be asked.
-_ANSWERS_IN_IMAGE = "sinfo --noheader >/dev/null && { ompi_info --parsable || true; }"
 
 
 class Slurm(Scheduler):
@@ -59,7 +58,7 @@ class Slurm(Scheduler):
     job_prefixes = ("SLURM_",)
     hidden_prefixes = ("SLURM_", "SRUN_", "SBATCH_")
     visible_variables = ("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_CONF", "SLURM_CLUSTER_NAME", "SLURM_CLUSTERS")
-    launchers = ("srun", "mpirun", "hydra")
+    own_launcher = "srun"
     cluster_keys = (
         "partition",
         "partitions",
@@ -223,14 +222,17 @@ class Slurm(Scheduler):
         return {"SLURM_OVERLAP": "1"}
 
     def check_image(self, enter: Sequence[str], cluster: Cluster) -> None:
-        """Raise an `InputError` unless Slurm answers in an image and ranks of ``srun`` find each other."""
+        """Raise an `InputError` unless Slurm answers in an image and has the plugin of ``srun``."""
         failure = f"{cluster.file}: container: in {enter[-1]} Slurm gives no answer"
-        components = output_of([*enter, "sh", "-c", _ANSWERS_IN_IMAGE], failure)
-        if cluster.launcher != "srun":
+        output_of([*enter, "sh", "-c", "sinfo --noheader >/dev/null"], failure)
+        if cluster.launcher != self.own_launcher:
             return
-        plugins = output_of(["sh", "-c", "srun --mpi=list 2>&1"], f"{cluster.file}: mpi_plugin")
-        if problem := plugin_problem(cluster.mpi_plugin, plugins, components):
-            raise InputError(f"{cluster.file}: mpi_plugin: {cluster.mpi_plugin}: {problem}")
+        key = f"{cluster.file}: mpi_plugin"
+        listed = output_of(["sh", "-c", "srun --mpi=list 2>&1"], key)
+        plugins = re.findall(r"\b(?:none|openmpi|(?:pmi|cray)\w*)\b", listed.partition("are...")[2])
+        if cluster.mpi_plugin not in plugins:
+            known = ", ".join(dict.fromkeys(plugins))
+            raise InputError(f"{key}: {cluster.mpi_plugin}: this Slurm has {known}")
 
     # Accounting
 
@@ -429,33 +431,6 @@ def _timed_options(cluster: Cluster) -> list[str]:
 def _reservation_option(reservation: str | None) -> list[str]:
     """Return the option of ``sbatch`` for a reservation, for which Snakemake has no resource."""
     return [f"--reservation={reservation}"] if reservation else []
-
-
-def plugin_problem(plugin: str, listed: str, components: str) -> str | None:
-    """Return why ranks of ``srun`` would not find each other with a plugin; None if they may.
-
-    From 2.1.1 on, any two versions of PMIx talk to each other (openpmix.github.io, "How does PMIx work with
-    containers?"). So Open MPI only needs to have one. Other MPI libraries cannot be asked.
-
-    Parameters
-    ----------
-    plugin : str
-        Value of ``srun --mpi``.
-    listed : str
-        Output of ``srun --mpi=list`` on Slurm's nodes.
-    components : str
-        Output of ``ompi_info --parsable`` in the image.
-    """
-    plugins = re.findall(r"\b(?:none|openmpi|(?:pmi|cray)\w*)\b", listed.partition("are...")[2])
-    if plugin not in plugins:
-        return f"this Slurm has {', '.join(dict.fromkeys(plugins))}"
-    names = re.findall(r"^mca:pmix:(\w+):version:\"mca:", components, re.M)
-    suitable = {"pmi2": "s2", "none": "-"}.get(plugin, r"(ext|pmix)\d\w*")
-    if not names or any(re.fullmatch(suitable, name) for name in names):
-        return None
-    version = re.search(r"^ompi:version:full:(\S+)", components, re.M)
-    release = version[1] if version else "of unknown version"
-    return f"Open MPI {release} of the image does not speak it (it has {', '.join(names)})"
 
 
 # Messages of srun

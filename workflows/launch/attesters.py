@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
-from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler
-from workflows.launch.launch import listed
-from workflows.launch.mpi import TITLES
+from workflows.launch.mpi.registry import MPI_LIBRARIES, library_of
+from workflows.launch.placement import core_numbers
 from workflows.launch.probes import Probe
-from workflows.launch.transport import asking
+from workflows.launch.programs import run_compiler
 from workflows.paths import RESULTS, ROOT
 
 SOURCE = Path(__file__).parent / "attester"
@@ -67,9 +66,9 @@ def _built(library: str) -> Path | InputError:
 
 
 def _found_or_built(library: str) -> Path:
-    compiler = compiler_of(library)
+    compiler = MPI_LIBRARIES[library].compiler()
     if compiler is None:
-        raise InputError(f"no mpicc.{library} (Debian: {PACKAGES[library]})")
+        raise InputError(f"no mpicc.{library} (Debian: {MPI_LIBRARIES[library].compiler_package})")
     if set(" :") & set(str(BUILT)):
         raise InputError(f"{BUILT}: what lies there cannot be preloaded, for the blank or colon in it")
     command = run_compiler([compiler, "-show"])
@@ -97,7 +96,7 @@ def _build(compiler: str, command: str, made: Path) -> None:
             ("attest.so", [*library, str(SOURCE / "attest.c"), "-lm", "-ldl"]),
             (ALONE, [compiler, *_OPTIONS, str(SOURCE / "alone.c")]),
         ):
-            run_compiler([*argv, "-o", str(begun / name)], what="the attester")
+            run_compiler([*argv, "-o", str(begun / name)], product="the attester")
         if not made.exists():
             begun.rename(made)
     finally:
@@ -132,7 +131,7 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
         "NODEWORTH_ATTESTER": f"{attester}/attest.so",
         "NODEWORTH_ATTEST": f"{scratch}/{_WRITTEN}",
         "NODEWORTH_ATTEST_SLOWEST": "{:g} {:g}".format(*slowest),
-        **asking(interconnect, scratch),
+        **library_of(interconnect).reporting(interconnect.launch, scratch),
     }
 
 
@@ -188,7 +187,7 @@ def check_worlds(
         return None
     count, size = processes // largest.processes, largest.processes
     runs = f"{count} singletons" if size == 1 else f"{count} runs of {size} processes"
-    named = f"interconnect {interconnect.name} names {TITLES[interconnect.launch['mpi']]} (launch.mpi)"
+    named = f"interconnect {interconnect.name} names {library_of(interconnect).title} (launch.mpi)"
     return f"{runs} {wanted}: the program uses {largest.library}, but {named}"
 
 
@@ -248,6 +247,6 @@ def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str
     if len(are) != len(were):
         return f"{len(are)} of its {len(were)} ranks were there"
     for rank, ((host, cores), (new_host, new_cores)) in enumerate(zip(were, are, strict=True)):
-        if host != new_host or not set(listed(new_cores)) <= set(listed(cores)):
+        if host != new_host or not set(core_numbers(new_cores)) <= set(core_numbers(cores)):
             return text.format(rank, cores, host, new_cores, new_host)
     return None

@@ -1,7 +1,7 @@
-"""The command lines that start a point's ranks on the nodes of a job, with each launcher of a cluster.
+"""The command lines that start the ranks of a point on the nodes of a cluster's job.
 
-Ranks are numbered node by node and dealt out as `workflows.launch.ranks_of_nodes` says. The launchers bind
-nothing: `workflows/launch/rank` pins every rank, as on one machine.
+Ranks are numbered node by node, as `workflows.launch.ranks.ranks_of_nodes` counts them. The launchers bind
+nothing: ``workflows/launch/rank`` pins each rank, as on one machine.
 """
 
 from __future__ import annotations
@@ -9,38 +9,43 @@ from __future__ import annotations
 import os
 import platform
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from workflows.domain import Interconnect, Point
+from workflows.inputs import choose
 from workflows.jobs import SCHEDULERS
+from workflows.jobs.cluster import Cluster
 from workflows.jobs.scheduler import Scheduler
-from workflows.launch.emulation import INTERFACE
-from workflows.launch.launch import (
-    ATTEST_MCA,
-    SERIAL_MCA,
-    Launch,
-    mpi4py_of,
-    outside_mpi,
-    ranks_of_nodes,
-    start_rank,
-)
 from workflows.launch.leftovers import MARK
+from workflows.launch.mpi.library import JobRanks, Launch, RankVariables
+from workflows.launch.mpi.registry import (
+    MPI_LIBRARIES,
+    library_of,
+    library_of_launcher,
+    outside_mpi,
+    write_rank_variables,
+)
+from workflows.launch.ranks import rank_command, ranks_of_nodes
 from workflows.paths import ROOT
 
 IMAGE = "NODEWORTH_IMAGE"
-"""Variable with the command line that enters the image in which a script is, where it is in one."""
+"""Variable with the command line that enters a container image, set for scripts in that image."""
 
 ROOT_INSIDE = "ROOT-INSIDE"
-"""Stands in it for the project's folder as it is called inside, which Snakemake decides."""
+"""Placeholder in it for the path of the project's folder in the image, which Snakemake decides."""
 
-Started = tuple[list[str], dict[str, str]]
-"""Command line of a launcher, and what it needs in the environment beside what the ranks do."""
-
+_OF_SRUN = RankVariables("SLURM_PROCID", "SLURM_LOCALID", None)
 _HIDDEN = tuple(prefix for scheduler in SCHEDULERS.values() for prefix in scheduler.hidden_prefixes)
 _VISIBLE = tuple(name for scheduler in SCHEDULERS.values() for name in scheduler.visible_variables)
+
+
+def check_launcher(cluster: Cluster) -> None:
+    """Raise an `InputError` if a cluster file names an unknown launcher."""
+    launchers = [library.job_launcher for library in MPI_LIBRARIES.values()]
+    launchers += filter(None, [cluster.scheduler.own_launcher])
+    choose(cluster.launcher, launchers, "launcher", f"{cluster.file}: launcher")
 
 
 def inherited() -> dict[str, str]:
@@ -51,10 +56,14 @@ def inherited() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class JobNode:
-    """A node of a job, and how ranks are started on it: see workflows/schemas/cluster.yaml.
+    """A node of a job, and how ranks start on it: see workflows/schemas/cluster.yaml.
 
-    Which of its cores are the job's is the scheduler's to say (None), and the ranks'. `environment` is what
-    they inherit, read once for all runs in the job.
+    Attributes
+    ----------
+    cores : tuple of int or None
+        Cores of the node that belong to the job; None: the scheduler confines the ranks to them.
+    environment : mapping of str to str
+        Variables that ranks inherit, read once for all runs in the job.
     """
 
     name: str
@@ -66,12 +75,12 @@ class JobNode:
 
 
 def is_this_machine(node: JobNode) -> bool:
-    """Whether this process is on a node; names may hold a domain."""
+    """Whether this process runs on a node; names may include a domain."""
     return platform.node().partition(".")[0] == node.name.partition(".")[0]
 
 
 def entering() -> list[str]:
-    """Command line that enters on any node the image in which this process is; empty where it is in none."""
+    """Return the command line that enters this process's image on any node; empty outside images."""
     return [word.replace(ROOT_INSIDE, str(ROOT)) for word in shlex.split(os.environ.get(IMAGE, ""))]
 
 
@@ -85,78 +94,54 @@ def launch_in_job(
 ) -> Launch:
     """Launch on the first nodes of a job; all nodes see `scratch`.
 
-    The arguments are those of `workflows.launch.mpirun`.
+    The arguments are those of `workflows.launch.launch.launch_ranks`.
     """
-    here = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
-    rank = start_rank(point, command, scratch)
+    node = nodes[0]
+    hosts = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
     # A step of srun begins outside the image in which this process is.
-    outside = entering() if nodes[0].launcher == "srun" else []
-    # Slurm ends the ranks, also those on nodes where this process is not.
-    program = ["env", "-u", MARK, *outside, *rank.argv]
-    given = interconnect.launch.get("env", {}) if interconnect else {}
-    own = {"mpirun": "openmpi", "hydra": "mpich"}.get(nodes[0].launcher)  # srun starts those of any library
-    library = interconnect.launch["mpi"] if interconnect else own
-    added = {
-        **(mpi4py_of(library) if library else {}),
-        **{f"OMPI_MCA_{name}": str(value) for name, value in mca_of(point, interconnect).items()},
-        **{name: str(value) for name, value in given.items()},
+    outside = entering() if node.launcher == node.scheduler.own_launcher else []
+    # Slurm ends the ranks, also on nodes where this process is not.
+    program = ["env", "-u", MARK, *outside, *rank_command(point, command, scratch)]
+    settings = interconnect.launch if interconnect else None
+    of_launcher = library_of_launcher(node.launcher)
+    library = library_of(interconnect) if interconnect else of_launcher
+    variables = {
+        **({"MPI4PY_MPIABI": library.mpi4py_abi} if library else {}),
+        # Of every library: srun may start a serial run of any, and none reads the variables of another.
+        **{
+            name: value
+            for configured in MPI_LIBRARIES.values()
+            for name, value in configured.job_environment(
+                point, settings, bool(interconnect and interconnect.emulate)
+            ).items()
+        },
+        **{name: str(value) for name, value in (settings or {}).get("env", {}).items()},
         **environment,
-        "NODEWORTH_RANKS_OF_NODES": " ".join(map(str, here.values())),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "NODEWORTH_RANKS_OF_NODES": " ".join(map(str, hosts.values())),
     }
-    match nodes[0].launcher:
-        case "srun":
-            argv, more = _srun(here, program, nodes[0], scratch / "hosts", point)
-        case "mpirun":
-            argv, more = _mpirun(here, program, nodes[0], added)
-        case _:
-            argv, more = _hydra(here, program, nodes[0])
-    return Launch(argv, {**nodes[0].environment, **added, **more})
-
-
-def mca_of(point: Point, interconnect: Interconnect | None) -> dict[str, Any]:
-    """Open MPI parameters of a run on a cluster; files of shared memory stay on the node of their ranks."""
-    launch = interconnect.launch if interconnect else {"mca": SERIAL_MCA}
-    emulated = {"btl_tcp_if_include": INTERFACE} if interconnect and interconnect.emulate else {}
-    return {
-        "pml": "ob1",
-        "mpi_yield_when_idle": int(point.running > point.cores),
-        **ATTEST_MCA,
-        **emulated,
-        **launch.get("mca", {}),
-    }
+    if of_launcher:
+        ranks = JobRanks(hosts, program, variables.keys(), node.scheduler, entering())
+        write_rank_variables(scratch, of_launcher.rank_variables)
+        launch = of_launcher.launch_in_job(ranks)
+    else:
+        write_rank_variables(scratch, _OF_SRUN)
+        launch = _srun(hosts, program, node, scratch / "hosts", point)
+    return Launch(launch.argv, {**node.environment, **variables, **launch.env})
 
 
 def _srun(
-    here: Mapping[str, int], program: Sequence[str], node: JobNode, hosts: Path, point: Point
-) -> Started:
-    """Start a step of the job; of several nodes, the file `hosts` says exactly where each rank goes."""
-    where, settings = [f"--nodelist={next(iter(here))}"], {}
-    if len(here) > 1:
-        hosts.write_text("".join(f"{host}\n" * count for host, count in here.items()))
-        where, settings = ["--distribution=arbitrary"], {"SLURM_HOSTFILE": str(hosts)}
+    hosts: Mapping[str, int], program: Sequence[str], node: JobNode, hosts_file: Path, point: Point
+) -> Launch:
+    """Start a step of the job; with several nodes, `hosts_file` lists the node of each rank."""
+    where, variables = [f"--nodelist={next(iter(hosts))}"], {}
+    if len(hosts) > 1:
+        hosts_file.write_text("".join(f"{host}\n" * count for host, count in hosts.items()))
+        where, variables = ["--distribution=arbitrary"], {"SLURM_HOSTFILE": str(hosts_file)}
     argv = [
-        *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(here)}", f"--ntasks={sum(here.values())}"),
+        *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(hosts)}", f"--ntasks={sum(hosts.values())}"),
         *([f"--cpus-per-task={point.cores_per_process}"] if point.threads > 1 else []),
         *(*where, "--overcommit", "--cpu-bind=none", "--mem=0"),
         "--overlap",  # the step in which this process itself runs keeps its cores
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
     ]
-    return argv, settings
-
-
-def _mpirun(here: Mapping[str, int], program: Sequence[str], node: JobNode, added: Iterable[str]) -> Started:
-    """Start by Open MPI's mpirun, which starts its daemons by the scheduler; srun gets the job's settings."""
-    exported = (word for name in added if not name.startswith("OMPI_") for word in ("-x", name))
-    slots, ranks = ",".join(f"{host}:{count}" for host, count in here.items()), str(sum(here.values()))
-    argv = ["mpirun", "-n", ranks, "--host", slots, "--bind-to", "none", *exported, *program]
-    agent = {"OMPI_MCA_orte_launch_agent": " ".join([*entering(), "orted"])} if entering() else {}
-    return argv, agent | node.scheduler.mpirun_environment(here)
-
-
-def _hydra(here: Mapping[str, int], program: Sequence[str], node: JobNode) -> Started:
-    """Start with mpiexec.hydra of Intel MPI or MPICH, which starts its proxies by the scheduler."""
-    slots, ranks = ",".join(f"{host}:{count}" for host, count in here.items()), str(sum(here.values()))
-    argv = ["mpiexec.hydra", *node.scheduler.hydra_options(), "-hosts", slots, "-n", ranks, *program]
-    return argv, {"I_MPI_PIN": "0", **node.scheduler.hydra_environment()}
+    return Launch(argv, variables)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 
+from workflows.launch.mpi.registry import MPI_LIBRARIES
+
 _RULE = re.compile(r"[ \t=#-]*")
 _FRAME = re.compile(r"-{74}")  # before and after each text of Open MPI
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b(?::|$)")
-_ADDED = re.compile(  # by the libraries
-    r"\[[^]]+:\d+\] |\[[^]]+\]\[\[\d+,\d+\],\d+\]\[|Abort\(\d+\) on node \d+ |"
-    r"#\d+ +0x|at \S+:\d+$|Backtrace for this error"
-)
-_LAUNCHER = re.compile(r"(?:mpirun|mpiexec|orterun|prterun)\S* |Primary job |MPI_ABORT was invoked ")
-_OF_STATUS = re.compile(r"Primary job |\S+ detected that one or more processes exited with non-zero status")
+
+
+def _any_library(attribute: str, *others: str) -> re.Pattern[str]:
+    """Join the regular expressions of all MPI libraries that have one."""
+    patterns = [getattr(library, attribute) for library in MPI_LIBRARIES.values()]
+    return re.compile("|".join(f"(?:{pattern})" for pattern in (*filter(None, patterns), *others)))
+
+
+_ADDED = _any_library("added_lines", r"#\d+ +0x", r"at \S+:\d+$", "Backtrace for this error")
+_LAUNCHER = _any_library("launcher_lines")
+_STATUS = _any_library("status_lines")
 
 
 def telling_line(errors: str) -> str | None:
@@ -24,7 +31,7 @@ def telling_line(errors: str) -> str | None:
     own, launchers = _parted(errors)
     exceptions = [line for line in own if _EXCEPTION.match(line)]
     written = [line for line in own if not _ADDED.match(line)]
-    reasons = [text for text in launchers if not _OF_STATUS.match(text)]
+    reasons = [text for text in launchers if not _STATUS.match(text)]
     return next((texts[-1] for texts in (exceptions, written, reasons, own) if texts), None)
 
 

@@ -6,15 +6,16 @@ import functools
 import os
 import platform
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from workflows.launch.emulation import usable_cores
+from workflows.launch.mpi.registry import MPI_LIBRARIES
+from workflows.launch.programs import output_of
 
 RELEVANT_PREFIXES = (
-    *("OMPI_", "OMP_", "UCX_", "FI_", "MPIR_", "I_MPI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
+    *(prefix for library in MPI_LIBRARIES.values() for prefix in library.environment_prefixes),
+    *("OMP_", "UCX_", "FI_", "PSM2_", "ARMCI_", "OPENBLAS_", "MKL_"),
     *("LD_", "LOADEDMODULES", "APPTAINER_CONTAINER", "SLURM_JOB"),
 )
 """Prefixes of the environment variables that change how any program communicates or computes."""
@@ -64,32 +65,8 @@ def adapters(system: Path = Path("/sys/class")) -> list[str]:
 @functools.cache
 def ucx_version() -> str | None:
     """Version of UCX as ``ucx_info -v`` prints it; None where it is not installed."""
-    match = re.search(r"version[:=]?\s*v?(\d\S*)", _shown("ucx_info", "-v"), re.I)
+    match = re.search(r"version[:=]?\s*v?(\d\S*)", output_of("ucx_info", "-v"), re.I)
     return match[1] if match else None
-
-
-@functools.cache
-def mpi_version(library: str) -> str | None:
-    """First line that an MPI library prints of its version; None where it is not installed."""
-    command = {"openmpi": ("mpirun", "--version"), "mpich": ("mpichversion",)}[library]
-    return " ".join(_shown(*command).partition("\n")[0].split()) or None
-
-
-@functools.cache
-def mpi_library(program: str) -> str | None:
-    """File of the MPI library that a program (name or path) is bound to, its version in the name.
-
-    None where it is no program here, or is bound to none by itself (a script, for example).
-    """
-    match = re.search(r"libmpi(?:ch)?\.so\S* => (/\S+)", libraries(program))
-    return str(Path(match[1]).resolve()) if match else None
-
-
-@functools.cache
-def libraries(program: str) -> str:
-    """Give what ``ldd`` lists of a program: its shared libraries. Empty where it is no program here."""
-    path = shutil.which(program)
-    return _shown("ldd", path) if path else ""
 
 
 def relevant_environment(environment: Mapping[str, str], variables: tuple[str, ...]) -> dict[str, str]:
@@ -102,14 +79,6 @@ def relevant_environment(environment: Mapping[str, str], variables: tuple[str, .
     """
     prefixes = RELEVANT_PREFIXES + variables
     return dict(sorted(item for item in environment.items() if item[0].startswith(prefixes)))
-
-
-def _shown(*command: str) -> str:
-    """What a program prints; nothing where it is not installed or does not end."""
-    try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
 
 
 def _field(file: str, name: str, separator: str = ":") -> str | None:

@@ -18,11 +18,10 @@ from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launch import read_placement
-from workflows.launch.launchers import launch_ranks
-from workflows.launch.one_sided import read_windows
+from workflows.launch.launch import launch_ranks
+from workflows.launch.mpi.registry import library_of, read_report
+from workflows.launch.placement import read_placement
 from workflows.launch.probes import Probe
-from workflows.launch.transport import asking, chosen
 from workflows.measure.running import scratch_folder
 
 PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # where nothing can be compiled
@@ -129,7 +128,7 @@ def probe(
         command, environment = _program(point, interconnect, pair, scratch)
         launch = launch_ranks(point, interconnect, nodes, command, environment, scratch)
         done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
-        transports, _ = chosen(read_windows(scratch)[1], scratch)
+        transports = read_report(interconnect, scratch).transports
         ran = read_placement(scratch)
         found = attesters.found(scratch, ran, transports)
     problem = attesters.moved(
@@ -166,7 +165,8 @@ def _program(
     except InputError:
         # -P: no modules from beside the program
         command = [sys.executable, "-P", str(PROGRAM), *map(str, pair)]
-        return command, {"MPI4PY_RC_THREADS": "0", **asking(interconnect, scratch)}
+        reporting = library_of(interconnect).reporting(interconnect.launch, scratch)
+        return command, {"MPI4PY_RC_THREADS": "0", **reporting}
     return [str(attesters.build(interconnect.launch["mpi"]) / attesters.ALONE)], environment
 
 

@@ -18,8 +18,9 @@ from workflows.domain import Line, Noise, Point, Repetition
 from workflows.launch import provenance
 from workflows.launch.cluster_launch import JobNode, is_this_machine
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
-from workflows.launch.launchers import program_of_build
+from workflows.launch.launch import program_of_build
 from workflows.launch.leftovers import remove_stale
+from workflows.launch.mpi.registry import library_of, linked_library
 from workflows.launch.page_cache import drop_page_cache
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
 from workflows.measure.answers import compare_answer, read_expected
@@ -285,6 +286,7 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
     program = application(case.application).command(case, point.processes)[0]
+    linked = linked_library(program_of_build(program, interconnect) or program)
     return Record.of_point(
         point,
         study=plan.asked.study.name,
@@ -295,8 +297,8 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
         repetition=1,
         attempt=attempt,
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        mpi=provenance.mpi_version(interconnect.launch["mpi"] if interconnect else "openmpi"),
-        mpi_library=provenance.mpi_library(program_of_build(program, interconnect) or program),
+        mpi=library_of(interconnect).version(),
+        mpi_library=linked and linked[1],
         machine=provenance.machine(),
         inputs=plan.design.inputs(point),
         cluster=allocation.facts() if allocation else None,

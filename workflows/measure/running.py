@@ -21,18 +21,12 @@ from workflows.launch import attesters
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launch import (
-    Launch,
-    check_domains,
-    check_placement,
-    check_threads,
-    read_placement,
-)
-from workflows.launch.launchers import launch_ranks
+from workflows.launch.launch import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
-from workflows.launch.one_sided import check_components, read_windows
+from workflows.launch.mpi.library import Launch, Report
+from workflows.launch.mpi.registry import library_of, read_report
+from workflows.launch.placement import check_domains, check_placement, check_threads, read_placement
 from workflows.launch.probes import Probe
-from workflows.launch.transport import chosen
 from workflows.measure.energy import Meter
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -55,7 +49,7 @@ class Run:
     placement : list of dict
         Host and cores of every rank, as the ranks saw them.
     one_sided_windows : dict of str to int
-        Windows by the component of Open MPI that carried them: see `workflows.launch.one_sided`.
+        Number of one-sided windows by the component of Open MPI that carried them.
     probe : Probe or None
         What its ranks attested of the interconnect; None where they did not.
     meter_readings : list of str
@@ -128,12 +122,12 @@ def run(
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
-        windows, said = read_windows(scratch)
-        transports, said = chosen(said, scratch)
-        execution = replace(execution, errors=said + execution.errors) if said else execution
+        report = read_report(interconnect, scratch)
+        if report.other_messages:
+            execution = replace(execution, errors=report.other_messages + execution.errors)
         reading = app.read(case, point.processes, execution.lines, point.threads)
         placement = read_placement(scratch)
-        probe = attesters.found(scratch, placement, transports) if asked else None
+        probe = attesters.found(scratch, placement, report.transports) if asked else None
         worlds = attesters.read_worlds(scratch)
         meter_readings = [file.read_text() for file in sorted(readings.iterdir())] if meter else []
     check_one_run = partial(attesters.check_worlds, worlds, placed.processes, interconnect, reading.copies)
@@ -143,9 +137,16 @@ def run(
         or check_placement(placement, placed, nodes)
         or check_threads(placement, point)
         or check_domains(placement, interconnect and interconnect.launch.get("placement"))
-        or check_components(windows, reading.one_sided and point.processes > 1, interconnect)
+        or _one_sided_problem(interconnect, report, reading.one_sided and point.processes > 1)
     )
-    return Run(launch, execution, reading, placement, windows, probe, meter_readings, problem)
+    return Run(launch, execution, reading, placement, report.windows, probe, meter_readings, problem)
+
+
+def _one_sided_problem(interconnect: Interconnect | None, report: Report, one_sided: bool) -> str | None:
+    """Return why one-sided messages did not go through the interconnect; None for a serial run."""
+    if interconnect is None:
+        return None
+    return library_of(interconnect).one_sided_problem(interconnect.launch, report, one_sided)
 
 
 def case_environment(case: Case, ranks: int) -> dict[str, str]:

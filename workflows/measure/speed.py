@@ -16,7 +16,7 @@ from workflows.domain import Interconnect, Point
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launchers import launch_ranks
+from workflows.launch.launch import launch_ranks
 from workflows.measure.running import scratch_folder
 from workflows.plan.record import Speed
 

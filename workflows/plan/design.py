@@ -12,6 +12,7 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, short_digest
+from workflows.launch.mpi.registry import library_of
 from workflows.plan.here import Here
 from workflows.study.asked import Asked
 from workflows.study.study import Study
@@ -235,20 +236,18 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
         return "its messages do not go through MPI, so nothing of them can be traced and replayed"
     beside = "threads" if point.threads > 1 else "servers"
     what = f"processes and their {beside}" if each > 1 else "processes"
-    if level > 1 and interconnect.launch.get("mpi") == "mpich":
-        return (
-            "MPICH's ranks poll without yielding: more of them than cores wait for each other's time slices"
-        )
+    library = library_of(interconnect) if interconnect.launch else None
+    if level > 1 and library and library.oversubscription_problem:
+        return library.oversubscription_problem
     if point.running % level:
         return f"the {what} do not divide by the oversubscription level"
     if each % level and level % each:
         return f"a process and its {beside}, {each}, cannot be spread evenly at the oversubscription level"
     if each > interconnect.cores_per_node * level:
         return f"a node has too few cores for a process and its {beside} ({interconnect.cores_per_node})"
-    # Whether the ranks ask MPI to let several threads of one rank call it at once.
-    threads = case.option and case.option.environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
-    if threads and interconnect.launch.get("mca", {}).get("osc") == "pt2pt":
-        return "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
+    option = case.option.environment if case.option else {}
+    if library and (problem := library.option_problem(interconnect.launch, option)):
+        return problem
     if point.cores > have:
         return f"needs more cores than there are ({have})"
     if reason := _too_few(point, case):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import os
 import shutil
 import sys
@@ -17,11 +18,13 @@ from workflows.domain import Case, Interconnect, LeftOut
 from workflows.errors import EmulationError
 from workflows.inputs import is_there
 from workflows.jobs.cluster import Cluster
-from workflows.launch import emulation, mpi
-from workflows.launch.domains import cannot_place
+from workflows.launch import emulation
 from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
-from workflows.launch.launchers import program_of_build
+from workflows.launch.launch import program_of_build
+from workflows.launch.mpi.library import TOOLS
+from workflows.launch.mpi.registry import library_mismatch, library_of
 from workflows.launch.page_cache import cannot_drop
+from workflows.launch.placement import cannot_place
 from workflows.paths import ROOT
 from workflows.simulation.programs import cannot_simulate
 from workflows.study.asked import Asked
@@ -39,7 +42,6 @@ _KERNEL = (
     "/proc/self/uid_map",
 )
 _RIGHTS = ("Uid:", "Gid:", "Groups:", "CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp:", "Cpus_allowed_list:")
-_OF_MPI = ("LD_", "OMPI_", "OPAL_", "PMIX_")  # variables that decide what Open MPI has
 _What = TypeVar("_What")
 
 
@@ -143,10 +145,13 @@ def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None
 
 def _state(interconnect: Interconnect) -> str:
     """Digest of an interconnect's file and of all on this machine that decides whether it can be used."""
-    programs = mpi.programs(interconnect.launch["mpi"]) + (PROGRAMS if interconnect.emulate else ())
+    library = library_of(interconnect)
+    programs = (*library.programs, *TOOLS, *(PROGRAMS if interconnect.emulate else ()))
     inside = [os.readlink(name) for name in _NAMESPACES if os.path.lexists(name)]  # noqa: PTH115 - no file behind
-    ours = [Path(module).stat().st_mtime_ns for module in (__file__, mpi.__file__, emulation.__file__)]
-    environment = sorted(item for item in os.environ.items() if item[0].startswith(_OF_MPI))
+    modules = (__file__, inspect.getfile(type(library)), emulation.__file__)
+    ours = [Path(module).stat().st_mtime_ns for module in modules]
+    prefixes = ("LD_", *library.environment_prefixes)
+    environment = sorted(item for item in os.environ.items() if item[0].startswith(prefixes))
     content = [interconnect, ours, inside, environment, _machine_state(programs)]
     return hashlib.sha256(repr(content).encode(errors="surrogateescape")).hexdigest()
 
@@ -171,8 +176,8 @@ def unavailable(interconnect: Interconnect) -> str | None:
     """Why an interconnect cannot be used here, if so; emulated nodes are built and taken down again."""
     if interconnect.simulate:
         return cannot_simulate() or _no_curve(interconnect.simulate)
-    launch = interconnect.launch
-    if problem := mpi.missing_programs(launch["mpi"]) or mpi.unknown_parameter(launch.get("mca", {})):
+    launch, library = interconnect.launch, library_of(interconnect)
+    if problem := library.missing_programs() or library.unknown_setting(launch):
         return problem
     if interconnect.emulate:
         try:
@@ -237,7 +242,7 @@ def _unsuited(case: Case, over: Interconnect | None, has_program: Callable[[str]
     of_build, folders = program_of_build(program, over), over.launch.get("path")
     if folders and not of_build:  # what is found elsewhere is another build than the file says
         return f"launch.path of {over.name}: no program {program} in {', '.join(folders)}"
-    return mpi.other_library(of_build or program, over)
+    return library_mismatch(of_build or program, over)
 
 
 def _unthreaded(case: Case, over: Interconnect) -> str | None:

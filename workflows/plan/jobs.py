@@ -15,7 +15,7 @@ from typing import Any
 from workflows.domain import Case, InputError, Point, Repetition, short_digest
 from workflows.jobs.cluster import Cluster
 from workflows.jobs.scheduler import SUBMITTED_JOBS, JobRequest, NodeSelection
-from workflows.launch.launch import most_cores_of_a_node
+from workflows.launch.ranks import most_cores_of_a_node
 from workflows.plan import files, records
 from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan

@@ -10,6 +10,7 @@ from typing import Any
 
 from workflows.domain import InputError, Repetition
 from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster
+from workflows.launch.cluster_launch import check_launcher
 from workflows.paths import RESULTS, ROOT, StudyPaths
 from workflows.plan.design import Design, design
 from workflows.plan.here import Here, look
@@ -64,6 +65,7 @@ def make_plan(
     if study.cluster:
         cluster = read_cluster(ROOT / study.cluster)
         check_cluster(cluster, asked.interconnects)
+        check_launcher(cluster)
         interconnects = {
             name: on_cluster(interconnect, cluster) for name, interconnect in asked.interconnects.items()
         }

@@ -12,9 +12,10 @@ from typing import Any
 from snakemake.settings.types import DeploymentMethod, DeploymentSettings
 
 from workflows.domain import InputError
-from workflows.jobs.cluster import read_cluster
+from workflows.jobs.cluster import Cluster, read_cluster
 from workflows.jobs.scheduler import output_of
 from workflows.launch.cluster_launch import IMAGE, ROOT_INSIDE
+from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import ROOT
 
 # Where sh is dash, a job does not inherit the shell function `module`; it does inherit MODULESHOME.
@@ -69,6 +70,8 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
         enter = image_command(cluster.container, deployment.apptainer_args)
         programs = programs_in(enter, f"{cluster.file}: container")
         cluster.scheduler.check_image(enter, cluster)
+        if cluster.launcher == cluster.scheduler.own_launcher:
+            check_plugin(enter, cluster)
         path = f"PATH={os.environ.get('PATH', os.defpath)}"  # where Apptainer finds its own programs
         bound = [f"{ROOT}:{ROOT_INSIDE}", *filter(None, [os.environ.get("APPTAINER_BIND")])]
         os.environ[IMAGE] = shlex.join([*_UNBOUND, path, *enter[:2], "--bind", ",".join(bound), *enter[2:]])
@@ -115,3 +118,19 @@ def programs_in(enter: Sequence[str], key: str) -> frozenset[str]:
     """
     shown = output_of([*enter, "sh", "-c", _LIST], f"{key}: {enter[-1]} cannot be entered")
     return frozenset(shown.splitlines())
+
+
+def check_plugin(enter: Sequence[str], cluster: Cluster) -> None:
+    """Ask the MPI libraries in an image whether ranks find each other with ``mpi_plugin`` of a cluster file.
+
+    Raises
+    ------
+    InputError
+        One line if they do not.
+    """
+    key = f"{cluster.file}: mpi_plugin: {cluster.mpi_plugin}"
+    for library in MPI_LIBRARIES.values():
+        if library.pmi_query:
+            printed = output_of([*enter, "sh", "-c", f"{library.pmi_query} || true"], key)
+            if problem := library.pmi_problem(cluster.mpi_plugin, printed):
+                raise InputError(f"{key}: {problem}")

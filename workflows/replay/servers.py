@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from workflows.benchmarks.data_tasks import REQUEST_WORDS, WAITING, blocks_of_task, operation_rows
 from workflows.domain import Case, InputError, Point
-from workflows.launch.launch import cores_of_nodes, ranks_of_nodes
+from workflows.launch.mpi.open_mpi import YIELD_WHEN_IDLE
+from workflows.launch.ranks import cores_of_nodes, ranks_of_nodes
 from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import reference_answer
 from workflows.measure.running import placed_ranks, run
@@ -36,8 +37,6 @@ SOURCE = ROOT / "workflows/simulation/servers.cpp"
 TIMED_RUNS = 5
 DRAWS = 9
 """Of what each task computes, and of when the turns of each core begin."""
-
-_YIELDS = "OMPI_MCA_mpi_yield_when_idle"
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def way_to_wait(case: Case, point: Point) -> str:
     option = case.option.environment if case.option and point.running > 1 else {}
     if option.get(WAITING) == "sleep":
         return "sleeping"
-    return "yielding" if int(option.get(_YIELDS, point.running > point.cores)) else "polling"
+    return "yielding" if int(option.get(YIELD_WHEN_IDLE, point.running > point.cores)) else "polling"
 
 
 def ranks_of(case: Case, point: Point) -> list[tuple[int, int, int]]:

@@ -22,8 +22,8 @@ import yaml
 
 from workflows.domain import InputError, counted
 from workflows.errors import one_line_errors
-from workflows.launch.compiling import run_compiler
 from workflows.launch.emulation import usable_cores
+from workflows.launch.programs import run_compiler
 from workflows.launch.provenance import machine
 
 SOURCE = Path(__file__).with_suffix(".c")

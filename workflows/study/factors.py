@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workflows.domain import InputError, Interconnect
-from workflows.launch.mpi import TITLES
+from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import ROOT
 
 EMULATED = {"transport": "tcp", "path": "switched"}
@@ -27,7 +27,7 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
     """
     emulate, launch = interconnect.emulate or {}, interconnect.launch
     known = {
-        "mpi": TITLES.get(launch.get("mpi")),
+        "mpi": MPI_LIBRARIES[launch["mpi"]].title if launch else None,
         "link_mbps": interconnect.link_mbps,
         "host_bus": interconnect.host_bus,
         "mtu": emulate.get("mtu"),

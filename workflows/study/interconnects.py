@@ -10,7 +10,7 @@ from typing import Any
 from workflows.domain import InputError, Interconnect, short_digest
 from workflows.inputs import check, choose, defaults, is_there, read_yaml
 from workflows.launch.emulation import ETHERNET_HEADER_BYTES, usable_cores
-from workflows.launch.launch import EMULATED_MCA
+from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import ROOT
 from workflows.study import factors
 
@@ -116,18 +116,21 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
         from workflows.simulation.model import check_section  # here: a job that measures loads no NumPy
 
         return check_section(data["simulate"])
-    library, mca = data["launch"]["mpi"], data["launch"].get("mca")
-    if (mca is None) == (library == "openmpi"):
-        wrong = "missing" if mca is None else "does not belong here"
-        return f"launch.mca: {wrong}, since launch.mpi is {library}"
+    launch = data["launch"]
+    if launch["mpi"] not in MPI_LIBRARIES:
+        return f"launch.mpi: no {launch['mpi']!r} here; allowed: {', '.join(MPI_LIBRARIES)}"
+    library = MPI_LIBRARIES[launch["mpi"]]
+    for key in sorted(frozenset().union(*(other.own_settings for other in MPI_LIBRARIES.values()))):
+        if (key in launch) != (key in library.own_settings):
+            wrong = "does not belong here" if key in launch else "missing"
+            return f"launch.{key}: {wrong}, since launch.mpi is {library.name}"
     for quantity, (low, high) in data.get("attest", {}).items():
         if low >= high:
             return f"attest.{quantity}: {low:g} must be below {high:g}"
     if problem := factors.contradiction(data):
         return problem
-    fixed = sorted(EMULATED_MCA.keys() & (mca or {}).keys())
-    if emulate and fixed:
-        return f"launch.mca.{fixed[0]}: does not belong here, since kind is emulated: set for each run"
+    if problem := library.settings_problem(launch, emulated=bool(emulate)):
+        return problem
     least = emulate["mtu"] + ETHERNET_HEADER_BYTES if emulate else 0
     if emulate and emulate["burst_bytes"] < least:
         return f"emulate.burst_bytes: {emulate['burst_bytes']} is too small; at least mtu + header = {least}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from workflows.domain import InputError, short_digest
-from workflows.launch.compiling import PACKAGES, compiler_of, run_compiler
-from workflows.launch.provenance import mpi_library
+from workflows.launch.mpi.registry import MPI_LIBRARIES, SERIAL_LIBRARY, linked_library
+from workflows.launch.programs import run_compiler
 from workflows.paths import RESULTS, ROOT
 from workflows.tracing.wrappers import CALLS, generate
 
@@ -33,12 +34,14 @@ def compiler_for(program: str, launched_by: str | None = None) -> str:
     InputError
         There is no such compiler: one line with what to install.
     """
-    library = mpi_library(program)
-    kind = None if library is None else "mpich" if "libmpich" in library else "openmpi"
-    compiler = compiler_of(kind or launched_by) or (compiler_of(None) if kind is None else None)
+    linked = linked_library(program)
+    library = linked[0] if linked else MPI_LIBRARIES[launched_by] if launched_by else None
+    compiler = library.compiler() if library else None
+    if compiler is None and linked is None and shutil.which("mpicc"):
+        compiler = "mpicc"
     if compiler is None:
-        name = f"mpicc.{kind}" if kind else "mpicc"
-        package = PACKAGES[kind or "openmpi"]
+        name = f"mpicc.{linked[0].name}" if linked else "mpicc"
+        package = (linked[0] if linked else SERIAL_LIBRARY).compiler_package
         raise InputError(f"{program}: tracing it needs {name} (Debian: {package}), which is not there")
     return compiler
 

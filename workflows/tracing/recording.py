@@ -16,9 +16,10 @@ from workflows.launch.attesters import telling_threads
 from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
-from workflows.launch.launch import check_threads, read_threads
-from workflows.launch.launchers import one_process
-from workflows.launch.mpich import NO_FINALIZE
+from workflows.launch.launch import environment_alone
+from workflows.launch.mpi.library import FINALIZE
+from workflows.launch.mpi.registry import library_of
+from workflows.launch.placement import check_threads, read_threads
 from workflows.measure.noise import noise_between, read_counters
 from workflows.measure.running import THREADS, Run, case_environment, run, scratch_folder
 from workflows.tracing.alone import (
@@ -152,7 +153,7 @@ class _ByItself:
             command = ["taskset", "-c", listed, *prefix, *app.command(case, self.processes, threads)]
             parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
         own = case_environment(case, self.processes) | self.ending
-        environment = one_process(self.library, own, self.scratch)
+        environment = environment_alone(self.library, own, self.scratch)
         done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit * in_turn)
         if done.timed_out:
             return f"stopped at its time limit of {in_turn} times {limit:g} s (limits.run_seconds)"
@@ -170,7 +171,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
     short = request.short
     program = application(short.application).command(short, point.processes)[0]
     carrier = request.interconnect if point.running > 1 else None
-    library = carrier.launch["mpi"] if carrier else "openmpi"
+    library = library_of(carrier).name
     tracer = str(build(compiler_for(program, library)))
     if several := point.threads > 1:
         tracer = f"{telling_threads(library)['NODEWORTH_THREADS']}:{tracer}"
@@ -197,7 +198,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
         window, steps = request.window(raws)
         log_bytes = sum(path.stat().st_size for path in logs.iterdir())
         if request.alone and not (reason := cannot_repeat(written)):
-            ending = {name: done.launch.env[name] for name in NO_FINALIZE if name in done.launch.env}
+            ending = {name: value for name, value in done.launch.env.items() if name == FINALIZE}
             by_itself = _ByItself(request, point.processes, prepared, library, ending, tracer, scratch)
             beside = by_itself.serial(steps) if request.beside else None
             try:
