@@ -191,9 +191,9 @@ class TestUntold:
         }
         rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
         for (_, row), why in zip(rows.iterrows(), verdicts.values(), strict=True):
-            assert plain(faster._not_told(row.to_frame().T)) == why
+            assert plain(faster._why_undecided(row.to_frame().T)) == why
         assert (
-            plain(faster._not_told(rows[:2]))
+            plain(faster._why_undecided(rows[:2]))
             == "4 blocks are too few to tell, or the blocks differ by as much"
         )
 

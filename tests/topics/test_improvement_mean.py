@@ -10,7 +10,7 @@ from analysis.curves.outcomes import AT_LEAST
 from analysis.pipeline import TABLE_SCHEMAS
 from analysis.report import make_report
 from analysis.runs.columns import validated
-from analysis.topics.improvement.mean import make_improvement_mean, mean_over_cases
+from analysis.topics.improvement.tables import make_improvement_mean, mean_over_cases
 from workflows.paths import ROOT
 
 ENDS = ["improvement_percent", "improvement_low", "improvement_high"]

@@ -84,9 +84,9 @@ def fastest_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[Piece]
 
     The fastest point is not slower than any other point by their joint log ratios. It usually, but not
     always, has the shortest median time. Multiple comparisons with the best (`analysis.statistics.best`)
-    decide which points may be the fastest. The location of the joint log ratios estimates how much longer each other
-    point takes. The data choose the fastest among several candidates, so the level of the interval is
-    1 - alpha / candidates. Simulated times have bands instead of intervals.
+    decide which points may be the fastest. The location of the joint log ratios estimates how much longer
+    each other point takes. The data choose the fastest among several candidates, so the level of the interval
+    is 1 - alpha / candidates. Simulated times have bands instead of intervals.
 
     Yields
     ------

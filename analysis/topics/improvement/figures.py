@@ -1,9 +1,10 @@
-"""Improvement of each interconnect over a baseline: dots with whiskers."""
+"""Figures of improvements over a baseline: dots with whiskers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -26,9 +27,9 @@ TITLE_HEIGHT = 0.55
 PANEL_WIDTH = 1.9
 NAMES_WIDTH = 1.5
 AVERAGE_BELOW = 0.26
-"""Distance of the average from the headline, in rows."""
+"""Distance in rows between an improvement and its average."""
 SIZE, AVERAGE_SIZE = 4.2, 5
-"""Sizes of the markers, in points."""
+"""Sizes of the markers of improvements and averages, in points."""
 
 
 def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -37,19 +38,20 @@ def improvement_figures(improvement: pd.DataFrame, labels: FigureLabels) -> list
     Returns
     -------
     list of Drawing
-        One per baseline, kind of baseline and level; none where nothing could be compared.
+        One per baseline, kind of baseline and level; empty without comparisons.
     """
     drawings = []
     compared = improvement[improvement["improvement_percent"].notna()]
     compared = compared.assign(
         baseline_kind=compared["kind"].map(lambda kind: side(kind, 0)),
-        own_kind=compared["kind"].map(lambda kind: side(kind, 1)),
+        other_kind=compared["kind"].map(lambda kind: side(kind, 1)),
     )
+    several_levels = compared["oversubscription"].nunique() > 1
     for baseline in labels.sorted_interconnects(compared["baseline_interconnect"]):
-        of_baseline = compared[compared["baseline_interconnect"] == baseline]
-        for (kind, level), rows in of_baseline.groupby(["baseline_kind", "oversubscription"]):
-            several = compared["oversubscription"].nunique() > 1
-            title = labels.interconnect(baseline, kind) + f" at oversubscription {level}" * several
+        baseline_rows = compared[compared["baseline_interconnect"] == baseline]
+        for (kind, level), rows in baseline_rows.groupby(["baseline_kind", "oversubscription"]):
+            title = labels.interconnect(baseline, str(kind))
+            title += f" at oversubscription {level}" if several_levels else ""
             drawings.append(_figure(file_stem("improvement", baseline), title, rows, labels))
     return drawings
 
@@ -93,27 +95,30 @@ def _draw_panel(
     axes: Axes, rows: pd.DataFrame, entries: Sequence[str], drawing: Drawing, labels: FigureLabels
 ) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
-    headlines, averages = [], []
+    improvements, averages = [], []
     for row in as_lines(rows):
         name, interconnect = _name(row, labels), row["interconnect"]
-        place, look = entries.index(name), labels.look(interconnect, row["processes_per_node"])
-        point = {**row, "kind": row["own_kind"], "processes": row["at_processes"]}
-        ends, star = percent_interval(row, "improvement"), row["verdict"] in ("faster", "slower")
-        text, place = point_text(labels, point, name, _improvement_text(row)), place - AVERAGE_BELOW / 2
-        headlines.append(Point(ends[0], place, look, interconnect, text, *ends[1:], star))
+        number, look = entries.index(name), labels.look(interconnect, row["processes_per_node"])
+        point = {**row, "kind": row["other_kind"], "processes": row["at_processes"]}
+        value, low, high = percent_interval(row, "improvement")
+        text = point_text(labels, point, name, _improvement_text(row))
+        y, has_direction = number - AVERAGE_BELOW / 2, row["verdict"] in ("faster", "slower")
+        improvements.append(Point(value, y, look, interconnect, text, low, high, has_direction))
         if not is_missing(row["average_percent"]):
-            ends, look = percent_interval(row, "average"), style.Look(look.colour, "|")
-            average = f"average improvement up to here {formats.bracketed_percent(*ends)}{formats.THIN}%"
-            text, place = point_text(labels, point, name, average), place + 1.5 * AVERAGE_BELOW
-            averages.append(Point(ends[0], place, look, interconnect, text, *ends[1:]))
-    draw_points(drawing, axes, headlines, hollow=True, across=True, size=SIZE)
+            value, low, high = percent_interval(row, "average")
+            percent = formats.bracketed_percent(value, low, high)
+            average = f"average improvement up to here {percent}{formats.THIN}%"
+            text, y = point_text(labels, point, name, average), number + AVERAGE_BELOW
+            averages.append(Point(value, y, style.Look(look.colour, "|"), interconnect, text, low, high))
+    draw_points(drawing, axes, improvements, hollow=True, across=True, size=SIZE)
     draw_points(drawing, axes, averages, across=True, size=AVERAGE_SIZE)
 
 
 def _fit(axes: Axes, rows: pd.DataFrame) -> None:
-    """Show all values and 0, with room for the star."""
+    """Set the limits to show all values and 0, with room for the star."""
     columns = [f"{name}_{end}" for name in ("improvement", "average") for end in ("percent", "low", "high")]
-    values = [0.0, *(float(value) for value in rows[columns].astype(float).stack())]
+    numbers = rows[columns].to_numpy(float)
+    values = [0.0, *numbers[~np.isnan(numbers)].tolist()]
     span = max(max(values) - min(values), 1.0)
     axes.set_xlim(min(values) - 0.08 * span, max(values) + 0.14 * span)
     axes.xaxis.set_major_locator(MaxNLocator(4))
@@ -127,7 +132,7 @@ def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
 
 
 def _name(row: Line, labels: Labels) -> str:
-    return labels.curve({**row, "kind": row["own_kind"]})
+    return labels.curve({**row, "kind": row["other_kind"]})
 
 
 def _improvement_text(row: Line) -> str:
@@ -152,7 +157,7 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     else:
         inseparable = rows["verdict"].eq(INSEPARABLE).all()
         why = INSEPARABLE if inseparable else too_few(rows["blocks"])
-        sentences.append(f"Hollow points: no intervals, since {why}.")
+        sentences.append(f"Hollow points have no interval, since {why}.")
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
         named = formats.listed([kind.replace("/", " and ") for kind in across])

@@ -1,4 +1,4 @@
-"""Page one in words: which interconnect is faster, by how much, in how many cases."""
+"""Sentences about which interconnect is faster, by how much and in how many cases."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from analysis.presentation.formats import MOST, counted, percents, some
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.facts import Facts
-from analysis.runs.frames import BASELINE, Line
+from analysis.runs.frames import BASELINE, Line, as_lines
 from analysis.runs.kinds import side
 from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
 WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
-"""Verdicts that stand in the place of a direction, and why they do."""
+"""Reasons for verdicts that replace a direction."""
 
 
 def headline(page: Page) -> Headline | None:
@@ -36,40 +36,49 @@ def headline(page: Page) -> Headline | None:
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
-    """Say of each baseline which interconnect is how much faster, and which one is not compared with it."""
-    every = pd.concat([contest.improvement for contest in contests])
-    table, refused = every[every["improvement_percent"].notna()], not_compared(every, labels)
-    if table.empty and not refused:
+    """Say for each baseline which interconnect is faster and by how much, and what is not compared."""
+    improvement = pd.concat([contest.improvement for contest in contests])
+    compared, refused = (
+        improvement[improvement["improvement_percent"].notna()],
+        not_compared(improvement, labels),
+    )
+    if compared.empty and not refused:
         return "Which is faster: no two interconnects of kinds that may be compared were run."
-    said, untold, of_same_computing = [], {}, []
-    for (name, kind, placement), rows in table.groupby(BASELINE, sort=False, dropna=False):
-        baseline = labels.placed(name, side(kind, 0), placement)
-        lines = rows.to_dict("records")
-        if told := [line for line in lines if direction(line)]:
-            said.append(_fastest_over(baseline, told, rows["case"], facts, labels))
-        else:
-            why = f"{_not_told(rows)}, in {_cases(rows['case'], facts)}"
-            untold.setdefault(why, []).append(baseline)
-            words = map(direction_with_same_computing, lines)
-            if told := [{**line, "verdict": word} for line, word in zip(lines, words, strict=True) if word]:
-                text = _fastest_over(baseline, told, rows["case"], facts, labels)
-                of_same_computing.append(f"where computing takes as long over both, {text}")
-    more = [f"for {counted(len(said) - MOST, 'other baseline')} see the tables"] if len(said) > MOST else []
-    said = said[:MOST] + more
-    said += [f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})"
-             for why, names in untold.items()]  # fmt: skip
+    decided: list[str] = []
+    decided_with_same_computing: list[str] = []
+    undecided: dict[str, list[str]] = {}
+    for _, rows in compared.groupby(BASELINE, sort=False, dropna=False):
+        lines = as_lines(rows)
+        baseline = labels.baseline(lines[0])
+        with_direction = [line for line in lines if direction(line)]
+        if with_direction:
+            decided.append(_fastest_over(baseline, with_direction, rows["case"], facts, labels))
+            continue
+        why = f"{_why_undecided(rows)}, in {_cases(rows['case'], facts)}"
+        undecided.setdefault(why, []).append(baseline)
+        words = map(direction_with_same_computing, lines)
+        same_computing = [{**line, "verdict": word} for line, word in zip(lines, words, strict=True) if word]
+        if same_computing:
+            text = _fastest_over(baseline, same_computing, rows["case"], facts, labels)
+            decided_with_same_computing.append(f"where computing takes as long over both, {text}")
+    clauses = decided[:MOST]
+    if len(decided) > MOST:
+        clauses.append(f"for {counted(len(decided) - MOST, 'other baseline')} see the tables")
+    for why, names in undecided.items():
+        clauses.append(f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})")
+    clauses += decided_with_same_computing[:MOST]
     if len(refused) > MOST:
         refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made either"]
-    text = f"Which is faster: {'; '.join([*said, *of_same_computing[:MOST], *refused])}."
+    text = f"Which is faster: {'; '.join([*clauses, *refused])}."
     return f"{text} Run fewer processes per node to compare them." if refused else text
 
 
 def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the interconnects that are not compared with a baseline, since no message uses one of the two."""
+    """List the interconnects that are not compared because all processes of either side share one node."""
     refused: dict[tuple[str, str, str], list[str]] = {}
-    for line in improvement[improvement["note"].str.endswith(ONE_NODE, na=False)].to_dict("records"):
-        owner = labels.baseline(line), labels.case(line["case"]), line["note"]
-        refused.setdefault(owner, []).append(labels.compared(line))
+    for line in as_lines(improvement[improvement["note"].str.endswith(ONE_NODE, na=False)]):
+        key = labels.baseline(line), labels.case(line["case"]), line["note"]
+        refused.setdefault(key, []).append(labels.compared(line))
     sentences = []
     for (baseline, case, note), names in refused.items():
         verb = "is" if len(set(names)) == 1 else "are"
@@ -77,50 +86,65 @@ def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     return sentences
 
 
-def _fastest_over(baseline: str, told: Sequence[Line], cases: pd.Series, facts: Facts, labels: Labels) -> str:
-    """Name the interconnect that is faster in most cases, by most, and those that are faster too."""
+def _fastest_over(
+    baseline: str, lines: Sequence[Line], cases: pd.Series, facts: Facts, labels: Labels
+) -> str:
+    """Name the interconnect that is faster than a baseline in most cases, then the others that are faster.
+
+    If all comparisons are slowdowns, only the interconnect that is slower in most cases is named.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Comparisons that have a direction.
+    cases : Series
+        Cases of all comparisons with this baseline.
+    """
+    word = "faster" if any(direction(line) == "faster" for line in lines) else "slower"
     by_name: dict[str, list[Line]] = {}
-    for line in sorted(told, key=lambda line: -line["improvement_percent"]):
-        if direction(line) == direction(told[0]) or direction(line) == "faster":
+    for line in sorted(lines, key=lambda line: -line["improvement_percent"]):
+        if direction(line) == word:
             by_name.setdefault(labels.compared(line), []).append(line)
-    best = max(by_name, key=lambda name: (direction(by_name[name][0]) == "faster", len(by_name[name])))
-    lines = [line for line in by_name[best] if direction(line) == direction(by_name[best][0])]
-    word, first = direction(lines[0]), lines[0]
-    where, aside = _at(lines), []
-    if (of := cases.nunique()) > 1:
-        whose = _cases(cases, facts, f"{side(str(first['kind']), 1)} case")
-        if len(lines) == 1:
-            where, aside = f"{where} in {labels.case(first['case'])}", [f"1 of the {whose}"]
+    best = max(by_name, key=lambda name: len(by_name[name]))
+    best_lines = by_name.pop(best)
+    where, remarks = _at(best_lines), []
+    number_of_cases = cases.nunique()
+    if number_of_cases > 1:
+        kind = side(str(best_lines[0]["kind"]), 1)
+        all_cases = _cases(cases, facts, f"{kind} case")
+        if len(best_lines) == 1:
+            where += f" in {labels.case(best_lines[0]['case'])}"
+            remarks.append(f"1 of the {all_cases}")
+        elif len(best_lines) == number_of_cases:
+            count = formats.whole(number_of_cases)
+            where += f" in {all_cases.replace(count, formats.all_of(number_of_cases), 1)}"
         else:
-            every = whose.replace(formats.whole(of), formats.all_of(of), 1)
-            where += f" in {every}" if len(lines) == of else f" in {len(lines)} of the {whose}"
-    if single := sum(map(has_one_figure_each, lines)):
-        aside.append("one run each" if single == len(lines) else f"{single} of them one run each")
-    gain = percents(line["improvement_percent"] for line in lines)
-    text = f"{best} is {gain} {word} than {baseline} {where}" + f" ({', '.join(aside)})" * bool(aside)
-    others = [
-        (name, line["improvement_percent"])
-        for name, rows in by_name.items()
-        for line in rows
-        if name != best and direction(line) == "faster"
-    ]
-    if not others or word != "faster":
+            where += f" in {len(best_lines)} of the {all_cases}"
+    untested = sum(map(has_one_figure_each, best_lines))
+    if untested:
+        remarks.append("one run each" if untested == len(best_lines) else f"{untested} of them one run each")
+    percent = percents(line["improvement_percent"] for line in best_lines)
+    text = f"{best} is {percent} {word} than {baseline} {where}"
+    text += f" ({', '.join(remarks)})" if remarks else ""
+    if not by_name or word == "slower":
         return text
-    names, gains = zip(*others, strict=True)
-    return f"{text}, {some(names, 'other')} by {percents(gains)}"
+    others = percents(line["improvement_percent"] for rows in by_name.values() for line in rows)
+    return f"{text}, {some(by_name, 'other')} by {others}"
 
 
 def _at(lines: Sequence[Line]) -> str:
-    """Say at which counts interconnects are compared: their baseline's best, unless that is one process."""
-    best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
-    if len(counts := {line["at_processes"] for line in lines}) > 1:
-        return "at the latter's best counts" if best else "at the counts that the tables name"
-    return "at " + "the latter's best of " * best + processes(*counts)
+    """Write the process counts of comparisons, as the best counts of their baseline if they are."""
+    at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
+    counts = {line["at_processes"] for line in lines}
+    if len(counts) > 1:
+        return "at the latter's best counts" if at_best else "at the counts that the tables name"
+    best = "the latter's best of " if at_best else ""
+    return f"at {best}{processes(*counts)}"
 
 
-def _not_told(rows: pd.DataFrame) -> str:
-    """Say why nothing is told of some comparisons."""
-    said = {
+def _why_undecided(rows: pd.DataFrame) -> str:
+    """Say why comparisons show no direction."""
+    reasons = {
         "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to tell",
         "not distinguishable": "the blocks differ by as much",
         "within the band": "the band holds both directions",
@@ -128,15 +152,16 @@ def _not_told(rows: pd.DataFrame) -> str:
         "^faster$|^slower$": "the medians of the times say the opposite",
     }
     verdicts = rows["verdict"].astype(str)
-    why = {what: text for what, text in said.items() if verdicts.str.contains(what).any()}
-    return ", or ".join(why.values()) or "what was run has no test"
+    matching = [reason for pattern, reason in reasons.items() if verdicts.str.contains(pattern).any()]
+    return ", or ".join(matching) or "what was run has no test"
 
 
 def _cases(cases: pd.Series, facts: Facts, noun: str = "case") -> str:
-    """Count cases, and their applications where these are fewer."""
-    names = list(dict.fromkeys(cases))
+    """Count cases, and their applications if these are fewer."""
+    names = cases.unique().tolist()
     applications = {facts.case(case).application for case in names} - {None}
+    text = counted(len(names), noun)
     if not 0 < len(applications) < len(names):
-        return counted(len(names), noun)
-    whose = "one application" if len(applications) == 1 else counted(len(applications), "application")
-    return f"{counted(len(names), noun)} of {whose}"
+        return text
+    number = "one application" if len(applications) == 1 else counted(len(applications), "application")
+    return f"{text} of {number}"

@@ -1,8 +1,16 @@
-"""The table ``improvement``: how much longer a baseline takes than another interconnect."""
+"""Tables of improvements over a baseline, and of their means over the cases."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
 from analysis.curves.curve_comparison import compare
+from analysis.curves.outcomes import AT_LEAST, AT_MOST, INSEPARABLE
 from analysis.runs.columns import (
     AT_ONCE,
     COUNT,
@@ -12,15 +20,19 @@ from analysis.runs.columns import (
     MARK,
     NOTE,
     NUMBER,
+    OF_A_PAIR,
     OF_A_TEST,
     OF_AN_IMPROVEMENT,
     POSITIVE,
     SHARE,
+    TEXT,
     THREADS,
     in_percent,
     table_schemas,
+    validated,
 )
 from analysis.runs.frames import Tables, stacked
+from analysis.statistics import Floats
 from analysis.topics.topic import Context
 
 IMPROVEMENT = table_schemas(
@@ -50,7 +62,103 @@ IMPROVEMENT = table_schemas(
 )
 
 
+IMPROVEMENT_MEAN = table_schemas(
+    improvement_mean=dict(
+        **OF_A_PAIR,
+        oversubscription=COUNT,
+        processes_per_node=POSITIVE,
+        mean=TEXT,
+        cases=COUNT,
+        **in_percent("improvement"),
+        **in_percent("average"),
+        **THREADS,
+    )
+)
+
+FEWEST_CASES = 3
+"""Cases that an interval needs: with two cases, the quantile of t is 12.7."""
+GEOMETRIC, PLAIN, WEIGHTED = "geometric", "plain", "weighted"
+_PAIR = ["site", *OF_A_PAIR, "oversubscription", "processes_per_node", "threads"]
+
+
 def make_improvement(context: Context) -> Tables:
     """Make the table ``improvement``: a row for each pair of curves."""
     rows = [row for pairs in context.curves.pairs for row in compare(pairs, context.settings)]
     return {"improvement": stacked(rows)}
+
+
+def make_improvement_mean(
+    improvement: pd.DataFrame, weights: Mapping[str, float], level: float
+) -> dict[str, pd.DataFrame]:
+    """Make the table ``improvement_mean``: rows for each pair that at least two cases compare.
+
+    Parameters
+    ----------
+    improvement : DataFrame
+        Table ``improvement``. Cases are left out if they have no figure or only a bound, or if a change over
+        time may explain the difference.
+    weights : mapping of str to float
+        Weights of cases in the weighted mean, which needs a comparison of each of these cases.
+    level : float
+        Nominal coverage of the intervals: see `mean_over_cases`.
+    """
+    is_unclear = improvement["note"].str.contains(f"{AT_LEAST}|{AT_MOST}|{INSEPARABLE}", na=False)
+    usable = improvement[improvement["improvement_percent"].notna() & ~is_unclear]
+    rows = [
+        row
+        for _, pair in usable.groupby(_PAIR, dropna=False, sort=False)
+        for row in _mean_rows(pair, weights, level)
+    ]
+    if not rows:
+        return {}
+    return {"improvement_mean": validated(IMPROVEMENT_MEAN["improvement_mean"], pd.DataFrame(rows))}
+
+
+def _mean_rows(pair: pd.DataFrame, weights: Mapping[str, float], level: float) -> Iterator[dict[str, object]]:
+    """Make the rows of a pair of interconnects, one for each kind of mean."""
+    equal_weights = dict.fromkeys(pair["case"], 1.0)
+    if len(equal_weights) < 2:
+        return
+    yield _mean_row(pair, GEOMETRIC, equal_weights, level)
+    yield _mean_row(pair, PLAIN, equal_weights, level)
+    if len(weights) > 1 and set(weights) <= set(equal_weights):
+        yield _mean_row(pair, WEIGHTED, weights, level)
+
+
+def _mean_row(pair: pd.DataFrame, mean: str, weights: Mapping[str, float], level: float) -> dict[str, object]:
+    cases = pair.set_index("case").loc[list(weights)]
+    row = {name: pair[name].iloc[0] for name in _PAIR} | {"mean": mean, "cases": len(weights)}
+    for quantity in ("improvement", "average"):
+        percent = cases[f"{quantity}_percent"].to_numpy(float)
+        values = percent if mean == PLAIN else np.log1p(percent / 100)
+        interval = np.array(mean_over_cases(values, np.array(list(weights.values())), level))
+        ends = interval if mean == PLAIN else 100 * np.expm1(interval)
+        row |= dict(zip((f"{quantity}_{end}" for end in ("percent", "low", "high")), ends, strict=True))
+    return row
+
+
+def mean_over_cases(values: Floats, weights: Floats, level: float) -> tuple[float, float, float]:
+    """Compute the weighted mean over cases with its t interval, for a population of similar cases.
+
+    The mean is m = sum(w x) with weights w that add up to 1. Its variance is s^2 sum(w^2), where
+    s^2 = sum(w (x - m)^2) / (1 - sum(w^2)). The degrees of freedom are 1 / sum(w^2) - 1, rounded down (Kish,
+    Survey Sampling, 1965, section 8.2). Equal weights make it Student's interval. The spread between the
+    cases includes the uncertainty of each case.
+
+    Parameters
+    ----------
+    values, weights : arrays (cases,)
+
+    Returns
+    -------
+    mean, low, high : float
+        The ends are NaN below `FEWEST_CASES` cases.
+    """
+    shares = weights / weights.sum()
+    mean, squares = float(shares @ values), float(shares @ shares)
+    if len(values) < FEWEST_CASES:
+        return mean, np.nan, np.nan
+    spread = sqrt(float(shares @ (values - mean) ** 2) / (1 - squares) * squares)
+    freedom = max(int(1 / squares - 1 + 1e-9), 1)
+    half_width = float(stats.t.isf((1 - level) / 2, freedom)) * spread
+    return mean, mean - half_width, mean + half_width

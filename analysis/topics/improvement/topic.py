@@ -1,10 +1,14 @@
 """How much faster is an interconnect than its baseline?"""
 
 from analysis.topics.improvement.figures import improvement_figures
-from analysis.topics.improvement.mean import IMPROVEMENT_MEAN, make_improvement_mean
 from analysis.topics.improvement.section import comparison
 from analysis.topics.improvement.sentences import headline
-from analysis.topics.improvement.tables import IMPROVEMENT, make_improvement
+from analysis.topics.improvement.tables import (
+    IMPROVEMENT,
+    IMPROVEMENT_MEAN,
+    make_improvement,
+    make_improvement_mean,
+)
 from analysis.topics.network.curves import without_benchmarks
 from analysis.topics.topic import Topic
 
