@@ -212,7 +212,7 @@ class TestPoorStudies:
     def test_one_sample_is_no_median(self):
         report = make_report(*make_study(make_runs(1)), [])
         said = plain(report)
-        assert "medians over blocks" not in said and "Each time is that of one sample" in said
+        assert "medians over blocks" not in said and "Each time is a single sample" in said
         assert "may also be the peak" not in said
         assert "intervals; p after" not in plain(part(report, "improvement"))
 
