@@ -1,1 +1,1 @@
-"""The words of a report: numbers, titles, sentences. With figures and report, the only place with English."""
+"""Texts of a report (numbers, titles, sentences) and the parts that its figures and tables share."""

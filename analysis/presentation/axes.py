@@ -1,9 +1,9 @@
-"""Axes of counts and logarithmic axes with plainly written ticks."""
+"""Axes of process counts, logarithmic axes and axes of named rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -25,17 +25,22 @@ DIGIT_POINTS = 4.7
 
 
 def fixed_ticks(axis: Axis, places: Sequence[float], texts: Sequence[str]) -> None:
-    """Give an axis these ticks with these labels, and no others."""
+    """Set the ticks of an axis and their labels, and remove all other ticks."""
     axis.set_major_locator(FixedLocator(places))
     axis.set_major_formatter(FixedFormatter(texts))
     axis.set_minor_locator(NullLocator())
 
 
-def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
-    """Show process or core counts on the horizontal axis: log2, ticks at the counts that occur.
+def count_axis(axes: Axes, counts: Iterable[int], inches: float) -> None:
+    """Show process or core counts on the horizontal axis, to base 2, with a tick at each count.
 
-    Counts whose labels would touch other labels have a short tick and no grid line. Powers of two have
-    labels first. `inches` is the approximate width of the axes.
+    A count whose label would touch another label has a short tick without a label. Both ends are labelled
+    first, then powers of two, then the other counts.
+
+    Parameters
+    ----------
+    inches : float
+        Approximate width of the axes.
     """
     counts = sorted({int(count) for count in counts})
     axes.set_xscale("log", base=2)
@@ -59,16 +64,16 @@ def count_axis(axes: Axes, counts: Sequence[int], inches: float) -> None:
 def log_axis(
     axes: Axes, values: Sequence[float], base: int = 10, most: int = 6, horizontal: bool = False
 ) -> None:
-    """Make an axis logarithmic, with at most `most` plainly written ticks around `values`.
+    """Make an axis logarithmic, with limits around `values` and at most `most` ticks.
 
     Parameters
     ----------
     values : sequence of float
-        Positive values to be shown; missing values are left out.
+        Missing values and values of 0 or less are ignored.
     base : int
         2 for speedups, 10 for times.
     horizontal : bool
-        Which axis it is; by default the vertical one.
+        Whether it is the horizontal axis.
     """
     shown = [float(value) for value in values if value is not None and value > 0 and math.isfinite(value)]
     low, high = min(shown), max(shown)
@@ -78,7 +83,7 @@ def log_axis(
     (axes.set_xscale if horizontal else axes.set_yscale)("log", base=base)
     (axes.set_xlim if horizontal else axes.set_ylim)(low, high)
     ticks = log_ticks(low, high, base, most)
-    fixed_ticks(axis, ticks, [_plain(tick) for tick in ticks])
+    fixed_ticks(axis, ticks, [_tick_label(tick) for tick in ticks])
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:
@@ -102,12 +107,13 @@ def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[fl
     return ticks
 
 
-def _plain(value: float) -> str:
+def _tick_label(value: float) -> str:
+    """Write a tick without exponent and without trailing zeros."""
     return fixed(value, max(0, len(f"{value:.6f}".rstrip("0").split(".")[1])))
 
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name rows on the vertical axis, the first one on top, without lines and ticks between them."""
+    """Label the rows of a vertical axis, the first row on top, without grid lines and ticks."""
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set_yticks(range(len(names)), names)

@@ -1,9 +1,8 @@
-"""What a report is made of, as plain data that can be written as JSON.
+"""Parts of a report as plain data that can be written as JSON.
 
-A report is a list of sections, a section a heading and a list of blocks: paragraphs, lists, tables and
-figures. All texts are ready to print; whoever renders them calculates and decides nothing. From ``case`` and
-``interconnect`` a page with filters knows what a block or row belongs to; they are empty where it belongs to
-all or none.
+A report is a list of sections. A section has a heading and a list of blocks: paragraphs, lists, tables and
+figures. All texts are ready to print, so that templates calculate and decide nothing. The filters of the
+HTML report use the keys ``case`` and ``interconnect``, which are empty for a block that no filter hides.
 """
 
 from __future__ import annotations
@@ -17,16 +16,17 @@ from analysis.presentation.formats import MISSING
 from analysis.runs.errors import one_line
 
 HEAD_WIDTH = 13
-"""Letters on a line of the head of a column of numbers."""
-SHORT, SHORTEST, LONGEST_SHARE = 40, 20, 70
-"""Letters of a column that is as wide as its cells: beside others like it, and beside a longer one, which it
-would squeeze; and the most that count of one."""
+"""Characters on a line of the head of a column of numbers."""
+SHORT, SHORT_WITH_LONGER = 40, 20
+"""Most characters of a column as wide as its cells; the second value holds if another column is longer."""
+MOST_SHARE = 70
+"""Upper limit of the share of a column."""
 
 
 class Column(TypedDict):
-    """Head of a column on one or more lines.
+    """Head of a column, on one or more lines.
 
-    ``share`` is the column's share of the room that the others leave; with 0 it is as wide as its cells.
+    ``share`` is the column's part of the width that other columns leave. With 0 it is as wide as its cells.
     """
 
     title: list[str]
@@ -43,17 +43,18 @@ class Row(TypedDict):
 
 
 class Group(TypedDict):
-    """Rows under a title of their own; the title is empty where a table has no groups."""
+    """Rows below a title, which is empty if the table has no groups."""
 
     title: str
     rows: list[Row]
 
 
 class Block(TypedDict, total=False):
-    """One element of a section; ``type`` says which of the keys it has.
+    """Element of a section.
 
-    ``paragraph``: text. ``list``: title, items. ``table``: caption, columns, groups. ``figure``: name (stem
-    of its files), caption, alt, width_inches, height_inches. What is not ``printed`` is for the screen alone.
+    The keys depend on ``type``. ``paragraph``: text. ``list``: title, items. ``table``: caption, columns,
+    groups. ``figure``: name (stem of its files), caption, alt, width_inches, height_inches. The PDF omits a
+    block that is not ``printed``.
     """
 
     type: Literal["paragraph", "list", "table", "figure"]
@@ -72,7 +73,10 @@ class Block(TypedDict, total=False):
 
 
 class Section(TypedDict):
-    """A heading with its blocks; ``new_page``: it begins a printed page; ``appendix``: it is part of that."""
+    """Heading with its blocks.
+
+    ``new_page`` tells whether it starts a page of the PDF, ``appendix`` whether it belongs to the appendix.
+    """
 
     id: str
     heading: str
@@ -88,17 +92,17 @@ def paragraph(text: str, case: str = "") -> Block:
 
 
 def bullets(items: Iterable[str], title: str = "", case: str = "") -> Block:
-    """Make a list, with a title above it."""
+    """Make a list with a title."""
     return {"type": "list", "title": title, "items": [one_line(item) for item in items], "case": case}
 
 
 def on_screen(block: Block) -> Block:
-    """Keep a block off paper."""
+    """Return a block that the PDF omits."""
     return {**block, "printed": False}
 
 
 def figure(entry: Mapping[str, Any]) -> Block:
-    """Make a figure from its `analysis.presentation.drawing.Drawing.entry`."""
+    """Make a figure from an `analysis.presentation.drawing.Drawing.entry`."""
     return {
         "type": "figure",
         "name": entry["name"],
@@ -111,12 +115,12 @@ def figure(entry: Mapping[str, Any]) -> Block:
 
 
 def left(*titles: str) -> list[Column]:
-    """Describe columns of texts, which stand to the left."""
+    """Make the heads of columns of texts, which are aligned to the left."""
     return [{"title": [one_line(title)], "align": "left", "share": 0} for title in titles]
 
 
 def right(*titles: str) -> list[Column]:
-    """Describe columns of numbers, which stand to the right under titles of several lines."""
+    """Make the heads of columns of numbers, which are aligned to the right."""
     lines = [textwrap.wrap(one_line(title), HEAD_WIDTH, break_long_words=False) for title in titles]
     return [{"title": title, "align": "right", "share": 0} for title in lines]
 
@@ -133,9 +137,9 @@ def table(
     groups: Mapping[str, Sequence[Row]],
     case: str = "",
 ) -> Block:
-    """Make a table from rows by the title of their group.
+    """Make a table from the rows of each group, by the title of the group.
 
-    Columns of long texts share the room. A column that is empty, after the first, is left out.
+    Columns of long texts share the width. Empty columns are omitted, except the first.
     """
     cells = [
         [line["cells"][index] for rows in groups.values() for line in rows] for index in range(len(columns))
@@ -150,10 +154,11 @@ def table(
         max((len(cell) for cell in texts), default=0) if head["align"] == "left" else 0
         for head, texts in zip(columns, cells, strict=True)
     ]
-    short = [SHORT, *[SHORT if max(longest) <= SHORT else SHORTEST] * (len(longest) - 1)]
+    others = SHORT if max(longest) <= SHORT else SHORT_WITH_LONGER
+    limits = [SHORT, *[others] * (len(longest) - 1)]
     shares = [
-        min(length, LONGEST_SHARE) if length > most else 0
-        for length, most in zip(longest, short, strict=True)
+        min(length, MOST_SHARE) if length > limit else 0
+        for length, limit in zip(longest, limits, strict=True)
     ]
     return {
         "type": "table",
@@ -167,7 +172,7 @@ def table(
 def section(
     name: str, heading: str, blocks: Sequence[Block], new_page: bool = False, case: str = ""
 ) -> Section | None:
-    """Make a section; none where there is nothing to say."""
+    """Make a section, or None without blocks."""
     if not blocks:
         return None
     return {
@@ -181,5 +186,5 @@ def section(
 
 
 def lines_of(block: Block) -> int:
-    """Lines of a table: its rows and the titles of its groups; 0 of any other block."""
+    """Count the rows and group titles of a table; 0 for any other block."""
     return sum(len(group["rows"]) + bool(group["title"]) for group in block.get("groups", []))

@@ -1,4 +1,4 @@
-"""What the sections of a report are made from."""
+"""The data that topics make their sections from."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from analysis.runs.facts import Facts
 
 @dataclass(frozen=True)
 class Content:
-    """A study's data.
+    """Runs, tables, facts and figures of a study.
 
     Attributes
     ----------
     tables : mapping of str to DataFrame
-        As `analysis.pipeline.read_tables` gives it; tables that do not apply are not there.
+        See `analysis.pipeline.read_tables`. Tables that do not apply are absent.
     entries : sequence of mapping
-        One for each figure, as `analysis.presentation.drawing.Drawing.entry` gives it.
+        The `analysis.presentation.drawing.Drawing.entry` of each figure.
     published : mapping of str to DataFrame
-        Figures without a time of a run, as `analysis.importers.read_published` gives them.
+        Published figures without times of runs; see `analysis.importers.read_published`.
     """
 
     runs: pd.DataFrame
@@ -35,16 +35,16 @@ class Content:
 
     @property
     def labels(self) -> Labels:
-        """Names of the study's cases and interconnects."""
+        """Names of the cases and interconnects."""
         return Labels(self.facts)
 
     @property
     def cases(self) -> list[str]:
-        """Cases that have estimates, in the study's order."""
+        """Cases with estimates, in the order of the study."""
         return self.labels.sorted_cases(self.tables["scaling"]["case"])
 
     def figures(self, topic: str, case: str | None = None) -> list[Block]:
-        """Figures of a topic, of one case if one is given."""
+        """Make the figures of a topic, or of one case of a topic."""
         return [
             figure(entry)
             for entry in self.entries
@@ -52,6 +52,6 @@ class Content:
         ]
 
     def rows(self, table: str, case: str) -> pd.DataFrame:
-        """Rows of a table that belong to a case."""
-        whole = self.tables[table]
-        return whole[whole["case"] == case]
+        """Return the rows of a table that belong to a case."""
+        all_rows = self.tables[table]
+        return all_rows[all_rows["case"] == case]

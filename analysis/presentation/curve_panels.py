@@ -1,4 +1,4 @@
-"""Curves against processes or cores: panels, their curves, and how they are drawn."""
+"""Panels of curves against process or core counts."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from analysis.presentation.drawing import Drawing, point_text, shortened
 from analysis.presentation.labels import DIRECT, SERIAL, Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.frames import Line, as_lines, interval
+from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing
 from analysis.runs.kinds import comparable_sets
 
 PERCENT = 100.0
 LABEL_INCHES = 0.115
-"""Height of a line of a curve's label."""
-LETTERS = 34
+"""Height of a line of a curve label."""
+LABEL_WIDTH = 34
+"""Characters on a line of a curve label."""
 NEAR = 1.6
-"""Factor beyond the points within which the ideal is shown."""
+"""The ideal is shown up to this factor beyond the points."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A column of the scaling table as a panel shows it."""
+    """A column of the table ``scaling`` with its title and unit in figures."""
 
     column: str
     title: str
@@ -47,13 +48,13 @@ TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
 
 
 def counts_of(rows: pd.DataFrame) -> str:
-    """Choose the column of the horizontal axis: ``cores`` where processes have several threads."""
+    """Return the column of the horizontal axis: ``cores`` if processes have several threads."""
     return "cores" if (rows["threads"] > 1).any() else "processes"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Rows of the scaling table that share axes: kinds that may be compared, one oversubscription level."""
+    """Rows of the table ``scaling`` that share axes: comparable kinds at one oversubscription level."""
 
     kinds: tuple[str, ...]
     level: int
@@ -61,10 +62,15 @@ class Panel:
 
     @cached_property
     def curves(self) -> list[DrawnCurve]:
-        """Its curves, which several quantities share."""
+        """Curves of the panel, which are the same for all quantities."""
         columns = ["interconnect", "kind", "processes_per_node"]
         return [
-            DrawnCurve(name, kind, None if math.isnan(placement) else placement, _records(group))
+            DrawnCurve(
+                None if is_missing(name) else str(name),
+                str(kind),
+                None if is_missing(placement) else as_float(placement),
+                _lines_by_count(group),
+            )
             for (name, kind, placement), group in self.rows.groupby(columns, dropna=False)
         ]
 
@@ -76,9 +82,16 @@ class Panel:
 
 @dataclass(frozen=True)
 class DrawnCurve:
-    """One curve: an interconnect, its kind, processes per node where placement varies, rows by processes.
+    """A curve with its rows by increasing process count.
 
-    The points of the serial run are a curve without an interconnect.
+    Attributes
+    ----------
+    interconnect : str or None
+        None for the serial run.
+    kind : str
+    placement : float or None
+        Processes per node, if placement varies.
+    rows : sequence of mapping
     """
 
     interconnect: str | None
@@ -87,49 +100,50 @@ class DrawnCurve:
     rows: Sequence[Line]
 
     def title(self, labels: Labels) -> str:
-        """Return the name for legends and for values on hover."""
+        """Return the name in legends and hover texts."""
         return labels.curve(self.rows[0]) if self.interconnect else SERIAL
 
 
 def speedup_of(labels: Labels) -> Quantity:
-    """Choose the speedup that the study's scaling has."""
+    """Return the speedup of strong or weak scaling."""
     return SCALED_SPEEDUP if labels.weak else SPEEDUP
 
 
 def panels_of(scaling: pd.DataFrame, declared: Sequence[Sequence[str]]) -> list[Panel]:
-    """Split the rows of a case into panels: rows that may share axes.
+    """Split the rows of a case into panels.
 
     Parameters
     ----------
     scaling : DataFrame
-        Rows of the scaling table of one case.
+        Rows of one case.
     declared : sequence of pairs of str
         Kinds that the study declares comparable.
 
     Returns
     -------
     list of Panel
-        By kinds, then by level. Panels of level 1 show the serial run, one process on one core. Panels of
-        a single count, which show no curve, are left out unless all panels have a single count.
+        Ordered by kinds, then by level. Only panels of level 1 show the serial run. Panels with a single
+        count are omitted, unless all panels have a single count.
     """
     panels = []
     for kinds in comparable_sets(scaling["kind"], declared):
         rows = scaling[scaling["kind"].isin(kinds)]
-        for level, of_level in rows.groupby("oversubscription"):
-            shown = of_level if level == 1 else of_level[~of_level["serial"]]
+        for level in sorted(int(level) for level in rows["oversubscription"].unique()):
+            is_shown = (rows["oversubscription"] == level) & ((level == 1) | ~rows["serial"])
+            shown = rows[is_shown]
             if not shown["serial"].all():
-                panels.append(Panel(kinds, int(level), shown))
+                panels.append(Panel(kinds, level, shown))
     return [panel for panel in panels if panel.rows[panel.counts].nunique() > 1] or panels
 
 
 def curves_of(panel: Panel, labels: Labels) -> list[DrawnCurve]:
-    """List the curves of a panel, in the study's order of interconnects."""
+    """List the curves of a panel in the order of the study."""
     return sorted(
         panel.curves, key=lambda curve: (labels.place(curve.interconnect), curve.kind, curve.placement or 0)
     )
 
 
-def _records(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
+def _lines_by_count(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
     return as_lines(rows.sort_values("processes"))
 
 
@@ -139,7 +153,7 @@ def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, l
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     curves, points = curves_of(panel, labels), []
     for index, curve in enumerate(curves):
-        # Only where the ideal is level: near a slanted line, a shifted point would seem better or worse.
+        # Points are shifted only if the ideal is level. Near a slanted line they would seem better or worse.
         shift = dodge(index, len(curves), panel.rows[panel.counts]) if quantity is EFFICIENCY else 1.0
         x = [row[panel.counts] * (1.0 if row["serial"] else shift) for row in curve.rows]
         y = [row[quantity.column] * quantity.factor for row in curve.rows]
@@ -147,7 +161,7 @@ def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, l
         (line,) = axes.plot(x, y, color=colour, linestyle=style.line_of(curve.kind), zorder=2)
         drawing.mark(line, curve.interconnect)
         points += _points(curve, panel.counts, quantity, labels, shift)
-    serial = _records(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
+    serial = _lines_by_count(panel.rows[panel.rows["serial"]].drop_duplicates("seconds"))
     points += _points(DrawnCurve(None, DIRECT, None, serial), panel.counts, quantity, labels)
     draw_points(drawing, axes, points, hollow=True)
 
@@ -155,10 +169,9 @@ def draw_panel(axes: Axes, panel: Panel, quantity: Quantity, drawing: Drawing, l
 def _points(
     curve: DrawnCurve, counts: str, quantity: Quantity, labels: FigureLabels, shift: float = 1.0
 ) -> list[Point]:
-    """List the points of a curve.
+    """Make the points of a curve, without the serial run.
 
-    `shift` is a factor on the column `counts` that keeps the bars of several curves apart. The serial run is
-    not a point of an interconnect's curve.
+    `shift` is a factor on the column `counts` that separates the bars of several curves.
     """
     look, points = labels.look(curve.interconnect, curve.placement), []
     for row in curve.rows:
@@ -178,15 +191,20 @@ def label_ends(
     inches: float,
     drawing: Drawing,
     labels: FigureLabels,
-    letters: int = LETTERS,
+    width: int = LABEL_WIDTH,
     lines: int = 1,
 ) -> None:
-    """Name the curves of a panel right of their ends, on logarithmic axes of a height in inches.
+    """Label the curves of a panel right of their ends, on logarithmic axes.
 
-    Names have at most `lines` lines of at most `letters` letters. Names that are close move apart.
+    Parameters
+    ----------
+    inches : float
+        Height of the axes.
+    width, lines : int
+        Most characters on a line, and most lines of a label. Labels that would overlap move apart.
     """
     curves = [curve for curve in curves_of(panel, labels) if curve.interconnect]
-    names = [shortened(curve.title(labels), letters, lines) for curve in curves]
+    names = [shortened(curve.title(labels), width, lines) for curve in curves]
     ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
     low, high = (math.log(end) for end in axes.get_ylim())
     more_lines = max(name.count("\n") for name in names)
@@ -200,12 +218,12 @@ def label_ends(
             annotation_clip=False, va="center", fontsize=7, color=style.INK, linespacing=0.95,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3},
         )  # fmt: skip
-        for part in (text, text.arrow_patch):
-            drawing.mark(part, curve.interconnect)
+        for artist in filter(None, (text, text.arrow_patch)):
+            drawing.mark(artist, curve.interconnect)
 
 
 def spread(places: Sequence[float], room: float) -> list[float]:
-    """Move places apart by the least distances that leave `room` between any two.
+    """Move places apart as little as possible, so that any two are at least `room` apart.
 
     Examples
     --------
@@ -217,18 +235,20 @@ def spread(places: Sequence[float], room: float) -> list[float]:
     for index in order:
         groups.append((places[index], 1))
         while len(groups) > 1:
-            (before, many), (last, few) = groups[-2:]
-            if last - before >= room * (many + few) / 2:
+            (centre, size), (last_centre, last_size) = groups[-2:]
+            both = size + last_size
+            if last_centre - centre >= room * both / 2:
                 break
-            groups[-2:] = [((before * many + last * few) / (many + few), many + few)]
+            groups[-2:] = [((centre * size + last_centre * last_size) / both, both)]
     moved = [middle + room * (step - (size - 1) / 2) for middle, size in groups for step in range(size)]
     return [place for _, place in sorted(zip(order, moved, strict=True))]
 
 
 def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
-    """Factor on the counts of curve `index` of `curves` that keeps interval bars from covering each other.
+    """Return the factor on the counts of curve `index` of `curves` that separates interval bars.
 
-    A step is 0.08 of a doubling, less where all steps together would exceed 0.28 of the narrowest gap.
+    Neighbouring curves are 0.08 of a doubling apart, or less, so that all stay within 0.28 of the narrowest
+    gap between counts.
     """
     unique = sorted({int(count) for count in counts})
     gap = min((math.log2(b / a) for a, b in pairwise(unique)), default=1.0)
@@ -239,10 +259,10 @@ def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
 def ideal_of(
     rows: pd.DataFrame, quantity: Quantity, counts: str = "processes"
 ) -> list[tuple[list[float], list[float]]]:
-    """List ideal values against counts, one line per reference: the values at an efficiency of 1."""
+    """Return counts and ideal values, at an efficiency of 1, for each reference."""
     lines = []
-    for _, of_reference in rows.groupby("reference_seconds"):
-        points = of_reference.drop_duplicates(counts).sort_values(counts)
+    for _, group in rows.groupby("reference_seconds"):
+        points = group.drop_duplicates(counts).sort_values(counts)
         ideal = {
             "speedup": points["speedup"] / points["efficiency"],
             "efficiency": points["efficiency"] * 0 + PERCENT,
@@ -253,7 +273,10 @@ def ideal_of(
 
 
 def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: float) -> None:
-    """Set scales, limits and ticks of a panel from all `rows` that share its axes."""
+    """Set scales, limits and ticks of a panel from all `rows` that share its axes.
+
+    `inches` is the approximate width of the axes.
+    """
     counts = counts_of(rows)
     count_axis(axes, rows[counts], inches)
     columns = [quantity.column, f"{quantity.column}_low", f"{quantity.column}_high"]

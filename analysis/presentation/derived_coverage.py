@@ -1,4 +1,4 @@
-"""What nominally 95 % intervals covered in simulated studies of so many blocks, or why there are none."""
+"""Simulated coverage of nominal 95 % intervals, in words, and the reason if there are no intervals."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ import pandas as pd
 from analysis.presentation import formats
 
 COVERED = {5: (93.6, 94.6), 6: (93.3, 95.2), 10: (95.3, 97.4), 30: (96.1, 98.4)}
-"""Least and most coverage of a derived quantity, in percent, over log-normal, heavy, bimodal and congested
-noise, by number of blocks: the last table of ``tests/benchmarks/coverage_of_derived.py``."""
+"""Lowest and highest coverage of a derived quantity in percent, by number of blocks.
+
+They span log-normal, heavy-tailed, bimodal and congested noise. Source: the last table of
+``tests/benchmarks/coverage_of_derived.py``.
+"""
 
 AT_TARGET = (
     "In simulated studies that stop at a width, intervals of improvements covered 93.8 to "
     f"96.9{formats.THIN}%."
 )
-"""Of nominally 95 % intervals: ``tests/benchmarks/analysis_coverage.py --only until``."""
+"""Source: ``tests/benchmarks/analysis_coverage.py --only until``."""
 
 OF_SPEEDUPS = "that of a speedup takes 5 blocks of a point and of its reference"
 
 
 def has_several(blocks: pd.Series) -> bool:
-    """Whether some point has more than one block."""
+    """Return whether any point has more than one block."""
     return bool((blocks.astype(float) > 1).any())
 
 
 def too_few(blocks: pd.Series) -> str:
-    """Say why no comparison of points with so many blocks has an interval."""
+    """Say why comparisons of points with these numbers of blocks have no interval."""
     return "so few blocks attain none" if has_several(blocks) else "there is one sample each"
 
 
 def coverage_sentence(blocks: int) -> str:
-    """Say what derived intervals of points with so many blocks, 5 or more, covered in simulated studies.
+    """Write the simulated coverage of derived intervals for points with at least 5 blocks.
 
-    It is that of the next smaller number of blocks that was simulated.
+    The sentence refers to the largest simulated number of blocks that does not exceed `blocks`.
     """
     simulated = max(number for number in COVERED if number <= blocks)
     ends = formats.spanned(*(formats.percent(end, places=1) for end in COVERED[simulated]))

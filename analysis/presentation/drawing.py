@@ -1,4 +1,4 @@
-"""A figure with its caption, the values that a page shows on hover, and its files."""
+"""Figures with their captions, the texts that a page shows on hover, and their files."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Mark:
     Attributes
     ----------
     interconnect : str
-        Empty where the element belongs to no interconnect.
+        Empty if the element belongs to no interconnect.
     text : str
-        Shown on hover; empty for an element that shows no value (a line, a legend entry).
+        Shown on hover; empty for an element without a value, such as a line or a legend entry.
     case : str
-        Empty where the element belongs to no case, or where the figure shows a single case.
+        Empty if the element belongs to no case, or if the figure shows a single case.
     """
 
     interconnect: str
@@ -57,21 +57,21 @@ class Mark:
 
 @dataclass
 class Drawing:
-    """A figure and the words of a page about it.
+    """A figure and the texts that belong to it.
 
     Attributes
     ----------
     name : str
         Stem of its files and prefix of its identifiers.
     topic : str
-        Where the report puts the figure (``scaling``, ``overview``, ...).
+        Topic whose section shows the figure.
     figure : Figure
     caption, alt : str
-        The text below the figure, and a description for readers who do not see it.
+        Text below the figure, and a description for readers who cannot see it.
     case : str or None
-        The case, where the figure shows a single case.
+        Case of a figure that shows a single case.
     marks : dict of str to Mark
-        By the identifier of the artist, or of the element of a collection.
+        Marks by the identifier of the artist, or of the element of a collection.
     """
 
     name: str
@@ -85,16 +85,16 @@ class Drawing:
     def mark(
         self, artist: Artist, interconnect: object = None, text: str = "", case: str | None = None
     ) -> None:
-        """Tie an artist to its interconnect, its case, and to the values shown when a pointer is over it.
+        """Attach an interconnect, a hover text and a case to an artist.
 
-        An artist is an element of a panel or, in a figure of several cases, the axes of a case.
+        The artist is an element of a panel, or the axes of a case in a figure of several cases.
         """
         artist.set_gid(self._identifier(interconnect, text, case))
 
     def mark_each(
         self, collection: Collection, interconnects: Sequence[object], texts: Sequence[str] = ()
     ) -> None:
-        """Tie each element of a collection to its interconnect and to the value shown on hover, if any."""
+        """Attach an interconnect and a hover text to each element of a collection."""
         pairs = zip(interconnects, texts or [""] * len(interconnects), strict=True)
         collection.set_urls([self._identifier(interconnect, text) for interconnect, text in pairs])
 
@@ -107,19 +107,18 @@ class Drawing:
     def panels(
         self, count: int, most_columns: int, titles: tuple[str, str] = ("", ""), **shared: Any
     ) -> list[Axes]:
-        """Divide the figure into panels, in rows that are filled from the left.
+        """Divide the figure into panels, row by row.
 
-        The figure grows by the room of the axis below panels that have no panel below them.
+        The figure grows by the height of an axis if the last row is not full.
 
         Parameters
         ----------
         most_columns : int
-            Panels side by side.
+            Most panels side by side.
         titles : pair of str
-            Titles of the horizontal axes, below the lowest panel of each column, and of the vertical axes,
-            left of the first panel of each row.
+            Titles of the horizontal axes, below each column, and of the vertical axes, left of each row.
         **shared
-            As `matplotlib.figure.Figure.subplots` takes them.
+            Options of `matplotlib.figure.Figure.subplots`.
         """
         columns = min(most_columns, count)
         if count % columns:
@@ -136,7 +135,7 @@ class Drawing:
         return list(grid[:count])
 
     def entry(self) -> dict[str, Any]:
-        """Return what a report needs to know to show the figure, as plain data."""
+        """Describe the figure for a report, as plain data."""
         width, height = (round(float(inches), 3) for inches in self.figure.get_size_inches())
         return {"name": self.name, "topic": self.topic, "case": self.case, "caption": self.caption,
                 "alt": self.alt, "width_inches": width, "height_inches": height}  # fmt: skip
@@ -152,9 +151,9 @@ def new_drawing(
     case: str | None = None,
     width: float = style.WIDTH,
 ) -> Iterator[Drawing]:
-    """Start a drawing of a size in inches; everything drawn within the context has the theme.
+    """Start a drawing with a size in inches. The style applies within the context.
 
-    `alt` is the caption by default.
+    `alt` defaults to the caption.
     """
     with mpl.rc_context(style.RC):
         figure = Figure(figsize=(width, height), layout="constrained")
@@ -162,18 +161,18 @@ def new_drawing(
 
 
 def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
-    """Write case, interconnect and kind, processes and value of a point, one line each.
+    """Write the hover text of a point: case, interconnect with kind, processes and value, on a line each.
 
     Parameters
     ----------
     row : mapping
         With ``case``, ``kind``, ``processes`` and ``oversubscription``.
     name : str
-        Title of the interconnect, or of another owner of the value; `point_text` adds a missing kind.
+        Title of the interconnect or the curve. The kind is appended if it is missing.
     value : str
-        With its unit and interval, in one line or several.
+        Value with its unit and interval.
     """
-    has_kind = is_missing(row["kind"]) or KINDS.get(row["kind"], row["kind"]) in name
+    has_kind = is_missing(row["kind"]) or KINDS.get(row["kind"], str(row["kind"])) in name
     owner = name if has_kind else f"{name}, {one_line(row['kind'])}"
     count = counted(row["processes"], "process")
     return "\n".join(
@@ -182,11 +181,11 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
 
 
 def save(drawing: Drawing, folder: Path, png: bool = False) -> Path:
-    """Write a drawing as SVG, and as PNG if asked for, into a folder that exists; gives the SVG.
+    """Write a drawing as SVG, optionally also as PNG, into an existing folder; return the path of the SVG.
 
-    The same drawing gives the same bytes. In the SVG every mark is a group with its text as title, its
-    interconnect as ``data-interconnect`` and its case as ``data-case``. Identifiers begin with the drawing's
-    name, so that several figures can stand in one page.
+    The bytes depend only on the drawing. In the SVG each mark is a group with its text as title, its
+    interconnect as ``data-interconnect`` and its case as ``data-case``. Identifiers start with the name of
+    the drawing, so that one page can hold several figures.
     """
     file, raw = folder / f"{drawing.name}.svg", BytesIO()
     with mpl.rc_context(style.RC | {"svg.hashsalt": drawing.name}):
@@ -198,6 +197,7 @@ def save(drawing: Drawing, folder: Path, png: bool = False) -> Path:
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:
+    """Return the SVG with its marks."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(svg)
@@ -222,6 +222,7 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
 
 
 def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:
+    """Prefix the identifiers of an element and its references to identifiers."""
     for key, value in element.attrib.items():
         if key == "id":
             element.set(key, f"{prefix}-{value}")
@@ -232,7 +233,7 @@ def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:
 
 
 def file_stem(*words: str) -> str:
-    """Join words to the name of a file that has only letters, digits, ``_`` and ``-``.
+    """Join words to a file name of letters, digits, ``_`` and ``-``.
 
     Examples
     --------
@@ -243,7 +244,7 @@ def file_stem(*words: str) -> str:
 
 
 def distinct(drawings: list[Drawing]) -> list[Drawing]:
-    """Number drawings of the same name, from the second on: ``changes``, ``changes-2``."""
+    """Number drawings with the same name: ``changes``, ``changes-2``."""
     taken: set[str] = set()
     for drawing in drawings:
         stem, number = drawing.name, 1
@@ -255,21 +256,21 @@ def distinct(drawings: list[Drawing]) -> list[Drawing]:
 
 
 def shortened(label: str, width: int = 52, lines: int = 2) -> str:
-    """Break a label into at most `lines` lines of at most `width` letters; a cut label ends in ``…``."""
+    """Break a label into at most `lines` lines of `width` characters. A label that is cut ends in ``…``."""
     return "\n".join(textwrap.wrap(label, width, max_lines=lines, placeholder="…")) or label
 
 
 def drawable(facts: Facts) -> Facts:
-    """Replace letters that the figures' font lacks in titles by ``\ufffd``.
+    """Replace characters of titles that the font of the figures lacks by ``\ufffd``.
 
-    Other fonts are not on every machine, and the layout does not know the width of their letters.
+    Other fonts are not installed everywhere, and the layout does not know the width of their characters.
     """
     covered = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
 
     def plain(about: _About) -> _About:
-        letters = about.title or ""
-        shown = (letter if letter.isspace() or ord(letter) in covered else "\ufffd" for letter in letters)
-        return replace(about, title="".join(shown))
+        title = about.title or ""
+        characters = (char if char.isspace() or ord(char) in covered else "\ufffd" for char in title)
+        return replace(about, title="".join(characters))
 
     return replace(
         facts,

@@ -1,7 +1,7 @@
-"""Numbers as text: significant digits, units, intervals, lists.
+"""Numbers, intervals and lists as text.
 
-A missing value becomes `MISSING`, never ``nan``. Between a number and its unit, and between groups of
-three digits, stands a narrow no-break space; between a number and a noun a no-break space.
+A missing value becomes `MISSING`, never ``nan``. A narrow no-break space separates a number from its unit,
+and groups of three digits. A no-break space separates a number from a noun.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ MINUS = "\N{MINUS SIGN}"
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 MISSING = "\N{EN DASH}"
 MOST = 3
-"""Names that a sentence lists."""
+"""Most names that a sentence lists."""
 
 
 def decimals(value: float, digits: int = 3) -> int:
-    """Decimal places that show `value` with `digits` significant digits; its integer part is never cut.
+    """Return the decimal places that show a value with `digits` significant digits, or its integer part.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def decimals(value: float, digits: int = 3) -> int:
 
 
 def fixed(value: float, places: int, signed: bool = False) -> str:
-    """`value` with `places` decimals, a real minus sign and digits grouped from five on.
+    """Write a value with `places` decimals; five or more integer digits are grouped.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def fixed(value: float, places: int, signed: bool = False) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """`value` with `digits` significant digits.
+    """Write a value with `digits` significant digits.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def exact(value: float) -> str:
-    """Write a given value with the digits it has, up to eight, and powers of ten as such.
+    """Write a value with all its digits, up to eight, and large exponents as powers of ten.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def seconds(value: float) -> str:
 
 
 def percent(value: float, signed: bool = False, places: int | None = None) -> str:
-    """Write a percentage: no decimals from 10 % on, one below, unless `places` says otherwise.
+    """Write a percentage without decimals from 10 % on and with one below, unless `places` is given.
 
     Examples
     --------
@@ -106,17 +106,17 @@ def percent(value: float, signed: bool = False, places: int | None = None) -> st
 
 
 def percent_places(value: float) -> int:
-    """Choose the decimals of a percentage."""
+    """Return the decimals of a percentage."""
     return 0 if abs(value) >= 9.95 else 1
 
 
 def bracketed(value: float, low: float, high: float) -> str:
-    """Point estimate with its interval, for a table: ``3.42 [3.38, 3.47]``, or the estimate alone."""
+    """Write an estimate with its interval, ``3.42 [3.38, 3.47]``, or the estimate alone."""
     return _bracketed(value, low, high, decimals(value))
 
 
 def bracketed_percent(value: float, low: float, high: float) -> str:
-    """Signed percentage with its interval, without the unit: ``+23 [+18, +29]``."""
+    """Write a signed percentage with its interval and without the unit: ``+23 [+18, +29]``."""
     return _bracketed(value, low, high, percent_places(value), signed=True)
 
 
@@ -126,41 +126,41 @@ def _bracketed(value: float, low: float, high: float, places: int, signed: bool 
 
 
 def ends(low: float, high: float, places: int, signed: bool = False) -> str:
-    """Interval after its estimate; where stopped runs leave one end alone, the other is missing."""
+    """Write the interval behind an estimate. One end may be missing if runs were stopped."""
     if is_missing(low) and is_missing(high):
         return ""
     return f" [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
 
 
 def percent_with_interval(value: float, low: float, high: float, signed: bool = False) -> str:
-    """Percentage with its interval, for a sentence: ``+23 % [+18, +29]``, or the percentage alone."""
+    """Write a percentage with its interval, ``+23 % [+18, +29]``, or the percentage alone."""
     places = percent_places(value)
     return f"{percent(value, signed, places)}{ends(low, high, places, signed)}"
 
 
 def spanned(low: str, high: str) -> str:
-    """Two written numbers as a range, ``27 to 30``; as one where they are the same."""
+    """Write a range, ``27 to 30``, or one number if both are the same."""
     return low if low == high else f"{low} to {high}"
 
 
 def percents(values: Iterable[float]) -> str:
-    """Write percentages without their signs, as a range."""
-    known = sorted(abs(value) for value in values)
-    return spanned(percent(known[0]), percent(known[-1]))
+    """Write the range of the absolute values of percentages."""
+    sizes = sorted(abs(value) for value in values)
+    return spanned(percent(sizes[0]), percent(sizes[-1]))
 
 
 def all_of(number: int) -> str:
-    """Write a number of things that are all there: ``it``, ``both``, ``all 3``."""
+    """Write a number that is the whole number of things: ``it``, ``both``, ``all 3``."""
     return {1: "it", 2: "both"}.get(number, f"all {number}")
 
 
 def plain(value: float) -> str:
-    """Write a count that may be interpolated: whole numbers without decimals, others with one."""
+    """Write a count that may be interpolated: with one decimal, unless it is a whole number."""
     return fixed(value, 0 if is_missing(value) or value == math.floor(value) else 1)
 
 
 def p_value(value: float, symbol: bool = True) -> str:
-    """Write a p-value as ``p = 0.031`` or ``p < 0.001``, without ``p =`` if no `symbol` is wanted."""
+    """Write a p-value as ``p = 0.031`` or ``p < 0.001``. Without `symbol`, ``p`` is omitted."""
     if is_missing(value):
         return MISSING
     if value < 0.001:
@@ -170,7 +170,7 @@ def p_value(value: float, symbol: bool = True) -> str:
 
 
 def listed(items: Iterable[str], last: str = "and") -> str:
-    """Items as a list in a sentence: ``a, b and c``."""
+    """Join items to a list in a sentence: ``a, b and c``."""
     items = list(items)
     if len(items) < 2:
         return "".join(items)
@@ -178,7 +178,7 @@ def listed(items: Iterable[str], last: str = "and") -> str:
 
 
 def some(names: Iterable[str], what: str = "interconnect") -> str:
-    """List names once each, or count them where there are more than a sentence can hold."""
+    """List each name once, or count the names if there are more than `MOST`."""
     names = list(dict.fromkeys(names))
     return listed(names) if len(names) <= MOST else counted(len(names), what)
 

@@ -1,4 +1,4 @@
-"""Matrices of ranks as heat maps, with the colour bar that panels share."""
+"""Heat maps of matrices of ranks, and colour bars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.presentation.axes import fixed_ticks
 from analysis.presentation.drawing import Drawing
 
 NAMED_RANKS = 8
-"""Ranks that an axis names at most."""
+"""Most ranks that an axis labels."""
 
 
 def draw_matrix(
@@ -26,14 +26,14 @@ def draw_matrix(
     texts: np.ndarray | None = None,
     letters: float = 7,
 ) -> None:
-    """Draw a square matrix of ranks; a missing value is white.
+    """Draw a square matrix of ranks. Missing values are white.
 
     Parameters
     ----------
     values, texts : array of shape (ranks, ranks)
-        Values of the colours, and texts of the cells.
+        Values to colour, and texts of the cells.
     letters : float
-        Size of the texts in points.
+        Font size of the texts in points.
     """
     titles = {"xlabel": axes.get_xlabel(), "ylabel": axes.get_ylabel()}
     step = -(-len(values) // NAMED_RANKS)
@@ -54,7 +54,7 @@ def add_colour_bar(
     title: str,
     ticks: Mapping[float, str] | None = None,
 ) -> None:
-    """Put a colour bar below the panels, with labelled ticks if these are given."""
+    """Add a colour bar below the panels, with labelled ticks if `ticks` are given."""
     bar = drawing.figure.colorbar(
         ScalarMappable(norm, colours), ax=list(panels), location="bottom", aspect=60, shrink=0.6
     )

@@ -1,4 +1,4 @@
-"""Titles of cases and interconnects as a study's facts give them, on one line each."""
+"""Titles of cases, interconnects, curves and intervals, from the facts of a study."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pandas as pd
 from analysis.presentation.formats import THIN, exact, percent, plain
 from analysis.runs.errors import one_line
 from analysis.runs.facts import Facts, Pairs
-from analysis.runs.frames import Line, as_lines, is_missing
+from analysis.runs.frames import Line, as_float, as_lines, is_missing
 from analysis.runs.kinds import side
 
 SERIAL = "Serial run"
 BAND = "the band of the simulation"
 DIRECT = "measured"
 SHORT = {"10 Gigabit Ethernet": "10GigE", "Gigabit Ethernet": "GigE", "PCI Express": "PCIe"}
-"""What a name says for these words, the longer ones first."""
+"""Abbreviations in names, longer words first."""
 KINDS = {"emulated": "emu", "simulated": "sim", "published": "pub"}
-"""What a name says of its kind."""
+"""Abbreviations of kinds in names."""
 _WORDS = {"ethernet": "Ethernet", "gigabit": "Gigabit", "infiniband": "InfiniBand", "ipoib": "IPoIB",
           "myrinet": "Myrinet", "quadrics": "Quadrics", "ten": "10", "tofu": "Tofu", "pcie": "PCIe",
           "pcix": "PCI-X", "elan3": "Elan3", "elan4": "Elan4"}  # fmt: skip
@@ -30,9 +30,13 @@ _LETTERS = re.compile("mpi|rdma|sci|tcp|udp|[sdqfehn]dr")
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of a study's tables as readers see them; one that its facts have no title of is its own.
+    """Titles of the cases and interconnects of a study. A name without a title in the facts is its own title.
 
-    Names of interconnects are short, for a reader who has their table, or in `full` for one who has not.
+    Attributes
+    ----------
+    facts : Facts
+    full : bool
+        Whether titles of interconnects are complete. Otherwise they are abbreviated.
     """
 
     facts: Facts
@@ -43,9 +47,9 @@ class Labels:
         return one_line(self.facts.case(name).title or name.replace("_", " "))
 
     def interconnect(self, name: object, kind: str | None = None) -> str:
-        """Title of an interconnect, with its kind unless it is measured: see `short_name`.
+        """Title of an interconnect, with its kind unless it is measured; see `short_name`.
 
-        Without a `kind`, the facts decide it. A missing name means the serial run.
+        If `kind` is None, the facts decide the kind. A missing name means the serial run.
         """
         if is_missing(name):
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
@@ -54,20 +58,20 @@ class Labels:
         return _with_kind(self.full_name(name), kind) if self.full else short_name(self.cut(name), kind)
 
     def full_name(self, name: object) -> str:
-        """Title of an interconnect as its file has it."""
+        """Complete title of an interconnect."""
         return one_line(self.facts.interconnect(str(name)).title or name)
 
     def cut(self, name: object) -> str:
-        """Title of an interconnect up to its first comma, if the study has no other that begins alike."""
+        """Title of an interconnect up to its first comma, if no other title of the study starts like this."""
         title = self.full_name(name)
         beginning, comma, _ = title.partition(",")
         alone = sum(_beginning(self.full_name(other)) == beginning for other in self.facts.interconnects) == 1
         return beginning if comma and alone else title
 
     def curve(self, row: Line, level: bool = False) -> str:
-        """Title of the curve of a table's row: interconnect, and processes per node where they vary.
+        """Title of the curve of a row: the interconnect, and its processes per node if these vary.
 
-        With its oversubscription, if a reader has to be told the `level`.
+        `level` adds the oversubscription.
         """
         title = self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
         return f"{title}, oversubscription {row['oversubscription']}" if level else title
@@ -77,15 +81,16 @@ class Labels:
         return self.curve({**row, "kind": side(row["kind"], 1)})
 
     def baseline(self, row: Line) -> str:
-        """Title of the baseline that a row has."""
+        """Title of the baseline of a row."""
         return self.placed(row["baseline_interconnect"], side(row["kind"], 0), row["processes_per_node"])
 
     def placed(self, interconnect: object, kind: str, placement: object) -> str:
-        """Title of an interconnect with its processes per node, where they vary."""
+        """Title of an interconnect with its processes per node, unless `placement` is missing."""
         name = self.interconnect(interconnect, kind)
         if is_missing(placement):
             return name
-        return f"{name} with {plain(placement)} {'process' if placement == 1 else 'processes'} per node"
+        noun = "process" if placement == 1 else "processes"
+        return f"{name} with {plain(as_float(placement))} {noun} per node"
 
     def explain(self, rows: pd.DataFrame) -> str:
         """Say what the short names of the curves in `rows` stand for; empty if all names are full."""
@@ -102,23 +107,23 @@ class Labels:
 
     @property
     def weak(self) -> bool:
-        """Whether sizes grow with the processes: only where the study says so."""
+        """Whether scaling is weak, so that sizes grow with the processes."""
         return self.facts.study.scaling == "weak"
 
     @property
     def speedup(self) -> str:
-        """What speedup is called: weak scaling has a scaled one."""
+        """Name of the speedup, which weak scaling calls scaled speedup."""
         return "scaled speedup" if self.weak else "speedup"
 
     @property
     def title(self) -> str:
-        """Heading of what is written about the study."""
+        """Title of the report."""
         study = self.facts.study
         return one_line(study.title or study.name or "Scaling study")
 
     @property
     def subtitle(self) -> str:
-        """The study's name, the day of its results, and what wrote it."""
+        """Name of the study, day of the results, and version of Nodeworth."""
         facts = self.facts
         words = [
             f"Study {facts.study.name}" if facts.study.name else "",
@@ -133,7 +138,7 @@ class Labels:
         return percent(100 * self.facts.settings.level, places=0)
 
     def intervals(self, rows: pd.DataFrame, times: bool = False) -> str:
-        """Name the intervals of `times`, or of what follows from times; simulated rows have a band."""
+        """Name the intervals of `times`, or of quantities derived from times. Simulated rows have a band."""
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
@@ -143,9 +148,9 @@ class Labels:
         return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
     def _intervals_of_times(self, covered: pd.Series) -> str:
-        """Name intervals by their nominal coverage, and by what intervals of times cover if that differs.
+        """Name intervals by their nominal coverage, and by the coverage for times if it differs.
 
-        The interval of a time lies between two of its blocks, so that it cannot have just any coverage.
+        Intervals of times end at order statistics, so that they attain only certain coverages.
         """
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
@@ -154,7 +159,7 @@ class Labels:
         return f"{nominal}{THIN}% intervals{others}"
 
     def times(self, rows: pd.DataFrame) -> str:
-        """Name times by what they are: medians, or simulated."""
+        """Name times: medians over blocks, or simulated times."""
         return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians over blocks"
 
     @property
@@ -163,26 +168,26 @@ class Labels:
         return self.facts.study.compare_kinds
 
     def sorted_cases(self, present: Iterable[str]) -> list[str]:
-        """Cases that are present, in the study's order, then alphabetically."""
+        """Sort the cases that are present by the order of the study, then alphabetically."""
         return _sorted_by(self.facts.cases, present)
 
     def sorted_interconnects(self, present: Iterable[str]) -> list[str]:
-        """Interconnects that are present, in the study's order, then alphabetically."""
+        """Sort the interconnects that are present by the order of the study, then alphabetically."""
         return _sorted_by(self.facts.interconnects, present)
 
     def place(self, interconnect: object) -> tuple[int, str]:
-        """Where an interconnect stands in that order, as a key to sort by; the serial run is first."""
+        """Sort key of an interconnect in the order of the study; the serial run comes first."""
         if is_missing(interconnect):
             return -1, ""
         return _place_in(self.facts.interconnects)(str(interconnect))
 
     def by_case(self, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Split `rows` by case, in the study's order."""
+        """Split `rows` by case, in the order of the study."""
         for case in self.sorted_cases(rows["case"]):
             yield case, rows[rows["case"] == case]
 
     def in_order(self, rows: pd.DataFrame, *keys: str) -> pd.DataFrame:
-        """Rows by `keys`, otherwise as they were; names in the study's order, the serial run first."""
+        """Sort rows by columns, with names in the order of the study and the serial run first."""
         orders = {
             "case": self.facts.cases,
             "interconnect": self.facts.interconnects,
@@ -198,17 +203,17 @@ class Labels:
         return rows.sort_values(list(keys), key=places, kind="stable")
 
     def lines(self, rows: pd.DataFrame, *keys: str) -> list[dict[Hashable, Any]]:
-        """Rows in that order as mappings."""
+        """Sort rows as `in_order` does, and return them as mappings."""
         return as_lines(self.in_order(rows, *keys))
 
 
 def level_of(facts: Facts) -> str:
-    """Level of the intervals that go by the level of tests, as text: 95 %, at a later look more."""
+    """Write the level of intervals that match the level of tests: 95 %, or more at a later look."""
     return f"{exact(100 * (1 - facts.all_settings().alpha))}{THIN}%"
 
 
 def short_name(title: str, kind: str | None) -> str:
-    """Shorten a title, and name its kind unless that is measured.
+    """Abbreviate a title, and append its kind unless it is measured.
 
     Examples
     --------
@@ -216,7 +221,7 @@ def short_name(title: str, kind: str | None) -> str:
     ('10GigE (2003, sim)', 'InfiniBand QDR (pub)')
     """
     if title == title.lower():
-        title = " ".join(map(_spoken, re.split("[_ ]", title)))
+        title = " ".join(map(_capitalised, re.split("[_ ]", title)))
     for long, short in SHORT.items():
         title = title.replace(long, short)
     if kind in KINDS:
@@ -235,7 +240,7 @@ def _with_kind(title: str, kind: str | None) -> str:
     return f"{title.removesuffix(')')}, {kind})" if title.endswith(")") else f"{title} ({kind})"
 
 
-def _spoken(word: str) -> str:
+def _capitalised(word: str) -> str:
     return word.upper() if _LETTERS.fullmatch(word) else _WORDS.get(word, word)
 
 
@@ -244,6 +249,6 @@ def _sorted_by(order: Iterable[str], present: Iterable[str]) -> list[str]:
 
 
 def _place_in(order: Iterable[str]) -> Callable[[str], tuple[int, str]]:
-    """Give the key that sorts by an order: its names first, then the others alphabetically."""
+    """Return a sort key: the names of `order` first, then other names alphabetically."""
     places = {name: place for place, name in enumerate(order)}
     return lambda name: (places.get(name, len(places)), name)

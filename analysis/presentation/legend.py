@@ -1,4 +1,4 @@
-"""Legends, and the sentences of captions about points, bars and lines."""
+"""Legends, and caption sentences about points, bars and lines."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import is_missing
 
 LETTER_POINTS = 3.75
-"""Mean width of a letter at the size of the legend."""
+"""Mean width of a character at the font size of the legend."""
 POINTS_PER_INCH = 72
 WEAK = "Weak scaling: the size grows with the processes; scaled speedup compares the work done per second."
 HANDLE_POINTS = 40
-"""Width of a line sample and the space between two entries."""
+"""Width of a line sample plus the space between two entries."""
 WIDEST = 48
-"""Letters of a line of a label at most, so that wide labels fit the page."""
+"""Most characters on a line of a label."""
 
 
 class Entry(NamedTuple):
-    """A curve in a legend; `placement` is its processes per node, or None where they do not vary."""
+    """A curve in a legend; `placement` is its processes per node, or None if these do not vary."""
 
     interconnect: str
     kind: str
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 
 def legend_entries(rows: pd.DataFrame, labels: Labels) -> list[Entry]:
-    """List the curves in `rows` in the study's order of interconnects."""
+    """List the curves in `rows`, in the order of the study."""
     columns = ["interconnect", "kind", "processes_per_node"]
     curves = rows.dropna(subset="interconnect").reindex(columns=columns).drop_duplicates()
     entries = [
@@ -61,16 +61,18 @@ def add_legend(
     ideal: bool = True,
     named: bool = False,
 ) -> None:
-    """Put the legend below the panels, in as many columns as fit, and make the figure higher by its room.
+    """Add a legend below the panels, in as many columns as fit, and enlarge the figure by its height.
 
     Parameters
     ----------
     serial : bool
-        Whether the figure has a point of the serial run.
+        Whether the figure shows the serial run.
+    curves : bool
+        Whether the figure shows curves; otherwise entries have no lines.
     ideal : bool
-        Whether the figure has an ideal.
+        Whether the figure shows an ideal.
     named : bool
-        Whether the curves have names at their ends, and so none in the legend.
+        Whether the curves are labelled at their ends, so that the legend omits them.
     """
     entries = [] if named else legend_entries(rows, labels)
     handles = [
@@ -92,8 +94,8 @@ def add_legend(
     columns = max(1, min(len(texts), int(width * POINTS_PER_INCH / entry_points)))
     legend = drawing.figure.legend(handles, texts, loc="outside lower center", ncols=columns)
     for entry, handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
-        drawing.mark(handle, entry.interconnect)
-        drawing.mark(text, entry.interconnect)
+        for artist in filter(None, (handle, text)):
+            drawing.mark(artist, entry.interconnect)
     lines = -(-len(texts) // columns) * max(text.count("\n") + 1 for text in texts)
     _make_room(drawing, lines)
 
@@ -101,7 +103,7 @@ def add_legend(
 def add_look_legend(
     drawing: Drawing, looks: Mapping[str, style.Look], line: style.LineStyle, columns: int
 ) -> None:
-    """Put a legend of curves that are not interconnects below the panels, and make the figure higher."""
+    """Add a legend of curves that are not interconnects below the panels, and enlarge the figure."""
     handles = [_handle(look, line) for look in looks.values()]
     drawing.figure.legend(handles, list(looks), loc="outside lower center", ncols=columns)
     _make_room(drawing, -(-len(looks) // columns))
@@ -116,7 +118,7 @@ def _handle(look: style.Look, line: style.LineStyle) -> Line2D:
 
 
 def line_notes(kinds: Iterable[str]) -> list[str]:
-    """Write which kinds have lines that are not solid: a sentence or nothing."""
+    """Say which kinds have lines that are not solid, in at most one sentence."""
     names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
     lines = formats.listed(
         f"{names[kind]} lines are {kind}" for kind in dict.fromkeys(kinds) if kind in names
@@ -125,7 +127,10 @@ def line_notes(kinds: Iterable[str]) -> list[str]:
 
 
 def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
-    """Explain points, bars, hollow markers and line styles of a figure, which may show `times`."""
+    """Explain points, bars, hollow markers and line styles of a figure.
+
+    `times` tells whether the figure shows times.
+    """
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []
     if with_interval.any():
@@ -136,7 +141,6 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
     else:
         several = has_several(rows["n"])
         why = OF_SPEEDUPS if several else "there is one sample each"
-        notes.append(
-            f"Hollow points have no interval: {why}." + " Bars are intervals of times." * (several and times)
-        )
+        notes.append(f"Hollow points have no interval: {why}.")
+        notes += ["Bars are intervals of times."] if several and times else []
     return notes + line_notes(rows["kind"])

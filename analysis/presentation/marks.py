@@ -1,4 +1,4 @@
-"""Points and their intervals, as every figure draws them."""
+"""Points, intervals and curves that all figures share."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Point(NamedTuple):
     Attributes
     ----------
     x, y : float
-        A point that lacks a place is not drawn.
+        A point with a missing coordinate is not drawn.
     look : Look
     interconnect : object
-        Missing where the value belongs to no interconnect.
+        Missing if the value belongs to no interconnect.
     text : str
         Shown on hover.
     low, high : float
-        Ends of the interval; NaN where there is none.
+        Ends of the interval, or NaN.
     star : bool
-        Whether a star stands right of the interval.
+        Whether to draw a star right of the interval.
     """
 
     x: float
@@ -44,32 +44,32 @@ class Point(NamedTuple):
 
 
 def draw_curve(
-    drawing: Drawing, axes: Axes, points: Sequence[Point], line: style.LineStyle, **more: Any
+    drawing: Drawing, axes: Axes, points: Sequence[Point], line: style.LineStyle, **options: Any
 ) -> None:
-    """Draw the points of an interconnect, joined by a line.
+    """Draw the points of an interconnect and join them by a line.
 
     Parameters
     ----------
     line : str or tuple
-        Style of the line as Matplotlib takes it.
-    **more
-        As `draw_points` takes them.
+        Line style of Matplotlib.
+    **options
+        Options of `draw_points`.
     """
     if points:
         x, y = [point.x for point in points], [point.y for point in points]
         (joined,) = axes.plot(x, y, color=points[0].look.colour, linestyle=line, linewidth=1.0)
         drawing.mark(joined, points[0].interconnect)
-        draw_points(drawing, axes, points, **more)
+        draw_points(drawing, axes, points, **options)
 
 
 def draw_lines(
     drawing: Drawing, axes: Axes, rows: pd.DataFrame, x: str, y: str, labels: FigureLabels, every: int
 ) -> None:
-    """Draw a line per interconnect and kind, with a marker at every few points, without values on hover."""
+    """Draw a line for each interconnect and kind, with a marker at one of `every` points, without texts."""
     for (interconnect, kind), curve in rows.groupby(["interconnect", "kind"], sort=False):
         look = labels.look(interconnect)
         (line,) = axes.plot(
-            curve[x], curve[y], color=look.colour, linestyle=style.line_of(kind), linewidth=0.9,
+            curve[x], curve[y], color=look.colour, linestyle=style.line_of(str(kind)), linewidth=0.9,
             marker=look.marker, markersize=3.2, markevery=every,
         )  # fmt: skip
         drawing.mark(line, interconnect)
@@ -87,16 +87,16 @@ def draw_points(
     edge: float = 0.8,
     opacity: float = 1.0,
 ) -> None:
-    """Draw points, each with a bar from end to end of its interval.
+    """Draw points, each with a bar that spans its interval.
 
     Parameters
     ----------
     hollow : bool
-        Whether points without an interval have hollow markers.
+        Whether the markers of points without an interval are hollow.
     bars, across : bool
-        Whether the intervals are drawn, and whether they are horizontal; by default they are vertical.
+        Whether intervals are drawn, and whether they are horizontal.
     size, edge : float
-        Size of the markers and width of their lines, in points.
+        Size of the markers and width of their edges, in points.
     """
     shown = [point for point in points if math.isfinite(point.x) and math.isfinite(point.y)]
     if not shown:
@@ -122,14 +122,15 @@ def draw_points(
 
 
 def draw_bars(drawing: Drawing, axes: Axes, points: Iterable[Point], across: bool = False) -> None:
-    """Draw the intervals of points, from end to end."""
-    barred = [point for point in points if _has_interval(point)]
-    if barred:
-        places = [point.y if across else point.x for point in barred]
-        ends = [[point.low for point in barred], [point.high for point in barred]]
-        look = {"colors": [point.look.colour for point in barred], "linewidth": 0.8, "zorder": 2.5}
-        bars = (axes.hlines if across else axes.vlines)(places, *ends, **look)
-        drawing.mark_each(bars, [point.interconnect for point in barred])
+    """Draw the intervals of points as bars."""
+    points = [point for point in points if _has_interval(point)]
+    if points:
+        positions = [point.y if across else point.x for point in points]
+        low, high = [point.low for point in points], [point.high for point in points]
+        colours = [point.look.colour for point in points]
+        draw = axes.hlines if across else axes.vlines
+        bars = draw(positions, low, high, colors=colours, linewidth=0.8, zorder=2.5)
+        drawing.mark_each(bars, [point.interconnect for point in points])
 
 
 def _has_interval(point: Point) -> bool:

@@ -1,4 +1,4 @@
-"""Words of the pages about networks: names of benchmarks, quantities and message sizes."""
+"""Titles of network benchmarks and their quantities, and texts of message sizes."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ BENCHMARKS = {
     "flush": "Completing one-sided calls",
     "window": "Window for one-sided calls",
 }
-"""What our benchmarks are called in a report, in its order."""
+"""Titles of the benchmarks, in the order of a report."""
 
 COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush", "window")
-"""Of all processes, and what has no message size either."""
+"""Benchmarks of all processes, and benchmarks without a message size."""
 
 QUANTITIES = {"latency_us": ("Latency", "µs"), "bandwidth_MBps": ("Bandwidth", "MB/s")}
-"""Title and unit of what a curve shows, by its column."""
+"""Title and unit of the quantity in a column."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB")
 
 
 def benchmark(name: str) -> str:
-    """Call a benchmark by its title; one of another tool that we do not have keeps its name."""
+    """Return the title of a benchmark, or its name if it is not in `BENCHMARKS`."""
     return BENCHMARKS.get(name, name)
 
 
 def ordered(names: set[str]) -> list[str]:
-    """Benchmarks in the order of a report, those that we do not have last."""
-    known = list(BENCHMARKS)
-    return sorted(names, key=lambda name: (known.index(name) if name in known else len(known), name))
+    """Sort benchmarks by the order of `BENCHMARKS`; other names follow."""
+    order = list(BENCHMARKS)
+    return sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 
 def size_text(size: float) -> str:

@@ -38,12 +38,12 @@ class Field(NamedTuple):
 
 def texts(title: str, write: Callable[..., object], *names: str) -> Field:
     """Make a field of texts."""
-    return Field(*left(title), write, names)
+    return Field(left(title)[0], write, names)
 
 
 def numbers(title: str, write: Callable[..., object], *names: str) -> Field:
     """Make a field of numbers."""
-    return Field(*right(title), write, names)
+    return Field(right(title)[0], write, names)
 
 
 def percent_cell(quantity: str) -> Callable[[Line], str]:

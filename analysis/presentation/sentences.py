@@ -1,8 +1,4 @@
-"""The answers of a study in plain sentences, with their numbers: from tables to text.
-
-Brackets hold intervals, p-values are Holm-corrected. Functions take the rows of one case unless they
-say otherwise, and every name of an interconnect that was not measured says its kind.
-"""
+"""Sentences that several topics share."""
 
 from __future__ import annotations
 
@@ -13,7 +9,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy
-from analysis.runs.frames import is_missing
+from analysis.runs.frames import as_float, is_missing
 
 WEAK = "Weak scaling: the size grows with the processes."
 
@@ -25,41 +21,38 @@ def processes(*counts: float) -> str:
 
 
 def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say which time speedup refers to, with its absolute value."""
+    """Say which run the speedups of a case refer to, and its time."""
     columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
-    sentences, at_sites = [WEAK] if labels.weak else [], []
+    speedup = labels.speedup.capitalize()
+    sentences, site_references = [WEAK] if labels.weak else [], []
     for (site, interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
         kinds = list(dict.fromkeys(rows["kind"]))
-        whose = f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
-        time = formats.seconds(seconds)
+        subject = speedup
+        subject += f" of {listed(kinds)} runs" if len(kinds) < scaling["kind"].nunique() else ""
+        time = formats.seconds(as_float(seconds))
         if is_missing(interconnect):
-            whose += "" if is_missing(site) else f" ({site})"
-            sentences.append(f"{labels.speedup.capitalize()}{whose} refers to the serial run, {time}.")
+            subject += "" if is_missing(site) else f" ({site})"
+            sentences.append(f"{subject} refers to the serial run, {time}.")
             continue
-        run = f"{processes(count)} over {labels.interconnect(interconnect, kinds[0])}"
+        run = f"{processes(as_float(count))} over {labels.interconnect(interconnect, kinds[0])}"
         if is_missing(site):
-            why = f"{time}, since there is no serial run"
-            sentences.append(f"{labels.speedup.capitalize()}{whose} refers to the run of {run}, {why}.")
+            sentences.append(f"{subject} refers to the run of {run}, {time}, since there is no serial run.")
         else:
-            at_sites.append(f"{run} ({time})")
-    if at_sites:
-        sentences.append(
-            f"{labels.speedup.capitalize()} refers, at sites without a serial run, to {listed(at_sites)}."
-        )
+            site_references.append(f"{run} ({time})")
+    if site_references:
+        sentences.append(f"{speedup} refers, at sites without a serial run, to {listed(site_references)}.")
     return sentences
 
 
 def look_sentences(study: AboutStudy) -> list[str]:
-    """Say that a study is unfinished, or that it was extended after a report, and what follows."""
+    """Say that a study is unfinished, or that it was extended after a report, and what follows from that."""
     if study.unfinished:
-        of = study.until.max_blocks if study.until else study.blocks
+        planned = study.until.max_blocks if study.until else study.blocks
         most = " at most" if study.until else ""
         left = study.seconds_left
         to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
-        return [
-            f"{formats.whole(study.blocks_recorded)} of {counted(of, 'block')}{most}{to_go}: curves only, no "
-            "direction is told before the last."
-        ]
+        blocks = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')}"
+        return [f"{blocks}{most}{to_go}: curves only, no direction is told before the last."]
     if len(study.looks) < 2:
         return []
     k, before = len(study.looks), listed(map(str, study.looks[:-1]))
@@ -70,12 +63,12 @@ def look_sentences(study: AboutStudy) -> list[str]:
 
 
 def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose comparison has another sign than the medians of the times."""
+    """Return the comparisons whose sign differs from that of the medians of the times."""
     return improvement[improvement["note"].str.contains(MEDIANS_DISAGREE, regex=False).fillna(False)]
 
 
 def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the interconnects whose medians and paired ratios disagree, so that equivalents are withheld."""
+    """Name the interconnects that have no node equivalent because medians and paired ratios disagree."""
     names = [
         f"{labels.compared(row)} at {processes(row['at_processes'])}"
         for row in disagreeing(improvement).to_dict("records")
@@ -88,14 +81,17 @@ def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[st
     ]
 
 
-def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
-    """Say how many tests of a table, of `what` in the plural, have too few blocks, and what it takes."""
+def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
+    """Say how many tests of a table have too few blocks, and how many they need.
+
+    `quantities` names what is tested, in the plural.
+    """
     tested = table[table["p_adjusted"].notna()]
     short = tested[tested["verdict"].map(outcome) == "untestable"]
     if short.empty:
         return []
     all_of = len(short) == len(tested)
-    which = f"{'none' if all_of else len(short)} of {counted(len(tested), 'test')} of {what}"
+    which = f"{'none' if all_of else len(short)} of {counted(len(tested), 'test')} of {quantities}"
     blocks = sorted({int(number) for number in short["blocks"]})
     having = f"{listed(map(str, blocks), 'or')}{formats.SPACE}{'block' if blocks == [1] else 'blocks'}"
     needed = int(short["blocks_needed"].max())
@@ -107,6 +103,6 @@ def blocks_sentences(table: pd.DataFrame, what: str) -> list[str]:
 
 
 def bound(note: object) -> str:
-    """Begin a comparison with stopped runs whose estimate is a bound: ``at least``, else nothing."""
-    told = "" if is_missing(note) else str(note)
-    return "at least " * (AT_LEAST in told) + "at most " * (AT_MOST in told)
+    """Return ``at least `` or ``at most `` if stopped runs make an estimate a bound, else nothing."""
+    text = "" if is_missing(note) else str(note)
+    return "at least " * (AT_LEAST in text) + "at most " * (AT_MOST in text)

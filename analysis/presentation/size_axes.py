@@ -1,4 +1,4 @@
-"""Axes of message sizes, and curves against them."""
+"""Axes of message sizes, and curves against message sizes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line
 
 ZERO = 0.125
-"""Place of a message of 0 bytes on a logarithmic axis of sizes: far enough from 1 byte for its label."""
+"""Position of 0 bytes on a logarithmic axis; it leaves room for the label of 1 byte."""
 MARKED_POWERS = 3
-"""Powers of two from one marker to the next."""
-SPREAD = 0.18
-"""Opacity of a band."""
+"""Powers of two between two markers."""
+BAND_OPACITY = 0.18
 
 
 def positions(sizes: pd.Series) -> np.ndarray:
-    """Positions of message sizes on an axis: 0 bytes stand at `ZERO`."""
-    given = sizes.to_numpy(float)
-    return np.where(given == 0, ZERO, given)
+    """Return the positions of message sizes on an axis; 0 bytes are at `ZERO`."""
+    values = sizes.to_numpy(float)
+    return np.where(values == 0, ZERO, values)
 
 
 def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
-    """Show message sizes on the horizontal axis: log2, ticks at 0 and at round sizes, few if `narrow`."""
+    """Show message sizes on the horizontal axis, to base 2. A `narrow` axis has fewer ticks."""
     shown = positions(sizes.dropna())
     low, high = math.log2(shown.min()), math.log2(shown.max())
     step = 10 if narrow and high - low > 12 else 5 if narrow or high - low > 8 else 2
@@ -45,12 +44,12 @@ def size_axis(axes: Axes, sizes: pd.Series, narrow: bool = False) -> None:
 
 
 def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels) -> None:
-    """Draw a quantity of a curve against the message size, with the range over its runs.
+    """Draw a quantity against the message size, with a band from the lowest to the highest run.
 
     Parameters
     ----------
     rows : DataFrame
-        Rows of a point of `analysis.topics.network.curves.NETWORK`, sizes rising.
+        Rows of one curve of the table ``network``, by increasing size.
     quantity : str
         ``latency_us`` or ``bandwidth_MBps``.
     """
@@ -64,23 +63,24 @@ def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, 
     drawing.mark(line, interconnect)
     low, high = _range(rows, quantity)
     if np.any(high > low):
-        band = axes.fill_between(x, low, high, color=look.colour, alpha=SPREAD, linewidth=0)
+        band = axes.fill_between(x, low, high, color=look.colour, alpha=BAND_OPACITY, linewidth=0)
         drawing.mark(band, interconnect)
     points = []
     for position, row in zip(x, rows.to_dict("records"), strict=True):
-        if _marked(int(row["bytes"])):
+        if _has_marker(int(row["bytes"])):
             count = "" if pd.isna(row["processes"]) else f", {counted(row['processes'], 'process')}"
             text = hover_text(row, f"{size_text(row['bytes'])}{count}", quantity, labels)
             points.append(Point(position, row[quantity], look, interconnect, text))
     draw_points(drawing, axes, points, size=3.2)
 
 
-def _marked(size: int) -> bool:
+def _has_marker(size: int) -> bool:
+    """Return whether a size is 0 or one of every `MARKED_POWERS` powers of two."""
     return size == 0 or (size & (size - 1) == 0 and (size.bit_length() - 1) % MARKED_POWERS == 0)
 
 
 def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest run; a bandwidth is highest where the time is lowest."""
+    """Return the lowest and the highest run. The highest bandwidth belongs to the shortest time."""
     middle = rows[quantity].to_numpy(float)
     ends = [rows[f"latency_us_{end}_run"].to_numpy(float) for end in ("lowest", "highest")]
     if quantity == "latency_us":
@@ -91,7 +91,7 @@ def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hover_text(row: Line, where: str, quantity: str, labels: Labels) -> str:
-    """Write interconnect, size or count, and value of a point, one line each."""
+    """Write the interconnect, the size or count, and the value of a point on three lines."""
     title, unit = QUANTITIES[quantity]
     name = labels.interconnect(row["interconnect"], row["kind"])
     return f"{name}\n{where}\n{title.lower()} {number(row[quantity])} {unit}"

@@ -1,11 +1,12 @@
-"""The look of all figures: sizes, ink, and one colour, marker and line style per interconnect."""
+"""Style of all figures: sizes, colours, and one colour, marker and line style per interconnect."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from zlib import crc32
 
 import matplotlib as mpl
@@ -21,16 +22,16 @@ PAPER = "#ffffff"
 GRID = "#e3e3e3"
 IDEAL = "#9b9b9b"
 SHADE = "#f3f3f3"
-# Dark numbers are legible on both, and in grey print they differ.
+# Dark numbers are legible on both colours, which differ in grey print.
 BLUE, ORANGE = "#6b95bd", "#f5b27a"
 
-# Luminance differs between any two of the first four by at least 14 CIELAB units, between any two by 6:
-# they stay apart in grey print and for colour-blind readers.
+# Any two of the first four colours differ by at least 14 CIELAB units of luminance, any two of all by 6, so
+# that they can be told apart in grey print and by colour-blind readers.
 COLOURS = (
     "#044883", "#eb8237", "#03795d", "#530115", "#e5c040",
     "#ee5299", "#793aa5", "#1bc0e9", "#043d3a", "#0a82c7",
 )  # fmt: skip
-# As many as share no divisor with the colours, so that the pairs repeat only after 110 interconnects.
+# The numbers of markers and colours have no common divisor: pairs repeat only after 110 interconnects.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 KNOWN = (
     "gigabit_ethernet emulated_gigabit emulated_gigabit_delayed emulated_ten_gigabit_mtu1500 "
@@ -55,21 +56,21 @@ KNOWN = (
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
     "shared_memory_collated slingshot_11 tcp_loopback_mpich",
 )
-"""Interconnects of this project, one text per colour: two of a kind in a study seldom share a colour."""
-LineStyle = str | tuple[int, tuple[float, ...]]
+"""Interconnects of this project, one text per colour, so that those of one study seldom share a colour."""
+LineStyle = Literal["-", "none"] | tuple[float, Sequence[float]]
 LINES: dict[str, LineStyle] = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
          "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
 OTHER_LINE: LineStyle = (0, (3, 1.2, 1, 1.2, 1, 1.2))
 TINTS = (0.0, 0.4, 0.2, 0.6)
-"""Share of white in the colours of an interconnect's curves, by placement."""
+"""Share of white in the colour of a curve, by placement."""
 EXTRAPOLATED: LineStyle = (0, (3, 2))
 HATCHES = ("", "/////", "xxxxx", ".....", "-----", "|||||")
 
 FONTS = Path(mpl.get_data_path()) / "fonts" / "ttf"
-"""Matplotlib's fonts, for programs that print the figures."""
+"""Folder of Matplotlib's fonts, for programs that print the figures."""
 
 WIDTH = 6.7
-"""Width of a figure in inches: as wide as the text on A4 with margins of 2 cm."""
+"""Width of a figure in inches: the text width on A4 with margins of 2 cm."""
 
 MARKER_POINTS = 4.2
 
@@ -108,7 +109,7 @@ RC = {
     "text.hinting": "none",
     "text.parse_math": False,
 }
-"""The theme: seaborn's ticks and paper sizes, with thinner lines, a grid and DejaVu Sans."""
+"""Matplotlib settings: seaborn's ticks and paper sizes, with thinner lines, a grid and DejaVu Sans."""
 
 
 @dataclass(frozen=True)
@@ -120,51 +121,57 @@ class Look:
 
 
 def looks(ordered: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
-    """Choose colour and marker of every interconnect by its name: the same in every study.
+    """Choose the colour and marker of every interconnect by its name, the same in all studies.
 
     Sites of an interconnect share its colour. If two interconnects would share colour and marker, the later
-    takes the next free marker. The order is the study's (`ordered`), then alphabetical for the interconnects
-    `present` that the study does not name.
+    takes the next free marker.
+
+    Parameters
+    ----------
+    ordered : iterable of str
+        Interconnects in the order of the study.
+    present : iterable of str
+        Interconnects of the data. Those that the study does not name follow alphabetically.
     """
-    made: dict[str, Look] = {}
+    chosen: dict[str, Look] = {}
     for name in [*ordered, *sorted(set(present) - set(ordered))]:
-        colour, marker = _wanted(name)
-        wanted = [
+        colour, marker = _preferred(name)
+        candidates = [
             Look(COLOURS[(colour + shift) % len(COLOURS)], MARKERS[(marker + step) % len(MARKERS)])
             for shift in range(len(COLOURS))
             for step in range(len(MARKERS))
         ]
-        made[name] = next((look for look in wanted if look not in made.values()), wanted[0])
-    return made
+        chosen[name] = next((look for look in candidates if look not in chosen.values()), candidates[0])
+    return chosen
 
 
-def _wanted(name: str) -> tuple[int, int]:
-    """Find the places of colour and marker of a name; for other names they follow from the letters."""
+def _preferred(name: str) -> tuple[int, int]:
+    """Return the preferred indices of colour and marker, from `KNOWN` or from a checksum of the name."""
     base, _, site = name.partition("@")
-    place = crc32(site.encode()) if site else 0
+    shift = crc32(site.encode()) if site else 0
     for colour, names in enumerate(KNOWN):
         if base in names.split():
-            return colour, colour + 3 * names.split().index(base) + place
-    letters = crc32(base.encode())
-    return letters % len(COLOURS), letters // len(COLOURS) + place
+            return colour, colour + 3 * names.split().index(base) + shift
+    checksum = crc32(base.encode())
+    return checksum % len(COLOURS), checksum // len(COLOURS) + shift
 
 
 def placed(look: Look, processes_per_node: float | None) -> Look:
-    """Choose the look of a curve of an interconnect whose curves differ in their placement.
+    """Return the look of a curve at a placement: each doubling of processes per node has a marker and tint.
 
-    Every doubling of the processes per node has another marker and tint, the same in all figures. Without
-    processes per node, which a study that does not vary placement lacks, the look stays as it is.
+    The look is unchanged if `processes_per_node` is missing because the study does not vary placement.
     """
-    if is_missing(processes_per_node):
+    if processes_per_node is None or is_missing(processes_per_node):
         return look
     doublings = round(math.log2(max(processes_per_node, 1)))
     share = TINTS[doublings % len(TINTS)]
-    tint = to_hex([channel + (1 - channel) * share for channel in to_rgb(look.colour)])
+    red, green, blue = (channel + (1 - channel) * share for channel in to_rgb(look.colour))
+    tint = to_hex((red, green, blue))
     return Look(tint, MARKERS[(MARKERS.index(look.marker) + doublings) % len(MARKERS)])
 
 
 def line_of(kind: str) -> LineStyle:
-    """Give a kind its line: measured solid, emulated dashed, simulated dotted, published dash-dot."""
+    """Return the line style of a kind of runs."""
     return LINES.get(kind, OTHER_LINE)
 
 
@@ -173,17 +180,17 @@ SERIAL_LOOK = Look(INK, "8")
 
 @dataclass(frozen=True)
 class FigureLabels(Labels):
-    """Labels of a study's figures: names, and the look of every interconnect as `looks` gives it."""
+    """Labels with the look of every interconnect; see `looks`."""
 
     looks: Mapping[str, Look]
 
     @classmethod
     def of(cls, facts: Facts, present: Iterable[str] = ()) -> FigureLabels:
-        """Add the looks of the interconnects of the facts and of other interconnects that are `present`."""
+        """Make the labels of the facts, with looks of their interconnects and of those that are `present`."""
         return cls(facts, looks(facts.interconnects, present))
 
     def look(self, interconnect: object, processes_per_node: float | None = None) -> Look:
-        """Choose the look of a curve of an interconnect, or of the serial run."""
+        """Return the look of a curve of an interconnect, or of the serial run."""
         if is_missing(interconnect):
             return SERIAL_LOOK
         return placed(self.looks[str(interconnect)], processes_per_node)

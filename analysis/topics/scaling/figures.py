@@ -74,7 +74,7 @@ def _scaling_figure(
             axes[0].set_title(_panel_title(panel, panels), fontweight="bold")
             if named:
                 height = inches / len(panels) - 0.5
-                label_ends(axes[0], panel, quantities[0], height, drawing, labels, letters=18, lines=2)
+                label_ends(axes[0], panel, quantities[0], height, drawing, labels, width=18, lines=2)
         for axis in grid[-1]:
             axis.set_xlabel(_capital(counts_of(rows)))
         add_legend(drawing, rows, labels, rows["serial"].any(), named=named)
