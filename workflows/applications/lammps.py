@@ -65,9 +65,9 @@ class LAMMPS(Application):
         if not file.is_file():
             return None
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as code:
-            return (
-                None if code.find(_FIX_OMP) >= 0 else f"{program} was built without LAMMPS's package OPENMP"
-            )
+            if code.find(_FIX_OMP) >= 0:
+                return None
+        return f"{program} was built without LAMMPS's package OPENMP"
 
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
         """Read the output of one run.

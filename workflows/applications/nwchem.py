@@ -16,7 +16,6 @@ from workflows.applications.base import Application
 from workflows.applications.fullerene import fullerene
 from workflows.applications.water import water_cluster
 from workflows.domain import Case, InputError, Line, Reading
-from workflows.launch.programs import shared_libraries
 
 INPUT = "input.nw"
 
@@ -33,7 +32,6 @@ end
 GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms", fullerene)}
 """Generated geometries: the parameter of the size with the number of molecules or atoms; the function."""
 _NO_THREADS = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE"
-OPENMP = r"lib(gomp|iomp5|omp)\b"
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
@@ -94,8 +92,7 @@ class NWChem(Application):
 
     def unthreaded(self, case: Case, program: str) -> str | None:
         """Look for OpenMP among the libraries that the program and its BLAS are linked to."""
-        linked = shared_libraries(program)
-        return f"{program} was built without OpenMP" if linked and not re.search(OPENMP, linked) else None
+        return tools.without_openmp(program)
 
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
         """Read the output of one run.

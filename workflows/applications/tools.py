@@ -13,10 +13,12 @@ from typing import Any
 
 from workflows.domain import Answer, Case, InputError, Line
 from workflows.launch.last_words import telling_line
+from workflows.launch.programs import shared_libraries
 
 PREPARE_LIMIT_SECONDS = 3600
 TIME_UNSURE = "time unsure"
 """Beginning of the reason of a run whose time stamps contradict the program's clock."""
+_OPENMP = r"lib(gomp|iomp5|omp)\b"
 _CLOCK_SECONDS = 0.3
 _CLOCK_SHARE = 0.05
 _WALL_SHARE = 0.01
@@ -91,6 +93,12 @@ def run_program(
         reason = explain(output) or telling_line(output) or "no output"
         raise RuntimeError(f"{program}: exit status {done.returncode}: {reason}")
     return output, time.monotonic() - began
+
+
+def without_openmp(program: str) -> str | None:
+    """Return a line if a program is not linked to a library of OpenMP; None if it is, or is no program."""
+    linked = shared_libraries(program)
+    return None if not linked or re.search(_OPENMP, linked) else f"{program} was built without OpenMP"
 
 
 def link_contents(source: Path, folder: Path) -> None:
