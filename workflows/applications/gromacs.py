@@ -1,0 +1,264 @@
+"""GROMACS: molecular dynamics of biomolecules and liquids.
+
+A case's folder holds ``grompp.mdp``, without the keys that this module writes, and either ``conf.gro`` with
+``topol.top`` or neither. Without them the system is a box of water: GROMACS's equilibrated box of 216
+molecules, repeated ``boxes_per_side`` times along each axis.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import tools
+from workflows.applications.base import Application
+from workflows.domain import Case, InputError, Line, Reading, Work, counted
+
+PROGRAM = "gmx_mpi"
+RUN_INPUT = "topol.tpr"
+
+Row = dict[str, float | None]
+
+_WATER_BOX = ("-cs", "spc216.gro", "-box", "1.86206")
+"""Options of ``gmx solvate`` that return the equilibrated box itself: its file and its edge, nm."""
+_WATERS_IN_BOX = 216
+_TOPOLOGY = """\
+#include "{force_field}.ff/forcefield.itp"
+#include "{force_field}.ff/{water_model}.itp"
+[ system ]
+{waters} water molecules
+[ molecules ]
+SOL {waters}
+"""
+_WRITTEN_KEYS = {"nsteps", "gen-seed", "ld-seed"}
+"""Keys of grompp.mdp that this module writes; GROMACS draws a missing seed at random."""
+_COLUMN = 15
+"""Characters of a column in the tables of energies."""
+_TIME = r"^ +Time: +\S+ +(\S+) +\S+$"
+_PART = r"^ (\S.*?) +(?:\d+ +\d+ +(?:\d+ +)?)?([\d.]+) +[\d.]+ +[\d.]+$"
+_PROCESSES = r"^Using (\d+) MPI process"
+_THREADS = r"^Using (\d+) OpenMP thread"
+
+
+class GROMACS(Application):
+    """Molecular dynamics with GROMACS."""
+
+    variables = ("GMX", "GROMACS_")
+
+    def programs(self, case: Case) -> list[str]:
+        """Return ``gmx_mpi``, which also prepares the run input."""
+        return [PROGRAM]
+
+    def inputs(self, case: Case) -> dict[str, bytes]:
+        """Return the complete grompp.mdp and the topology, with the other files of the case's folder.
+
+        Raises
+        ------
+        InputError
+            grompp.mdp is missing or holds a key that this module writes, or one of conf.gro and topol.top is
+            missing.
+        """
+        files, where = tools.case_files(case), case.folder / "grompp.mdp"
+        if "grompp.mdp" not in files:
+            raise InputError(f"{where}: no such file; a GROMACS case needs it")
+        options = tools.substitute(files["grompp.mdp"].decode(), case.parameters, str(where))
+        keys = re.findall(r"^[ \t]*([\w-]+)[ \t]*=", options, re.M)
+        if twice := _WRITTEN_KEYS.intersection(key.lower().replace("_", "-") for key in keys):
+            raise InputError(f"{where}: {min(twice)} is not for the case: it is written for every run")
+        if ("conf.gro" in files) != ("topol.top" in files):
+            raise InputError(f"{case.folder}: conf.gro and topol.top belong together; one is missing")
+        written = f"{options}\nnsteps = {case.parameters['steps']}\ngen-seed = 1\nld-seed = 1\n"
+        return {"topol.top": _water(case), **files, "grompp.mdp": written.encode()}
+
+    def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
+        """Make the run input, which is the same for all process counts.
+
+        Raises
+        ------
+        RuntimeError
+            A program of GROMACS fails.
+        """
+        if base is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            tools.require_empty(folder)
+            (folder / RUN_INPUT).symlink_to(os.path.relpath(base / RUN_INPUT, folder))
+            return
+        files = self.inputs(case)
+        tools.write_inputs(files, folder)
+        if "conf.gro" not in files:
+            boxes = str(case.parameters["boxes_per_side"])
+            self._run(case, folder, "solvate", *_WATER_BOX, "-o", "box.gro")
+            self._run(
+                case, folder, "genconf", "-f", "box.gro", "-nbox", boxes, boxes, boxes, "-o", "conf.gro"
+            )
+        self._run(case, folder, "grompp", "-o", RUN_INPUT)
+
+    def stage(self, case: Case, prepared: Path, folder: Path) -> None:
+        """Link the run input; link the log to standard output, which then gets time stamps."""
+        tools.require_empty(folder)
+        (folder / RUN_INPUT).symlink_to((prepared / RUN_INPUT).absolute())
+        (folder / "md.log").symlink_to("/dev/stdout")
+
+    def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
+        """Return the command of one rank, without anything that adapts to the measured speed.
+
+        That excludes the tuning of PME, dynamic load balancing and separate PME ranks. The launcher pins the
+        ranks and threads.
+        """
+        repeatable = ["-reprod", "-notunepme", "-dlb", "no", "-npme", "0", "-nb", "cpu"]
+        placement = ["-ntomp", str(threads), "-pin", "off"]
+        return [PROGRAM, "-nobackup", "mdrun", "-s", RUN_INPUT, "-noconfout", *repeatable, *placement]
+
+    def unthreaded(self, case: Case, program: str) -> str | None:
+        """Look for OpenMP among the libraries that the program is linked to."""
+        return tools.without_openmp(program)
+
+    def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
+        """Read the log of one run.
+
+        ``seconds`` is the wall time that GROMACS prints for its main loop. The start-up ends with ``Started
+        mdrun``. GROMACS prints the log's last part at once, so the output phase begins with the averages.
+
+        Returns
+        -------
+        Reading
+            Its ``details`` hold steps, atoms, simulated time, ns/day, load imbalance, and ``loop_seconds``:
+            the wall time of each part of the main loop, averaged over the ranks.
+        """
+        assert case.answer is not None  # the schema requires it
+        limits, steps = case.settings["read"], case.parameters["steps"]
+        start = tools.first_match("^Started mdrun on rank 0 ", lines)
+        averages = tools.first_match("A V E R A G E S", lines)
+        rows = _rows(lines[:averages])
+        printed = tools.last_text(_TIME, lines)
+        finished = tools.first_match("^Finished mdrun on rank 0 ", lines) is not None
+        answer = rows[-1].get(limits["answer"]) if rows else None
+        problem = (
+            _error([line.text for line in lines])
+            or _other_counts(lines, processes, threads)
+            or _out_of_range(rows, limits["ranges"])
+            or _incomplete(rows, steps, finished and printed is not None)
+            or tools.impossible(answer, case.answer)
+        )
+        return Reading(
+            seconds=None if printed is None else tools.number(printed),
+            startup_seconds=None if start is None else lines[start].seconds,
+            output_seconds=None if averages is None else lines[-1].seconds - lines[averages].seconds,
+            answer=answer if finished else None,
+            problem=problem,
+            details={
+                "steps": rows[-1]["Step"] if rows else None,
+                "atoms": tools.last_number(r"^There are: (\d+) Atoms", lines),
+                "simulated_ps": rows[-1]["Time"] if rows else None,
+                "ns_per_day": tools.last_number(r"^Performance: +(\S+)", lines),
+                "load_imbalance_percent": tools.last_number(r"^ Average load imbalance: ([\d.]+)%", lines),
+                "loop_seconds": _parts(lines),
+            },
+            printed=printed,
+        )
+
+    def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
+        """Return the simulated time; 1 ps a second is 86.4 ns/day."""
+        simulated = details.get("simulated_ps")
+        return Work(simulated, "ps of simulated time") if simulated else None
+
+    def explain(self, errors: str) -> str | None:
+        """Return the first error of GROMACS, or a constraint that failed; else the launcher's reason.
+
+        GROMACS prints its banner and progress on standard error, which name no reason.
+        """
+        if ":-) GROMACS" not in errors:
+            return super().explain(errors)
+        unsettled = re.search(r"^step \d+: .+ can not be settled\.$", errors, re.M)
+        return _error(errors.splitlines()) or (unsettled[0] if unsettled else None)
+
+    def version(self, lines: list[Line]) -> str | None:
+        """Return the version in the log's header."""
+        return tools.last_text(r"^GROMACS version: +(\S+)", lines)
+
+    def _run(self, case: Case, folder: Path, *arguments: str) -> None:
+        command = [PROGRAM, "-nobackup", *arguments]
+        tools.run_program(command, folder, os.environ | self.environment(case), self.explain)
+
+
+APPLICATION = GROMACS()
+
+
+def _water(case: Case) -> bytes:
+    """Return the topology of a box of water."""
+    waters = _WATERS_IN_BOX * int(case.parameters.get("boxes_per_side", 1)) ** 3
+    names = {name: case.settings[name] for name in ("force_field", "water_model")}
+    return _TOPOLOGY.format(waters=waters, **names).encode()
+
+
+def _rows(lines: Sequence[Line]) -> list[Row]:
+    """Return step, time in ps and energies of each printed step."""
+    rows: list[Row] = []
+    names: list[str] | None = None
+    for before, line in pairwise(lines):
+        if before.text.split() == ["Step", "Time"]:
+            rows.append(dict(zip(("Step", "Time"), map(tools.number, line.text.split()), strict=False)))
+        elif line.text.strip() in ("", "Energies (kJ/mol)"):
+            names = [] if line.text.strip() and rows else None
+        elif names is not None:
+            texts = [line.text[at : at + _COLUMN].strip() for at in range(0, len(line.text), _COLUMN)]
+            if names:
+                rows[-1].update(zip(names, map(tools.number, texts), strict=False))
+                names = []
+            else:
+                names = texts
+    return [row for row in rows if {"Step", "Time"} <= row.keys()]
+
+
+def _parts(lines: Sequence[Line]) -> dict[str, float]:
+    """Return the wall seconds of each part of the main loop, from GROMACS's table of cycles."""
+    begin = tools.first_match("R E A L   C Y C L E", lines)
+    if begin is None:
+        return {}
+    parts: dict[str, float] = {}
+    for line in lines[begin:]:
+        match = re.match(_PART, line.text)
+        if match and match[1] == "Total":
+            break
+        if match and (seconds := tools.number(match[2])) is not None:
+            parts[match[1]] = seconds
+    return parts
+
+
+def _error(texts: Iterable[str]) -> str | None:
+    """Return the paragraph below the heading of GROMACS's first error (``Fatal error:``) as one line."""
+    match = re.search(r"^Program: +gmx .*?\n\n(.+?:)\n(.+?)(?:\n\n|\n-{5}|\Z)", "\n".join(texts), re.M | re.S)
+    return None if match is None else f"GROMACS stopped: {' '.join(match[2].split())}"
+
+
+def _other_counts(lines: Sequence[Line], processes: int, threads: int) -> str | None:
+    """Return how the counts of processes and threads differ from the requested ones."""
+    ran_processes, ran_threads = (tools.last_number(pattern, lines) for pattern in (_PROCESSES, _THREADS))
+    if ran_processes not in (None, processes):
+        return f"ran on {counted(int(ran_processes), 'process')}, not {processes}"
+    if ran_threads not in (None, threads):
+        return f"ran with {counted(int(ran_threads), 'thread')} a process, not {threads}"
+    return None
+
+
+def _incomplete(rows: Sequence[Row], steps: int, finished: bool) -> str | None:
+    done = rows[-1]["Step"] if rows else 0
+    if done != steps:
+        return f"incomplete: {done or 0:g} of {steps} steps"
+    return None if finished else "incomplete: no 'Finished mdrun' after the last step"
+
+
+def _out_of_range(rows: Sequence[Row], ranges: Mapping[str, Sequence[float]]) -> str | None:
+    """Return which energy term leaves its range first, and at which step."""
+    for row in rows:
+        for name, (low, high) in ranges.items():
+            value = row.get(name)
+            if value is None:
+                return f"diverged: {name} at step {row['Step']:g} is not there or no finite number"
+            if not low <= value <= high:
+                return f"diverged: {name} {value:.6g} at step {row['Step']:g} outside {low:g} to {high:g}"
+    return None
