@@ -137,7 +137,8 @@ class TestMoney:
         assert told == [
             "For 500 USD at most nothing that was run can be bought.",
             "For 3000 USD at most, buy 2 nodes with Infiniband for 3000 USD: mean speedup 2.00 [2.00, 2.00].",
-            "For 20 000 USD at most, buy 8 nodes with Infiniband for 12 000 USD: mean speedup 4.00 [4.00, 4.00].",
+            "For 20 000 USD at most, buy 8 nodes with Infiniband for 12 000 USD: mean speedup 4.00 [4.00, "
+            "4.00].",
         ]
 
     def test_a_limit_of_power_is_told_wherever_its_budget_is(self, tmp_path):
@@ -148,7 +149,9 @@ class TestMoney:
         told = "20 000 USD and 1.5 kW"
         assert f"For {told} at most, buy 4 nodes with Infiniband" in "\n".join(said(found))
         (bought,) = (
-            one for one in blocks(found, "table") if one["caption"].startswith("The fastest that each")
+            one
+            for one in blocks(found, "table")
+            if one["caption"].startswith("The fastest cluster that each")
         )
         assert [plain(group["title"]) for group in bought["groups"]] == [told]
         first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
@@ -165,7 +168,9 @@ class TestMoney:
             f"For 3000 USD at most, buy 2 nodes with infiniband@{site}" for site in "ab"
         ]
         (found,) = (
-            one for one in blocks(pays(whole), "table") if one["caption"].startswith("The fastest that")
+            one
+            for one in blocks(pays(whole), "table")
+            if one["caption"].startswith("The fastest cluster that")
         )
         assert [plain(group["title"]) for group in found["groups"]] == ["3000 USD, a", "3000 USD, b"]
 
@@ -181,8 +186,8 @@ class TestMoney:
         assert "All prices are of 2004." in same
         other = said(pays(content(*study(tmp_path, node=NodePrice(1000.0, "USD", 2006, source="an offer")))))
         assert (
-            "Prices are of different years and not adjusted: the node's of 2006, that of Gigabit, Infiniband "
-            "and Elan of 2004." in other
+            "Prices are of different years and not adjusted: a node (2006), Gigabit, Infiniband and Elan "
+            "(2004)." in other
         )
         assert "Price of a node: an offer." in other
 
@@ -337,7 +342,7 @@ class TestLifetime:
         (sentence,) = (text for text in said(told) if text.startswith("Over 4 years"))
         assert sentence.startswith(
             "Over 4 years a cluster of 8 nodes costs, in USD and with the range of all inputs together: 7206 "
-            "[5805, 48 608] with Gigabit (22 % purchase, 78 % energy and 2.40 kW when all compute); 10 406 ["
+            "[5805, 48 608] with Gigabit (22 % purchase, 78 % energy and 2.40 kW under load); 10 406 ["
         )
 
     def test_one_year_without_ranges(self, tmp_path):
@@ -362,21 +367,20 @@ class TestLifetime:
         (sentence,) = (text for text in said(told) if text.startswith("Infiniband instead of Gigabit"))
         # 4 x 200 + 4 x 700.8 against 2 x 600 + 2 x 700.8; licences of 4 against 2 processes: 16,000 against 8,000
         assert sentence == (
-            "Infiniband instead of Gigabit, at equal speed, saves 28 %: it pays. It depends most on the licence "
-            "a process (+28 % at its least, +46 % at its most); no input alone turns its sign."
+            "Infiniband instead of Gigabit, at equal speed, saves 28 %: it pays. It depends most on the "
+            "licence per process (+28 % at its minimum, +46 % at its maximum); no single input changes its "
+            "sign."
         )
 
     def test_it_says_where_the_cost_of_a_job_is(self, told):
         last = blocks(told, "paragraph")[-1]["text"]
-        assert last.startswith(
-            "What a job costs, its energy and CO₂ are in tables/value.csv; at how many nodes"
-        )
+        assert last.startswith("Cost, energy and CO₂ per job are in tables/value.csv. The number of nodes")
 
     def test_inputs_have_their_ranges_and_sources(self, told):
-        rows = table(told, "What is assumed of nodes and their years")
+        rows = table(told, "Assumptions about nodes and their years")
         assert rows[:2] == [
             ["Price of a node", "100 USD", "2004", "an offer"],
-            ["Years", "4 [3, 5]", "", "not said"],
+            ["Years", "4 [3, 5]", "", "not stated"],
         ]
         assert ["Price of energy", "0.1 USD/kWh", "2004", "a bill"] in rows
 
@@ -387,14 +391,16 @@ class TestLifetime:
         (drawing,) = drawn((runs, tables, facts), tornado_figures, "tornado")
         (axes,) = drawing.figure.axes
         names = [plain(text.get_text()) for text in axes.get_yticklabels()]
-        assert names[0] == "licence a process" and "years" in names
+        assert names[0] == "licence per process" and "years" in names
         assert plain(axes.texts[0].get_text()) == "+28 % to +46 %"  # as the sentence says
         save(drawing, tmp_path)
         assert (tmp_path / "tornado.svg").exists()
 
     def test_without_one_the_report_says_what_is_left_out(self, tmp_path):
         section = pays(content(*study(tmp_path)))
-        assert blocks(section, "paragraph")[-1]["text"].startswith("Power, space, staff and licences")
+        assert blocks(section, "paragraph")[-1]["text"].startswith(
+            "Prices exclude power, space, staff and licences"
+        )
         assert not [text for text in said(section) if text.startswith("Over")]
 
 

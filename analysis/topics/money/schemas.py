@@ -1,4 +1,4 @@
-"""Schemas of the tables that help to decide: what to buy, how to run, what to ask a centre for."""
+"""Schemas of the tables about money."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from analysis.runs.columns import (
 )
 
 _PERCENT = pa.Column(float, pa.Check.in_range(0, 100), nullable=True)
-_RUNNING = {
+_LIFETIME = {
     "lifetime_years": POSITIVE,
     **with_interval("lifetime_cost", MONEY),
     **{f"{part}_percent": _PERCENT for part in ("purchase", "energy", "maintenance", "licences")},
@@ -30,8 +30,8 @@ _RUNNING = {
     **with_interval("lifetime_kWh", MONEY),
     **with_interval("lifetime_CO2_kg", MONEY),
 }
-"""What a cluster costs, draws and uses over its years; empty where a study does not ask."""
-_PAID = {"currency": TEXT, **with_interval("cluster_price", MONEY)}
+"""Cost, power and energy of a cluster over its years; empty unless the study states a lifetime."""
+_PRICE = {"currency": TEXT, **with_interval("cluster_price", MONEY)}
 
 MONEY_TABLES = table_schemas(
     cost=dict(
@@ -48,14 +48,14 @@ MONEY_TABLES = table_schemas(
         source=NOTE,
         note=NOTE,
         node_year=COUNT,
-        **_RUNNING,
+        **_LIFETIME,
     ),
     value=dict(
         **OF_A_CURVE,
         **SIZE,
         serial=MARK,
         **with_interval("speedup", POSITIVE),
-        **_PAID,
+        **_PRICE,
         **with_interval("price_per_speedup", MONEY),
         compared_kinds=TEXT,
         pareto=MARK,
@@ -113,14 +113,14 @@ MONEY_TABLES = table_schemas(
         interconnect=TEXT,
         kind=TEXT,
         nodes=COUNT,
-        **_PAID,
+        **_PRICE,
         affordable=MARK,
         **with_interval("mean_speedup", POSITIVE),
         best=MARK,
         may_be_best=MARK,
         note=NOTE,
         kilowatts_limit=POSITIVE,
-        **_RUNNING,
+        **_LIFETIME,
     ),
 )
-"""Schema of each table by its name, which is that of its file; columns.yaml says what the columns mean."""
+"""Schemas by table name. ``columns.yaml`` describes the columns."""

@@ -1,4 +1,4 @@
-"""Does it pay? What interconnects cost, what their speed costs, and which to buy."""
+"""Does it pay? The prices of interconnects and of their speed, and which interconnect to buy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
+from analysis.runs.facts import Economics
 from analysis.runs.frames import Line, as_float, interval, is_missing
 from analysis.runs.kinds import side
-from analysis.topics.money import sentences as money_sentences
-from analysis.topics.money.lifetime_blocks import lifetime_blocks
+from analysis.runs.settings import Mix
+from analysis.topics.money import sentences
+from analysis.topics.money.lifetime_section import lifetime_blocks
 from analysis.topics.money.sentences import CHOICE, amount, at_highest_target, limits, money, node_price
 from analysis.topics.prices.books import INTERPOLATED
 
@@ -34,84 +36,87 @@ MOST_ROWS = 120
 
 
 def pays(content: Content) -> Section | None:
-    """What is paid for speed, and whether that pays; none without prices."""
-    cost = content.tables.get("cost")
-    if cost is None:
+    """Report the price of speed, and whether it pays; None without prices."""
+    cost, economics = content.tables.get("cost"), content.facts.economics
+    if cost is None or economics is None:
         return None
-    labels, value, even = content.labels, content.tables["value"], content.tables["break_even"]
-    highest = at_highest_target(even)
-    blocks = [
-        bullets(
-            [
-                *money_sentences.unpriced_sentences(cost, labels),
-                *money_sentences.price_sentences(cost, labels),
-                *_node_source(content),
-            ],
-            "What a cluster costs",
-        )
+    labels = content.labels
+    highest = at_highest_target(content.tables["break_even"])
+    price_sentences = [
+        *sentences.unpriced_sentences(cost, labels),
+        *sentences.price_sentences(cost, labels),
+        *_node_source(economics),
     ]
-    if "purchase" in content.tables:
-        said = money_sentences.purchase_sentences(content.tables["purchase"], labels)
-        blocks += [bullets(said, f"What to buy for {_mix(content)}")] if said else []
-    elif content.facts.economics.mix and not content.facts.study.unfinished:
-        unknown = "no interconnect with a price has valid runs of all of it"
-        blocks.append(paragraph(f"What to buy for {_mix(content)} cannot be told: {unknown}."))
+    blocks = [bullets(price_sentences, "What a cluster costs")]
+    blocks += _purchase_blocks(content, economics)
     if len(content.cases) > 1 and len(highest):
-        title = f"At {node_price(cost.iloc[0])} a node, over all cases, at the baseline's highest speedup"
-        blocks.append(on_screen(bullets(money_sentences.verdict_sentences(highest, labels), title)))
+        price = node_price(cost.iloc[0].to_dict())
+        title = f"At {price} per node, over all cases, at the baseline's highest speedup"
+        blocks.append(on_screen(bullets(sentences.verdict_sentences(highest, labels), title)))
     blocks += content.figures("pareto")
-    blocks += lifetime_blocks(content, highest)
+    blocks += lifetime_blocks(content, economics, highest)
     blocks.append(_cost_table(cost, labels))
-    blocks += _value_table(value, labels)
+    blocks += _value_table(content.tables["value"], labels)
     blocks += _break_even_table(highest, labels)
     if "purchase" in content.tables:
         blocks += _purchase_table(content.tables["purchase"], labels)
-    more = "Power, space, staff and licences are in no price."
-    if content.facts.economics.lifetime:
-        more = (
-            "What a job costs, its energy and CO₂ are in tables/value.csv; at how many nodes, after how many "
-            "years and at which price of energy an interconnect pays is in break_even.csv."
+    scope = "Prices exclude power, space, staff and licences."
+    if economics.lifetime:
+        scope = (
+            "Cost, energy and CO₂ per job are in tables/value.csv. The number of nodes, the number of years "
+            "and the price of energy from which an interconnect pays are in break_even.csv."
         )
-    blocks.append(paragraph(f"{more} All rows: tables/cost.csv, value.csv and break_even.csv."))
+    blocks.append(paragraph(f"{scope} All rows: tables/cost.csv, value.csv and break_even.csv."))
     return section("money", "Does it pay?", blocks)
 
 
-def _node_source(content: Content) -> list[str]:
-    """Where the price of a node is from; with a lifetime it is among the inputs of that."""
-    economics = content.facts.economics
-    told = economics.node.source and not economics.lifetime
-    return [f"Price of a node: {economics.node.source}."] if told else []
+def _node_source(economics: Economics) -> list[str]:
+    """State the source of the node's price, unless the table of inputs shows it."""
+    source = economics.node.source
+    return [f"Price of a node: {source}."] if source and not economics.lifetime else []
 
 
-def _mix(content: Content) -> str:
-    """Cases of the mix with their weights, as the study gives them."""
-    weights = content.facts.economics.mix.weights
+def _purchase_blocks(content: Content, economics: Economics) -> list[Block]:
+    """Recommend a purchase, or say why there is none."""
+    if "purchase" in content.tables:
+        advice = sentences.purchase_sentences(content.tables["purchase"], content.labels)
+        title = f"What to buy for {_mix_name(economics.mix, content.labels)}" if economics.mix else ""
+        return [bullets(advice, title)] if advice else []
+    if economics.mix and not content.facts.study.unfinished:
+        reason = "no interconnect with a price has valid runs of all its cases"
+        return [paragraph(f"There is no advice on {_mix_name(economics.mix, content.labels)}: {reason}.")]
+    return []
+
+
+def _mix_name(mix: Mix, labels: Labels) -> str:
+    """Name the cases of the mix with their weights."""
+    weights = mix.weights
     if len(weights) == 1:
-        return content.labels.case(next(iter(weights)))
+        return labels.case(next(iter(weights)))
     if len(set(weights.values())) == 1:
         return f"a mix of {formats.counted(len(weights), 'case')} of equal weight"
-    cases = [f"{content.labels.case(case)} ({formats.exact(weight)})" for case, weight in weights.items()]
+    cases = [f"{labels.case(case)} ({formats.exact(weight)})" for case, weight in weights.items()]
     return f"the mix of {formats.listed(cases)}"
 
 
 def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
-    """Prices of clusters by size, with the interconnect's share."""
+    """Tabulate prices of clusters by size, with the interconnect's share."""
     sizes = sorted({int(size) for size in cost["nodes"] if size > 1}) or [1]
     shown = sizes if len(sizes) <= MOST_SIZES else sizes[:: -(-len(sizes) // MOST_SIZES)]
     rows = []
     for name in labels.sorted_interconnects(cost["interconnect"]):
-        found = cost[cost["interconnect"] == name].set_index("nodes")
-        cells = [_cost(found.loc[size]) if size in found.index else MISSING for size in shown]
+        lines = cost[cost["interconnect"] == name].set_index("nodes").to_dict("index")
+        cells = [_cost_cell(lines[size]) if size in lines else MISSING for size in shown]
         rows.append(row([labels.interconnect(name), *cells], "", name))
     columns = [*left("Nodes"), *right(*map(formats.whole, shown))]
     caption = (
-        f"Price of a cluster in {cost['currency'].iloc[0]} at {node_price(cost.iloc[0])} a node, and the "
-        "interconnect's share of it; ≈ where its price is interpolated between published sizes."
+        f"Price of a cluster in {cost['currency'].iloc[0]} at {node_price(cost.iloc[0].to_dict())} per node, "
+        "and the interconnect's share of it; ≈ marks prices that are interpolated between published sizes."
     )
     return table(caption, columns, {"": rows})
 
 
-def _cost(line: pd.Series) -> str:
+def _cost_cell(line: Line) -> str:
     if is_missing(line["cluster_price"]):
         return MISSING
     about = "≈" if line["basis"] == INTERPOLATED else ""
@@ -120,20 +125,23 @@ def _cost(line: pd.Series) -> str:
 
 def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate the points of the Pareto sets."""
-    found = value[value["pareto"].fillna(False).astype(bool)]
-    again = found["serial"].astype(bool) & found.duplicated(["case", "compared_kinds", "serial"])
-    found = found[~again]
-    caption = "The Pareto sets of price and speed: no other point of the case is as cheap and as fast."
-    if len(found) > MOST_ROWS:
-        keys = ["case", "compared_kinds"]
-        ends = [found.groupby(keys)[name].idxmin() for name in ("cluster_price", "price_per_speedup")]
-        ends.append(found.groupby(keys)["speedup"].idxmax())
-        found = found.loc[sorted(set().union(*ends))]
-        caption += " Shown are the cheapest, the one of the lowest price per unit, and the fastest of each."
-    sampled = bool(found["pareto_share"].notna().any())
-    several = value["compared_kinds"].nunique() > 1
-    if found.empty:
+    members = value[value["pareto"].fillna(False).astype(bool)]
+    repeated = members["serial"].astype(bool) & members.duplicated(["case", "compared_kinds", "serial"])
+    members = members[~repeated]
+    if members.empty:
         return []
+    caption = "The Pareto sets of price and speed: no other point of the case is as cheap and as fast."
+    if len(members) > MOST_ROWS:
+        groups = members.groupby(["case", "compared_kinds"])
+        extremes = [groups[name].idxmin() for name in ("cluster_price", "price_per_speedup")]
+        extremes.append(groups["speedup"].idxmax())
+        members = members.loc[sorted(set().union(*extremes))]
+        caption += (
+            " Each set is reduced to three points: the cheapest, the lowest price per unit of "
+            f"{labels.speedup}, and the fastest."
+        )
+    has_shares = bool(members["pareto_share"].notna().any())
+    several_kinds = value["compared_kinds"].nunique() > 1
 
     def curve(line: Line) -> str:
         if line["serial"]:
@@ -141,7 +149,7 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         return labels.curve(line, line["oversubscription"] > 1)
 
     def title(line: Line) -> str:
-        kinds = f" ({line['compared_kinds'].replace('/', ' and ')})" if several else ""
+        kinds = f" ({line['compared_kinds'].replace('/', ' and ')})" if several_kinds else ""
         return f"{labels.case(line['case'])}{kinds}"
 
     def share(of_draws: float) -> str:
@@ -151,13 +159,14 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         texts("Interconnect", curve),
         numbers("Nodes", formats.whole, "nodes"),
         numbers("Processes", formats.whole, "processes"),
-        numbers(f"Price ({found['currency'].iloc[0]})", lambda line: amount(line, "cluster_price")),
+        numbers(f"Price ({members['currency'].iloc[0]})", lambda line: amount(line, "cluster_price")),
         numbers(labels.speedup.capitalize(), lambda line: formats.bracketed(*interval(line, "speedup"))),
         numbers(f"Price per unit of {labels.speedup}", lambda line: amount(line, "price_per_speedup")),
-        *[numbers("Share of draws in the set", share, "pareto_share")] * sampled,
+        *[numbers("Share of draws in the set", share, "pareto_share")] * has_shares,
     ]
-    owned = found.assign(interconnect=found["interconnect"].mask(found["serial"].astype(bool)))
-    lines = labels.lines(owned, "case", "compared_kinds", "cluster_price")
+    serial = members["serial"].astype(bool)
+    named = members.assign(interconnect=members["interconnect"].mask(serial))
+    lines = labels.lines(named, "case", "compared_kinds", "cluster_price")
     return [line_table(caption, fields, lines, title)]
 
 
@@ -180,8 +189,8 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
     ]
     caption = (
         "Whole nodes with which each interconnect reaches the baseline's highest speedup, the price of a "
-        "node from or up to which it pays, and what it saves at "
-        f"{node_price(highest.iloc[0])} a node."
+        "node from or up to which it pays, and its saving at "
+        f"{node_price(highest.iloc[0].to_dict())} per node."
     )
     return [line_table(caption, fields, labels.lines(highest, "case", "interconnect"), title)]
 
@@ -193,30 +202,31 @@ def _break_even(line: Line) -> str:
 
 
 def _purchase_table(purchase: pd.DataFrame, labels: Labels) -> list[Block]:
-    """Tabulate the most that each budget buys of every interconnect."""
+    """Tabulate the fastest cluster of each interconnect within each budget."""
     affordable = purchase[purchase["affordable"].fillna(False)]
     keys = [*CHOICE, "kind", "interconnect"]
     rows = affordable.loc[sorted(affordable.groupby(keys, dropna=False)["mean_speedup"].idxmax())]
-    several = rows["compared_kinds"].nunique() > 1
+    several_kinds = rows["compared_kinds"].nunique() > 1
     groups: dict[str, list[Row]] = {}
-    for (kinds, _, site), of_budget in rows.groupby(CHOICE, sort=False, dropna=False):
-        title = limits(of_budget.iloc[0])
-        title += f", {formats.listed(str(kinds).split('/'))}" * several
-        title += "" if is_missing(site) else f", {site}"
-        for line in of_budget.sort_values("mean_speedup", ascending=False).to_dict("records"):
-            alike = not is_missing(line["may_be_best"]) and line["may_be_best"]
+    for _, choice in rows.groupby(CHOICE, sort=False, dropna=False):
+        first = choice.iloc[0].to_dict()
+        title = limits(first)
+        title += f", {formats.listed(first['compared_kinds'].split('/'))}" if several_kinds else ""
+        title += "" if is_missing(first["site"]) else f", {first['site']}"
+        for line in choice.sort_values("mean_speedup", ascending=False).to_dict("records"):
+            rival = not is_missing(line["may_be_best"]) and line["may_be_best"]
             cells = [
                 labels.interconnect(line["interconnect"], line["kind"]),
                 formats.whole(line["nodes"]),
                 amount(line, "cluster_price"),
                 formats.bracketed(*interval(line, "mean_speedup")),
-                "buy" if line["best"] else "may be as fast" if alike else "",
+                "buy" if line["best"] else "may be as fast" if rival else "",
             ]
             groups.setdefault(title, []).append(row(cells, "", line["interconnect"]))
     if not groups:
         return []
     columns = [*left("Interconnect"), *right("Nodes", "Price", f"Mean {labels.speedup}"), *left("")]
     caption = (
-        "The fastest that each budget buys of every interconnect that all cases of the mix were run over."
+        "The fastest cluster that each budget buys, for every interconnect with runs of all cases of the mix."
     )
     return [table(caption, columns, groups)]

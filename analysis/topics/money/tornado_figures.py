@@ -1,4 +1,4 @@
-"""Inputs that decide whether an interconnect pays over the years: one bar per input."""
+"""Figure of the inputs that decide whether an interconnect pays over the years: one bar per input."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from analysis.presentation.drawing import Drawing, new_drawing, shortened
 from analysis.presentation.style import FigureLabels
 from analysis.runs.kinds import side
 from analysis.topics.money.lifetime_pairs import PAIR, mean_tornado
-from analysis.topics.money.lifetime_sentences import input_name
+from analysis.topics.money.lifetime_section import input_name
 
 MOST_BARS = 8
 MOST_PANELS = 6
 BAR_HEIGHT, AROUND = 0.2, 0.6
-LEAST_ALPHA, MOST_ALPHA = 0.45, 1.0
-"""Opacity of the bars for an input at its least, and at its most."""
+ALPHA_AT_LOW, ALPHA_AT_HIGH = 0.45, 1.0
+"""Opacity of the bars for an input at its minimum and at its maximum."""
 
 
 def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -28,17 +28,17 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     shown = [rows.head(MOST_BARS) for _, rows in pairs]
     heights = [BAR_HEIGHT * len(rows) + AROUND for rows in shown]
     caption = (
-        "Saving of the baseline's whole cost at the baseline's highest speedup, with one input at a time at "
-        "its least and at its most. The thin line is the saving with all inputs at their values; left of 0 "
-        "the interconnect costs more. The numbers on the right are the two savings."
+        "Saving as a share of the baseline's total cost, at the baseline's highest speedup, with one input "
+        "at a time at its minimum and at its maximum. The thin line is the saving with all inputs at their "
+        "values; left of 0 the interconnect costs more. The numbers on the right are the two savings."
     )
-    alt = "Saving over the years in percent, for each input at its least and at its most."
+    alt = "Saving over the years in percent, for each input at its minimum and at its maximum."
     with new_drawing("tornado", "tornado", sum(heights) + 0.4, caption, alt) as drawing:
-        titles = ("Saving (% of the baseline's whole cost)", "")
+        titles = ("Saving (% of the baseline's total cost)", "")
         grid = drawing.panels(len(shown), 1, titles, sharex=True, height_ratios=heights)
         for axes, rows in zip(grid, shown, strict=True):
             _draw(axes, rows, drawing, labels)
-        parts = {"Input at its least": LEAST_ALPHA, "Input at its most": MOST_ALPHA}
+        parts = {"Input at its minimum": ALPHA_AT_LOW, "Input at its maximum": ALPHA_AT_HIGH}
         handles = [Patch(color=style.INK, alpha=alpha, linewidth=0) for alpha in parts.values()]
         drawing.figure.legend(handles, list(parts), loc="outside lower center", ncols=2)
     return [drawing]
@@ -58,15 +58,16 @@ def _draw(axes: Axes, rows: pd.DataFrame, drawing: Drawing, labels: FigureLabels
     axes.axvline(centre, color=look.colour, linewidth=0.9, zorder=3)
     names = [input_name(name, labels) for name in rows["input"]]
     name_rows(axes, [shortened(name, 44, lines=1) for name in names])
-    ends = {"least": (rows["percent_at_low"], LEAST_ALPHA), "most": (rows["percent_at_high"], MOST_ALPHA)}
-    for end, (percents, alpha) in ends.items():
+    ends = {"minimum": ("percent_at_low", ALPHA_AT_LOW), "maximum": ("percent_at_high", ALPHA_AT_HIGH)}
+    for end, (column, alpha) in ends.items():
+        percents = rows[column]
         bars = axes.barh(range(len(rows)), percents - centre, 0.62, centre, color=look.colour, alpha=alpha)
         for bar, name, percent in zip(bars, names, percents, strict=True):
             saves = formats.percent(percent, signed=True)
             drawing.mark(bar, interconnect, f"{title}\n{name} at its {end}: saves {saves}")
     for place, row in enumerate(rows.to_dict("records")):
-        percents = [formats.percent(row[f"percent_at_{end}"], signed=True) for end in ("low", "high")]
+        texts = [formats.percent(row[f"percent_at_{end}"], signed=True) for end in ("low", "high")]
         axes.annotate(
-            " to ".join(percents), (1, place), (3, 0), ("axes fraction", "data"), "offset points",
+            " to ".join(texts), (1, place), (3, 0), ("axes fraction", "data"), "offset points",
             va="center", fontsize=7,
         )  # fmt: skip

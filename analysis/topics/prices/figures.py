@@ -1,4 +1,4 @@
-"""Prices of interconnects against nodes: per node, and of the whole."""
+"""Figure of the prices of interconnects against nodes, per node and in total."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from analysis.presentation.drawing import Drawing, new_drawing, shortened
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line, as_float
-from analysis.topics.money.sentences import OFFER, amount, money, offer_name
+from analysis.topics.money.sentences import amount, money
+from analysis.topics.prices.tables import OFFER, offer_name
 
 COLUMNS = 2
 HEIGHT = 2.1
 LINE_HEIGHT = 0.14
-PANELS = {"price_per_node": "Price per node", "list_price": "Price of the whole"}
-LINES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.4, 1, 1.4)))
-"""Lines of an interconnect's offers, in the order of the offers."""
+PANELS = {"price_per_node": "Price per node", "list_price": "Total price"}
+LineStyle = str | tuple[int, tuple[float, ...]]
+LINES: tuple[LineStyle, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.4, 1, 1.4)))
+"""Line styles of an interconnect's offers, in the order of the offers."""
 
 
 def price_figures(prices: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -38,7 +40,7 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
         "follow from a switch tree."
     )
     inches = HEIGHT + LINE_HEIGHT * -(-len(offers) // COLUMNS)
-    alt = f"Price per node and price of the whole in {currency} against nodes, by interconnect."
+    alt = f"Price per node and total price in {currency} against nodes, by interconnect."
     with new_drawing(f"prices-{currency}", "prices", inches, caption, alt) as drawing:
         grid = drawing.panels(len(PANELS), len(PANELS), ("Nodes", ""))
         for axes, (column, title) in zip(grid, PANELS.items(), strict=True):
@@ -59,7 +61,7 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
 
 
 def _ticks(rows: pd.DataFrame) -> list[int]:
-    """Powers of four from the smallest to the largest size."""
+    """Return the powers of four that enclose all sizes."""
     low, high = (int(end) for end in (rows["nodes"].min(), rows["nodes"].max()))
     powers = [4**power for power in range(0, 16)]
     below, above = max(p for p in powers if p <= low), min(p for p in powers if p >= high)
@@ -67,10 +69,10 @@ def _ticks(rows: pd.DataFrame) -> list[int]:
 
 
 def _draw(
-    axes: Axes, offer: pd.DataFrame, column: str, line: object, drawing: Drawing, labels: FigureLabels
+    axes: Axes, offer: pd.DataFrame, column: str, line: LineStyle, drawing: Drawing, labels: FigureLabels
 ) -> None:
     interconnect = offer["interconnect"].iat[0]
-    look, name = labels.look(interconnect), offer_name(offer.iloc[0], labels)
+    look, name = labels.look(interconnect), offer_name(offer.iloc[0].to_dict(), labels)
     computed = (offer["basis"] != "published").all()
     (drawn,) = axes.plot(
         offer["nodes"], offer[column], color=look.colour, linestyle=line,
@@ -78,8 +80,10 @@ def _draw(
     )  # fmt: skip
     drawing.mark(drawn, interconnect)
     if offer["nodes"].isna().all() and column == "price_per_node":
-        band = axes.axhspan(*_range(offer.iloc[0]), color=look.colour, alpha=0.15, linewidth=0)
-        drawing.mark(band, interconnect, f"{name}\nany number of nodes: {amount(offer.iloc[0], column)}")
+        first = offer.iloc[0].to_dict()
+        low, high = _range(first)
+        band = axes.axhspan(low, high, color=look.colour, alpha=0.15, linewidth=0)
+        drawing.mark(band, interconnect, f"{name}\nany number of nodes: {amount(first, column)}")
         drawn.set(linewidth=6, alpha=0.3, marker="", linestyle="-")
     points = []
     for row in offer.dropna(subset="nodes").to_dict("records"):
@@ -90,5 +94,5 @@ def _draw(
     draw_points(drawing, axes, points, size=3.2, opacity=0 if computed else 1)
 
 
-def _range(row: Line) -> list[float]:
-    return [as_float(row[f"price_per_node_{end}"]) for end in ("low", "high")]
+def _range(row: Line) -> tuple[float, float]:
+    return as_float(row["price_per_node_low"]), as_float(row["price_per_node_high"])

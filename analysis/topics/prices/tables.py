@@ -1,4 +1,4 @@
-"""What interconnects cost by size: published prices, price books and switch trees in one table."""
+"""The table ``prices``: prices of interconnects by size, and the names of its offers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from analysis.runs.columns import (
-    COUNT,
-    MONEY,
-    NOTE,
-    TEXT,
-    empty,
-    table_schemas,
-    validated,
-    with_interval,
-)
+from analysis.presentation.formats import listed
+from analysis.presentation.labels import DIRECT, Labels, short_name
+from analysis.runs.columns import COUNT, MONEY, NOTE, TEXT, empty, table_schemas, validated, with_interval
+from analysis.runs.frames import Line, Tables, is_missing
+from analysis.statistics import Integers
 from analysis.topics.money.market import PricedItem
+from analysis.topics.money.sentences import nodes, priced
 from analysis.topics.prices.books import rows_of
 from analysis.topics.prices.parts import switches_of
 from analysis.topics.prices.switches import tree_quote
@@ -37,39 +32,40 @@ PRICES = table_schemas(
         note=NOTE,
     ),
 )
-
+OFFER = ["interconnect", "offer", "basis", "year", "source"]
+"""Columns that identify an offer: an interconnect's price by size, from one source."""
 LARGEST = 16384
-"""Trees are priced up to this size, or to the largest that their switches allow."""
+"""Largest number of nodes of a tree with a price; the switches may allow less."""
 
 
-def make_prices(published: Mapping[str, pd.DataFrame], offers: Mapping[str, PricedItem]) -> pd.DataFrame:
+def make_prices(published: Tables, offers: Mapping[str, PricedItem]) -> pd.DataFrame:
     """Gather prices of interconnects by size.
 
     Parameters
     ----------
     published : mapping of str to DataFrame
-        As `analysis.importers.read_published` gives it; read are ``list_prices`` and ``node_prices``.
+        As `analysis.importers.read_published` returns it; it may hold ``list_prices`` and ``node_prices``.
     offers : mapping of interconnect to PricedItem
-        Of a price book, the ends of each published range of sizes are listed; of a part list, trees of 8, 12,
-        16, 24 … nodes.
+        An item of a price book contributes the ends of each published range of sizes; an item of a part list
+        contributes trees of 8, 12, 16, 24 … nodes.
 
     Returns
     -------
     DataFrame
-        Table ``prices``, one row a price, sizes rising within what is offered.
+        Table ``prices``, one row per price, with rising sizes within an offer.
     """
-    tables = [*_published(published), *_offered(offers)]
+    tables = [*_published_prices(published), *_offered_prices(offers)]
     if not tables:
         return empty(PRICES["prices"])
     table = pd.concat([rows.astype(object) for rows in tables], ignore_index=True)
     return validated(PRICES["prices"], table.infer_objects())
 
 
-def _published(published: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
+def _published_prices(published: Tables) -> Iterator[pd.DataFrame]:
     if (rows := published.get("list_prices")) is not None:
-        listed = rows.assign(offer=rows["switching"], nodes=rows["ports"], note=None)
+        listed_rows = rows.assign(offer=rows["switching"], nodes=rows["ports"], note=None)
         yield _in_dollars(
-            listed, price_per_node=rows["price_per_port_usd"], list_price=rows["list_price_usd"]
+            listed_rows, price_per_node=rows["price_per_port_usd"], list_price=rows["list_price_usd"]
         )
     if (rows := published.get("node_prices")) is not None:
         ranged = rows["usd_per_node_high"].notna()
@@ -84,35 +80,63 @@ def _published(published: Mapping[str, pd.DataFrame]) -> Iterator[pd.DataFrame]:
 
 
 def _in_dollars(rows: pd.DataFrame, **prices: pd.Series) -> pd.DataFrame:
-    made = rows.assign(basis="published", currency="USD", **prices)
-    return made.sort_values(["interconnect", "offer", "nodes"], kind="stable")
+    rows = rows.assign(basis="published", currency="USD", **prices)
+    return rows.sort_values(["interconnect", "offer", "nodes"], kind="stable")
 
 
-def _offered(offers: Mapping[str, PricedItem]) -> Iterator[pd.DataFrame]:
+def _offered_prices(offers: Mapping[str, PricedItem]) -> Iterator[pd.DataFrame]:
     for interconnect, (listing, item) in offers.items():
         rows = rows_of(listing, item)
-        made = _of_tree(listing, item, rows) if "part" in listing else _of_book(rows)
-        yield made.assign(interconnect=interconnect, offer=item)
+        prices = _tree_prices(listing, item, rows) if "part" in listing else _book_prices(rows)
+        yield prices.assign(interconnect=interconnect, offer=item)
 
 
-def _of_book(rows: pd.DataFrame) -> pd.DataFrame:
+def _book_prices(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the price at both ends of each published range of sizes."""
     ends = [rows.assign(nodes=rows[end]) for end in ("nodes_from", "nodes_to")]
     both = pd.concat(ends).dropna(subset="nodes").drop_duplicates("nodes").sort_values("nodes")
     renamed = both.rename(columns=lambda name: name.replace("price", "price_per_node"))
     return renamed.assign(basis="published", list_price=both["nodes"].astype(float) * both["price"])
 
 
-def _of_tree(listing: pd.DataFrame, item: str, rows: pd.DataFrame) -> pd.DataFrame:
-    quotes = tree_quote(listing, item, _sizes())
-    ratios = [switch.blocking_ratio for switch in switches_of(rows)[:-1]]
-    shape = ", ".join(f"{ratio:g}:1" for ratio in ratios)
-    single = quotes["note"].str.startswith("1 switch of")
-    note = quotes["note"].where(single, quotes["note"] + f"; blocking {shape}")
-    priced = quotes.assign(note=note, list_price=quotes["nodes"] * quotes["price_per_node"])
-    return priced[priced["price_per_node"].notna()]
+def _tree_prices(listing: pd.DataFrame, item: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the prices of switch trees of several sizes, with the blocking ratios in the note."""
+    quotes = tree_quote(listing, item, _tree_sizes())
+    ratios = ", ".join(f"{switch.blocking_ratio:g}:1" for switch in switches_of(rows)[:-1])
+    one_switch = quotes["note"].str.startswith("1 switch of")
+    note = quotes["note"].where(one_switch, quotes["note"] + f"; blocking {ratios}")
+    prices = quotes.assign(note=note, list_price=quotes["nodes"] * quotes["price_per_node"])
+    return prices[prices["price_per_node"].notna()]
 
 
-def _sizes() -> NDArray[np.int64]:
-    """8, 12, 16, 24 and so on to `LARGEST`: switches have so many ports, or twice or three times as many."""
+def _tree_sizes() -> Integers:
+    """Return 8, 12, 16, 24 … up to `LARGEST`: numbers of ports of usual switches, doubled or tripled."""
     powers = 2 ** np.arange(3, int(np.log2(LARGEST)) + 1)
     return np.union1d(powers, powers[:-1] * 3 // 2)
+
+
+def offer_name(row: Line, labels: Labels) -> str:
+    """Name an offer: its interconnect, its item, whether it is computed, and its year."""
+    interconnect = labels.interconnect(row["interconnect"], DIRECT)
+    year = "" if is_missing(row["year"]) else f"{int(row['year'])}"
+    item = "" if is_missing(row["offer"]) or row["offer"] == row["interconnect"] else row["offer"]
+    item = short_name(item, DIRECT)
+    if row["basis"] == "computed":
+        item = f"computed ({item})"
+    return ", ".join(filter(None, [interconnect, item, year]))
+
+
+def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
+    """State the price per node of each offer at its smallest and its largest size."""
+    sentences = []
+    for _, rows in labels.in_order(prices, "interconnect").groupby(OFFER, dropna=False, sort=False):
+        sized = rows[rows["nodes"].notna()]
+        ends = pd.concat([sized.head(1), sized.tail(1)] if len(sized) else [rows.head(1)])
+        costs = [
+            priced(row, "price_per_node")
+            + (" at any size" if is_missing(row["nodes"]) else f" at {nodes(row['nodes'])}")
+            for row in ends.drop_duplicates().to_dict("records")
+        ]
+        name = offer_name(rows.iloc[0].to_dict(), labels)
+        sentences.append(f"{name}: a node's share costs {listed(costs)}.")
+    return sentences

@@ -1,13 +1,23 @@
-"""What do interconnects cost?"""
+"""What do interconnects cost by size, in publications, price books and switch trees?"""
 
 from __future__ import annotations
 
+from analysis.presentation import formats
+from analysis.presentation.blocks import Section, paragraph, section
+from analysis.presentation.content import Content
 from analysis.presentation.drawing import Drawing
-from analysis.runs.frames import Tables
+from analysis.presentation.formats import MISSING
+from analysis.presentation.rows import line_table, numbers, texts
+from analysis.runs.frames import Tables, is_missing
+from analysis.topics.money.sentences import amount, money
 from analysis.topics.prices.figures import price_figures
-from analysis.topics.prices.section import headline, prices
-from analysis.topics.prices.tables import PRICES, make_prices
-from analysis.topics.topic import Context, Topic, View
+from analysis.topics.prices.tables import PRICES, list_price_sentences, make_prices, offer_name
+from analysis.topics.topic import Context, Headline, Page, Topic, View
+
+METHOD = (
+    "Prices are of interconnects only, with adapters, switches and cables, of the stated year and not "
+    "adjusted. List prices are not purchase prices."
+)
 
 
 def make(context: Context) -> Tables:
@@ -17,8 +27,44 @@ def make(context: Context) -> Tables:
 
 
 def draw_prices(view: View) -> list[Drawing]:
-    """Draw the price of each interconnect per node."""
+    """Draw the price of each interconnect against the number of nodes."""
     return price_figures(view.tables["prices"], view.labels) if "prices" in view.tables else []
+
+
+def prices(content: Content) -> Section | None:
+    """Tabulate prices of interconnects by size; None if the study has no prices."""
+    if (table := content.tables.get("prices")) is None:
+        return None
+    labels = content.labels
+
+    def text_or_empty(value: object) -> object:
+        return "" if is_missing(value) else value
+
+    fields = [
+        numbers("Nodes", lambda nodes: "any" if is_missing(nodes) else formats.whole(nodes), "nodes"),
+        numbers("Price per node", lambda line: amount(line, "price_per_node")),
+        numbers("Of all", lambda price: MISSING if is_missing(price) else money(price), "list_price"),
+        texts("Currency", str, "currency"),
+        texts("Basis", str, "basis"),
+        texts("Source", text_or_empty, "source"),
+        texts("Note", text_or_empty, "note"),
+    ]
+    lines = labels.lines(table, "interconnect")
+    caption = "Prices of interconnects by size."
+    blocks = [
+        paragraph(METHOD),
+        *content.figures("prices"),
+        line_table(caption, fields, lines, lambda line: offer_name(line, labels), of_cases=False),
+    ]
+    return section("prices", "What interconnects cost by size", blocks)
+
+
+def headline(page: Page) -> Headline | None:
+    """Offer sentences about the prices of a study without runs."""
+    content = page.content
+    if content.cases or "prices" not in content.tables:
+        return None
+    return Headline(sentences=list_price_sentences(content.tables["prices"], content.labels))
 
 
 TOPIC = Topic(

@@ -10,9 +10,8 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
 from analysis.runs.errors import TableError
 from analysis.runs.facts import Facts
-from analysis.topics.money.sentences import list_price_sentences
 from analysis.topics.prices.figures import price_figures
-from analysis.topics.prices.tables import make_prices
+from analysis.topics.prices.tables import list_price_sentences, make_prices
 from workflows.paths import INTERCONNECTS
 from workflows.study.interconnects import load_interconnect
 

@@ -1,0 +1,213 @@
+"""The costs of clusters over their years, and which input decides: part of the section about money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, bullets, left, row, table
+from analysis.presentation.content import Content
+from analysis.presentation.formats import counted, listed
+from analysis.presentation.labels import Labels
+from analysis.runs.facts import Economics
+from analysis.runs.frames import BASELINE, Line, is_missing
+from analysis.runs.lifetime import Assumed, Lifetime
+from analysis.runs.settings import NodePrice
+from analysis.topics.money.lifetime import NODE_PRICE
+from analysis.topics.money.lifetime_pairs import PAIR, RUNS, mean_saving, mean_tornado
+from analysis.topics.money.sentences import amount, comparable_size, nodes, pair_names
+
+PARTS = ("purchase", "energy", "maintenance", "licences")
+_NAMES = {
+    "years": "years",
+    "utilisation": "utilisation",
+    "node_idle_watts": "power of an idle node",
+    "node_loaded_watts": "power of a computing node",
+    "pue": "PUE",
+    "energy_price": "price of energy",
+    "maintenance_percent": "maintenance",
+    "maintenance_per_node": "maintenance",
+    "licence_per_process": "licence per process",
+    "licence_per_core": "licence per core",
+    "CO2_kg_per_kWh": "CO₂ per kilowatt hour",
+    NODE_PRICE: "price of a node",
+    RUNS: "measured times",
+}
+_UNITS = {
+    NODE_PRICE: "{}",
+    "node_idle_watts": "W",
+    "node_loaded_watts": "W",
+    "idle_watts": "W",
+    "loaded_watts": "W",
+    "energy_price": "{}/kWh",
+    "maintenance_percent": "% per year",
+    "maintenance_per_node": "{} per year",
+    "licence_per_process": "{} per year",
+    "licence_per_core": "{} per year",
+    "CO2_kg_per_kWh": "kg",
+}
+"""Units; the currency replaces the braces."""
+_INTERCONNECT_NAMES = {
+    "price": "price of {}",
+    "idle_watts": "power of an idle port of {}",
+    "loaded_watts": "power of a loaded port of {}",
+}
+
+
+def lifetime_blocks(content: Content, economics: Economics, highest: pd.DataFrame) -> list[Block]:
+    """Return sentences, the figure and a table about lifetime costs; empty without a lifetime.
+
+    Parameters
+    ----------
+    highest : DataFrame
+        Rows of ``break_even`` at the baselines' highest speedups.
+    """
+    lifetime = economics.lifetime
+    if lifetime is None:
+        return []
+    labels, cost = content.labels, content.tables["cost"]
+    same_size = cost[cost["nodes"] == comparable_size(cost)]
+    has_tornado = "tornado" in content.tables
+    means = mean_tornado(content.tables["tornado"]) if has_tornado else pd.DataFrame(columns=PAIR)
+    sentences = [
+        scope_sentence(lifetime),
+        *cost_sentences(same_size, labels),
+        *saving_sentences(highest, means, labels),
+    ]
+    columns = left("Input", "Value [range]", "Year", "Source")
+    inputs = [row(cells, "", None) for cells in input_rows(lifetime, economics.node, labels)]
+    caption = "Assumptions about nodes and their years, with their sources."
+    return [
+        bullets(sentences, "Over the years"),
+        *content.figures("tornado"),
+        table(caption, columns, {"": inputs}),
+    ]
+
+
+def input_name(name: str, labels: Labels) -> str:
+    """Return the name of an input for readers."""
+    interconnect, _, quantity = name.rpartition(": ")
+    if interconnect:
+        return _INTERCONNECT_NAMES[quantity].format(labels.interconnect(interconnect))
+    return _NAMES[name]
+
+
+def input_value(name: str, assumed: Assumed, currency: str) -> str:
+    """Write an input with its range and its unit."""
+    unit = _UNITS.get(name.rpartition(": ")[2], "").format(currency)
+    text = formats.exact(assumed.value)
+    if assumed.range is not None:
+        text += f" [{', '.join(map(formats.exact, assumed.range))}]"
+    return f"{text}{formats.SPACE}{unit}" if unit else text
+
+
+def input_rows(lifetime: Lifetime, node: NodePrice, labels: Labels) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, value, year and source of each input, except prices of interconnects."""
+    for name, assumed in ((NODE_PRICE, node.assumed), *lifetime.assumed()):
+        title = input_name(name, labels)
+        year = "" if assumed.year is None else str(assumed.year)
+        value = input_value(name, assumed, node.currency)
+        yield title[0].upper() + title[1:], value, year, assumed.source or "not stated"
+
+
+def scope_sentence(lifetime: Lifetime) -> str:
+    """State which costs are included."""
+    optional = {
+        "energy": bool(lifetime.energy_price),
+        "maintenance": bool(lifetime.maintenance_percent or lifetime.maintenance_per_node),
+        "licences": lifetime.licensed,
+    }
+    included = ["the purchase", *(name for name, given in optional.items() if given)]
+    excluded = [*(name for name, given in optional.items() if not given), "space", "staff"]
+    text = f"Costs include {listed(included)}, but not {listed(excluded)}."
+    if lifetime.energy_price and not lifetime.ports:
+        text += " Energy is of nodes only, because the study states no power of ports."
+    return text
+
+
+def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
+    """State the lifetime cost with each interconnect that has a price, and its parts.
+
+    Parameters
+    ----------
+    cost : DataFrame
+        Rows of table ``cost`` for one number of nodes.
+    """
+    rows = cost[cost["lifetime_cost"].notna()].sort_values("lifetime_cost", kind="stable")
+    if rows.empty:
+        return []
+    costs = "; ".join(
+        f"{amount(line, 'lifetime_cost')} with {labels.interconnect(line['interconnect'])} ({_parts(line)})"
+        for line in rows.to_dict("records")
+    )
+    first = cost.iloc[0]
+    years = "year" if first["lifetime_years"] == 1 else "years"
+    period = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}{years}"
+    ranges = " and with the range of all inputs together" if rows["lifetime_cost_low"].notna().any() else ""
+    return [
+        f"Over {period} a cluster of {nodes(first['nodes'])} costs, in {first['currency']}{ranges}: {costs}."
+    ]
+
+
+def _parts(line: Line) -> str:
+    parts = [
+        f"{formats.percent(line[f'{part}_percent'])} {part}" for part in PARTS if line[f"{part}_percent"] > 0
+    ]
+    if not is_missing(line["kilowatts"]):
+        parts.append(f"{formats.number(line['kilowatts'])}{formats.THIN}kW under load")
+    if not is_missing(line["lifetime_CO2_kg"]):
+        parts.append(f"{formats.number(line['lifetime_CO2_kg'] / 1000)}{formats.THIN}t of CO₂")
+    return listed(parts)
+
+
+def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels) -> list[str]:
+    """State the saving of each interconnect over the years, where it pays, and which input decides.
+
+    Parameters
+    ----------
+    highest : DataFrame
+        Rows of ``break_even`` of all cases that `analysis.topics.money.sentences.at_highest_target` selects.
+    means : DataFrame
+        As `analysis.topics.money.lifetime_pairs.mean_tornado` returns it; may have no rows.
+    """
+    sentences = []
+    ordered = labels.in_order(highest, "interconnect")
+    for _, rows in ordered.groupby([*BASELINE, "interconnect"], sort=False, dropna=False):
+        first = rows.iloc[0].to_dict()
+        name, baseline = pair_names(first, labels)
+        text = f"{name} instead of {baseline}, at equal speed"
+        percents = rows["lifetime_saving_percent"].dropna()
+        if len(percents):
+            saving = mean_saving(percents)
+            size = formats.percent(abs(saving))
+            text += f", saves {size}" if saving > 0 else f", costs {size} more"
+            if len(rows) > 1:
+                text += f" in the geometric mean of {counted(len(percents), 'case')}"
+        of_pair = means[(means[PAIR] == [first[key] for key in PAIR]).all(axis=1)]
+        sentences.append(f"{text}: it {_verdicts(rows['lifetime_verdict'])}.{_decision(of_pair, labels)}")
+    return sentences
+
+
+def _verdicts(verdicts: pd.Series) -> str:
+    words = verdicts.fillna("cannot be judged").replace("undecided", "is undecided")
+    if len(words) == 1:
+        return str(words.iloc[0])
+    counts = words.value_counts(sort=False)
+    return listed(f"{word} in {counted(count, 'case')}" for word, count in counts.items())
+
+
+def _decision(means: pd.DataFrame, labels: Labels) -> str:
+    """State which input moves the saving of a pair most, and which change its sign; empty without inputs."""
+    if means.empty:
+        return ""
+    largest = means.iloc[0]
+    low, high = (formats.percent(largest[f"percent_at_{end}"], signed=True) for end in ("low", "high"))
+    name = input_name(str(largest["input"]), labels)
+    ends = f"{low} to {high}" if largest["input"] == RUNS else f"{low} at its minimum, {high} at its maximum"
+    deciding = [input_name(str(decisive), labels) for decisive in means.loc[means["decides"], "input"]]
+    text = (
+        f"{listed(deciding, 'or')} alone changes its sign" if deciding else "no single input changes its sign"
+    )
+    return f" It depends most on the {name} ({ends}); {text}."
