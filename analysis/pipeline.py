@@ -14,7 +14,7 @@ from pandera.errors import SchemaErrors
 
 from analysis.curves.outcomes import corrected
 from analysis.curves.point_comparison import simultaneous
-from analysis.curves.sites import split, told_apart
+from analysis.curves.sites import runs_by_site, with_distinct_interconnects
 from analysis.importers import read_published
 from analysis.presentation.drawing import Drawing, distinct, drawable
 from analysis.presentation.style import FigureLabels
@@ -79,7 +79,7 @@ def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) 
     _check_interconnects(context.runs, settings)
     sites = [
         (site, replace(context, runs=runs, curves=CurveSet(runs, settings)))
-        for site, runs in split(context.runs)
+        for site, runs in runs_by_site(context.runs)
     ]
     tables: dict[str, pd.DataFrame] = {}
     for topic in ordered(names):
@@ -269,7 +269,7 @@ def draw_figures(runs: pd.DataFrame, tables: Tables, facts: Facts) -> list[Drawi
     list of Drawing
         Names are unique. A topic without data has no figure.
     """
-    runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
+    runs, tables, facts = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
     view = View(runs, tables, facts, FigureLabels.of(drawable(facts), interconnects_of(runs, tables)))
     drawings = page_one_figure(tables, view.labels)
     for topic in TOPICS:

@@ -26,18 +26,21 @@ from analysis.statistics.best import (
 from analysis.statistics.bootstrap import percentile_interval
 
 SERIAL_KINDS = {"emulated": ("emulated", "measured")}
-"""Kinds whose serial run serves a kind; any other kind is served only by its own."""
+"""Kinds whose serial run may be the reference of a kind; other kinds use only their own serial run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """The run that speedup refers to, one a case and kind.
+    """Run that speedup refers to, for one case and kind.
 
     Attributes
     ----------
     interconnect : str
         Empty for the serial run.
+    seconds : float
+        Median time.
     draws : array (scenarios, B)
+        Bootstrap draws of the median time.
     """
 
     interconnect: str
@@ -50,21 +53,23 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Case × interconnect × kind × oversubscription × threads (× processes a node, where placement varies).
+    """Points of one case, interconnect, kind, oversubscription, number of threads and placement.
 
     Attributes
     ----------
     processes_per_node : float or None
-        None where each process count of the case has one placement only.
+        None if each process count of the case has only one placement.
     table : dict of arrays (counts,)
         ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``, `ENDS_OF_COMPUTING`;
         nodes 0 is unknown.
+    samples : list of Sample
+        Block times of each point.
     speedup, speedup_low, speedup_high : arrays (counts,)
-        With the ends of its interval. Weak scaling: the scaled speedup.
+        Speedup and the ends of its interval; in weak scaling the scaled speedup.
     draws, speedup_draws : arrays (counts, scenarios, B)
-        Of the median time and of the speedup.
+        Bootstrap draws of the median time and of the speedup.
     own : array (counts,) of bool
-        False for the serial run, which all curves of its case with one thread a process share.
+        False for the serial run, which is the first point of several curves.
     joins_nodes : bool
         Whether the interconnect connects nodes, so that messages inside a node do not use it.
     """
@@ -93,12 +98,12 @@ class Curve:
 
     @cached_property
     def peak(self) -> int:
-        """Position of the highest speedup; of equals, the first."""
+        """Position of the highest speedup; the first of equal ones."""
         return int(np.argmax(self.speedup))
 
     @cached_property
     def uses(self) -> NDArray[np.bool_]:
-        """Whether messages may use the interconnect, array (counts,); not if its processes share one node."""
+        """Whether messages may use the interconnect, array (counts,); False for processes on one node."""
         return (self.table["nodes"] != 1) | ~self.own | (not self.joins_nodes)
 
     @property
@@ -107,7 +112,7 @@ class Curve:
         return bool(self.uses[self.own].any())
 
     def uses_at(self, processes: Floats) -> NDArray[np.bool_]:
-        """Whether messages may use the interconnect at the counts nearest above some numbers of processes."""
+        """Return whether messages may use the interconnect at the nearest counts at or above `processes`."""
         return self.uses[np.searchsorted(self.processes, processes).clip(max=len(self.processes) - 1)]
 
     @cached_property
@@ -116,7 +121,7 @@ class Curve:
         return block_logs(self.samples)
 
     def at(self, positions: Sequence[int]) -> Curve:
-        """The curve at some of its counts alone."""
+        """Restrict the curve to some of its counts."""
         arrays = ("speedup", "speedup_low", "speedup_high", "draws", "speedup_draws", "own")
         return replace(
             self,
@@ -126,55 +131,55 @@ class Curve:
         )
 
     def without_draws(self) -> Curve:
-        """The curve without its draws, so that nothing that follows from it has an interval."""
-        nothing = {name: np.full_like(getattr(self, name), np.nan) for name in ("draws", "speedup_draws")}
-        return replace(self, **nothing)
+        """Remove the draws, so that quantities derived from the curve have no interval."""
+        missing = {name: np.full_like(getattr(self, name), np.nan) for name in ("draws", "speedup_draws")}
+        return replace(self, **missing)
 
     @property
     def names(self) -> dict[str, object]:
-        """Values of the columns `CURVE`, which name it."""
+        """Values of the columns `CURVE`, which identify the curve."""
         return {name: getattr(self, name) for name in CURVE}
 
 
 def fewest_blocks(curve: Curve) -> int:
-    """Blocks of the point with the fewest; the serial run, which all curves share, may have one alone."""
+    """Return the smallest number of blocks of the curve's own points; the serial run may have fewer."""
     return int(curve.table["n"][curve.own].min())
 
 
 def may_peak(curve: Curve) -> NDArray[np.bool_]:
-    """Find the counts of a curve that may be its peak, array (counts,).
+    """Return which counts of a curve may be its peak, array (counts,).
 
-    By multiple comparisons with the best (`analysis.statistics.best`); the highest point always belongs. Of a
-    simulated curve, the counts that are highest somewhere in the band. None of a curve of too few blocks, or
-    without a band.
+    The method is multiple comparisons with the best (`analysis.statistics.best`), and the highest point
+    always belongs. For a simulated curve, these are the counts that are highest somewhere in the band. No
+    count is returned for a curve of too few blocks or without a band.
     """
-    offsets = np.log(curve.speedup * curve.table["seconds"])  # weak scaling's work
+    offsets = np.log(curve.speedup * curve.table["seconds"])  # work, in weak scaling
     if curve.kind == "simulated":
         return within_bands(*(np.log(curve.table[f"seconds_{end}"]) - offsets for end in ("low", "high")))
     if fewest_blocks(curve) < FEWEST:
         return np.zeros(len(curve.processes), bool)
-    found = pairwise_differences(curve.sweeps[1], roundings(curve.samples))
-    return may_be_best(with_offsets(found, offsets), curve.peak, ALPHA)
+    differences = pairwise_differences(curve.sweeps[1], roundings(curve.samples))
+    return may_be_best(with_offsets(differences, offsets), curve.peak, ALPHA)
 
 
 def ranking(runs: pd.DataFrame) -> dict[str, list[str]]:
-    """Interconnects of each kind, those with the most points first, of equals the first by name."""
+    """Return the interconnects of each kind by decreasing number of points, then by name."""
     point = ["kind", "interconnect", "case", "processes", "oversubscription", "threads"]
     points = runs.loc[runs["valid"] & runs["interconnect"].notna(), point].drop_duplicates()
     counts = points.groupby(["kind", "interconnect"]).size().reset_index(name="points")
     counts = counts.sort_values(["kind", "points", "interconnect"], ascending=[True, False, True])
-    return counts.groupby("kind")["interconnect"].agg(list).to_dict()
+    return {str(kind): list(names) for kind, names in counts.groupby("kind")["interconnect"]}
 
 
 def all_curves(
     runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings, quantity: str = "seconds"
 ) -> Iterator[list[Curve]]:
-    """All curves of each case in turn, for cases that have any: see `make_curves`.
+    """Yield the curves of each case that has any: see `make_curves`.
 
     Parameters
     ----------
     quantity : str
-        Column of which the curves are, in the place of ``seconds``: see `analysis.curves.points.cases`.
+        Column that replaces ``seconds``: see `analysis.curves.points.cases`.
     """
     for points in cases(runs, settings, quantity) if ranked else ():
         if curves := make_curves(points, ranked, settings):
@@ -182,25 +187,25 @@ def all_curves(
 
 
 def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Settings) -> list[Curve]:
-    """All curves of a case.
+    """Make all curves of a case.
 
-    The serial run is the first point of every curve that it serves, of one thread a process, and that has no
-    point of one process itself.
+    The serial run is the first point of each curve with one thread per process, unless the curve has its own
+    point of one process.
 
     Parameters
     ----------
     ranked : dict
-        As `ranking` gives it.
+        As `ranking` returns it.
 
     Raises
     ------
     TableError
-        If a case and kind has two serial points, or placement varies and some nodes are not known.
+        If a case and kind has two serial points, or placement varies and some nodes are unknown.
     """
     table = points.table
     per_node = _processes_per_node(points)
-    of_curve = (table[name] for name in ("kind", "interconnect", "oversubscription"))
-    keys = zip(*of_curve, per_node, table["threads"], strict=True)
+    columns = (table[name] for name in ("kind", "interconnect", "oversubscription"))
+    keys = zip(*columns, per_node, table["threads"], strict=True)
     rows: dict[tuple, list[int]] = {}
     for number, key in enumerate(keys):  # points are in order of processes
         if key[1]:
@@ -211,7 +216,7 @@ def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Sett
 
 
 def _processes_per_node(points: CasePoints) -> list[float | None]:
-    """Processes a node of each point, None throughout where no point has two placements."""
+    """Return the processes per node of each point; all None if no point has two placements."""
     table = points.table
     names = ("kind", "interconnect", "oversubscription", "processes", "threads")
     keys = list(zip(*(table[name] for name in names), strict=True))
@@ -223,6 +228,7 @@ def _processes_per_node(points: CasePoints) -> list[float | None]:
 
 
 def _serial(points: CasePoints, kind: str) -> int | None:
+    """Return the position of the serial point of a kind; None if there is none."""
     table = points.table
     for serial_kind in SERIAL_KINDS.get(kind, (kind,)):
         rows = np.flatnonzero((table["interconnect"] == "") & (table["kind"] == serial_kind))
@@ -237,19 +243,26 @@ def _serial(points: CasePoints, kind: str) -> int | None:
 def _reference(
     points: CasePoints, kind: str, ranked: dict[str, list[str]], settings: Settings
 ) -> tuple[Reference, int | None]:
-    """The reference of a kind, and its serial point, if any."""
+    """Return the reference of a kind, and the position of its serial point, if any."""
     serial = _serial(points, kind)
     number, table = serial, points.table
     if number is None:
         names = set(table["interconnect"][table["kind"] == kind])
         present = [name for name in ranked[kind] if name in names]
-        wanted = settings.reference_interconnect
-        name = wanted if wanted in names else settings.baselines_among(present)[0]
+        stated = settings.reference_interconnect
+        name = stated if stated in names else settings.baselines_among(present)[0]
         order = ("threads", "processes", "oversubscription", "nodes")
         rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
-        number = min(rows, key=lambda row: [table[column][row] for column in order])
-    about = {name: table[name][number] for name in ("interconnect", "processes", "cores", "nodes", "seconds")}
-    return Reference(**about, draws=points.draws[number]), serial
+        number = min(rows.tolist(), key=lambda row: [table[column][row] for column in order])
+    reference = Reference(
+        interconnect=table["interconnect"][number],
+        processes=table["processes"][number],
+        cores=table["cores"][number],
+        nodes=table["nodes"][number],
+        seconds=table["seconds"][number],
+        draws=points.draws[number],
+    )
+    return reference, serial
 
 
 def _curve(

@@ -1,38 +1,39 @@
-"""How many processes of one interconnect are worth n of another."""
+"""Node equivalents: the process count at which one interconnect reaches the speedup of another."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from analysis.curves.curves import Curve
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats
 
 
-def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) -> Floats:
-    """Smallest process count on the rising branch that reaches a speedup.
+def equivalent_processes(processes: ArrayLike, speedup: Floats, target: Floats) -> Floats:
+    """Compute the smallest process count that reaches a speedup.
 
-    Linear interpolation between measured counts, never beyond them. Whatever a curve reaches it
-    reaches first on its rising branch.
+    The speedup is interpolated linearly between measured counts, at the first crossing, and never beyond
+    them.
 
     Parameters
     ----------
     processes : array (counts,)
-        In increasing order.
+        Process counts in increasing order.
     speedup : array (counts, ...)
+        Speedup at each count.
     target : array (targets, ...)
-        With as many axes as `speedup`, against whose trailing axes its trailing axes broadcast.
+        Speedups to reach, with as many axes as `speedup`; the trailing axes broadcast.
 
     Returns
     -------
     array (targets, ...)
-        Infinity where the curve does not attain the target, minus infinity where its smallest count
-        is already above it (the answer lies below what was measured); NaN where an input is.
+        Infinity if the curve does not attain the target. Minus infinity if its smallest count is already
+        above the target, so that the answer lies below the measured counts. NaN if an input is NaN.
     """
-    processes = np.asarray(processes, float)
+    counts = np.asarray(processes, np.float64)
     speedup, target = np.asarray(speedup, float)[None], np.asarray(target, float)[:, None]
     reached = speedup >= target
     above = reached.argmax(axis=1, keepdims=True)  # the first count that reaches the target
@@ -40,20 +41,22 @@ def equivalent_processes(processes: NDArray, speedup: Floats, target: Floats) ->
     low, high = (np.take_along_axis(speedup, at, axis=1) for at in (below, above))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(above > 0, (target - low) / (high - low), 0)
-    between = processes[below] + share * (processes[above] - processes[below])
+    between = counts[below] + share * (counts[above] - counts[below])
     unknown = np.isnan(target) | np.isnan(speedup).any(axis=1, keepdims=True)
     never = ~reached.any(axis=1, keepdims=True)
-    return np.select([unknown, speedup[:, :1] > target, never], [np.nan, -np.inf, np.inf], between)[:, 0]
+    result = np.select([unknown, speedup[:, :1] > target, never], [np.nan, -np.inf, np.inf], between)
+    return result[:, 0]
 
 
 class Targets(NamedTuple):
-    """Speedups for which equivalents are estimated, and the baseline's process counts for them.
+    """Speedups to reach, and the process counts at which the baseline reaches them.
 
     Attributes
     ----------
     speedup, processes : array (targets,)
+        Estimates.
     speedup_draws, processes_draws : array (targets, scenarios, B)
-        Axes of length 1 where nothing is drawn.
+        Bootstrap draws; the axes have length 1 if nothing is drawn.
     """
 
     speedup: Floats
@@ -63,10 +66,10 @@ class Targets(NamedTuple):
 
 
 def targets_of(baseline: Curve, settings: Settings) -> Targets:
-    """Speedups that a baseline has at each of its own counts up to its peak, drawn anew with it.
+    """Return the targets of a baseline: its speedups at each of its own counts up to its peak.
 
-    Or the settings' targets, for which the baseline's count is interpolated as `equivalent_processes`
-    does. Counts of which no message uses the interconnect give no target.
+    If the settings name target speedups, these are the targets, and the baseline's counts are interpolated
+    (`equivalent_processes`). A count whose messages do not use the interconnect is no target.
     """
     if settings.target_speedups:
         target = np.array(settings.target_speedups)
@@ -84,16 +87,17 @@ def targets_of(baseline: Curve, settings: Settings) -> Targets:
 
 
 def equivalents_of(other: Curve, targets: Targets) -> tuple[Floats, Floats]:
-    """Equivalents that use the interconnect, and their draws.
+    """Compute the equivalents of targets on another interconnect, and their draws.
 
     Returns
     -------
-    two arrays (targets,), (targets, scenarios, B)
-        As `equivalent_processes` gives them. A count whose messages do not use the interconnect counts as
+    equivalents : array (targets,)
+    draws : array (targets, scenarios, B)
+        As `equivalent_processes` returns them. A count whose messages do not use the interconnect counts as
         below the smallest count.
     """
-    point = equivalent_processes(other.processes, other.speedup, targets.speedup)
+    equivalents = equivalent_processes(other.processes, other.speedup, targets.speedup)
     draws = equivalent_processes(other.processes, other.speedup_draws, targets.speedup_draws)
-    for equivalent in (point, draws):
+    for equivalent in (equivalents, draws):
         equivalent[~other.uses_at(equivalent)] = -np.inf
-    return point, draws
+    return equivalents, draws

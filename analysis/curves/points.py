@@ -1,4 +1,4 @@
-"""From repetitions to block times to points: the medians everything else stands on."""
+"""Points: medians of block times, their intervals and bootstrap draws."""
 
 from __future__ import annotations
 
@@ -20,38 +20,40 @@ from analysis.statistics.bootstrap import FEWEST, median_draws, median_interval
 from analysis.statistics.dependence import effective_blocks
 
 PLACE = ["case", "site", "machine"]
-"""What may share sweeps. `machine` is ``here`` for runs on a site's machine, else the kind of the runs."""
+"""Columns that are equal for all runs of a sweep.
+
+`machine` is ``here`` for runs on a site's machine, else the kind of the runs."""
 GROUP = [*PLACE, "processes", "oversubscription"]
-"""What shares blocks."""
+"""Columns that are equal for all runs of a block."""
 POINT = [*GROUP, "kind", "interconnect", "nodes", "threads"]
 BANDS = ["seconds_low", "seconds_high"]
 _OF_BANDS = (*BANDS, *ENDS_OF_COMPUTING)
 _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 DITHERED = 4
-"""Steps of the rounding from which on an interval of times holds it: then rounding is one more noise."""
+"""Width of an interval, in rounding steps, from which on rounding is only one more source of noise."""
 FEWEST_DRAWS = 500
-"""Bootstrap draws of each corner of the rounding at least, where the study has so many."""
+"""Fewest bootstrap draws of each corner of the rounding, if the study has as many."""
 MORE_DRAWS = 4
-"""Times as many draws as a study has that all corners of the rounding have together."""
+"""Draws of all corners of the rounding together, as a multiple of the draws of the study."""
 
 
 class Sample(NamedTuple):
-    """Block times.
+    """Block times of a point.
 
     Attributes
     ----------
     blocks : array (blocks,)
-        Their numbers, increasing.
+        Block numbers, increasing.
     seconds : array (blocks,)
-        Of a block that was stopped, what it took at least.
+        Median time of each block; the lower bound for a stopped block.
     sweeps : array (blocks,)
-        Of a point, the sweeps that they are of.
+        Sweep of each block; empty if the sweeps do not matter.
     longest : array (blocks,) or None
-        What they took at most, infinite where a block was stopped; None where none was.
+        Upper bounds of the times, infinite for a stopped block; None if no block was stopped.
     starts : array (2, blocks) or None
-        When the first and the last run of a block began, in seconds; NaN where some start is unknown.
+        Start of the first and of the last run of each block, in seconds; NaN if a start is unknown.
     order_from : str
-        As in the runs table; empty for runs of Nodeworth itself.
+        Evidence for the order of the runs, as in the runs table; empty for runs of Nodeworth itself.
     half_step : float
         Half the step, in seconds, to which times were rounded; 0 without rounding.
     """
@@ -71,7 +73,7 @@ class Sample(NamedTuple):
 
     @property
     def at_most(self) -> Floats:
-        """What the blocks took at most."""
+        """Upper bounds of the block times."""
         return self.seconds if self.longest is None else self.longest
 
     @property
@@ -85,7 +87,7 @@ class Sample(NamedTuple):
         return self.half_step / float(np.median(self.seconds)) if self.half_step else 0.0
 
     def at(self, positions: Integers) -> Sample:
-        """The sample in some of its blocks alone, without its sweeps."""
+        """Restrict the sample to some of its blocks, without sweeps."""
         longest, starts = (
             None if times is None else times[..., positions] for times in (self.longest, self.starts)
         )
@@ -96,7 +98,7 @@ class Sample(NamedTuple):
 
 
 def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
-    """All blocks of several points, increasing, and log times (points, blocks), NaN for what is missing."""
+    """Return all blocks of several points, increasing, and log times (points, blocks) with NaN if missing."""
     blocks = np.unique(np.concatenate([sample.blocks for sample in samples]))
     logs = np.full((len(samples), len(blocks)), np.nan)
     for row, sample in zip(logs, samples, strict=True):
@@ -105,13 +107,13 @@ def block_logs(samples: Sequence[Sample]) -> tuple[Integers, Floats]:
 
 
 def roundings(samples: Sequence[Sample]) -> Floats:
-    """Half the step of the rounding as a share of the time of each point, array (points,)."""
+    """Return half the rounding step as a share of each point's time, array (points,)."""
     return np.array([sample.rounding for sample in samples])
 
 
 @dataclass(frozen=True)
 class CasePoints:
-    """The points of one case.
+    """Points of one case.
 
     Attributes
     ----------
@@ -120,9 +122,9 @@ class CasePoints:
     samples : list of Sample
         Block times of each point.
     draws : list of array (scenarios, B)
-        Bootstrap draws of each point's median time. A simulated point has no blocks to draw from: its
-        scenarios are those of `corners`, one value each. Where times are rounded coarsely, the draws of runs
-        have these scenarios too. NaN where there is nothing.
+        Bootstrap draws of each point's median time; NaN without draws. A simulated point has no blocks to
+        draw from: it has one value per scenario of `corners`. If times are rounded coarsely, measured points
+        have these scenarios too.
     """
 
     case: str
@@ -132,104 +134,111 @@ class CasePoints:
 
 
 def block_times(runs: pd.DataFrame, quantity: str = "seconds") -> tuple[dict[str, NDArray], Integers]:
-    """Median of the repetitions of each point in each block that are valid or were stopped at their limit.
+    """Compute the median of the repetitions of each point in each block.
+
+    Repetitions count if they are valid or were stopped at their time limit.
 
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.runs.runs.complete_runs` gives it.
+        As `analysis.runs.runs.complete_runs` returns it.
     quantity : str
-        Column that stands for ``seconds``: ``energy_joules``, which every row then has.
+        Column that replaces ``seconds``: ``energy_joules``, which every row must have.
 
     Returns
     -------
     times : dict of arrays (times,)
-        `POINT`, ``cores, block, seconds, at_most, sweep`` (and the band's ends, if any), sorted by these.
-        ``paces`` are the times themselves, whatever the quantity.
-        An empty `interconnect` is a serial run, an empty `site` the only one; `nodes` 0 is unknown. Times of
-        one `PLACE` and ``sweep`` were recorded together. Where runs were stopped, the time is between
-        ``seconds``, which takes them to have ended at their limit, and ``at_most``. ``order_from``,
-        ``first_start``, ``last_start`` and ``half_step`` are those of `Sample`, ``half_step`` 0 for another
-        quantity; ``pace_half_step`` is that of the paces.
+        Sorted by point and block:
+
+        - `POINT`, ``cores``, ``block``: an empty `interconnect` is a serial run, an empty `site` is the only
+          site, `nodes` 0 is unknown.
+        - ``seconds``, ``at_most``: bounds of the median, which differ if runs were stopped. ``paces`` is the
+          time for any quantity. The ends of the band follow, if there are any.
+        - ``sweep``: times with equal `PLACE` and ``sweep`` were recorded together.
+        - ``order_from``, ``first_start``, ``last_start``, ``half_step``: as in `Sample`. ``half_step`` is 0
+          for any quantity other than time; ``pace_half_step`` is the value for the paces.
     point : array (times,)
-        Number of the point that each belongs to.
+        Index of the point of each time.
     """
-    valid = timed_rows(runs)
-    elsewhere = valid["kind"].isin(["simulated", "published"])
-    valid = valid.assign(machine=valid["kind"].where(elsewhere, "here"))
+    timed = timed_rows(runs)
+    elsewhere = timed["kind"].isin(["simulated", "published"])
+    timed = timed.assign(machine=timed["kind"].where(elsewhere, "here"))
     keys = [*POINT, "cores", "block"]
-    codes = {name: labelled(valid[name], "" if name in _TEXTS else 0) for name in keys}
+    codes = {name: labelled(timed[name], "" if name in _TEXTS else 0) for name in keys}
     groups = Groups.of(*(codes[name][0] for name in keys))
-    times = {name: labels[of_row[groups.rows]] for name, (of_row, labels) in codes.items()}
-    times["paces"] = times["seconds"] = groups.median(valid["seconds"].to_numpy())
+    times = {name: labels[row_codes[groups.rows]] for name, (row_codes, labels) in codes.items()}
+    times["paces"] = times["seconds"] = groups.median(timed["seconds"].to_numpy())
     if quantity != "seconds":
-        times["seconds"] = groups.median(valid[quantity].to_numpy())
+        times["seconds"] = groups.median(timed[quantity].to_numpy())
     times["at_most"] = times["seconds"]
-    if "censored" in valid and valid["censored"].any():
-        times["at_most"] = groups.median(valid["seconds"].mask(valid["censored"], np.inf).to_numpy())
-    times["sweep"] = _sweeps(valid, groups, [codes[name][0] for name in PLACE], times["block"])
-    order_from, labels = labelled(valid["order_from"], "")
+    if "censored" in timed and timed["censored"].any():
+        times["at_most"] = groups.median(timed["seconds"].mask(timed["censored"], np.inf).to_numpy())
+    times["sweep"] = _sweeps(timed, groups, [codes[name][0] for name in PLACE], times["block"])
+    order_from, labels = labelled(timed["order_from"], "")
     times["order_from"] = labels[order_from[groups.rows]]
-    times["first_start"], times["last_start"] = _starts(valid, groups)
+    times["first_start"], times["last_start"] = _starts(timed, groups)
     times["pace_half_step"] = np.zeros(len(groups.first))
-    if "resolution_seconds" in valid and len(valid):
-        steps = valid["resolution_seconds"].where(valid["kind"] != "simulated").fillna(0).to_numpy(float)
+    if "resolution_seconds" in timed and len(timed):
+        steps = timed["resolution_seconds"].where(timed["kind"] != "simulated").fillna(0).to_numpy(float)
         times["pace_half_step"] = np.maximum.reduceat(steps[groups.order], groups.first) / 2
     times["half_step"] = times["pace_half_step"] * (quantity == "seconds")
-    for name in (name for name in _OF_BANDS if name in valid):
-        times[name] = valid[name].groupby(groups.number).median().to_numpy()
-    of_point = combined([codes[name][0][groups.rows] for name in POINT])
-    return times, np.cumsum(np.diff(of_point, prepend=of_point[:1]) != 0)
+    for name in (name for name in _OF_BANDS if name in timed):
+        times[name] = timed[name].groupby(groups.number).median().to_numpy()
+    point_codes = combined([codes[name][0][groups.rows] for name in POINT])
+    return times, np.cumsum(np.diff(point_codes, prepend=point_codes[:1]) != 0)
 
 
-def _sweeps(valid: pd.DataFrame, groups: Groups, place: list[Integers], block: NDArray) -> Integers:
-    """Number of the sweep of each block time: its block's, apart for what was recorded at another time.
+def _sweeps(timed: pd.DataFrame, groups: Groups, place: list[Integers], block: Integers) -> Integers:
+    """Return the sweep of each block time: its block number, unless it was recorded at another time.
 
-    Times of a place in order of their start: where the block number falls by two or more, something was
-    recorded for itself, as counts are that are added to a study later.
+    The times of a place are sorted by their start. If the block number then falls by two or more, a later
+    recording begins, for example of counts that were added to the study.
     """
-    if not valid["started"].notna().any():
+    if not timed["started"].notna().any():
         return block
-    started = pd.to_datetime(valid["started"].iloc[groups.rows], errors="coerce", utc=True, format="ISO8601")
-    known = started.notna().to_numpy()
-    of_place = combined([codes[groups.rows] for codes in place])
-    order = np.lexsort((block, started.to_numpy(), of_place))
-    order = order[known[order]]
-    same = np.diff(of_place[order]) == 0
-    later = np.concatenate([[0], np.cumsum((np.diff(block[order]) < -1) & same)]) if len(order) else order
+    started = pd.to_datetime(timed["started"].iloc[groups.rows], errors="coerce", utc=True, format="ISO8601")
+    has_start = started.notna().to_numpy()
+    place_codes = combined([codes[groups.rows] for codes in place])
+    order = np.lexsort((block, started.to_numpy(), place_codes))
+    order = order[has_start[order]]
+    restarts = (np.diff(block[order]) < -1) & (np.diff(place_codes[order]) == 0)
+    later = np.concatenate([[0], np.cumsum(restarts)]) if len(order) else order
     sweep = block.copy()
     sweep[order] += (later + 1) * (block.max(initial=0) + 1)
     return sweep
 
 
-def _starts(valid: pd.DataFrame, groups: Groups) -> Floats:
-    """First and last start of each block time, array (2, times), in seconds; NaN where some is unknown.
+def _starts(timed: pd.DataFrame, groups: Groups) -> Floats:
+    """Return the first and last start of each block time, array (2, times), in seconds; NaN if unknown.
 
-    Without imported runs nothing asks for it: Nodeworth itself runs interconnects in turns.
+    Starts matter for imported runs only, since Nodeworth itself runs interconnects in turns.
     """
-    if valid["order_from"].isna().all():
+    if timed["order_from"].isna().all():
         return np.full((2, len(groups.first)), np.nan)
-    started = pd.to_datetime(valid["started"], errors="coerce", utc=True, format="ISO8601")
+    started = pd.to_datetime(timed["started"], errors="coerce", utc=True, format="ISO8601")
     seconds = ((started - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(seconds=1)).to_numpy(float)[groups.order]
     return np.stack([end.reduceat(seconds, groups.first) for end in (np.minimum, np.maximum)])
 
 
 def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -> dict[str, NDArray]:
-    """Median time of each point with its order-statistic interval.
+    """Compute the median time of each point with its order-statistic interval.
 
     Parameters
     ----------
     times, point
-        As `block_times` gives them.
+        As `block_times` returns them.
+    confidence : float
+        Nominal coverage of the intervals.
 
     Returns
     -------
     dict of arrays (points,)
-        `POINT`, ``cores, n, seconds, seconds_low, seconds_high, coverage, censored``, `ENDS_OF_COMPUTING` and
-        ``first``: where the point's block times begin. A simulated point has its band and neither n nor
-        coverage. ``censored`` is the number of blocks that are not known; a median or end beyond a limit is
-        NaN. ``order_from`` and ``half_step`` are those of `Sample`. ``coarse``: whether points with draws
-        have an interval of fewer than `DITHERED` steps of the rounding.
+        - `POINT`, ``cores``, ``n``, ``seconds``, ``seconds_low``, ``seconds_high``, ``coverage``. A simulated
+          point has its band and neither n nor coverage. A median or end beyond a time limit is NaN.
+        - ``censored``: number of stopped blocks.
+        - `ENDS_OF_COMPUTING`, ``order_from`` and ``half_step``: as in the runs table and in `Sample`.
+        - ``first``: position of the point's first block time.
+        - ``coarse``: whether the point has draws and an interval of fewer than `DITHERED` rounding steps.
 
     Raises
     ------
@@ -255,13 +264,13 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     columns["censored"] = np.zeros(len(first), np.int64)
     stopped = times["at_most"] != times["seconds"]
     for number in np.unique(point[stopped]):
-        rows = slice(first[number], first[number] + n[number])
-        at_most = times["at_most"][rows]
+        blocks = slice(first[number], first[number] + n[number])
+        at_most = times["at_most"][blocks]
         high = median_interval(at_most[None], confidence)[1][0]
         columns["seconds_high"][number] = high if np.isfinite(high) else np.nan
         if np.median(at_most) != columns["seconds"][number]:
             columns["seconds"][number] = np.nan
-        columns["censored"][number] = stopped[rows].sum()
+        columns["censored"][number] = stopped[blocks].sum()
     columns |= _rounding(times, first, n, confidence)
     half, seconds = columns["half_step"], columns["seconds"]
     rounded = (half > 0) & ~np.isnan(seconds)
@@ -269,8 +278,8 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     columns["seconds_high"][rounded] = np.maximum(columns["seconds_high"], seconds + half)[rounded]
     order_from = times["order_from"][first]
     differs = times["order_from"] != np.repeat(order_from, n)
-    several = np.bincount(np.repeat(np.arange(len(n)), n), differs, len(n)) > 0
-    columns["order_from"] = np.where(several, UNKNOWN_ORDER, order_from)
+    has_several = np.bincount(np.repeat(np.arange(len(n)), n), differs, len(n)) > 0
+    columns["order_from"] = np.where(has_several, UNKNOWN_ORDER, order_from)
     simulated = table["kind"] == "simulated"
     for name in ("n", *BANDS, "coverage"):
         columns[name][simulated] = np.nan
@@ -283,7 +292,7 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
 def _rounding(
     times: dict[str, NDArray], first: Integers, n: Integers, confidence: float
 ) -> dict[str, NDArray]:
-    """Columns ``half_step`` and ``coarse`` of `point_table`."""
+    """Return the columns ``half_step`` and ``coarse`` of `point_table`."""
     if not times["pace_half_step"].any():
         return {"half_step": np.zeros(len(first)), "coarse": np.zeros(len(first), bool)}
     half, pace_half = (np.maximum.reduceat(times[name], first) for name in ("half_step", "pace_half_step"))
@@ -295,20 +304,20 @@ def _rounding(
 
 
 def cases(runs: pd.DataFrame, settings: Settings, quantity: str = "seconds") -> Iterator[CasePoints]:
-    """The points of each case in turn, with their bootstrap draws.
+    """Yield the points of each case with their bootstrap draws.
 
-    Another `quantity` than the time has the same draws of sweeps as the time of the same rows.
+    Any `quantity` has the same draws of sweeps as the time of the same rows.
 
-    The draws depend on the seed, the case, the site, the machine and the sweeps that there are: a study that
-    grows by another case keeps those it had. A point of which some run was stopped at its time limit has
-    none, and one whose median is beyond the limit is left out.
+    The draws depend on the seed, the case, the site, the machine and the sweeps, so a study that grows by
+    another case keeps its draws. A point with a stopped run has no draws. A point whose median is beyond the
+    time limit is skipped.
     """
     times, point = block_times(runs, quantity)
     points = point_table(times, point, settings.level)
     if (unknown := np.isnan(points["seconds"])).any():
-        known = ~unknown[point]
-        times = {name: column[known] for name, column in times.items()}
-        point = np.unique(point[known], return_inverse=True)[1]
+        kept = ~unknown[point]
+        times = {name: column[kept] for name, column in times.items()}
+        point = np.unique(point[kept], return_inverse=True)[1]
         points = point_table(times, point, settings.level)
     bounds = [*points["first"].tolist(), len(point)]
     starts, _ = runs_of(points["case"])
@@ -325,33 +334,37 @@ def cases(runs: pd.DataFrame, settings: Settings, quantity: str = "seconds") -> 
                 order_from=str(table["order_from"][number]),
                 half_step=float(table["half_step"][number]),
             )
-        for number in np.flatnonzero(table["censored"]):
+        for number in np.flatnonzero(table["censored"]).tolist():
             samples[number] = samples[number]._replace(longest=times["at_most"][rows[number]])
         paces = samples
         if quantity != "seconds":
-            own = zip(samples, rows, strict=True)
-            paces = [sample._replace(seconds=times["paces"][row]) for sample, row in own]
+            paces = [
+                sample._replace(seconds=times["paces"][row])
+                for sample, row in zip(samples, rows, strict=True)
+            ]
         offsets = None if at_corners is None else at_corners[start:stop]
         draws = _case_draws(table, samples, paces, ends[start:stop], offsets, settings)
         yield CasePoints(table["case"][0], table, samples, draws)
 
 
 def corners(table: dict[str, NDArray]) -> NDArray[np.int8]:
-    """Scenarios of points with a band, simulated or coarsely rounded: which end of its band each point takes.
+    """Return scenarios for points with a band: which end of its band each point takes.
 
-    The corners of the band of a quantity that rises or falls with each time: all points at their time, all at
-    one end; those of one interconnect, of one process count, of the counts up to one, of one number of nodes
-    at one end and the others at the other end. They are the same for all cases, which may be joined.
+    Simulated and coarsely rounded points have a band. A derived quantity rises or falls with each time, so
+    it attains its range at corners of the bands. The scenarios are: all points at their time; all points at
+    one end; and one part at one end with the rest at the other end. A part is an interconnect with its level,
+    a process count, all counts up to a count, or a number of nodes. All cases have the same scenarios, so
+    that cases can be joined.
 
     Parameters
     ----------
     table : dict of arrays (points,)
-        As `point_table` gives it.
+        As `point_table` returns it.
 
     Returns
     -------
     array (points, scenarios)
-        -1 the low end, 0 the time itself, 1 the high end; without a column where no point has a band.
+        -1 for the low end, 0 for the time itself, 1 for the high end; no columns if no point has a band.
     """
     banded = (table["kind"] == "simulated") | table["coarse"]
     if not banded.any():
@@ -373,11 +386,16 @@ def _case_draws(
     offsets: Floats | None,
     settings: Settings,
 ) -> list[Floats]:
-    """Draws of every point: points of one site and machine share sweeps; simulated ones have their bands.
+    """Return the draws of every point; points of one site and machine share sweeps.
 
-    How many sweeps are drawn follows from `paces`, the times of `samples` of any quantity. Where some times
-    are rounded coarsely, `offsets`, an array (points, scenarios), says by how much each corner of the
-    rounding moves them.
+    Parameters
+    ----------
+    paces : list of Sample
+        Times of `samples` of any quantity, from which the number of drawn sweeps follows.
+    ends : array (points, scenarios)
+        As `corners` returns it; simulated points take these ends of their bands.
+    offsets : array (points, scenarios) or None
+        Seconds by which each corner of the rounding moves the times, if some are rounded coarsely.
     """
     draws: list[Floats] = [np.empty(0)] * len(samples)
     keys = list(zip(*(table[name].tolist() for name in PLACE), strict=True))
@@ -397,15 +415,15 @@ def _case_draws(
             counts = combined([table[name][numbers] for name in ("processes", "oversubscription", "threads")])
             rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
             if offsets is not None:
-                several = MORE_DRAWS * settings.draws // offsets.shape[1]
-                rows = rows[..., : max(several, FEWEST_DRAWS)] + offsets[numbers][..., None]
+                draws_per_corner = max(MORE_DRAWS * settings.draws // offsets.shape[1], FEWEST_DRAWS)
+                rows = rows[..., :draws_per_corner] + offsets[numbers][..., None]
         for number, row in zip(numbers, rows, strict=True):
             draws[number] = np.full_like(row, np.nan) if table["censored"][number] else row
     return draws
 
 
 def _matrix(samples: list[Sample]) -> Floats:
-    """Times (points, sweeps) of one place, the sweeps in order, NaN where a point has none."""
+    """Return times (points, sweeps) of one place, with the sweeps in order; NaN if a point lacks a sweep."""
     if len({sample.sweeps.tobytes() for sample in samples}) == 1:
         return np.stack([sample.seconds for sample in samples])
     sweeps = np.unique(np.concatenate([sample.sweeps for sample in samples]))

@@ -1,7 +1,8 @@
-"""Studies of several sites: what is estimated separately, and how one report distinguishes it.
+"""Studies of several sites, and the names that distinguish their interconnects in figures and the report.
 
 Results of two sites share no curve, no block, no reference and no comparison. Every table has the column
-``site``, which is empty where a study has one site. What a report tells apart by threads it does alike.
+``site``, which is empty in a study of one site. Interconnects with several threads per process are
+distinguished in the same way.
 """
 
 from __future__ import annotations
@@ -12,63 +13,68 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.runs.facts import AboutInterconnect, Facts
+from analysis.runs.facts import Facts
 from analysis.runs.frames import Tables
 
 INTERCONNECTS = ("interconnect", "baseline_interconnect", "reference_interconnect")
 """Columns that name an interconnect."""
-_OF_ALL_THREADS = ("hybrid", "packing", "advice", "changes")
-"""Tables that compare numbers of threads, so that their interconnects keep the names they have."""
+_COMPARE_THREADS = ("hybrid", "packing", "advice", "changes")
+"""Tables that compare numbers of threads; their interconnects keep their names."""
 
 
-def split(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Give the runs of each site with its name, which is empty where a study has one site."""
+def runs_by_site(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the name and the runs of each site; the name is empty in a study of one site."""
     if runs["site"].isna().all():
         yield "", runs
         return
-    for site, own in runs.groupby(runs["site"].fillna(""), sort=True):
-        yield str(site), own
+    for site, site_runs in runs.groupby(runs["site"].fillna(""), sort=True):
+        yield str(site), site_runs
 
 
-def told_apart(
+def with_distinct_interconnects(
     runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts
 ) -> tuple[pd.DataFrame, Tables, Facts]:
-    """Make an interconnect at each site and of each number of threads one of its own, for figures and report.
+    """Rename interconnects by site and by number of threads, for figures and the report.
 
     Returns
     -------
     runs, tables, facts
-        The same for a study of one site and of one thread a process. Else interconnects are called
-        ``name@site``, of several threads ``name@2-threads``, and their titles in the facts end so; the order
-        is the study's, for an interconnect the order of the sites. Tables that compare sites, or numbers of
-        threads, keep the names they have, which follow in the facts.
+        Unchanged for a study of one site and one thread per process. Otherwise interconnects are called
+        ``name@site``, or ``name@2-threads``, and their titles end accordingly. Interconnects keep the order
+        of the study, and sites theirs. Tables that compare sites or numbers of threads keep the original
+        names, which follow in the facts.
     """
     return _by_threads(*_by_site(runs, tables, facts))
 
 
-def _by_threads(runs: pd.DataFrame, tables: Tables, facts: Facts) -> tuple[pd.DataFrame, Tables, Facts]:
-    several = runs.loc[runs["threads"] > 1, ["interconnect", "threads"]].dropna().drop_duplicates()
-    if several.empty:
-        return runs, tables, facts
-    apart = {}
-    for name in dict.fromkeys([*facts.interconnects, *sorted(several["interconnect"])]):
-        about = apart[name] = facts.interconnect(name)
-        for threads in sorted(several.loc[several["interconnect"] == name, "threads"]):
-            title = f"{about.title or name} ({threads} threads)"
-            apart[f"{name}@{threads}-threads"] = replace(about, title=title)
-    changed = {
-        name: table if name in _OF_ALL_THREADS else _of_threads(table) for name, table in tables.items()
-    }
-    return _of_threads(runs), changed, replace(facts, interconnects=apart)
-
-
 def without_threads(name: str) -> str:
-    """Name an interconnect as it is called of one thread a process."""
+    """Remove the number of threads from the name of an interconnect."""
     return re.sub(r"@\d+-threads$", "", name)
 
 
-def _of_threads(table: pd.DataFrame) -> pd.DataFrame:
-    """Name the interconnects of rows of several threads a process so."""
+def at_site(name: str, site: str) -> str:
+    """Return the name of an interconnect at a site."""
+    return f"{name}@{site}" if site else name
+
+
+def _by_threads(runs: pd.DataFrame, tables: Tables, facts: Facts) -> tuple[pd.DataFrame, Tables, Facts]:
+    threaded = runs.loc[runs["threads"] > 1, ["interconnect", "threads"]].dropna().drop_duplicates()
+    if threaded.empty:
+        return runs, tables, facts
+    interconnects = {}
+    for name in dict.fromkeys([*facts.interconnects, *sorted(threaded["interconnect"])]):
+        about = interconnects[name] = facts.interconnect(name)
+        for threads in sorted(threaded.loc[threaded["interconnect"] == name, "threads"]):
+            title = f"{about.title or name} ({threads} threads)"
+            interconnects[f"{name}@{threads}-threads"] = replace(about, title=title)
+    renamed = {
+        name: table if name in _COMPARE_THREADS else _with_threads(table) for name, table in tables.items()
+    }
+    return _with_threads(runs), renamed, replace(facts, interconnects=interconnects)
+
+
+def _with_threads(table: pd.DataFrame) -> pd.DataFrame:
+    """Add the number of threads to the interconnects of rows with several threads per process."""
     if "threads" not in table:
         return table
     threads = table["threads"].fillna(1)
@@ -84,36 +90,28 @@ def _by_site(
 ) -> tuple[pd.DataFrame, Tables, Facts]:
     if runs["site"].isna().all():
         return runs, dict(tables), facts
-    known = facts.interconnects
     present = runs.dropna(subset="interconnect")[["interconnect", "site"]].drop_duplicates()
-    names = [*known, *sorted(set(present["interconnect"]) - set(known))]
+    names = [*facts.interconnects, *sorted(set(present["interconnect"]) - set(facts.interconnects))]
     sites = list(dict.fromkeys(["", *facts.sites, *sorted(set(present["site"].fillna("")))]))
     pairs = set(zip(present["interconnect"], present["site"].fillna(""), strict=True))
-    apart = {
-        at_site(name, site): _at(facts.interconnect(name), name, site)
-        for name in names
-        for site in sites
-        if (name, site) in pairs
-    }
-    changed = {name: _renamed(table) for name, table in tables.items()}
-    both = apart | {name: facts.interconnect(name) for name in names}
-    return _renamed(runs), changed, replace(facts, interconnects=both)
+    interconnects = {}
+    for name in names:
+        about = facts.interconnect(name)
+        for site in (site for site in sites if (name, site) in pairs):
+            title = about.title or name
+            interconnects[at_site(name, site)] = replace(about, title=f"{title} ({site})" if site else title)
+    interconnects |= {name: facts.interconnect(name) for name in names}
+    renamed = {name: _with_site(table) for name, table in tables.items()}
+    return _with_site(runs), renamed, replace(facts, interconnects=interconnects)
 
 
-def at_site(name: str, site: str) -> str:
-    """Name an interconnect at a site."""
-    return f"{name}@{site}" if site else name
-
-
-def _at(about: AboutInterconnect, name: str, site: str) -> AboutInterconnect:
-    title = about.title or name
-    return replace(about, title=f"{title} ({site})" if site else title)
-
-
-def _renamed(table: pd.DataFrame) -> pd.DataFrame:
+def _with_site(table: pd.DataFrame) -> pd.DataFrame:
+    """Add the site to the interconnects of a table."""
     if "site" not in table:
         return table
-    named = table["site"].notna()
+    has_site = table["site"].notna()
     suffix = "@" + table["site"].fillna("")
     columns = [column for column in INTERCONNECTS if column in table]
-    return table.assign(**{column: table[column].mask(named, table[column] + suffix) for column in columns})
+    return table.assign(
+        **{column: table[column].mask(has_site, table[column] + suffix) for column in columns}
+    )

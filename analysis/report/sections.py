@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.curves.sites import told_apart
+from analysis.curves.sites import with_distinct_interconnects
 from analysis.presentation import sentences
 from analysis.presentation.blocks import Block, Section, lines_of
 from analysis.presentation.content import Content
@@ -49,7 +49,7 @@ def make_report(
         numbers only, so that it can be written as JSON. The shape of a section is that of
         `analysis.presentation.blocks.Section`.
     """
-    runs, tables, facts = told_apart(runs, without_benchmarks(tables), facts)
+    runs, tables, facts = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, entries, published or {})
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))

@@ -96,7 +96,7 @@ class View:
     Attributes
     ----------
     tables : mapping of str to DataFrame
-        Interconnects are named apart by site and threads; see `analysis.curves.sites.told_apart`.
+        Names of interconnects hold site and threads (`analysis.curves.sites.with_distinct_interconnects`).
     """
 
     runs: pd.DataFrame

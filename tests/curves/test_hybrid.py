@@ -5,7 +5,7 @@ import small_runs
 from made_tables import make_tables
 from report_parts import blocks, cells, part, said
 
-from analysis.curves.sites import told_apart
+from analysis.curves.sites import with_distinct_interconnects
 from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
@@ -91,7 +91,7 @@ def test_threads_need_cores():
 
 def test_a_report_names_numbers_of_threads():
     runs = small_runs.unplaced(*ALL)
-    found, tables, facts = told_apart(runs, tables_of(*ALL), Facts.of({}))
+    found, tables, facts = with_distinct_interconnects(runs, tables_of(*ALL), Facts.of({}))
     assert set(found["interconnect"].dropna()) == {"gigabit", "gigabit@2-threads", "gigabit@4-threads"}
     assert facts.interconnect("gigabit@2-threads").title == "gigabit (2 threads)"
     assert set(tables["scaling"]["interconnect"]) == set(found["interconnect"].dropna())

@@ -8,7 +8,7 @@ from refused import refusal
 from small_runs import rows
 from small_runs import unplaced as table
 
-from analysis.curves.sites import told_apart
+from analysis.curves.sites import with_distinct_interconnects
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError
@@ -156,7 +156,7 @@ def test_interconnects_of_two_sites_are_told_apart(runs):
     known = {"slow": {"title": "Slow one", "kind": "measured"}}
     sites = {name: {"file": name} for name in ("before", "after")}
     facts = Facts.of({"interconnects": known, "sites": sites})
-    runs, tables, facts = told_apart(runs, tables, facts)
+    runs, tables, facts = with_distinct_interconnects(runs, tables, facts)
     assert list(facts.interconnects)[:4] == ["slow@before", "slow@after", "swift@before", "swift@after"]
     labels = Labels(facts)
     assert labels.interconnect("slow@after", "measured") == "Slow one (after)"
@@ -168,5 +168,5 @@ def test_a_study_of_one_site_stays_as_it_is():
     runs = table(rows("duct", "slow", {2: 6.0}))
     tables = make_tables(runs, Settings(draws=500))
     assert tables["scaling"]["site"].isna().all()
-    same, own, facts = told_apart(runs, tables, Facts())
+    same, own, facts = with_distinct_interconnects(runs, tables, Facts())
     assert same is runs and own == tables and facts == Facts()

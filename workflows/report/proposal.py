@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.curves.sites import told_apart
+from analysis.curves.sites import with_distinct_interconnects
 from analysis.presentation.labels import Labels
 from analysis.runs.columns import empty
 from analysis.runs.facts import Facts
@@ -25,7 +25,7 @@ def write_proposals(
 ) -> None:
     """Write ``proposal.pdf``, ``.tex`` and ``.docx`` of a study into the folder that `write_report` wrote."""
     rule = request_of(facts).rule
-    _, found, titled = told_apart(runs, without_benchmarks(tables), facts)
+    _, found, titled = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
     labels = Labels(titled, full=True)
     table = found.get("proposal", empty(PROPOSAL["proposal"]))
     choice = choose(table, rule, labels, facts.proposal_interconnect)

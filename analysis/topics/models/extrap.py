@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.curves import Curve, all_curves, ranking
-from analysis.curves.sites import split
+from analysis.curves.sites import runs_by_site
 from analysis.runs.settings import Settings
 
 
@@ -28,7 +28,7 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
     settings = Settings(draws=100)
     return {
         _name(curve, site): _text(curve)
-        for site, own in split(runs)
+        for site, own in runs_by_site(runs)
         for curves in all_curves(own, ranking(own), settings)
         for curve in curves
     }
