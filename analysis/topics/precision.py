@@ -1,4 +1,4 @@
-"""How narrow the intervals are, and how many blocks a narrower one would take."""
+"""How narrow are the intervals, and how many blocks would make them narrow enough?"""
 
 from __future__ import annotations
 
@@ -34,73 +34,73 @@ PRECISION = table_schema(
 
 
 def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataFrame:
-    """Say for each comparison whether its interval is narrow enough, and how many blocks it takes.
+    """Compute whether the interval of each comparison is narrow enough, and how many blocks would suffice.
 
-    An interval of a median narrows with the square root of the blocks (in the long run; with few
-    blocks this is a rough guide): n (half-width / target)^2 of them, and never fewer than the test
-    needs. The interval of a study that goes on until it is narrow covers less than that of a fixed
-    number of blocks; such a study has to say so.
+    The width of a median's interval is asymptotically proportional to 1 / sqrt(n), so that
+    n (half-width / target)^2 blocks reach the target. The result is at least the number that the test
+    needs. It is a rough guide if there are few blocks. If a study stops as soon as its intervals are narrow,
+    they cover less than with a fixed number of blocks; the report of such a study states this.
 
     Parameters
     ----------
     improvement : DataFrame
-        As `analysis.pipeline.make_all_tables` gives it.
+        Table ``improvement``.
     target_percent : float
-        Wanted half-width of the improvement's interval, in percentage points.
+        Half-width to reach, in percentage points.
 
     Returns
     -------
     DataFrame
-        One row a comparison, none of simulated times, which have bands, nor of interconnects that time may
-        set apart. `reached` is false and `blocks_wanted` empty where there is no interval.
+        One row per comparison, except where more blocks do not help: a simulated band does not narrow, and
+        interconnects of some imports cannot be separated from time. Without an interval, ``reached`` is
+        false and ``blocks_wanted`` empty.
     """
-    improvement = improvement[~improvement["kind"].str.contains("simulated")]  # a band does not narrow
-    improvement = improvement[
-        ~improvement["verdict"].eq(INSEPARABLE).fillna(False)
-    ]  # more blocks do not help
+    is_simulated = improvement["kind"].str.contains("simulated")
+    is_inseparable = improvement["verdict"].eq(INSEPARABLE).fillna(False)
+    improvement = improvement[~is_simulated & ~is_inseparable]
     half_width = (improvement["improvement_high"] - improvement["improvement_low"]) / 2
     blocks = improvement["blocks"].astype(float)
-    wanted = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)
-    wanted = np.fmax(wanted, improvement["blocks_needed"].astype(float)).where(half_width.notna())
+    estimate = np.ceil(blocks * (half_width / target_percent) ** 2 - 1e-9).clip(lower=1)
+    estimate = np.fmax(estimate, improvement["blocks_needed"].astype(float)).where(half_width.notna())
     table = improvement.assign(
         half_width_percent=half_width,
         target_percent=float(target_percent),
         reached=half_width <= target_percent,
-        blocks_wanted=wanted,
+        blocks_wanted=estimate,
     )
     return validated(PRECISION, table)
 
 
 NEEDS = ("scaling", "improvement", "placement", "hybrid")
-"""Tables that `half_widths` needs."""
+"""Tables that `half_widths` reads."""
 
 
 def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
-    """Half-widths of the intervals that a study is made for.
+    """Return the half-widths of the intervals that decide whether a study has enough blocks.
 
-    They are the half-widths of all improvements and of all gains of placements and of threads, at the counts
-    where these are estimated. A case in which nothing is compared has the half-widths of its times instead.
+    These are the intervals of all improvements, and of all gains of placements and threads. A case without
+    comparisons contributes the intervals of its times.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        As `analysis.pipeline.make_all_tables` gives them.
+        The tables in `NEEDS`; ``hybrid`` is optional.
 
     Returns
     -------
     Series
-        In percentage points, of a time in percent of it; NaN where there is no interval.
+        Half-widths in percentage points, those of times in percent of the time; NaN without an interval.
     """
     improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
     tested = improvement[improvement["improvement_percent"].notna()]
     gains = pd.concat([placement, *([tables["hybrid"]] if "hybrid" in tables else [])])
-    compared = {*tested["case"], *gains["case"]}
-    alone = scaling[~scaling["serial"] & ~scaling["case"].isin(compared)]
+    compared_cases = {*tested["case"], *gains["case"]}
+    other_points = scaling[~scaling["serial"] & ~scaling["case"].isin(compared_cases)]
     return pd.concat(
         [
             (tested["improvement_high"] - tested["improvement_low"]) / 2,
             (gains["gain_high"] - gains["gain_low"]) / 2,
-            50 * (alone["seconds_high"] - alone["seconds_low"]) / alone["seconds"],
+            50 * (other_points["seconds_high"] - other_points["seconds_low"]) / other_points["seconds"],
         ],
         ignore_index=True,
     )

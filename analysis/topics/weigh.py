@@ -1,4 +1,4 @@
-"""What else to weigh: what is known of the interconnects, of their makers and buyers, and is no number."""
+"""What else is there to weigh? Relevant facts about the interconnects that are not numbers."""
 
 from __future__ import annotations
 
@@ -9,68 +9,76 @@ from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import exact, listed
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.frames import is_missing
+from analysis.runs.frames import Line, is_missing
 from analysis.topics.topic import Topic
 
 HOW = (
-    "Prices and times do not tell all. Each note held in its year, and its source said so; no figure has it."
+    "Prices and times are not everything. Each note is from the stated source and applied in its year. No "
+    "number of this report includes it."
 )
 GENERAL = "All of them"
-KEPT = ("topic", "note", "year", "source")
+"""Subject of notes on all interconnects."""
+COLUMNS = ("topic", "note", "year", "source")
+"""Columns that identify a note."""
 
 
 def what_else(content: Content) -> Section | None:
-    """Notes on the interconnects of a study: of their files, of price books, and published ones.
+    """Write the section with notes from interconnect files, price books and publications.
 
-    A note on several of them stands once.
+    A note on several interconnects appears once.
     """
-    owners: dict[tuple[Any, ...], dict[str, None]] = {}
-    for owner, note in _notes(content):
-        owners.setdefault(tuple(note[key] for key in KEPT), {})[owner] = None
-    if not owners:
+    subjects: dict[tuple[Any, ...], dict[str, None]] = {}
+    for subject, note in _notes(content):
+        subjects.setdefault(tuple(note[column] for column in COLUMNS), {})[subject] = None
+    if not subjects:
         return None
-    notes = [{"owner": listed(own), **dict(zip(KEPT, note, strict=True))} for note, own in owners.items()]
+    notes: list[Line] = [
+        {"subject": listed(names), **dict(zip(COLUMNS, note, strict=True))}
+        for note, names in subjects.items()
+    ]
     fields = [
         texts("About", str, "topic"),
-        texts("What is to be known", str, "note"),
+        texts("Note", str, "note"),
         numbers("Year", lambda year: "" if is_missing(year) else exact(year), "year"),
         numbers("Source", lambda source: str(sources.index(source) + 1), "source"),
     ]
     sources = list(dict.fromkeys(note["source"] for note in notes))
-    told = "; ".join(f"{number} {source}" for number, source in enumerate(sources, 1))
-    order = {name: place for place, name in enumerate(dict.fromkeys(note["owner"] for note in notes))}
-    lines = sorted(notes, key=lambda note: (note["owner"] != GENERAL, order[note["owner"]], note["topic"]))
-    caption = f"What else to weigh. Sources: {told}."
-    made = line_table(caption, fields, lines, lambda note: note["owner"], of_cases=False)
-    return section("weigh", "What else to weigh", [paragraph(HOW), made])
+    numbered_sources = "; ".join(f"{number} {source}" for number, source in enumerate(sources, 1))
+    order = list(dict.fromkeys(note["subject"] for note in notes))
+    lines = sorted(
+        notes,
+        key=lambda note: (note["subject"] != GENERAL, order.index(note["subject"]), note["topic"]),
+    )
+    caption = f"What else to weigh. Sources: {numbered_sources}."
+    notes_table = line_table(caption, fields, lines, lambda note: note["subject"], of_cases=False)
+    return section("weigh", "What else to weigh", [paragraph(HOW), notes_table])
 
 
-def _notes(content: Content) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Notes, each with what it is about."""
+def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:
+    """Yield the subject and the columns of each note."""
     labels = content.labels
-    compared = labels.sorted_interconnects(_names(content))
-    for name in compared:
+    interconnects = labels.sorted_interconnects(_interconnects(content))
+    for name in interconnects:
         for note in content.facts.interconnect(name).notes:
             yield labels.interconnect(name, "measured"), note
     published = content.published.get("notes")
-    for note in () if published is None else published.to_dict("records"):
-        if is_missing(note["interconnect"]):
-            yield GENERAL, note
-        elif any(
-            name == note["interconnect"] or name.startswith(f"{note['interconnect']}_") for name in compared
-        ):
-            yield labels.interconnect(note["interconnect"], "measured"), note
+    for row in () if published is None else published.to_dict("records"):
+        owner = row["interconnect"]
+        if is_missing(owner):
+            yield GENERAL, row
+        elif any(name == owner or name.startswith(f"{owner}_") for name in interconnects):
+            yield labels.interconnect(owner, "measured"), row
     if (prices := content.tables.get("prices")) is not None:
-        booked = prices[(prices["basis"] == "published") & prices["note"].notna()]
-        for note in booked.to_dict("records"):
-            yield labels.interconnect(note["interconnect"], "measured"), {**note, "topic": "price"}
+        with_notes = prices[(prices["basis"] == "published") & prices["note"].notna()]
+        for row in with_notes.to_dict("records"):
+            yield labels.interconnect(row["interconnect"], "measured"), {**row, "topic": "price"}
 
 
-def _names(content: Content) -> list[str]:
-    """Interconnects of the study, of its curves and of its published figures."""
-    figures = (table for name, table in content.published.items() if name != "notes")
-    tables = [content.runs, *content.tables.values(), *figures]
-    names = (name for one in tables if "interconnect" in one for name in one["interconnect"].dropna())
+def _interconnects(content: Content) -> list[str]:
+    """Return the interconnects of the study, of its tables and of its published figures."""
+    published = (table for name, table in content.published.items() if name != "notes")
+    tables = [content.runs, *content.tables.values(), *published]
+    names = (name for table in tables if "interconnect" in table for name in table["interconnect"].dropna())
     return [*dict.fromkeys([*content.facts.interconnects, *names])]
 
 

@@ -8,7 +8,7 @@ from small_runs import rows, unplaced
 
 from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
-from analysis.topics.scaling.rates import add_rates
+from analysis.topics.scaling.tables import add_rates
 
 
 def scaling(runs):

@@ -127,7 +127,7 @@ def _tables_by_count(
         groups: dict[str, list[Row]] = {}
         for line in curves:
             values = rows_like(points, line, keys).set_index("processes")[quantity]
-            if values.index.intersection(counts).empty:
+            if values.index.intersection(list(counts)).empty:
                 continue
             cells = [formats.number(values[count]) if count in values.index else MISSING for count in counts]
             title = f"Oversubscription {line['oversubscription']}" if several_levels else ""

@@ -1,4 +1,4 @@
-"""Speedup, efficiency and time against processes: a figure per case and an overview of all cases."""
+"""Figures of speedup, efficiency and time: one per case, and an overview of all cases."""
 
 from __future__ import annotations
 
@@ -28,29 +28,32 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.kinds import ORDER
 
 PANEL_HEIGHT = 1.85
+"""Height of a row of panels, in inches."""
 LEAST_PANELS, ALL_PANELS = 2.3, 4.6
+"""Smallest and largest height of all rows of a case."""
 OVERVIEW_COLUMNS = 4
 OVERVIEW_HEIGHT = 1.45
+"""Height of a row of the overview, in inches."""
 MOST_NAMED = 5
-"""Curves of a panel up to which names fit at their ends."""
+"""Largest number of curves in a panel with names at their ends."""
 MOST_ROWS = 5
-"""Rows of panels on a page of the overview at most."""
+"""Largest number of rows on a page of the overview."""
 
 
 def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw speedup, efficiency and time of every case, one row of panels per oversubscription level.
+    """Draw speedup, efficiency and time of every case, with a row of panels per oversubscription level.
 
-    Kinds that may not be compared have rows of their own.
+    Kinds that may not be compared have separate rows.
 
     Returns
     -------
     list of Drawing
-        In the study's order of cases; none for a case with nothing but a serial run.
+        One figure per case with a parallel run, in the study's order.
     """
     drawings = []
-    for case, of_case in labels.by_case(scaling):
-        if panels := panels_of(of_case, labels.declared):
-            absent = sorted(set(of_case["oversubscription"]) - {panel.level for panel in panels})
+    for case, rows in labels.by_case(scaling):
+        if panels := panels_of(rows, labels.declared):
+            absent = sorted(set(rows["oversubscription"]) - {panel.level for panel in panels})
             drawings.append(_scaling_figure(case, panels, absent, labels))
     return drawings
 
@@ -58,7 +61,7 @@ def scaling_figures(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
 def _scaling_figure(
     case: str, panels: Sequence[Panel], absent: Sequence[int], labels: FigureLabels
 ) -> Drawing:
-    """Draw the panels of a case, whose `absent` levels make no curve."""
+    """Draw the panels of a case; `absent` levels have too few points for a curve."""
     rows = pd.concat([panel.rows for panel in panels])
     quantities = (speedup_of(labels), EFFICIENCY, TIME)
     named = max(len(legend_entries(panel.rows, labels)) for panel in panels) <= MOST_NAMED
@@ -77,34 +80,45 @@ def _scaling_figure(
                 label_ends(axes[0], panel, quantities[0], height, drawing, labels, width=18, lines=2)
         for axis in grid[-1]:
             axis.set_xlabel(_capital(counts_of(rows)))
-        add_legend(drawing, rows, labels, rows["serial"].any(), named=named)
+        add_legend(drawing, rows, labels, bool(rows["serial"].any()), named=named)
     return drawing
 
 
 def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the speedup of all cases side by side, one panel per case, kinds and oversubscription level.
+    """Draw the speedup of all cases, with one panel per case, kinds and oversubscription level.
 
     Returns
     -------
     list of Drawing
-        One figure per page, or none where the study has only serial runs.
+        One figure per page; none if the study has only serial runs.
     """
     by_case = ((case, panels_of(rows, labels.declared)) for case, rows in labels.by_case(scaling))
-    panels = {case: of_case for case, of_case in by_case if of_case}
+    panels = {case: panels_of_case for case, panels_of_case in by_case if panels_of_case}
     if not panels:
         return []
-    rows = pd.concat([panel.rows for of_case in panels.values() for panel in of_case])
+    rows = pd.concat([panel.rows for panels_of_case in panels.values() for panel in panels_of_case])
     pages = _pages(_overview_rows(panels, labels))
     shown = f"{speedup_of(labels).title} against the number of {counts_of(rows)}, by case."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
     stems = ["overview"] if len(pages) == 1 else [f"overview-{page}" for page in range(1, len(pages) + 1)]
-    drawn = zip(stems, pages, strict=True)
-    return [_overview_page(stem, page, caption, rows, labels) for stem, page in drawn]
+    return [
+        _overview_page(stem, page, caption, rows, labels) for stem, page in zip(stems, pages, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
 class _OverviewRow:
-    """Panels of cases side by side, their titles, and the `words` that the panels share."""
+    """A row of panels.
+
+    Attributes
+    ----------
+    words : sequence of str
+        Lines that all panels of the row share, such as kinds and level.
+    cells : sequence of (str, Panel)
+        Cases with their panels.
+    titles : sequence of str
+        Titles of the panels.
+    """
 
     words: Sequence[str]
     cells: Sequence[tuple[str, Panel]]
@@ -114,11 +128,11 @@ class _OverviewRow:
 def _overview_page(
     name: str, page: Sequence[_OverviewRow], caption: str, rows: pd.DataFrame, labels: FigureLabels
 ) -> Drawing:
-    """Draw one page; the legend names the curves of `rows`, those of all pages. A row shares its axes."""
+    """Draw one page. The legend names the curves of `rows`, which are on all pages. A row shares its axes."""
     speedup, columns = speedup_of(labels), max(len(row.cells) for row in page)
     cases = dict.fromkeys(case for row in page for case, _ in row.cells)
-    of_cases = formats.listed([labels.case(case) for case in cases])
-    alt = f"{speedup.title} of {of_cases} against {counts_of(rows)}."
+    case_names = formats.listed([labels.case(case) for case in cases])
+    alt = f"{speedup.title} of {case_names} against {counts_of(rows)}."
     with new_drawing(name, "overview", len(page) * OVERVIEW_HEIGHT + 0.2, caption, alt) as drawing:
         grid = drawing.figure.subplots(len(page), columns, sharex="row", sharey="row", squeeze=False)
         for axis_row, row in zip(grid, page, strict=True):
@@ -132,46 +146,49 @@ def _overview_page(
                 draw_panel(axis, panel, speedup, drawing, labels)
                 axis.set_title(shortened(title, width=24 if columns > 3 else 34))
                 axis.tick_params(labelbottom=True, labelleft=True)
-            of_row = pd.concat([panel.rows for _, panel in row.cells])
-            finish_axis(axis_row[0], of_row, speedup, inches=style.WIDTH / columns - 0.4)
+            rows_of_row = pd.concat([panel.rows for _, panel in row.cells])
+            finish_axis(axis_row[0], rows_of_row, speedup, inches=style.WIDTH / columns - 0.4)
         for axis in grid[-1]:
             axis.set_xlabel(_capital(counts_of(rows)))
-        add_legend(drawing, rows, labels, rows["serial"].any())
+        add_legend(drawing, rows, labels, bool(rows["serial"].any()))
     return drawing
 
 
 def _overview_rows(panels: Mapping[str, Sequence[Panel]], labels: Labels) -> list[list[_OverviewRow]]:
-    """Arrange cases side by side, kinds and levels below one another; panels of a single case side by side.
+    """Arrange panels with cases along rows, and kinds and levels along columns.
 
-    Rows of the same cases make a group. A case without a panel leaves no gap.
+    The panels of a single case are along rows. Rows of the same cases make a group. A case without a panel
+    leaves no gap.
     """
     if len(panels) == 1:
-        ((case, alone),) = panels.items()
+        ((case, only_panels),) = panels.items()
         return [
             [
                 _OverviewRow(
-                    [], [(case, panel) for panel in row], [_panel_title(panel, alone) for panel in row]
+                    [], [(case, panel) for panel in row], [_panel_title(panel, only_panels) for panel in row]
                 )
             ]
-            for row in _rows_of(alone)
+            for row in _rows_of(only_panels)
         ]
-    every = [panel for of_case in panels.values() for panel in of_case]
-    together = []
+    all_panels = [panel for panels_of_case in panels.values() for panel in panels_of_case]
+    groups = []
     for cases in _rows_of(list(panels)):
         group: list[_OverviewRow] = []
         above: dict[int, str] = {}
         for kinds, level in _kinds_and_levels([panel for case in cases for panel in panels[case]]):
             cells = list(filter(None, (_cell(case, panels.get(case, ()), kinds, level) for case in cases)))
-            here = {place: case for place, (case, _) in enumerate(cells)}
-            titles = [labels.case(case) if above.get(place) != case else "" for place, case in here.items()]
-            above = here
-            group.append(_OverviewRow(_row_title(kinds, level, every), cells, titles))
-        together.append(group)
-    return together
+            current = {column: case for column, (case, _) in enumerate(cells)}
+            titles = [
+                labels.case(case) if above.get(column) != case else "" for column, case in current.items()
+            ]
+            above = current
+            group.append(_OverviewRow(_row_title(kinds, level, all_panels), cells, titles))
+        groups.append(group)
+    return groups
 
 
 def _kinds_and_levels(panels: Sequence[Panel]) -> list[tuple[tuple[str, ...], int]]:
-    """List kinds and levels of panels, without kinds that a wider set at the same level includes."""
+    """Return the kinds and levels of panels, without kinds that a wider set at the same level includes."""
     keys = {(panel.kinds, panel.level) for panel in panels}
     widest = [
         (kinds, level)
@@ -186,10 +203,10 @@ def _cell(case: str, panels: Sequence[Panel], kinds: tuple[str, ...], level: int
     return next(((case, panel) for panel in fitting), None)
 
 
-def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow]]:
-    """Put groups of rows on pages of at most `MOST_ROWS` rows; a group stays together."""
+def _pages(groups: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow]]:
+    """Distribute groups of rows over pages of at most `MOST_ROWS` rows, without splitting a group."""
     pages: list[list[_OverviewRow]] = []
-    for group in together:
+    for group in groups:
         if pages and len(pages[-1]) + len(group) <= MOST_ROWS:
             pages[-1] += group
         else:
@@ -198,7 +215,7 @@ def _pages(together: Sequence[Sequence[_OverviewRow]]) -> list[list[_OverviewRow
 
 
 def _rows_of(cells: Sequence[Any]) -> list[Sequence[Any]]:
-    """Break cells into rows, as equal as possible."""
+    """Break cells into rows of nearly equal length."""
     rows = -(-len(cells) // OVERVIEW_COLUMNS)
     columns = -(-len(cells) // rows)
     return [cells[start : start + columns] for start in range(0, len(cells), columns)]
@@ -213,7 +230,7 @@ def _capital(words: str) -> str:
 
 
 def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> list[str]:
-    """List kinds and level, each if the panels differ in it."""
+    """Return kinds and level, if the panels differ in them."""
     words = []
     if len({panel.kinds for panel in panels}) > 1:
         words.append(formats.listed(kinds))
@@ -231,11 +248,11 @@ def _scaling_caption(
     sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
         sentences.append(
-            "One row per oversubscription level (processes per core); all levels refer to the same time. The "
-            "ideal counts cores."
+            "One row per oversubscription level (processes per core); all levels have the same reference. "
+            "The ideal is by cores."
         )
     if len({panel.kinds for panel in panels}) > 1:
-        sentences.append("Kinds that the study does not compare have rows of their own.")
+        sentences.append("Kinds that the study does not compare have separate rows.")
     if absent:
         levels = formats.listed(map(str, absent))
         sentences.append(f"Oversubscription {levels} was run at a single count and makes no curve.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from analysis.curves.curves import Curve
 from analysis.runs.columns import (
@@ -17,9 +18,15 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import Piece, Tables, stacked
+from analysis.runs.runs import TableError
 from analysis.runs.settings import Settings
-from analysis.statistics.metrics import efficiency, incremental_efficiency, serial_fraction
-from analysis.topics.scaling.rates import add_rates
+from analysis.statistics.metrics import (
+    efficiency,
+    incremental_efficiency,
+    rate,
+    runs_per_day,
+    serial_fraction,
+)
 from analysis.topics.topic import Context
 
 SCALING = table_schemas(
@@ -53,7 +60,7 @@ def make_scaling(context: Context) -> Tables:
 
 
 def scaling_columns(curve: Curve, settings: Settings) -> Piece:
-    """Make the columns of the scaling table for a curve."""
+    """Return the rows of a curve in the table ``scaling``, column by column."""
     reference, cores, seconds = curve.reference, curve.table["cores"], curve.table["seconds"]
     speedups = {name: getattr(curve, name) for name in ("speedup", "speedup_low", "speedup_high")}
     fraction = serial_fraction(seconds, reference.seconds, cores, reference.cores)
@@ -72,3 +79,41 @@ def scaling_columns(curve: Curve, settings: Settings) -> Piece:
         "reference_interconnect": reference.interconnect or None,
         **{f"reference_{name}": getattr(reference, name) for name in ("seconds", "processes", "cores")},
     }
+
+
+def add_rates(scaling: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Add ``runs_per_day``, ``rate`` and ``rate_unit`` to the points of `scaling`.
+
+    With the median time T in seconds, ``runs_per_day`` is 86400 / T and ``rate`` is work / T. The columns
+    ``work`` (an amount) and ``work_unit`` of the runs table state the work of a repetition. A case without
+    them has no rate.
+
+    Raises
+    ------
+    TableError
+        If a case has two amounts of work on the same number of processes, or two units.
+    """
+    table = scaling.assign(runs_per_day=runs_per_day(scaling["seconds"]))
+    if "work" not in runs:
+        return table
+    keys = ["case", "processes"]
+    with_work = runs[runs["valid"] & runs["work"].notna()]
+    work = with_work.reindex(columns=[*keys, "work", "work_unit"]).drop_duplicates()
+    _check_unique(work, keys, "work")
+    _check_unique(work, ["case"], "work_unit")
+    work_of_points = table[keys].merge(work, how="left", on=keys).set_axis(table.index)
+    return table.assign(
+        rate=rate(work_of_points["work"], table["seconds"]), rate_unit=work_of_points["work_unit"]
+    )
+
+
+def _check_unique(table: pd.DataFrame, keys: list[str], column: str) -> None:
+    """Raise a TableError if rows with equal keys have different values of a column."""
+    pairs = table[[*keys, column]].drop_duplicates()
+    ambiguous = pairs[pairs.duplicated(keys, keep=False)]
+    if ambiguous.empty:
+        return
+    first = ambiguous.iloc[0]
+    values = ambiguous.loc[(ambiguous[keys] == first[keys]).all(axis=1), column]
+    where = f"case '{first['case']}'" + (f", {first['processes']} processes" if "processes" in keys else "")
+    raise TableError(f"is both {values.iloc[0]} and {values.iloc[1]}", where, column=column)
