@@ -1,21 +1,21 @@
 # Nodeworth: how many nodes is your interconnect worth?
-#   snakemake [--configfile config/studies/smoke.yaml]
+#   snakemake [--configfile config/studies/smoke.yaml] [--config again=CASE/INTERCONNECT]
+# The rule files share a single name with this file: `plan`, the study made ready to run. They import all others.
 from pathlib import Path
 
 from snakemake.utils import min_version
 
+from workflows.errors import one_line_errors
 from workflows.measure.stopped import tell_stopped
 from workflows.plan.hooks import begin_run
 from workflows.plan.jobs import in_jobs
-from workflows.errors import one_line_errors
 from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
-from workflows.plan.sources import source_digest
 from workflows.results.job_reports import report_while_jobs_run
 
 min_version("9.12")
 
-# A study given with --configfile replaces the default one; nothing of the default leaks into it.
+# A study given with --configfile replaces the default study: nothing of the default leaks into it.
 if not workflow.config_settings.configfiles:
 
     configfile: "config/studies/laptop.yaml"
@@ -24,11 +24,21 @@ if not workflow.config_settings.configfiles:
 with one_line_errors():
     has_program = software_of_jobs(config, workflow.deployment_settings)
     plan = make_plan(Path(workflow.configfiles[-1]), config, has_program)
-    study_run = begin_run(plan, workflow)
+    study_run = begin_run(plan, workflow, again=config.get("again"))
 
 
 pathvars:
     results=str(plan.paths.results),
+
+
+if plan.here.cluster and plan.here.cluster.container:
+
+    container: plan.here.cluster.container
+
+
+wildcard_constraints:
+    processes=r"\d+",
+    threads=r"\d+",
 
 
 rule all:
@@ -39,8 +49,7 @@ rule all:
 
 include: "workflows/rules/prepare.smk"
 include: f"workflows/rules/{'run_batches' if in_jobs(plan) else 'run'}.smk"
-include: "workflows/rules/capture.smk"
-include: "workflows/rules/replay.smk"
+include: "workflows/rules/simulate.smk"
 include: "workflows/rules/collect.smk"
 include: "workflows/rules/analyse.smk"
 include: "workflows/rules/report.smk"

@@ -14,7 +14,6 @@ from snakemake.exceptions import CliException
 
 from workflows.errors import InputError, one_line_errors
 from workflows.paths import ROOT, STUDIES
-from workflows.plan.again import ask_again
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.plan import make_plan
 from workflows.study.study import read_study
@@ -24,7 +23,7 @@ HELP = """\
 Runs a study and makes its tables and report. Installs what is missing first.
 
   ./run-study [STUDY] [OPTION...]            a file, or a name in config/studies; by default laptop
-  ./run-study --again WHAT [STUDY] [...]     runs WHAT again first, as further attempts: failed, or
+  ./run-study --again WHAT [STUDY] [...]     runs WHAT again, as further attempts: failed, or
               CASE[/INTERCONNECT[/PROCESSES[/OVERSUBSCRIPTION[/PROCESSES PER NODE][/threads-N]]]]
   ./run-study --compare BEFORE AFTER [...]   compares two folders of results, point by point
   ./run-study --model NAME FILE [...]        makes an interconnect to simulate from benchmarks of a
@@ -88,7 +87,7 @@ def run_study(
     elif compare:
         from workflows.study.comparing import write_comparison
 
-        _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words)[:2])
+        _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words))
     else:
         _run_study(words, here, again)
 
@@ -113,9 +112,9 @@ def main(arguments: list[str]) -> None:
 def _run_study(words: tuple[str, ...], here: Path, again: str | None) -> NoReturn:
     file, options = _study_and_options(words, here)
     read_study(file)  # report what is wrong in the file in one line, before Snakemake reads it
-    parser, parsed, replaced = _parsed(file, options)
+    parser, parsed = _parsed(file, options)
     if again:
-        ask_again(make_plan(file, replaced), again)
+        parsed.config = [*(parsed.config or ()), f"again={again}"]
     _run(parser, parsed)
 
 
@@ -150,13 +149,13 @@ def _study_and_options(words: tuple[str, ...], here: Path) -> tuple[Path, tuple[
     return DEFAULT, words
 
 
-def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any, dict[str, Any]]:
+def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any]:
     """Let Snakemake parse its options for a study file.
 
     Returns
     -------
     tuple
-        Snakemake's parser, the parsed options, and the keys of the study that ``--config`` replaces.
+        Snakemake's parser, and the parsed options.
 
     Raises
     ------
@@ -167,7 +166,7 @@ def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any, dict[str, A
     try:
         with contextlib.redirect_stderr(printed):
             parser, parsed = parse_args(["--configfile", str(file), *options])
-            replaced = parse_config(parsed.config)
+            parse_config(parsed.config)  # raises an error if it cannot be read
     except (CliException, ValueError) as error:
         raise InputError(f"run-study: {error}") from None
     except SystemExit:
@@ -175,7 +174,7 @@ def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any, dict[str, A
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem} ({allowed})") from None
     print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
-    return parser, parsed, replaced
+    return parser, parsed
 
 
 def _run(parser: Any, parsed: Any) -> NoReturn:

@@ -5,6 +5,7 @@ import sys
 import pytest
 from programs import ran
 from refused import refusal
+from snakemake.cli import parse_config
 
 from workflows import command
 from workflows.command import HELP, main
@@ -72,23 +73,17 @@ def test_files_after_two_dashes_are_targets(tmp_path, started):
 
 
 @pytest.mark.parametrize("place", ["first", "last"])
-def test_what_is_asked_for_again_is_a_point_of_the_study_as_the_options_make_it(
-    tmp_path, monkeypatch, started, place
-):
-    asked = []
-    monkeypatch.setattr(command, "make_plan", lambda file, overrides: asked.append(overrides))
-    monkeypatch.setattr(command, "ask_again", lambda _, what: asked.append(what))
-    options, again = (
-        ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"],
-        ["--again", "failed"],
-    )
+def test_again_is_a_key_of_config(tmp_path, started, place):
+    """What else the user replaces stays, whether a profile or the command line does."""
+    options = ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"]
     for given in (options, options[:2], []):
+        again = ["--again", "failed"]
         words = [*again, "smoke", *given] if place == "first" else ["smoke", *again, *given]
         with pytest.raises(SystemExit):
             main([str(tmp_path), *words])
-    on_cluster = {"cluster": "cluster/site.yaml"}
-    assert asked[::2] == [{"cluster": "mine.yaml", "blocks": 3}, on_cluster, {}]
-    assert asked[1::2] == ["failed"] * 3
+    config = [parse_config(parsed.config) for parsed in started]
+    mine, site = {"cluster": "mine.yaml", "blocks": 3}, {"cluster": "cluster/site.yaml"}
+    assert config == [keys | {"again": "failed"} for keys in (mine, site, {})]
     assert [parsed.profile for parsed in started] == [["cluster"], ["cluster"], None]
 
 

@@ -61,7 +61,7 @@ def traced(monkeypatch, tmp_path, slower):
 def test_a_study_of_simulated_interconnects_measures_nothing():
     plan = make_plan(ELBOW)
     assert not plan.design.points and not plan.design.repetitions and len(plan.design.simulated) == 1 + 4 * 3
-    assert len(files.traces(plan)) == 5 and files.prepared(plan.paths, plan.design.points) == []
+    assert len(files.traces(plan)) == 5 and files.prepared(plan.design.points) == []
     nodes = {point.processes: point.nodes for point in plan.design.simulated}
     assert nodes == {1: 1, 2: 1, 4: 2, 8: 4, 16: 8}
     assert "simulated: 13 points, replayed from 5 traces" in announcement(plan)
@@ -166,7 +166,7 @@ def test_processes_of_several_threads_have_a_core_for_each(monkeypatch, tmp_path
             "processes-2",
             "processes-2-threads-2",
         }
-        == {Path(folder).name for folder in files.traces(plan)}
+        == {plan.paths.trace(*key).name for key in files.traces(plan)}
     )
     for folder, (processes, threads) in folders.items():
         folder.mkdir(parents=True)

@@ -1,7 +1,6 @@
 """Data servers in simulated time: hand-worked messages and turns, and a case from its serial time to its record."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -193,9 +192,9 @@ def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     cases = ["data_servers-smoke-polling", "data_servers-smoke-yielding"]
     asked = {"cases": cases, "processes": [1, 2], "interconnects": ["gigabit_ethernet"], "exclude": []}
     plan = make_plan(STUDIES / "simulated_gamess.yaml", asked)
-    assert files.traces(plan) == [] and len(files.times(plan)) == 2 and not plan.design.left_out
+    assert files.traces(plan) == [] and len(files.cases_with_arrays(plan)) == 2 and not plan.design.left_out
     assert "simulated: 6 points of tasks on a distributed array, by serial times" in announcement(plan)
-    for file in map(Path, files.times(plan)):
+    for file in map(plan.paths.times, files.cases_with_arrays(plan)):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text('{"cpu_seconds": [0.011, 0.008, 0.009]}')
     replay_study(plan, 2)

@@ -73,7 +73,7 @@ def test_another_processor_is_replayed_anew_and_asks_how_fast_a_core_is_here(tmp
     plain = make_plan(write(tmp_path, STUDY))
     derived = make_plan(write(tmp_path, STUDY.replace("simulation:\n", f"simulation:\n{PROCESSOR}")))
     assert derived.design.replay_digest != plain.design.replay_digest
-    assert files.processor(plain) == [] and files.processor(derived) == [str(derived.paths.processor)]
+    assert not files.needs_processor(plain) and files.needs_processor(derived)
 
 
 def test_without_them_the_study_itself_is_replayed(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 
 from workflows.errors import InputError
 from workflows.paths import StudyPaths
+from workflows.plan.again import check_again, request_again
 from workflows.plan.announce import announce, print_results
 from workflows.plan.interruption import note_interruption
 from workflows.plan.jobs import check_requests
@@ -18,10 +19,12 @@ from workflows.plan.plan import Plan
 _runs: list[StudyRun] = []
 
 
-def begin_run(plan: Plan, workflow: Any) -> StudyRun:
-    """Announce the study that Snakemake has read in this process."""
+def begin_run(plan: Plan, workflow: Any, again: str | None = None) -> StudyRun:
+    """Announce the study that Snakemake has read in this process, and record what is to be run again."""
     run = StudyRun(plan, workflow)
     run.announce()
+    if again is not None:
+        run.request_again(str(again))
     _runs.append(run)
     return run
 
@@ -58,6 +61,21 @@ class StudyRun:
         note_interruption()
         if not self.workflow.output_settings.dryrun:
             self._drop_earlier_interim_report()
+
+    def request_again(self, request: str) -> None:
+        """Record what is to be run again. A dry run only checks it; a job of a cluster does nothing.
+
+        Raises
+        ------
+        InputError
+            If the request covers no point of the study.
+        """
+        if not self.workflow.is_main_process:
+            return
+        if self.workflow.output_settings.dryrun:
+            check_again(self.plan, request)
+        else:
+            request_again(self.plan, request)
 
     def start(self) -> None:
         """Keep other processes from the study, and ask the scheduler whether it would take the jobs.

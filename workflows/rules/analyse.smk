@@ -10,8 +10,10 @@ REQUIRED INPUTS:
 
 OUTPUTS:
 
-    tables      = <results>/tables, one CSV file a table
+    tables      = <results>/tables, one CSV file for each table
 """
+
+from workflows.plan.sources import source_digest
 
 
 rule analyse:

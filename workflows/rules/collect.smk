@@ -1,16 +1,16 @@
 """
-Gathers all records into one table, one row a repetition, and the facts that a report states.
+Gathers all records into one table with a row for each repetition, and the facts that a report states.
 
 REQUIRED INPUTS:
 
     records     = <results>/records.txt, and the records that it lists
-    prepared    = <results>/prepared/{case}/processes-{processes}, all of what is measured
-    expected    = <results>/prepared/{case}/reference.json, all of what is measured
-    kept        = what was prepared for records of points that cannot be run here now
+    prepared    = <results>/prepared/{case}/processes-{processes}, of every measured point
+    expected    = <results>/prepared/{case}/reference.json, of every measured case
+    kept        = <results>/prepared/..., of records of points that cannot be run here now
     imports     = files of imported results that the study names, and facts.json, records and simulated beside them
     simulated   = <results>/simulated, if the study has simulated interconnects
-    traces      = <results>/traces/{case}/processes-{processes}, all of what is replayed
-    bandwidth   = <results>/bandwidth.json, if ranks of one node are both run and traced
+    traces      = <results>/traces/{case}/processes-{processes}[-threads-{threads}], of every replayed point
+    bandwidth   = <results>/bandwidth.json, if processes of one node are both measured and traced
 
 OUTPUTS:
 
@@ -22,18 +22,64 @@ OUTPUTS:
 """
 
 from workflows.plan import files
+from workflows.plan.sources import source_digest
+
+
+def prepared_for_records(wildcards):
+    """The case of every measured point, prepared for its process count."""
+    return [
+        f"<results>/prepared/{case}/processes-{processes}"
+        for case, processes in files.prepared(plan.design.points)
+    ]
+
+
+def expected_of_records(wildcards):
+    """The expected answer of every measured case."""
+    return [
+        f"<results>/prepared/{case}/reference.json"
+        for case in files.cases(plan.design.points)
+    ]
+
+
+def kept_for_records(wildcards):
+    """What was prepared for points that cannot be run here now."""
+    return files.kept(plan)
+
+
+def imported_files(wildcards):
+    """Imported results, and what studies of Nodeworth keep beside them."""
+    return files.imports(plan)
+
+
+def replayed_records(wildcards):
+    """The records of simulated points, if there are any."""
+    return ["<results>/simulated"] if plan.design.simulated else []
+
+
+def traces_of_records(wildcards):
+    """The trace of every replayed point, with its profile."""
+    return [
+        f"<results>/traces/{case}/processes-{processes}"
+        + (f"-threads-{threads}" if threads > 1 else "")
+        for case, processes, threads in files.traces(plan)
+    ]
+
+
+def shared_bandwidth(wildcards):
+    """The bandwidth of the memory, if processes of one node are both measured and traced."""
+    return ["<results>/bandwidth.json"] if files.needs_bandwidth(plan) else []
 
 
 rule collect:
     input:
         records="<results>/records.txt",
-        prepared=files.prepared(plan.paths, plan.design.points),
-        expected=files.expected(plan.paths, plan.design.points),
-        kept=lambda _: files.kept(plan),  # a function, which the jobs of a cluster do not call
-        imports=lambda _: files.imports(plan),
-        simulated=files.replayed(plan),
-        traces=files.traces(plan),
-        bandwidth=files.bandwidth(plan),
+        prepared=prepared_for_records,
+        expected=expected_of_records,
+        kept=kept_for_records,
+        imports=imported_files,
+        simulated=replayed_records,
+        traces=traces_of_records,
+        bandwidth=shared_bandwidth,
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",

@@ -1,9 +1,9 @@
 """
-Makes every case ready to run: its mesh, and its decomposition once a process count. Never timed.
+Makes every case ready to run: its mesh, and its decomposition for each process count. Never timed.
 
 REQUIRED INPUTS:
 
-    the case's folder under cases/
+    cases/<application>/{case}: the study's `cases_folder` replaces `cases`
 
 OUTPUTS:
 
@@ -11,22 +11,21 @@ OUTPUTS:
     reference   = <results>/prepared/{case}/reference.json
 """
 
+from math import ceil
+
 from workflows.plan.jobs import preparing_group, preparing_resources, site_modules
+from workflows.plan.sources import source_digest
 from workflows.study.cases import answer_digest
 
-if plan.here.cluster and plan.here.cluster.container:
 
-    container: plan.here.cluster.container
-
-
-wildcard_constraints:
-    processes=r"\d+",
-    threads=r"\d+",
+def input_digest(wildcards):
+    """A changed input of the case prepares it again."""
+    return plan.asked.case_digests[wildcards.case]
 
 
-# What scripts need of the study that know no more of it: a change of another key makes nothing of theirs anew.
-config["limits"] = dict(vars(plan.asked.study.limits))
-cases_folder = plan.asked.study.cases_folder and str(plan.asked.study.cases_folder)
+def answer_settings(wildcards):
+    """Another way to read or check the answer finds the expected answer again."""
+    return answer_digest(plan.asked.cases[wildcards.case])
 
 
 rule prepare_serial:
@@ -44,8 +43,8 @@ rule prepare_serial:
     resources:
         **preparing_resources(plan.here.cluster),
     params:
-        cases=cases_folder,
-        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
+        cases=plan.asked.study.cases_folder,
+        digest=input_digest,
         source=source_digest("prepare"),
     message:
         "Meshing {wildcards.case}"
@@ -84,9 +83,11 @@ rule reference:
     threads: 1 if plan.here.cluster else workflow.cores
     resources:
         **preparing_resources(plan.here.cluster),
+        # A resource, since a changed parameter would find the answer again.
+        run_seconds=ceil(plan.asked.study.limits.run_seconds),
     params:
-        cases=cases_folder,
-        answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),
+        cases=plan.asked.study.cases_folder,
+        answer=answer_settings,
         source=source_digest("reference"),
     message:
         "Finding the answer that runs of {wildcards.case} must give"

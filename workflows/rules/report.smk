@@ -17,6 +17,8 @@ OUTPUTS:
     proposal    = <results>/proposal.pdf, .tex and .docx, the table that computing centres ask for
 """
 
+from workflows.plan.sources import source_digest
+
 
 rule report:
     input:

@@ -1,33 +1,64 @@
 """
-Runs the study, block by block, in one job. This rule never runs a recorded repetition again: the digests of case and
-interconnect decide which records count, no source and no date. So the rule may follow what is prepared, at the cost of
-seconds. Its only output is the list of the records. The records belong to no rule, so that Snakemake never deletes one.
+Measures the study on one machine, block by block, in one job: docs/decisions.md says why. This rule never measures a
+recorded repetition again. The digests of case and interconnect decide which records count, no source and no date.
+Its only output is the list of the records: Snakemake deletes outputs, and no record must be deleted.
 
 REQUIRED INPUTS:
 
-    prepared    = <results>/prepared/{case}/processes-{processes}, all of the study
-    expected    = <results>/prepared/{case}/reference.json, all of the study
-    again       = <results>/again.jsonl, if something was asked for again
-    first       = <results>/measured/first-block.txt, where something is simulated too: the first block is measured
+    prepared    = <results>/prepared/{case}/processes-{processes}, of every measured point
+    expected    = <results>/prepared/{case}/reference.json, of every measured case
+    again       = <results>/again.jsonl, if runs were requested again
+    first       = <results>/measured/first-block.txt, if something is simulated too: the first block is measured
                   before that, so that there is a report soon
 
 OUTPUTS:
 
-    records     = <results>/records.txt, and what it lists, one file a repetition:
-                  <results>/records/{case}/{interconnect}/processes-{processes}/
-                  oversubscription-{level}/[processes-per-node-{count}/]block-{block}-attempt-{attempt}.json
+    records     = <results>/records.txt, and the files that it lists:
+                  <results>/records/{case}/{interconnect}/processes-{processes}/oversubscription-{level}/
+                  [processes-per-node-{count}/][threads-{threads}/]block-{block}-attempt-{attempt}.json
+                  Each has the log of its run beside it: block-{block}-attempt-{attempt}.log.gz
 """
 
 from workflows.plan import files
 from workflows.plan.jobs import site_modules
 
 
+def prepared_for_runs(wildcards):
+    """The case of every measured point, prepared for its process count."""
+    return [
+        f"<results>/prepared/{case}/processes-{processes}"
+        for case, processes in files.prepared(plan.design.points)
+    ]
+
+
+def expected_of_runs(wildcards):
+    """The expected answer of every measured case."""
+    return [
+        f"<results>/prepared/{case}/reference.json"
+        for case in files.cases(plan.design.points)
+    ]
+
+
+def requests_to_run_again(wildcards):
+    """The file of requests, once there is one."""
+    return ["<results>/again.jsonl"] if plan.paths.requests.exists() else []
+
+
+def first_block(wildcards):
+    """The list of the first block, if something is simulated after it."""
+    return (
+        ["<results>/measured/first-block.txt"]
+        if files.measures_first_block(plan)
+        else []
+    )
+
+
 rule measure:
     input:
-        prepared=files.prepared(plan.paths, plan.design.points),
-        expected=files.expected(plan.paths, plan.design.points),
-        again=files.requests(plan.paths),
-        first=files.first_block(plan),
+        prepared=prepared_for_runs,
+        expected=expected_of_runs,
+        again=requests_to_run_again,
+        first=first_block,
     output:
         records="<results>/records.txt",
     log:
@@ -50,8 +81,8 @@ rule measure:
 
 use rule measure as measure_first_block with:
     input:
-        prepared=files.prepared(plan.paths, plan.design.points),
-        expected=files.expected(plan.paths, plan.design.points),
+        prepared=prepared_for_runs,
+        expected=expected_of_runs,
     output:
         records="<results>/measured/first-block.txt",
     log:

@@ -1,45 +1,58 @@
 """
-Runs the study on a cluster, each block of what is compared in a job of its own; run.smk says what becomes of records.
+Measures the study on a cluster, each block of compared points in a job; run.smk describes the records.
 
 REQUIRED INPUTS:
 
-    prepared    = <results>/prepared/{case}/processes-{processes}, and
-                  <results>/prepared/{case}/reference.json, of the batch that one job measures
+    prepared    = <results>/prepared/{case}/processes-{processes}, of every point of a batch
+    expected    = <results>/prepared/{case}/reference.json, of every case of a batch
 
 OUTPUTS:
 
-    records     = <results>/measured/{case}/.../blocks-{first}-{last}.txt: what one job measured
-                  <results>/records.txt, all of them
+    records     = <results>/measured/{batch}.txt, the list of the records of a batch;
+                  {batch} is {case}/processes-{processes}/oversubscription-{level}/blocks-{first}-{last}
+                  <results>/records.txt, all lists together
 """
 
+from workflows.errors import one_line_errors
 from workflows.plan import files
 from workflows.plan.jobs import batches, due, measuring_resources, site_modules
 from workflows.plan.records import TRIES
+from workflows.plan.sources import source_digest
 
 with one_line_errors():
-    known = batches(plan)
+    batches_by_name = batches(plan)
 
 
 def prepared_for_batch(wildcards):
-    batch = known[wildcards.batch]
-    needed = files.prepared(plan.paths, batch.points)
-    needed += files.expected(plan.paths, batch.points)
+    """Prepared cases and expected answers of a batch.
+
+    A job waits in a queue. So no job is submitted for a batch without missing runs: its inputs are `ancient`.
+    """
+    batch = batches_by_name[wildcards.batch]
+    paths = [
+        f"<results>/prepared/{case}/processes-{processes}"
+        for case, processes in files.prepared(batch.points)
+    ]
+    paths += [
+        f"<results>/prepared/{case}/reference.json"
+        for case in files.cases(batch.points)
+    ]
     with one_line_errors():  # Snakemake drops other errors of such functions
-        missing = plan.missing(batch.repetitions)
-    # A job waits in a queue: Snakemake submits none that has nothing to measure.
-    return needed if missing else ancient(needed)
+        is_missing = bool(plan.missing(batch.repetitions))
+    return paths if is_missing else ancient(paths)
 
 
 def due_in_batch(wildcards):
-    return due(plan, known[wildcards.batch])
+    """Changed repetitions, requests and lost records measure a batch again."""
+    return due(plan, batches_by_name[wildcards.batch])
 
 
-def lists_of_batches(_):  # a function, which the jobs of the batches do not call
-    return [str(plan.paths.batch(name)) for name in known]
+def lists_of_batches(wildcards):
+    """The list of the records of every batch."""
+    return [f"<results>/measured/{batch}.txt" for batch in batches_by_name]
 
 
 rule measure_batch:
-    """Measuring {wildcards.batch}"""
     input:
         prepared_for_batch,
     output:
@@ -54,10 +67,12 @@ rule measure_batch:
     envmodules:
         *site_modules(plan.here.cluster),
     resources:
-        **measuring_resources(plan, known),
+        **measuring_resources(plan, batches_by_name),
     params:
         study=str(plan.asked.study.file),
         due=due_in_batch,
+    message:
+        "Measuring {wildcards.batch}"
     script:
         "../scripts/measure_batch.py"
 

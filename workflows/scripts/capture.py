@@ -17,7 +17,7 @@ with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") a
             int(snakemake.wildcards.get("processes", 1)),
             Path(snakemake.input.prepared),
             load_interconnect(carrier.stem, carrier.parent),
-            snakemake.config["limits"]["run_seconds"],
+            snakemake.resources.run_seconds,
             snakemake.params.steps,
             Path(base) if (base := snakemake.input.get("base")) else None,
             repeats=snakemake.params.repeats,

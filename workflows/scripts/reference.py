@@ -20,6 +20,6 @@ with end_with_snakemake(), one_line_errors():
         cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])
         allocated = this_allocation(cluster, paths, f"reference-{case.name}")
     with allocated as job:
-        nodes, seconds = job.nodes if job else (), config["limits"]["run_seconds"]
+        nodes, seconds = job.nodes if job else (), snakemake.resources.run_seconds
         expected = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
 Path(snakemake.output.reference).write_text(json.dumps(expected, indent=1) + "\n")

@@ -63,12 +63,12 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     )
 
 
-def case_of_results(name: str, folder: str | None, *prepared: str | Path) -> Case:
+def case_of_results(name: str, folder: str | Path | None, *prepared: str | Path) -> Case:
     """Load a case by the name that it has in a study's results: with its own size too, where that has sizes.
 
     Parameters
     ----------
-    folder : str or None
+    folder : str, Path or None
         Folder of the cases; None for the project's.
     prepared : str or Path
         Folders in which the case is prepared for some process counts.

@@ -103,6 +103,8 @@ class Study:
 
 LEAST_BLOCKS = 6
 """Blocks with which a study begins that goes on until its intervals are narrow."""
+AGAIN = "again"
+"""Key of ``--config`` that is no key of a study: see `workflows.plan.again`."""
 _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
@@ -124,7 +126,8 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     InputError
         One line that names the file, the key and the value.
     """
-    data = inputs.replaced(inputs.read_yaml(file), overrides or {}, file)
+    replaced = {key: value for key, value in (overrides or {}).items() if key != AGAIN}
+    data = inputs.replaced(inputs.read_yaml(file), replaced, file)
     inputs.check(data, "study", file)
     given = [key for key in _TO_RUN if key in data]
     if len(given) < len(_TO_RUN) and (given or "import" not in data):
