@@ -108,14 +108,14 @@ class TestReport:
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
         runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
         page = words(make_whole_study(runs))
-        assert "1 curve of 3 has not the 4 process counts" in said(page)
+        assert "1 curve of 3 does not have the 4 process counts" in said(page)
 
     def test_weak_scaling_predicts_the_scaled_speedup(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",), weak=True)
         page = words(make_whole_study(runs, scaling="weak"))
         (table,) = blocks(page, "table")
         titles = [" ".join(head["title"]) for head in table["columns"]]
-        assert titles[-2:] == ["Told to (processes)", "Scaled speedup there"]
+        assert titles[-2:] == ["Predicted to (processes)", "Scaled speedup there"]
         assert not any("Peak" in title or "Limit" in title for title in titles)
         assert {one["cells"][-2] for one in table["groups"][0]["rows"]} == {"64"}
 

@@ -1,4 +1,4 @@
-"""Export to Extra-P's text format (docs/file-formats.md of Extra-P 4)."""
+"""Export of runs to the text format of Extra-P (docs/file-formats.md of Extra-P 4)."""
 
 from __future__ import annotations
 
@@ -14,45 +14,49 @@ from analysis.runs.settings import Settings
 
 
 def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
-    """Write one text a curve, with every block time as a repeated measurement.
+    """Write the block times of each curve as repeated measurements.
 
-    Extra-P takes one set of points a file, so curves of different process counts need different
-    files. The serial run belongs to no interconnect and is left out.
+    Extra-P takes one set of points per file, so each curve has a file. The serial run belongs to no
+    interconnect and is left out.
 
     Returns
     -------
     dict of str
-        Text by file name, ``<case>.<interconnect>.<kind>.x<oversubscription>.txt``, with the processes
-        a node where placement varies, the threads of several a process, and the site where there are several.
+        Text by file name, ``<case>.<interconnect>.<kind>.x<oversubscription>.txt``. The name also has the
+        processes per node if placement varies, several threads per process, and one of several sites.
     """
     settings = Settings(draws=100)
     return {
         _name(curve, site): _text(curve)
-        for site, own in runs_by_site(runs)
-        for curves in all_curves(own, ranking(own), settings)
+        for site, site_runs in runs_by_site(runs)
+        for curves in all_curves(site_runs, ranking(site_runs), settings)
         for curve in curves
     }
 
 
 def _name(curve: Curve, site: str) -> str:
-    placed = "" if curve.processes_per_node is None else f".{curve.processes_per_node:g}-a-node"
-    at = (f".{curve.threads}-threads" if curve.threads > 1 else "") + (f".{site}" if site else "")
-    return f"{curve.case}.{curve.interconnect}.{curve.kind}.x{curve.oversubscription}{placed}{at}.txt"
+    name = f"{curve.case}.{curve.interconnect}.{curve.kind}.x{curve.oversubscription}"
+    if curve.processes_per_node is not None:
+        name += f".{curve.processes_per_node:g}-a-node"
+    if curve.threads > 1:
+        name += f".{curve.threads}-threads"
+    return f"{name}.{site}.txt" if site else f"{name}.txt"
 
 
 def _text(curve: Curve) -> str:
-    own = np.flatnonzero(curve.own)
-    points = " ".join(f"({processes})" for processes in curve.processes[own])
+    positions = np.flatnonzero(curve.own)
+    points = " ".join(f"({processes})" for processes in curve.processes[positions])
     lines = ["PARAMETER processes", f"POINTS {points}", "METRIC seconds"]
     lines.append(f"REGION {curve.case}->{curve.interconnect}")
-    for number in own:  # the format knows no exponents
-        times = [np.format_float_positional(seconds, trim="-") for seconds in curve.samples[number].seconds]
+    for position in positions:
+        # The format has no exponents.
+        times = [np.format_float_positional(seconds, trim="-") for seconds in curve.samples[position].seconds]
         lines.append(f"DATA {' '.join(times)}")
     return "\n".join(lines) + "\n"
 
 
 def write_extrap(runs: pd.DataFrame, folder: str | Path) -> list[Path]:
-    """Write the texts of `extrap_texts` into a folder, all of them or none; gives the paths."""
+    """Write the texts of `extrap_texts` into a folder, all or none, and return the paths."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     texts = extrap_texts(runs)

@@ -1,4 +1,4 @@
-"""The average of the scaling models of every curve, together with the measured points and beyond them."""
+"""Figures of scaling models: their average for every curve, with the measured points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BAND = 0.22
 
 
 def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw the average of each curve's models with its band over the measured points, one panel per curve.
+    """Draw the average of the models of each curve with its band and the measured points.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
     Returns
     -------
     list of Drawing
-        One per case with a curve whose models could be compared, in the study's order.
+        One per case with curves to compare models of, in the study's order. Each curve has a panel.
     """
     best = compared_models(tables["models"])
     return [_figure(case, rows, tables, labels) for case, rows in labels.by_case(best)]
@@ -53,7 +53,7 @@ def _figure(
 ) -> Drawing:
     lines = labels.lines(best, "oversubscription", "interconnect")
     shown = lines[:MOST_PANELS]
-    several = best["oversubscription"].nunique() > 1
+    several_levels = best["oversubscription"].nunique() > 1
     rows = -(-len(shown) // COLUMNS)
     columns = -(-len(shown) // rows)
     height, width = rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2))
@@ -69,7 +69,7 @@ def _figure(
             fitted = rows_like(tables["model_curves"], line | {"model": AVERAGE}, [*CURVE, "model"])
             predictions.append(fitted.sort_values("processes"))
             _draw_panel(axes, line, points[-1], predictions[-1], drawing, labels)
-            title = labels.curve(line, several)
+            title = labels.curve(line, several_levels)
             axes.set_title(
                 f"{shortened(title, 24 if columns > 3 else 34)}\nbest: {model_title(line['model'])}"
             )
@@ -79,7 +79,7 @@ def _figure(
 
 
 def _points(line: Line, scaling: pd.DataFrame) -> pd.DataFrame:
-    """Select the points that the model was fitted to: above oversubscription 1 without the serial run."""
+    """Select the fitted points of a curve, which include the serial run only at oversubscription 1."""
     rows = rows_like(scaling, line)
     return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
 
@@ -98,17 +98,17 @@ def _draw_panel(
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     inside, beyond = predictions[~predictions["extrapolated"]], predictions[predictions["extrapolated"]]
     beyond = pd.concat([inside.tail(1), beyond])
-    band = {"color": look.colour, "alpha": BAND, "linewidth": 0, "zorder": 1.5}
     for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
-        x, last = curve["processes"].astype(float), curve.iloc[-1]
-        if curve["speedup_low"].notna().any():
-            drawing.mark(
-                axes.fill_between(x, curve["speedup_low"], curve["speedup_high"], **band), interconnect
+        counts, last = curve["processes"].astype(float), as_lines(curve.tail(1))[0]
+        lows, highs = curve["speedup_low"], curve["speedup_high"]
+        if lows.notna().any():
+            band = axes.fill_between(
+                counts, lows, highs, color=look.colour, alpha=BAND, linewidth=0, zorder=1.5
             )
-        (drawn,) = axes.plot(x, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
-        drawing.mark(
-            drawn, interconnect, point_text(labels, last, name, _prediction_text(last, line, labels))
-        )
+            drawing.mark(band, interconnect)
+        (drawn,) = axes.plot(counts, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
+        text = point_text(labels, last, name, _prediction_text(last, line, labels))
+        drawing.mark(drawn, interconnect, text)
     dots = []
     for point in as_lines(points):
         value, low, high = interval(point, "speedup")
@@ -122,11 +122,11 @@ def _prediction_text(point: Line, line: Line, labels: Labels) -> str:
     value = formats.bracketed(*interval(point, "speedup"))
     error = formats.percent(line["held_out_percent"])
     best = f"best {model_title(line['model'])}, held-out error {error}"
-    return f"{labels.speedup} {value} on average of the models; {best}"
+    return f"{labels.speedup} {value} by the average of the models; {best}"
 
 
 def _finish(axes: Axes, points: pd.DataFrame, predictions: pd.DataFrame, inches: float) -> None:
-    """Set the axes that all panels share so that they show all points and predictions."""
+    """Scale the shared axes of the panels to show all points and predictions."""
     count_axis(axes, [*points["processes"], int(predictions["processes"].max())], inches)
     columns = ["speedup", "speedup_low", "speedup_high"]
     values = np.concatenate([table[columns].to_numpy(float).ravel() for table in (points, predictions)])
@@ -154,7 +154,7 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
 def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes, as run and on average of each curve's "
+        f"{labels.case(case)}: {labels.speedup} against processes, as run and by the average of each curve's "
         f"models, with {labels.intervals(pd.DataFrame(shown))}.",
         f"Dashed: beyond the counts that were run, up to {formats.listed(sorted(factors), 'or')} times the "
         "largest count.",

@@ -1,4 +1,4 @@
-"""The section on scaling models: what fits best, what it predicts and up to which count."""
+"""The section on scaling models: the best model of each curve and its predictions."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.frames import CURVE, Line, rows_like
+from analysis.runs.frames import CURVE, Line, as_lines, rows_like
 from analysis.topics.models.sentences import (
-    bracketed,
     compared_models,
     model_title,
     peak_text,
     too_few_sentence,
+    with_interval,
 )
 from analysis.topics.models.tables import AVERAGE
 
 READING = (
-    "A model is fitted to the median times of a curve and judged by its held-out error: the mean relative "
-    "error at each count of a fit to all the others; the best has the least. The communication model has "
-    "costs that are constant, grow with log2 of the processes, and with the processes. Predictions are the "
-    "average of the models, weighed by their held-out errors; their brackets also hold how far the models "
-    "lie apart, and beyond what was run the held-out error. None reaches beyond twice "
-    "the largest count that was run."
+    "A model is fitted to the median times of a curve. Its held-out error is the mean relative error at each "
+    "count of a fit to all other counts; the best model has the smallest. The communication model has costs "
+    "that are constant, grow with log2 of the processes, and grow with the processes. Predictions are the "
+    "average of the models, weighed by their held-out errors. Their brackets include the distance between the "
+    "models and, beyond the runs, the held-out error. No bracket reaches beyond twice the largest count "
+    "of the runs."
 )
 READING_STRONG = (
-    " USL is Gunther's Universal Scalability Law. The limit is the formula's own bound, not a prediction; ∞ "
-    "is beyond what a model is told."
+    " USL is Gunther's Universal Scalability Law. The limit is the bound of the formula, not a prediction; ∞ "
+    "is above the largest count that a model predicts."
 )
 
 
-def models(content: Content) -> Section | None:
-    """What the best scaling model of every curve predicts."""
+def models_section(content: Content) -> Section | None:
+    """Show the best scaling model of every curve and its prediction."""
     fitted = content.tables.get("models")
     if fitted is None or fitted.empty:
         return None
     labels, best = content.labels, compared_models(fitted)
-    few = too_few_sentence(fitted, best, labels)
+    too_few = too_few_sentence(fitted, best, labels)
     if best.empty:
-        return section("models", "Scaling models", [paragraph(few)])
+        return section("models", "Scaling models", [paragraph(too_few)])
     reading = READING if labels.weak else READING + READING_STRONG
-    blocks = [paragraph(f"{reading} {few}")]
+    blocks = [paragraph(f"{reading} {too_few}")]
     for case in labels.sorted_cases(best["case"]):
         blocks += content.figures("models", case)
     blocks.append(_model_table(best, content.tables["model_curves"], labels))
@@ -54,28 +54,29 @@ def models(content: Content) -> Section | None:
 def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Block:
     def predicted(line: Line) -> str:
         last = {**line, "model": AVERAGE, "processes": int(line["told_to"])}
-        return bracketed(rows_like(curves, last, [*CURVE, "model", "processes"]).iloc[0], "speedup")
+        (point,) = as_lines(rows_like(curves, last, [*CURVE, "model", "processes"]))
+        return with_interval(point, "speedup")
 
-    several = best["oversubscription"].nunique() > 1
+    several_levels = best["oversubscription"].nunique() > 1
     bounds = [
         numbers("Peak (processes)", peak_text),
         numbers("Limit of speedup", formats.number, "limit_speedup"),
     ]
     fields = [
-        texts("Interconnect", lambda line: labels.curve(line, several)),
+        texts("Interconnect", lambda line: labels.curve(line, several_levels)),
         texts("Best model", model_title, "model"),
         numbers("Held-out error (%)", lambda error: formats.fixed(error, 1), "held_out_percent"),
         numbers("Next best (%)", lambda error: formats.fixed(error, 1), "next_percent"),
-        numbers("Serial fraction", lambda line: bracketed(line, "serial_fraction")),
+        numbers("Serial fraction", lambda line: with_interval(line, "serial_fraction")),
         *([] if labels.weak else bounds),
-        numbers("Told to (processes)", formats.whole, "told_to"),
+        numbers("Predicted to (processes)", formats.whole, "told_to"),
         numbers(f"{labels.speedup.capitalize()} there", predicted),
     ]
-    known = best[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
-    brackets = f", with {labels.intervals(best)} in brackets" if known else ""
+    has_intervals = best[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
+    brackets = f", with {labels.intervals(best)} in brackets" if has_intervals else ""
     caption = (
-        f"The best model of each curve{brackets}; {MISSING} where it has no such coefficient; the speedup is "
-        "that of the average. All models are in tables/models.csv."
+        f"The best model of each curve{brackets}; {MISSING} if it has no such coefficient. The speedup is "
+        "predicted by the average of the models. All models are in tables/models.csv."
     )
     lines = labels.lines(best, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -1,4 +1,4 @@
-"""What fitted scaling models say, in plain sentences: from the tables of models to text."""
+"""Names and sentences for fitted scaling models."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ TITLES = {
     "communication": "communication model",
     "gustafson": "Gustafson's law",
 }
-"""What a model is called, by its name."""
+"""Title of each model by its name."""
 
 
 def model_title(name: object) -> str:
-    """Title of a model."""
+    """Return the title of a model."""
     return TITLES.get(str(name), str(name))
 
 
 def compared_models(models: pd.DataFrame) -> pd.DataFrame:
-    """Give the best model of every curve of which at least two could be fitted: rows of the table ``models``.
+    """Select the best model of every curve to which at least two models were fitted.
 
-    ``next_percent`` is added, the smallest held-out error of the curve's other models.
+    Returns
+    -------
+    DataFrame
+        Rows of table ``models``, with the smallest held-out error of the curve's other models in
+        ``next_percent``.
     """
     fitted = models[models["held_out_percent"].notna()]
     curves = fitted.groupby(CURVE, dropna=False, sort=False)["held_out_percent"]
@@ -37,34 +41,46 @@ def compared_models(models: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts_needed(scaling: str) -> int:
-    """Process counts of a curve that two models at least can be fitted to, with one held out."""
+    """Return the process counts that two models need, including one held-out count."""
     return sorted(model.coefficients + 1 for model in MODELS if model.scaling == scaling)[1]
 
 
 def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
-    """Say how many curves have too few counts for models to be compared; empty where all have enough.
+    """Count the curves with too few process counts for a comparison of models.
 
-    Takes the table of models, and what `compared_models` makes of it.
+    Parameters
+    ----------
+    models : DataFrame
+        Table ``models``.
+    best : DataFrame
+        Rows of `compared_models`.
+
+    Returns
+    -------
+    str
+        Empty if all curves have enough counts.
     """
     curves = len(models.drop_duplicates(CURVE))
     short = curves - len(best)
     if not short:
         return ""
     needed = counts_needed("weak" if labels.weak else "strong")
-    has = "has" if short == 1 else "have"
-    whose = "No curve has" if short == curves else f"{counted(short, 'curve')} of {curves} {has} not"
+    if short == curves:
+        subject = "No curve has"
+    else:
+        subject = f"{counted(short, 'curve')} of {curves} {'does' if short == 1 else 'do'} not have"
     return (
-        f"{whose} the {counted(needed, 'process count')} at least that it takes to compare scaling models by "
-        "their error at a count left out of the fit."
+        f"{subject} the {counted(needed, 'process count')} needed to compare scaling models by their error "
+        "at a count left out of the fit."
     )
 
 
 def peak_text(row: Line) -> str:
-    """Write a predicted peak with its interval; ∞ lies beyond the counts that the model predicts."""
-    return bracketed(row, "peak", "peak_processes")
+    """Write a predicted peak with its interval; ∞ is above the largest predicted count."""
+    return with_interval(row, "peak", "peak_processes")
 
 
-def bracketed(row: Line, quantity: str, column: str | None = None) -> str:
-    """Write `column` of a row (else `quantity`) with the interval of `quantity`."""
+def with_interval(row: Line, quantity: str, column: str | None = None) -> str:
+    """Write a quantity of a row with its interval; `column` names its value if it is not `quantity`."""
     ends = (as_float(row[f"{quantity}_{end}"]) for end in ("low", "high"))
     return formats.bracketed(as_float(row[column or quantity]), *ends)

@@ -1,4 +1,4 @@
-"""Tables of fitted scaling models, and curves to draw them."""
+"""Tables of fitted scaling models and of their predictions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from analysis.runs.columns import (
     table_schemas,
     with_interval,
 )
-from analysis.runs.frames import Piece, Pieces
+from analysis.runs.frames import Piece, Pieces, Tables, stacked
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats
 from analysis.statistics.bootstrap import interval_columns, percentile_interval
@@ -35,19 +35,18 @@ from analysis.statistics.fits import (
     leave_each_out,
     turning_point,
 )
+from analysis.topics.topic import Context
 
 DRAWS = 1_000
-"""Bootstrap draws that are fitted at most."""
-SHARE = 4
-"""Of so many draws the study makes, one is fitted."""
+"""Most bootstrap draws that are fitted."""
 AVERAGE = "average"
-"""Name of the average of a curve's models in ``model_curves``."""
+"""Name in ``model_curves`` of the average over the models of a curve."""
 EXACT = 1e-6
-"""Held-out error below which a model is as good as exact."""
+"""Held-out error below which a model counts as exact."""
 BRACKETED = 2
-"""Of so many times the largest fitted count, intervals were seen to hold the truth; beyond, there is none."""
+"""Multiple of the largest fitted count up to which intervals were found to cover the truth."""
 GRID = 12
-"""Process counts besides the measured ones at which a fitted curve is evaluated, at most."""
+"""Most process counts, in addition to the measured counts, at which a fitted curve is evaluated."""
 
 TERMS = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
 """Columns of the terms of `analysis.statistics.fits.cost_terms`."""
@@ -77,24 +76,30 @@ MODEL_TABLES = table_schemas(
         processes_per_node=POSITIVE,
     ),
 )
-"""Schema of each table of this module by its name."""
+
+
+def make_models(context: Context) -> Tables:
+    """Make the tables ``models`` and ``model_curves``."""
+    pieces = [model_pieces(curves, context.settings) for curves in context.curves.cases]
+    return {name: stacked([row for piece in pieces for row in piece[name]]) for name in MODEL_TABLES}
 
 
 def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
-    """Fit every model that fits the study's kind of scaling to every curve.
+    """Fit every model for the study's kind of scaling to every curve.
 
-    Models of a curve are compared by their held-out error: the mean over its process counts of the
-    relative error at a count that the fit did not see; `best` has the least, of equals the one with
-    the fewest coefficients. Intervals are refits to bootstrap draws (`fitted_draws`). Nothing is said
-    beyond `settings.extrapolation` times the largest fitted count: a peak beyond it is infinite. No interval
-    reaches beyond `BRACKETED` times that count.
-    `limit_speedup` is the formula's own bound, not a prediction, and has no interval.
+    The held-out error of a model is its mean relative error at a process count that the fit did not use. The
+    best model has the smallest held-out error; among equals, the model with the fewest coefficients is best.
+    Intervals come from refits to bootstrap draws (`fitted_draws`).
+
+    Predictions end at `settings.extrapolation` times the largest fitted count: a later peak is infinite.
+    Intervals end at `BRACKETED` times that count. `limit_speedup` is the bound of the formula. It is not a
+    prediction and has no interval.
 
     Returns
     -------
     Pieces
-        ``models``, one row a curve and model; ``model_curves``, times and speedups of each and of the average
-        of a curve's models, to draw.
+        ``models``: a row for each curve and model. ``model_curves``: times and speedups predicted by each
+        model and by the average over the models of a curve.
     """
     pieces: Pieces = {"models": [], "model_curves": []}
     for curve in curves:
@@ -107,8 +112,8 @@ def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:
 
 
 def fitted_draws(draws: int) -> int:
-    """Number of bootstrap draws that are fitted, the first of all: a quarter, 100 to `DRAWS`."""
-    return min(max(draws // SHARE, 100), DRAWS)
+    """Return the number of bootstrap draws to fit: a quarter of `draws`, 100 to `DRAWS`."""
+    return min(max(draws // 4, 100), DRAWS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +123,7 @@ class FittedTimes:
     Attributes
     ----------
     processes, seconds : arrays (counts,)
-        Above level 1 without the shared serial run, which is a point of level 1.
+        The shared serial run has oversubscription 1 and is left out of curves above that level.
     draws : array (counts, scenarios, B)
     reference_draws : array (scenarios, B)
     """
@@ -131,13 +136,13 @@ class FittedTimes:
 
     @classmethod
     def of(cls, curve: Curve, draws: int) -> FittedTimes:
-        """Take the times of a curve, with the first of its draws."""
-        of_level = curve.own | (curve.oversubscription == 1)
+        """Take the times of a curve and the first `draws` of its bootstrap draws."""
+        at_level = curve.own | (curve.oversubscription == 1)
         return cls(
             curve,
-            curve.processes[of_level],
-            curve.table["seconds"][of_level],
-            curve.draws[of_level][..., :draws],
+            curve.processes[at_level],
+            curve.table["seconds"][at_level],
+            curve.draws[at_level][..., :draws],
             curve.reference.draws[:, :draws],
         )
 
@@ -150,50 +155,51 @@ class Fit:
     ----------
     coefficients : array (coefficients, 1)
     draws : array (coefficients, scenarios × B)
-        Refits to bootstrap draws, NaN where there are none.
+        Refits to bootstrap draws; NaN without draws.
     held_out : array (counts,)
-        Relative error at each count of a fit to the others.
-    told_to : int
-        Largest process count of which it may speak.
+        Relative error at each count of a fit to the other counts.
+    largest_count : int
+        Largest process count that the model predicts.
     """
 
     model: ScalingModel
     coefficients: Floats
     draws: Floats
     held_out: Floats
-    told_to: int
+    largest_count: int
 
 
 @dataclass(frozen=True)
 class Unfitted:
-    """A model that a curve has too few counts for, and the sentence that says so."""
+    """A model with more coefficients than the counts of a curve allow, and a note about the counts."""
 
     model: ScalingModel
     note: str
 
 
 def fit_model(times: FittedTimes, model: ScalingModel, extrapolation: float) -> Fit | Unfitted:
-    """Fit a model to the times of a curve."""
+    """Fit a model to the times of a curve, to the times without each count, and to the draws."""
     counts, needed = len(times.processes), model.coefficients + 1
     if counts < needed:
         return Unfitted(model, f"needs {needed} process counts, has {counts}")
     drawn = times.draws.reshape(counts, -1)
-    fitted, others, refits = (
+    coefficients, held_out_fits, refits = (
         model.fit(times.processes, seconds)
         for seconds in (times.seconds[:, None], leave_each_out(times.seconds), drawn)
     )
     refits[:, np.isnan(drawn).any(axis=0)] = np.nan
-    errors = held_out_errors(model, times.processes, times.seconds, others)
-    return Fit(model, fitted, refits, errors, int(extrapolation * times.processes[-1]))
+    errors = held_out_errors(model, times.processes, times.seconds, held_out_fits)
+    return Fit(model, coefficients, refits, errors, int(extrapolation * times.processes[-1]))
 
 
 def _model_rows(times: FittedTimes, fits: Sequence[Fit | Unfitted], confidence: float) -> list[Piece]:
-    """Make the rows of ``models`` for a curve."""
+    """Make the rows of ``models`` for a curve, in the order of the fits."""
     errors = [
         np.inf if isinstance(fit, Unfitted) else np.nan_to_num(100 * fit.held_out.mean(), nan=np.inf).round(6)
         for fit in fits
     ]
-    best = np.argmin(errors) if np.isfinite(errors).any() else -1  # of equals the fewest coefficients
+    # Models are ordered by their number of coefficients, so argmin picks the simplest of equals.
+    best = np.argmin(errors) if np.isfinite(errors).any() else -1
     return [
         {**times.curve.names, **_model_row(times, fit, confidence), "best": number == best}
         for number, fit in enumerate(fits)
@@ -201,17 +207,17 @@ def _model_rows(times: FittedTimes, fits: Sequence[Fit | Unfitted], confidence: 
 
 
 def _model_row(times: FittedTimes, fit: Fit | Unfitted, confidence: float) -> dict[str, object]:
-    """Make the row of a model."""
+    """Make the row of a model in ``models``, without the names of its curve."""
     model = fit.model
-    about = {"model": model.name, "formula": model.formula}
+    row: dict[str, object] = {"model": model.name, "formula": model.formula}
     if isinstance(fit, Unfitted):
-        return about | {"note": fit.note}
+        return row | {"note": fit.note}
     predicted = model.seconds(times.processes, fit.coefficients)[:, 0]
-    row = about | {
+    row |= {
         "counts": len(times.processes),
         "fitted_from": times.processes[0],
         "fitted_to": times.processes[-1],
-        "told_to": fit.told_to,
+        "told_to": fit.largest_count,
         "fit_error_percent": 100 * np.abs(predicted / times.seconds - 1).mean(),
         "held_out_percent": 100 * fit.held_out.mean(),
     }
@@ -222,27 +228,30 @@ def _model_row(times: FittedTimes, fit: Fit | Unfitted, confidence: float) -> di
     draws = dict(zip(names, fractions(model, fit.draws), strict=True))
     if model.scaling == "strong":
         turning, turning_draws = turning_point(costs), turning_point(cost_draws)
-        values["peak"], draws["peak"] = _within(fit, turning), _within(fit, turning_draws)
+        values["peak"] = _within_predictions(fit, turning)
+        draws["peak"] = _within_predictions(fit, turning_draws)
         with np.errstate(divide="ignore"):
             row["limit_speedup"] = (times.curve.reference.seconds / least_seconds(costs, turning)).item()
     for name, value in values.items():
         row["peak_processes" if name == "peak" else name] = value.item()
-        row |= interval_columns(name, draws[name].reshape(times.reference_draws.shape), confidence)
-    if row.get("peak_high", 0) > BRACKETED * times.processes[-1]:
-        row |= {"peak_low": np.nan, "peak_high": np.nan}
+        ends = interval_columns(name, draws[name].reshape(times.reference_draws.shape), confidence)
+        if name == "peak" and ends["peak_high"] > BRACKETED * times.processes[-1]:
+            row |= dict.fromkeys(ends, np.nan)
+        else:
+            row |= ends
     return row
 
 
-def _within(fit: Fit, processes: Floats) -> Floats:
-    """Process counts the fit may speak of; infinite beyond."""
-    return np.where(processes > fit.told_to, np.inf, processes)
+def _within_predictions(fit: Fit, processes: Floats) -> Floats:
+    """Replace process counts above the largest predicted count by infinity."""
+    return np.where(processes > fit.largest_count, np.inf, processes)
 
 
 def _curve_pieces(times: FittedTimes, fits: Sequence[Fit], confidence: float) -> list[Piece]:
-    """Make the rows of ``model_curves``: for each of a curve's models, and for their average."""
+    """Make the rows of ``model_curves`` for the models of a curve and for their average."""
     last = times.processes[-1]
-    counts = np.geomspace(times.processes[0], fits[0].told_to, GRID).round().astype(int)
-    counts = np.union1d(counts, [*times.processes, min(BRACKETED * last, fits[0].told_to)])
+    counts = np.geomspace(times.processes[0], fits[0].largest_count, GRID).round().astype(int)
+    counts = np.union1d(counts, [*times.processes, min(BRACKETED * last, fits[0].largest_count)])
     return [
         {
             **times.curve.names,
@@ -258,18 +267,20 @@ def _curve_pieces(times: FittedTimes, fits: Sequence[Fit], confidence: float) ->
 def _predicted(
     times: FittedTimes, fits: Sequence[Fit], counts: NDArray[np.int64], confidence: float
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
-    """Predict times and speedups (counts,) by each model, then by their average.
+    """Predict times and speedups (counts,) with each model, then with the average over the models.
 
-    A model's interval is that of its refits, and ends with the data: its form may be wrong beyond. The
-    average weighs models by the inverse of their squared held-out errors (Bates and Granger, Operational
-    Research Quarterly 20, 1969). To the spread of its refits it adds, squared, how far the models lie apart
-    (Buckland, Burnham and Augustin, Biometrics 53, 1997), and how far the average misses: the data, and
-    beyond them what was held out, at least as far as the last count from all others. Beyond `BRACKETED`
-    times the data it has no interval.
+    The interval of a model comes from its refits. It ends with the data, since the form of the model may be
+    wrong beyond them. The average weighs models by the inverse of their squared held-out errors (Bates and
+    Granger, Operational Research Quarterly 20, 1969).
+
+    The interval of the average adds two squared terms to the spread of its refits. The first is the distance
+    between the models (Buckland, Burnham and Augustin, Biometrics 53, 1997). The second is the error of the
+    average: its residuals within the data, and the held-out errors beyond them, at least the error at the
+    last count. The interval ends at `BRACKETED` times the largest count of the data.
     """
     curve, reference = times.curve, times.curve.reference
-    grown = counts * (curve.table["cores"][-1] / curve.processes[-1]) / reference.cores
-    gain = np.ones_like(grown) if fits[0].model.scaling == "strong" else grown
+    work = counts * (curve.table["cores"][-1] / curve.processes[-1]) / reference.cores
+    gain = np.ones_like(work) if fits[0].model.scaling == "strong" else work
     beyond = counts > times.processes[-1]
     weights = _weights(fits)
     seconds = np.stack([fit.model.seconds(counts, fit.coefficients)[:, 0] for fit in fits])
@@ -285,20 +296,20 @@ def _predicted(
         refits += weight * drawn
         low, high = percentile_interval(times.reference_draws / drawn, confidence)
         yield fit.model.name, columns(time, np.where(beyond, np.nan, low), np.where(beyond, np.nan, high))
-    apart = weights @ (seconds / average - 1) ** 2
+    distance = weights @ (seconds / average - 1) ** 2
     missed = weights @ [fit.held_out for fit in fits]
     residuals = average[np.isin(counts, times.processes)] / times.seconds - 1
     error = np.where(beyond, max((missed**2).mean(), missed[-1] ** 2), (residuals**2).mean())
-    more = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * (apart + error)
+    added = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * (distance + error)
     speedup = reference.seconds / average
     ends = np.array(percentile_interval(times.reference_draws / refits, confidence))
     ends[:, counts > BRACKETED * times.processes[-1]] = np.nan
-    below, above = np.sqrt(np.log(ends / speedup) ** 2 + more)
+    below, above = np.sqrt(np.log(ends / speedup) ** 2 + added)
     yield AVERAGE, columns(average, speedup * np.exp(-below), speedup * np.exp(above))
 
 
 def _weights(fits: Sequence[Fit]) -> Floats:
-    """Weight of each model in the average, array (models,)."""
+    """Compute the weight of each model in the average, array (models,)."""
     squares = np.array([(fit.held_out**2).mean() for fit in fits])
     inverse = 1 / np.maximum(np.where(np.isnan(squares), np.inf, squares), EXACT**2)
     total = inverse.sum()

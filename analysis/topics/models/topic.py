@@ -1,20 +1,13 @@
-"""Which model fits each curve?"""
+"""Which model fits each curve, and what does it predict?"""
 
 from __future__ import annotations
 
 from analysis.presentation.drawing import Drawing
-from analysis.runs.frames import Tables, stacked
 from analysis.topics.models.extrap import write_extrap
 from analysis.topics.models.figures import model_figures
-from analysis.topics.models.section import models
-from analysis.topics.models.tables import MODEL_TABLES, model_pieces
-from analysis.topics.topic import Context, Topic, View
-
-
-def make_models(context: Context) -> Tables:
-    """Make the tables ``models`` and ``model_curves``."""
-    pieces = [model_pieces(curves, context.settings) for curves in context.curves.cases]
-    return {name: stacked([row for piece in pieces for row in piece[name]]) for name in MODEL_TABLES}
+from analysis.topics.models.section import models_section
+from analysis.topics.models.tables import MODEL_TABLES, make_models
+from analysis.topics.topic import Topic, View
 
 
 def draw_models(view: View) -> list[Drawing]:
@@ -29,6 +22,6 @@ TOPIC = Topic(
     by_site=True,
     write=lambda context, folder: write_extrap(context.runs, folder / "extrap"),
     draw=draw_models,
-    section=models,
+    section=models_section,
     in_appendix=True,
 )
