@@ -1,4 +1,4 @@
-"""Where the chart of the page that explores has its lines and points, in percent of its width and height."""
+"""The chart of the explorer: positions of lines and points in percent of its width and height."""
 
 from __future__ import annotations
 
@@ -7,43 +7,56 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from analysis.presentation import formats
-from analysis.report.explore_controls import point_told
+from analysis.presentation.formats import counted
+from analysis.runs.frames import Line, interval
 
-MOST_STEPS, APART, LINE = 7, 8, 5.5
-"""Numbers upwards; how far numbers across are apart at least, and the height of a line of letters."""
-
+MOST_TICKS = 7
+"""Ticks of the vertical axis, approximately."""
+LABEL_DISTANCE = 8
+"""Least distance between labels of the horizontal axis, in percent."""
+LINE_HEIGHT = 5.5
+"""Height of a line of text, in percent."""
 SPEEDUPS = ["speedup", "speedup_low", "speedup_high"]
-Axis = list[float]
-"""Logarithms to base 2 of the values at its ends."""
+
+AxisLimits = list[float]
+"""Logarithms to base 2 of the smallest and the largest value."""
+Position = tuple[float, float]
+"""Distances from the left and from the top, in percent."""
+Curve = Mapping[str, Any]
+"""A curve of `analysis.report.explore.explore`."""
 
 
-def axes(curves: Sequence[Mapping[str, Any]]) -> list[Axis]:
-    """Ends of the axes of curves as `analysis.report.explore` gives them: of processes, and of speedups."""
-    return [_axis(_known(curves, *names)) for names in (["processes"], SPEEDUPS)]
+def axis_limits(curves: Sequence[Curve]) -> list[AxisLimits]:
+    """Return the limits of the axes of processes and of speedups."""
+    return [_limits(_values(curves, *names)) for names in (["processes"], SPEEDUPS)]
 
 
-def chart(curves: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Place curves on their `axes`.
+def make_chart(curves: Sequence[Curve]) -> dict[str, Any]:
+    """Make the chart of a panel.
 
     Returns
     -------
     dict
-        ``across`` and ``up``: places and texts of numbers on the axes. ``curves``: by curve its ``line`` and
-        ``band`` as SVG has them, its ``dots``, the height of its number (``number_at``), and what it is.
+        ``across`` and ``up``: positions and labels of the ticks. ``curves``: for each curve its title,
+        interconnect, kind and colour, its ``line`` and ``band`` as SVG points, its ``dots`` with their texts,
+        and the height of its number (``number_at``).
     """
-    x, y = axes(curves)
-    placed = [_curve(curve, x, y) for curve in curves]
-    _numbered(curve for curve in placed if curve["dots"])
-    steps = math.ceil((y[1] - y[0]) / MOST_STEPS) or 1
-    powers = range(math.ceil(y[0]), math.floor(y[1]) + 1, steps)
+    x, y = axis_limits(curves)
+    drawn = [_place_curve(curve, x, y) for curve in curves]
+    _place_numbers([curve for curve in drawn if curve["dots"]])
+    step = math.ceil((y[1] - y[0]) / MOST_TICKS) or 1
+    powers = range(math.ceil(y[0]), math.floor(y[1]) + 1, step)
     return {
-        "across": list(_apart((_at(value, x), value) for value in sorted({*_known(curves, "processes")}))),
-        "up": [[100 - _at(2.0**power, y), formats.exact(2.0**power)] for power in powers],
-        "curves": placed,
+        "across": _label_apart(
+            [(_percent(count, x), count) for count in sorted(set(_values(curves, "processes")))]
+        ),
+        "up": [[100 - _percent(2.0**power, y), formats.exact(2.0**power)] for power in powers],
+        "curves": drawn,
     }
 
 
-def _known(curves: Iterable[Mapping[str, Any]], *names: str) -> list[float]:
+def _values(curves: Iterable[Curve], *names: str) -> list[float]:
+    """Return the values of some columns that the chart can show."""
     values = (point[name] for curve in curves for point in curve["points"] for name in names)
     return [value for value in values if _is_shown(value)]
 
@@ -52,48 +65,62 @@ def _is_shown(value: object) -> bool:
     return isinstance(value, float) and value > 0
 
 
-def _axis(values: Sequence[float]) -> Axis:
+def _limits(values: Sequence[float]) -> AxisLimits:
     return [math.log2(min(values)), math.log2(max(values))] if values else [0.0, 0.0]
 
 
-def _at(value: float, axis: Axis) -> float:
-    return round(100 * (math.log2(value) - axis[0]) / (axis[1] - axis[0] or 1), 2)
+def _percent(value: float, limits: AxisLimits) -> float:
+    """Return the position of a value on an axis, in percent."""
+    return round(100 * (math.log2(value) - limits[0]) / (limits[1] - limits[0] or 1), 2)
 
 
-def _curve(curve: Mapping[str, Any], x: Axis, y: Axis) -> dict[str, Any]:
-    def places(*names: str) -> list[list[tuple[float, float]]]:
-        shown = [point for point in curve["points"] if all(_is_shown(point[name]) for name in names)]
-        across = [_at(point["processes"], x) for point in shown]
+def _place_curve(curve: Curve, x: AxisLimits, y: AxisLimits) -> dict[str, Any]:
+    def positions(name: str, points: Iterable[Mapping[str, Any]]) -> list[Position]:
         return [
-            list(zip(across, (round(100 - _at(point[name], y), 2) for point in shown), strict=True))
-            for name in names
+            (_percent(point["processes"], x), round(100 - _percent(point[name], y), 2)) for point in points
         ]
 
-    (line,), (low, high) = places("speedup"), places("speedup_low", "speedup_high")
-    texts = [point_told(curve["title"], point) for point in curve["points"] if _is_shown(point["speedup"])]
+    dots = [point for point in curve["points"] if _is_shown(point["speedup"])]
+    with_band = [
+        point
+        for point in curve["points"]
+        if _is_shown(point["speedup_low"]) and _is_shown(point["speedup_high"])
+    ]
+    line = positions("speedup", dots)
+    low, high = positions("speedup_low", with_band), positions("speedup_high", with_band)
+    texts = [_point_text(curve["title"], point) for point in dots]
     return {
         **{name: curve[name] for name in ("title", "interconnect", "kind", "colour")},
-        "line": _path(line),
-        "band": _path([*high, *low[::-1]]),
-        "dots": [[*place, text] for place, text in zip(line, texts, strict=True)],
+        "line": _svg_points(line),
+        "band": _svg_points([*high, *low[::-1]]),
+        "dots": [[*position, text] for position, text in zip(line, texts, strict=True)],
     }
 
 
-def _path(points: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{across},{up}" for across, up in points)
+def _point_text(title: str, point: Line) -> str:
+    """Write a point of a curve with its time and speedup."""
+    speedup = formats.bracketed(*interval(point, "speedup"))
+    processes, seconds = counted(point["processes"], "process"), formats.seconds(point["seconds"])
+    return f"{title}: {processes}, {seconds}, speedup {speedup}"
 
 
-def _numbered(curves: Iterable[dict[str, Any]]) -> None:
-    """Place the number of each curve beside its end, none over another."""
+def _svg_points(positions: Iterable[Position]) -> str:
+    return " ".join(f"{across},{up}" for across, up in positions)
+
+
+def _place_numbers(curves: Iterable[dict[str, Any]]) -> None:
+    """Place the number of each curve at its last point, below the number of the curve above it."""
     lowest = -math.inf
     for curve in sorted(curves, key=lambda curve: curve["dots"][-1][1]):
-        curve["number_at"] = lowest = max(curve["dots"][-1][1], lowest + LINE)
+        curve["number_at"] = lowest = max(curve["dots"][-1][1], lowest + LINE_HEIGHT)
 
 
-def _apart(places: Iterable[tuple[float, float]]) -> Iterable[list[float | str]]:
-    """Places with their numbers, without those that would touch another."""
+def _label_apart(ticks: Iterable[tuple[float, float]]) -> list[list[float | str]]:
+    """Label the ticks of the horizontal axis, except those too close to the label before."""
+    labelled: list[list[float | str]] = []
     last = -math.inf
-    for at, value in places:
-        shown = at - last >= APART
-        last = at if shown else last
-        yield [at, formats.exact(value) if shown else ""]
+    for position, count in ticks:
+        has_label = position - last >= LABEL_DISTANCE
+        last = position if has_label else last
+        labelled.append([position, formats.exact(count) if has_label else ""])
+    return labelled

@@ -1,9 +1,9 @@
-"""What the page that explores looks up: points of curves with their intervals, nodes and prices."""
+"""The explorer: the data with which a reader of the HTML report looks up targets, nodes and prices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,9 @@ import pandas as pd
 from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.presentation.style import Look, placed
-from analysis.report.chart import axes, chart
-from analysis.report.explore_controls import COLUMNS, NOTE, TARGETS, WORDS
+from analysis.report.chart import axis_limits, make_chart
 from analysis.runs.errors import one_line
-from analysis.runs.frames import is_missing
+from analysis.runs.frames import as_float, is_missing
 from analysis.runs.kinds import comparable_sets, side
 from analysis.topics.money.market import Tariff, market_costs, tariffs_of
 from analysis.topics.request import request_of
@@ -30,97 +29,148 @@ POINT = [
     "speedup_low",
     "speedup_high",
 ]
+"""Columns of the table ``scaling`` that a point has."""
 DIGITS = 7
+WORDS = {
+    "beyond": "not reached, at most {speedup} on {processes}",
+    "below": "reached on {processes}, its fewest",
+    "reached": "{speedup} on {processes}",
+    "unknown": "none that is known",
+    "over": "too many",
+    "none": "none is known",
+    "asked": "{name}: {target} {value}.",
+    "same": "That is a speedup of {speedup}: {seconds} s a run, {runs} runs a day one after another.",
+}
+"""Texts of the answers; the page fills in the numbers in braces."""
+COLUMNS = {
+    "processes": "Processes",
+    "nodes": "Nodes",
+    "price": "Price of the cluster",
+    "run": "Price a run",
+    "speedup": "Speedup",
+    "processes_saved": "Processes saved",
+    "nodes_saved": "Nodes saved",
+    "price_saved": "Saved",
+    "at_hand": "Speedup on nodes at hand",
+}
+"""Heads of the table of answers."""
+TARGETS = {
+    "speedup": "a speedup of at least",
+    "seconds": "seconds a run, at most",
+    "runs": "runs a day, one after another, at least",
+    "price": "price a run, at most",
+}
+"""Targets that a reader can choose."""
+NOTE = (
+    "Between the process counts of the tables, values are interpolated linearly, and never beyond them, as "
+    "for node equivalents. The range of what is needed starts where the upper ends of the speedups' "
+    "{intervals} meet the target, and ends where the lower ends meet it. The range of what is saved is that "
+    "of the node equivalents, if the study compares the two interconnects. Nodes are bought whole. For a "
+    "price a run, only the counts of the tables are considered."
+)
+
+Panel = dict[str, Any]
+Number = float | str | None
+"""A number that JSON can hold: None if missing, infinity as the text that JavaScript reads."""
 
 
 def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | None:
-    """Put together what a page needs to answer what its reader asks, as plain data.
+    """Make the data of the explorer, or None if no case has a curve.
 
     Returns
     -------
-    dict or None
-        None where no case has a curve. ``panels``: what may be compared (a case, its comparable kinds, one
-        oversubscription level, one site), of which the ``first`` has most curves, each with its ``curves``,
-        whose ``points`` have the columns `POINT` of table ``scaling`` (None is an empty cell), and the ends
-        of its ``axes``. ``charts``: how each is drawn, as `analysis.report.chart.chart` gives it.
-        ``ports``: by interconnect, prices of a node's share ``[nodes, price, low, high]``, each up to the
-        next number of nodes. ``equivalents``: of a panel, as `_equivalents` gives them. ``unused``: of a
-        curve, the largest count whose processes share one node and do not use the interconnect; else 0.
-        ``node``, ``currency``: of the study's prices. The rest are words.
+    dict
+        ``panels``: for each case, set of comparable kinds, oversubscription level and site, the ``curves``
+        with their ``points`` (columns `POINT`), the limits of its ``axes``, the index of the ``baseline``,
+        and the ``equivalents`` of `_equivalents`. A curve's ``unused`` is its largest count whose processes
+        share one node, so that they do not use the interconnect; else 0. ``first``: index of the panel with
+        the most curves. ``charts``: see `analysis.report.chart.make_chart`. ``ports``: for each interconnect,
+        rows ``[nodes, price, low, high]`` of its price per node, from each number of nodes on. ``node``,
+        ``currency``: price of a node. All other keys are texts.
     """
-    labels, scaling = content.labels, content.tables["scaling"]
-    market = request_of(content.facts).market
-    inside = scaling["interconnect"].str.partition("@")[0].isin(content.facts.study.inside_nodes)
-    on_one_node = scaling["nodes"].eq(1).fillna(False) & ~inside
-    scaling = scaling.assign(unused=scaling["processes"].where(on_one_node, 0))
-    scaling = _with_nodes(scaling, market.node.cores if market else None)
+    labels, facts = content.labels, content.facts
+    market = request_of(facts).market
+    scaling = _add_nodes(content.tables["scaling"], market.node.cores if market else None, content)
     panels = [
-        {
-            "name": f"{labels.case(case)}, {title}",
-            "curves": curves,
-            "baseline": _baseline(content, curves),
-            "axes": axes(curves),
-            "equivalents": _equivalents(rows, curves, content),
-        }
+        _make_panel(f"{labels.case(case)}, {title}", rows, curves, content)
         for case, of_case in labels.by_case(scaling)
-        for title, rows in _comparable(of_case, content)
+        for title, rows in _split(of_case, content)
         if (curves := list(_curves(rows, content, looks)))
     ]
     if not panels:
         return None
     names = {curve["interconnect"] for panel in panels for curve in panel["curves"]}
-    offered = tariffs_of(market_costs(content.runs, market)) if market and market.offers else {}
-    prices = {name: offered.get(name.partition("@")[0]) for name in sorted(names)}
-    weak = labels.weak
+    tariffs = tariffs_of(market_costs(content.runs, market)) if market and market.offers else {}
+    prices = {name: tariffs.get(name.partition("@")[0]) for name in sorted(names)}
+    words, targets = WORDS, TARGETS
+    if labels.weak:
+        words, targets = {**WORDS, "same": ""}, {"speedup": TARGETS["speedup"]}
     return {
         "panels": panels,
-        "charts": [chart(panel["curves"]) for panel in panels],
-        "first": max(range(len(panels)), key=[_size(panel) for panel in panels].__getitem__),
+        "charts": [make_chart(panel["curves"]) for panel in panels],
+        "first": max(range(len(panels)), key=lambda index: _size(panels[index])),
         "interconnects": [
             {"name": one_line(name), "title": labels.interconnect(name)}
             for name in labels.sorted_interconnects(sorted(names))
         ],
-        "ports": {name: _steps(tariff) for name, tariff in prices.items() if tariff},
+        "ports": {name: _price_steps(tariff) for name, tariff in prices.items() if tariff},
         "node": market.node.price if market else None,
         "currency": market.node.currency if market else "",
         "nodes_known": bool(scaling["nodes"].notna().all()),
-        "targets": {name: said for name, said in TARGETS.items() if name == "speedup" or not weak},
+        "targets": targets,
         "columns": COLUMNS,
-        "words": {**WORDS, "same": "" if weak else WORDS["same"]},
+        "words": words,
         "note": NOTE.format(intervals=labels.intervals(scaling)),
     }
 
 
-def _with_nodes(scaling: pd.DataFrame, cores_of_node: int | None) -> pd.DataFrame:
-    """Rows with the nodes that their cores fill, where runs do not say; as for prices."""
-    if cores_of_node is None:
+def _add_nodes(scaling: pd.DataFrame, cores_per_node: int | None, content: Content) -> pd.DataFrame:
+    """Add the column ``unused``, and fill in missing nodes from the cores if a node has a price."""
+    is_inside = scaling["interconnect"].str.partition("@")[0].isin(content.facts.study.inside_nodes)
+    on_one_node = scaling["nodes"].eq(1).fillna(False) & ~is_inside
+    scaling = scaling.assign(unused=scaling["processes"].where(on_one_node, 0))
+    if cores_per_node is None:
         return scaling
-    return scaling.assign(nodes=scaling["nodes"].fillna(-(-scaling["cores"] // cores_of_node)))
+    return scaling.assign(nodes=scaling["nodes"].fillna(-(-scaling["cores"] // cores_per_node)))
 
 
-def _comparable(of_case: pd.DataFrame, content: Content) -> Iterable[tuple[str, pd.DataFrame]]:
-    """Rows of a case that may be compared, with what tells them from the others of the case."""
+def _split(of_case: pd.DataFrame, content: Content) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Split the rows of a case into comparable rows, each with a title."""
     for kinds in comparable_sets(of_case["kind"], content.labels.declared):
         rows_of_kinds = of_case[of_case["kind"].isin(kinds)]
         for (level, site), rows in rows_of_kinds.groupby(["oversubscription", "site"], dropna=False):
-            more = f", oversubscription {level}" if level > 1 else ""
-            yield listed(kinds) + more + ("" if is_missing(site) else f", {one_line(site)}"), rows
+            title = listed(kinds)
+            title += f", oversubscription {level}" if as_float(level) > 1 else ""
+            title += "" if is_missing(site) else f", {one_line(site)}"
+            yield title, rows
 
 
-def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> Iterable[dict[str, Any]]:
-    """Curves of rows, in the study's order; one of a single count is none."""
+def _make_panel(name: str, rows: pd.DataFrame, curves: list[dict[str, Any]], content: Content) -> Panel:
+    names = [curve["interconnect"] for curve in curves]
+    return {
+        "name": name,
+        "curves": curves,
+        "baseline": names.index(content.facts.all_settings().baselines_among(names)[0]),
+        "axes": axis_limits(curves),
+        "equivalents": _equivalents(rows, curves, content),
+    }
+
+
+def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> Iterator[dict[str, Any]]:
+    """Make the curves with at least two process counts, in the order of the study."""
     labels = content.labels
     groups = rows.groupby(["interconnect", "kind", "processes_per_node"], dropna=False)
     ordered = sorted(groups, key=lambda group: (labels.place(group[0][0]), group[0][1], str(group[0][2])))
-    for (name, kind, placement), points in ordered:
+    for (interconnect, kind, processes_per_node), points in ordered:
         if points["processes"].nunique() < 2:
             continue
+        name, placement = str(interconnect), _placement(processes_per_node)
         points = points.sort_values("processes")
         yield {
             "interconnect": one_line(name),
-            "title": labels.placed(name, kind, placement),
+            "title": labels.placed(name, str(kind), placement),
             "kind": kind,
-            "placement": None if is_missing(placement) else float(placement),
+            "placement": placement,
             "colour": placed(looks[name], placement).colour,
             "reference": _rounded(points["reference_seconds"].iloc[0]),
             "unused": int(points["unused"].max()),
@@ -130,51 +180,55 @@ def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> 
         }
 
 
-def _size(panel: Mapping[str, Any]) -> tuple[int, int]:
-    """Number of curves and of points."""
+def _placement(processes_per_node: object) -> float | None:
+    return None if is_missing(processes_per_node) else as_float(processes_per_node)
+
+
+def _size(panel: Panel) -> tuple[int, int]:
+    """Return the numbers of curves and points of a panel."""
     return len(panel["curves"]), sum(len(curve["points"]) for curve in panel["curves"])
 
 
-def _baseline(content: Content, curves: list[dict[str, Any]]) -> int:
-    """Place of the curve that others are compared with at first."""
-    names = [curve["interconnect"] for curve in curves]
-    return names.index(content.facts.all_settings().baselines_among(names)[0])
-
-
 def _equivalents(
-    rows: pd.DataFrame, curves: list[dict[str, Any]], content: Content
-) -> list[list[float | str | None]]:
-    """Ranges of node equivalents: places of baseline and other among the curves, processes, ends."""
+    rows: pd.DataFrame, curves: Sequence[Mapping[str, Any]], content: Content
+) -> list[list[Number]]:
+    """Return the ranges of node equivalents of a panel.
+
+    Returns
+    -------
+    list of list
+        Indices of the baseline's curve and of the other curve, processes of the baseline, low end, high end.
+    """
     table = content.tables["node_equivalent"]
     table = table[table["case"].eq(rows["case"].iloc[0]) & table["attainable"]]
     table = table[table["oversubscription"].eq(rows["oversubscription"].iloc[0])]
-    places = {
-        (curve["interconnect"], curve["kind"], curve["placement"]): place
-        for place, curve in enumerate(curves)
+    indices = {
+        (curve["interconnect"], curve["kind"], curve["placement"]): index
+        for index, curve in enumerate(curves)
     }
-    found = []
+    ranges: list[list[Number]] = []
     for line in table.dropna(subset=["baseline_processes", "equivalent_low"]).to_dict("records"):
-        placement = None if is_missing(line["processes_per_node"]) else float(line["processes_per_node"])
+        placement = _placement(line["processes_per_node"])
         baseline, other = (
-            places.get((one_line(line[name]), side(line["kind"], number), placement))
-            for number, name in enumerate(("baseline_interconnect", "interconnect"))
+            indices.get((one_line(line[name]), side(line["kind"], place), placement))
+            for place, name in enumerate(("baseline_interconnect", "interconnect"))
         )
         if baseline is not None and other is not None:
-            ends = (line[name] for name in ("baseline_processes", "equivalent_low", "equivalent_high"))
-            found.append([baseline, other, *map(_rounded, ends)])
-    return found
+            numbers = (line[name] for name in ("baseline_processes", "equivalent_low", "equivalent_high"))
+            ranges.append([baseline, other, *map(_rounded, numbers)])
+    return ranges
 
 
-def _steps(tariff: Tariff) -> list[list[float | None]]:
-    """Price per node, low and high end from each number of nodes on at which they change."""
+def _price_steps(tariff: Tariff) -> list[list[Number]]:
+    """Return price per node, low and high end from each number of nodes at which they change."""
     prices = tariff.prices[:, 1:]
-    same = np.isclose(prices[:, 1:], prices[:, :-1], rtol=1e-9, equal_nan=True).all(axis=0)
-    starts = np.flatnonzero(np.append(True, ~same))
+    is_same = np.isclose(prices[:, 1:], prices[:, :-1], rtol=1e-9, equal_nan=True).all(axis=0)
+    starts = np.flatnonzero(np.append(True, ~is_same))
     return [[int(start) + 1, *map(_rounded, prices[:, start])] for start in starts]
 
 
-def _rounded(value: float) -> float | str | None:
-    """A number that JSON can hold; infinity as JavaScript reads it from a text."""
+def _rounded(value: float) -> Number:
+    """Round a number to `DIGITS` significant digits for JSON."""
     if is_missing(value):
         return None
     return "Infinity" if math.isinf(value) else float(f"{value:.{DIGITS}g}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.presentation import formats
-from analysis.presentation.blocks import Block, Section, bullets, paragraph, section
+from analysis.presentation.blocks import Block, Section, bullets, paragraph
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, find_contests
 from analysis.presentation.formats import MOST, counted, listed
@@ -31,7 +31,14 @@ def page_one(content: Content) -> Section:
     question = content.facts.study.question
     blocks = [paragraph(question)] if question else []
     blocks += _with_runs(content) if content.cases else _without_runs(content)
-    return section("answer", "The answer", blocks or [paragraph("There is nothing to tell yet.")])
+    return {
+        "id": "answer",
+        "heading": "The answer",
+        "case": "",
+        "new_page": False,
+        "appendix": False,
+        "blocks": blocks or [paragraph("There is nothing to tell yet.")],
+    }
 
 
 def select_headlines(page: Page) -> Headline:

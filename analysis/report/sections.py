@@ -1,4 +1,4 @@
-"""Arrange page one and the sections of all topics."""
+"""Put a report together from page one and the sections of all topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from analysis.topics.registry import TOPICS
 from analysis.topics.topic import Topic
 
 LONGEST = 22
-"""Rows of the longest table that the appendix prints."""
+"""Rows of the longest table in the printed appendix."""
 
 
 def make_report(
@@ -31,31 +31,30 @@ def make_report(
     entries: Sequence[Mapping[str, Any]],
     published: Mapping[str, pd.DataFrame] | None = None,
 ) -> dict[str, Any]:
-    """Put a report together.
+    """Make the report of a study.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        As `analysis.pipeline.make_all_tables` gives them.
+        See `analysis.pipeline.make_all_tables`.
     entries : sequence of mapping
-        One for each figure, as `analysis.presentation.drawing.Drawing.entry` gives it.
+        The `analysis.presentation.drawing.Drawing.entry` of each figure.
     published : mapping of str to DataFrame, optional
-        Published figures, as `analysis.importers.read_published` gives them.
+        Published figures; see `analysis.importers.read_published`.
 
     Returns
     -------
     dict
-        ``title, subtitle, study, unfinished, cases, interconnects, sections, explore``; texts, lists and
-        numbers only, so that it can be written as JSON. The shape of a section is that of
-        `analysis.presentation.blocks.Section`.
+        ``title, subtitle, study, unfinished, cases, interconnects, sections, explore``, as data that can be
+        written as JSON. ``sections`` are a list of `analysis.presentation.blocks.Section`.
     """
     runs, tables, facts = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, entries, published or {})
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
-    appearance = looks(facts.interconnects, present)
-    first = _arranged(page_one(content), frozenset(), False)
-    sections = [first, *filter(None, (_without_repeated_figures(part, first) for part in _sections(content)))]
+    looks_by_name = looks(facts.interconnects, present)
+    first = _arrange(page_one(content), frozenset(), False)
+    sections = [_without_figures_of(first, section) for section in _make_sections(content)]
     return {
         "title": labels.title,
         "subtitle": labels.subtitle,
@@ -63,48 +62,51 @@ def make_report(
         "unfinished": " ".join(sentences.look_sentences(facts.study)) if facts.study.unfinished else "",
         "cases": [{"name": case, "title": labels.case(case)} for case in labels.sorted_cases(runs["case"])],
         "interconnects": [
-            {"name": one_line(name), "title": labels.interconnect(name), "colour": appearance[name].colour}
+            {"name": one_line(name), "title": labels.interconnect(name), "colour": looks_by_name[name].colour}
             for name in present
         ],
-        "sections": sections,
-        "explore": explore(content, appearance) if content.cases and not facts.study.unfinished else None,
+        "sections": [first, *filter(None, sections)],
+        "explore": explore(content, looks_by_name) if content.cases and not facts.study.unfinished else None,
     }
 
 
-def _sections(content: Content) -> Iterator[Section]:
-    """Sections of all topics: the body, then the appendix."""
+def _make_sections(content: Content) -> Iterator[Section]:
+    """Make the sections of all topics: the body, then the appendix."""
     for in_appendix in (False, True):
         for topic in TOPICS:
-            if topic.section and _is_in_appendix(topic, content) == in_appendix:
+            if _is_in_appendix(topic, content) == in_appendix:
                 yield from _sections_of(topic, content, in_appendix)
 
 
 def _is_in_appendix(topic: Topic, content: Content) -> bool:
-    """Whether a topic is in the appendix; prices are the subject of a study without runs."""
-    return topic.in_appendix and not (topic.name == "prices" and not content.cases)
+    """Return whether a topic belongs to the appendix.
+
+    Without runs, topics that page one may quote (such as prices) belong to the body.
+    """
+    return topic.in_appendix and (bool(content.cases) or topic.headline is None)
 
 
 def _sections_of(topic: Topic, content: Content, in_appendix: bool) -> Iterator[Section]:
     if topic.section is None or (topic.needs_runs and not content.cases):
         return
     made = topic.section(content)
-    for part in made if isinstance(made, list) else [made] if made else []:
-        yield _arranged(part, topic.on_screen, in_appendix)
+    for section in made if isinstance(made, list) else [made] if made else []:
+        yield _arrange(section, topic.on_screen, in_appendix)
 
 
-def _arranged(part: Section, on_screen: Set[str], in_appendix: bool) -> Section:
-    """Decide where a section stands, and which of its blocks are printed."""
+def _arrange(section: Section, on_screen: Set[str], in_appendix: bool) -> Section:
+    """Place a section in the body or the appendix, and decide which of its blocks are printed."""
 
     def is_printed(block: Block) -> bool:
         is_long = in_appendix and lines_of(block) > LONGEST
         return block.get("printed", True) and block["type"] not in on_screen and not is_long
 
-    blocks: list[Block] = [{**block, "printed": is_printed(block)} for block in part["blocks"]]
-    return {**part, "appendix": in_appendix, "blocks": blocks}
+    blocks: list[Block] = [{**block, "printed": is_printed(block)} for block in section["blocks"]]
+    return {**section, "appendix": in_appendix, "blocks": blocks}
 
 
-def _without_repeated_figures(part: Section, first: Section) -> Section | None:
-    """Remove the figures that page one shows; None if nothing is left."""
+def _without_figures_of(first: Section, section: Section) -> Section | None:
+    """Remove the figures of the `first` section from another section; None if nothing is left."""
     shown = {block["name"] for block in first["blocks"] if block["type"] == "figure"}
-    blocks = [block for block in part["blocks"] if block.get("name") not in shown]
-    return {**part, "blocks": blocks} if blocks else None
+    blocks = [block for block in section["blocks"] if block.get("name") not in shown]
+    return {**section, "blocks": blocks} if blocks else None
