@@ -19,8 +19,7 @@ from workflows.simulation.model import check_section, make_model
 from workflows.study.asked import read_asked
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
-from workflows.traffic.protocol import HEAD_BYTES
-from workflows.traffic.schedule import MESSAGE
+from workflows.traffic.schedule import HEAD_BYTES, MESSAGE
 
 PACKETS = {
     "link_MBps": 100.0,

@@ -17,8 +17,7 @@ from workflows.simulation.platform import platform_xml
 from workflows.simulation.tree import make_tree, route
 from workflows.study.cases import load_case
 from workflows.traffic.cases import is_pattern
-from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
-from workflows.traffic.schedule import MESSAGE
+from workflows.traffic.schedule import BUFFERS, HEAD_BYTES, MESSAGE, WINDOW
 
 HEAD = 10e-6 + HEAD_BYTES / 100e6
 

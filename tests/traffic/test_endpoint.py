@@ -9,8 +9,7 @@ from mpi4py import MPI
 from workflows.benchmarks import endpoint as module
 from workflows.benchmarks.endpoint import Endpoint
 from workflows.traffic.phases import add_slowdown
-from workflows.traffic.protocol import WINDOW
-from workflows.traffic.schedule import MESSAGE
+from workflows.traffic.schedule import MESSAGE, WINDOW
 
 WRITE, DONE = 0, 3  # what a head says first
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain import InputError
-from workflows.traffic.options import numbers
 from workflows.traffic.outcomes import jain, outcome
-from workflows.traffic.patterns import TrafficJob
+from workflows.traffic.patterns import TrafficJob, numbers
 from workflows.traffic.phases import PHASES, seconds_by_size
 from workflows.traffic.schedule import MESSAGE
 

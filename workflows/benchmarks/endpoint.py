@@ -24,7 +24,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workflows.benchmarks.messages import PERIOD, content, pages
-from workflows.traffic.protocol import BUFFERS, HEAD_WORDS, WINDOW
+from workflows.traffic.schedule import BUFFERS, HEAD_WORDS, WINDOW
 
 DRAIN_SECONDS = 60.0
 """Time for what is under way when the time is over; beyond it something is wrong."""

@@ -16,8 +16,7 @@ from workflows.simulation import traffic
 from workflows.simulation.model import InterconnectModel
 from workflows.simulation.platform import nodes_of
 from workflows.simulation.tree import make_tree
-from workflows.traffic.protocol import HEAD_BYTES
-from workflows.traffic.schedule import MESSAGE
+from workflows.traffic.schedule import HEAD_BYTES, MESSAGE
 
 SOURCE = Path(__file__).with_name("packets.cpp")
 

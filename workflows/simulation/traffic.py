@@ -2,7 +2,7 @@
 
 Nothing is traced: what a client does next depends on when its messages arrive, which a trace of another
 interconnect has wrong. So the processes follow the schedule itself, by the rules of
-`workflows.traffic.protocol`, as those of MPI do.
+`workflows.traffic.schedule`, as those of MPI do.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ from workflows.traffic.phases import (
     seconds_by_size,
     seconds_of_a_megabyte,
 )
-from workflows.traffic.protocol import BUFFERS, HEAD_BYTES, WINDOW
-from workflows.traffic.schedule import make_schedule
+from workflows.traffic.schedule import BUFFERS, HEAD_BYTES, WINDOW, make_schedule
 
 SOURCE = Path(__file__).with_name("traffic.cpp")
 

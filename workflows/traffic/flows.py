@@ -1,4 +1,4 @@
-"""Traffic between pairs of processes, without the times of the messages."""
+"""Mean traffic between pairs of processes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workflows.traffic.schedule import Demand
 
 
 def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.DataFrame:
-    """Traffic that the jobs of a schedule (see `make_schedule`) offer on average, without single messages.
+    """Return the mean traffic that the jobs of a schedule offer (see `make_schedule`).
 
     Returns
     -------
     DataFrame
-        ``source, destination, load``, one row a job, direction and pair: bytes go from `source` to
-        `destination`, reads thus from the I/O node to its client, at `load` times a link's bandwidth.
+        ``source, destination, load``: a row for each job, direction and pair. Bytes go from `source` to
+        `destination` at `load` times the bandwidth of a link. The source of a read is the I/O node.
     """
     flows = []
     for job in jobs:
@@ -29,9 +29,10 @@ def mean_flows(jobs: Sequence[TrafficJob], demands: Mapping[str, Demand]) -> pd.
         else:
             clients = np.repeat(job.clients, len(job.targets))
             targets = np.tile(job.targets, len(job.clients))
-            others = len(job.targets) - np.isin(job.clients, job.targets)
-            away = clients != targets
-            clients, targets, choices = clients[away], targets[away], np.repeat(others, others)
+            choices_of_clients = len(job.targets) - np.isin(job.clients, job.targets)
+            is_remote = clients != targets
+            clients, targets = clients[is_remote], targets[is_remote]
+            choices = np.repeat(choices_of_clients, choices_of_clients)
         load = demand.offered_load / choices
         for source, destination, share in (
             (clients, targets, demand.write_ratio),

@@ -1,4 +1,4 @@
-"""What became of a job's messages: accepted load, its distribution over the processes, fairness, delays."""
+"""Results of a job of traffic: accepted load, its distribution over the processes, fairness, delays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workflows.traffic.patterns import TrafficJob
 
 WARM_UP_SHARE = 0.2
-"""Share of the time at whose end measuring begins: until then the network fills."""
+"""Share of the time before measuring begins, while the network fills."""
 
 DELAY_PERCENTILES = (5, 50, 95)
 
@@ -22,41 +22,43 @@ def outcome(
     link_bytes_per_second: float,
     seconds: float,
 ) -> dict[str, Any]:
-    """Sum up one job of a schedule that was carried out.
+    """Summarize a job of a schedule that was carried out.
 
-    What arrived from the end of the warm-up to the end of the time counts as accepted, so messages that are
-    under way at the start stand for those that are at the end.
+    Messages count as accepted if they arrived after the warm-up and before the end. So messages under way at
+    the start make up for messages under way at the end.
 
     Parameters
     ----------
     messages : structured array (messages,) of `workflows.traffic.schedule.MESSAGE`
         All messages of the job.
     arrived : array (messages,)
-        When each had arrived, seconds since the start; NaN where it was not issued in time.
+        Arrival of each message in seconds after the start; NaN if it was not issued in time.
     link_bytes_per_second, seconds : float
-        As the schedule was made with.
+        Arguments of the schedule.
 
     Returns
     -------
     dict
-        ``clients`` and ``targets``: processes that issue messages and that they go to. ``messages`` of the
-        schedule are either ``completed`` or ``withheld``; ``completed_bytes`` are those of the former.
-        ``offered_MBps``, ``accepted_MBps``: mean bandwidth of a client; ``accepted_load`` and ``link_MBps``:
-        the latter over the former. ``target_MBps``: mean bandwidth of a target. ``process`` and
-        ``process_MBps``: each client and its accepted bandwidth. ``fairness``: `jain` of the shares of what
-        was due, by client, that arrived in time, warm-up included. ``delay_seconds_p5`` and so on: from when
-        a message was due until it had arrived, of those that arrived while it was measured; missing (None)
-        where none did.
+        ``clients``, ``targets``: numbers of processes that send and receive messages.
+        ``messages``: number of messages, which are either ``completed`` or ``withheld``.
+        ``completed_bytes``: bytes of the completed messages.
+        ``offered_MBps``, ``accepted_MBps``: mean bandwidth of a client.
+        ``accepted_load``: ``accepted_MBps`` divided by ``link_MBps``.
+        ``target_MBps``: mean bandwidth of a target.
+        ``process``, ``process_MBps``: each client and its accepted bandwidth.
+        ``fairness``: `jain` of the shares of due bytes that the clients delivered in time, warm-up included.
+        ``delay_seconds_p5`` and so on: percentiles of the time from due to arrival, over accepted messages;
+        None without any.
     """
     begin = WARM_UP_SHARE * seconds
     span = seconds - begin
     counted = (arrived >= begin) & (arrived < seconds)
     client = np.searchsorted(job.clients, messages["process"])
-    issued, accepted, due, in_time = (  # bytes by client
+    issued, arrived_bytes, due, in_time = (  # by client
         np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients))
         for chosen in (messages["seconds"] >= begin, counted, slice(None), arrived < seconds)
     )
-    offered, accepted = issued / span / 1e6, accepted / span / 1e6
+    offered, accepted = issued / span / 1e6, arrived_bytes / span / 1e6
     completed = ~np.isnan(arrived)
     targets = len(np.unique(job.targets))
     link = link_bytes_per_second / 1e6
@@ -84,7 +86,7 @@ def outcome(
 
 
 def jain(shares: NDArray[np.float64]) -> float | None:
-    """Fairness of what was shared out: 1 where all got alike, 1/n where one of n got everything, or None.
+    """Return the fairness index: 1 for n equal shares, 1/n if one share is everything; None if all are 0.
 
     (sum x)^2 / (n sum x^2), Jain, Chiu, Hawe, A quantitative measure of fairness, DEC TR-301, 1984.
     """

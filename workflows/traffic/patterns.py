@@ -1,27 +1,50 @@
 """Patterns of traffic: which processes send to which.
 
-The definitions are those of Petrini, Frachtenberg, Hoisie, Coll, Performance evaluation of the Quadrics
-interconnection network, Cluster Computing 6 (2003), sections 4.3 to 4.7. A node there is a process here.
+Petrini, Frachtenberg, Hoisie, Coll, Performance evaluation of the Quadrics interconnection network, Cluster
+Computing 6 (2003), sections 4.3 to 4.7, define the patterns. Their nodes are processes here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workflows.errors import InputError
-from workflows.traffic.options import ApplicationMapping, Destinations, IoMapping, one_of
 
 Processes = NDArray[np.int64]
 
 
+def one_of(key: str, value: str, allowed: Sequence[str]) -> None:
+    """Raise `InputError` if `value` is not allowed."""
+    if value not in allowed:
+        raise InputError(f"{key}: {value}: must be one of {', '.join(allowed)}")
+
+
+def numbers(key: str, text: str | float) -> list[float]:
+    """Return the numbers of a parameter, which are separated by blanks, or raise `InputError`."""
+    try:
+        values = [float(word) for word in str(text).split()]
+    except ValueError:
+        values = []
+    if not values:
+        raise InputError(f"{key}: {text!r}: must be numbers with blanks between them")
+    return values
+
+
+def mean_sizes(text: str | float) -> list[int]:
+    """Return the whole numbers above 0 of the parameter ``mean_bytes``, or raise `InputError`."""
+    sizes = numbers("mean_bytes", text)
+    if not all(size >= 1 and size.is_integer() for size in sizes):
+        raise InputError(f"mean_bytes: {text!r}: must be whole numbers above 0 with blanks between them")
+    return [int(size) for size in sizes]
+
+
 @dataclass(frozen=True)
 class TrafficJob:
-    """Processes that send messages, and those they send to.
+    """Processes that send messages, and the processes to which they send.
 
     Attributes
     ----------
@@ -30,9 +53,10 @@ class TrafficJob:
     clients : array (clients,)
         Processes that issue messages, each once.
     targets : array
-        Where they go. With `fixed`, the target of each client, (clients,). Else any client may choose any
-        of them but itself for every message.
+        Processes that receive messages. With `fixed`, the target of each client, (clients,). Otherwise a
+        client chooses any target except itself for each message.
     fixed : bool
+        Whether each client has one target.
     """
 
     name: str
@@ -43,35 +67,35 @@ class TrafficJob:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern and the choices that patterns with I/O nodes leave open.
+    """A pattern, with the choices that patterns with I/O nodes have.
 
     Attributes
     ----------
     name : str
         One of `PATTERNS`.
     io_nodes : int or None
-        Number of hot spots; None for one in eight processes, which is what the source has.
+        Number of hot spots; None: one in eight processes, as in the paper.
     destinations : str
-        ``random``: a client draws the I/O node of every message; ``deterministic``: it has a fixed I/O node.
-        The I/O job of ``combined`` has the same choice; the source's is random.
+        ``random``: a client draws the I/O node of every message. ``deterministic``: a client has a fixed I/O
+        node. The I/O job of ``combined`` has the same choice; in the paper it is random.
     io_mapping : str
-        ``clustered``: the I/O nodes are the last processes; ``distributed``: one at the start of every
-        stretch of equal length. For ``combined`` clustered I/O nodes are under one of the jobs:
-        ``clustered_io`` has the compute job on the lower half, ``clustered_compute`` on the upper.
+        ``clustered``: the I/O nodes are the last processes. ``distributed``: the I/O nodes are spread evenly.
+        For ``combined``, clustered I/O nodes lie in the half of one job: the compute job has the lower half
+        with ``clustered_io``, and the upper half with ``clustered_compute``.
     application_mapping : str
-        ``shared``: I/O nodes are clients too; ``dedicated``: they are not.
+        ``shared``: I/O nodes are clients as well. ``dedicated``: they are not.
     """
 
     name: str
     io_nodes: int | None = None
-    destinations: Destinations = "random"
-    io_mapping: IoMapping = "clustered"
-    application_mapping: ApplicationMapping = "shared"
+    destinations: str = "random"
+    io_mapping: str = "clustered"
+    application_mapping: str = "shared"
 
     def __post_init__(self) -> None:
         one_of("pattern", self.name, PATTERNS)
-        one_of("destinations", self.destinations, get_args(Destinations))
-        one_of("application_mapping", self.application_mapping, get_args(ApplicationMapping))
+        one_of("destinations", self.destinations, ("random", "deterministic"))
+        one_of("application_mapping", self.application_mapping, ("shared", "dedicated"))
         combined = ("clustered_io", "clustered_compute", "distributed")
         allowed = combined if self.name == "combined" else ("clustered", "distributed")
         if self.name in WITH_IO_NODES:
@@ -79,14 +103,14 @@ class Pattern:
 
 
 def jobs_of(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
-    """Jobs of a pattern: a single job, or for ``combined`` the compute job and the I/O job.
+    """Return the jobs of a pattern: a single job, or the compute job and the I/O job of ``combined``.
 
-    A process whose only target would be itself is no client.
+    A process that could only send to itself is not a client.
 
     Raises
     ------
     InputError
-        Where the pattern does not exist for so many processes or I/O nodes.
+        The pattern does not exist for this number of processes or I/O nodes.
     """
     if processes < 2:
         raise InputError(f"processes: {processes}: a pattern of traffic needs 2 or more")
@@ -105,31 +129,31 @@ def _jobs(pattern: Pattern, processes: int) -> tuple[TrafficJob, ...]:
     if pattern.name in PERMUTATIONS:
         return (TrafficJob("compute", everyone, permutation(pattern.name, processes), fixed=True),)
     hot = io_nodes(pattern, processes)
-    taken = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
+    clients = everyone if pattern.application_mapping == "shared" else np.setdiff1d(everyone, hot)
     if pattern.name == "multiple_hot_spots":
-        return (_io_job(pattern, taken, hot),)
-    half = len(taken) // 2  # combined: two jobs of equal size side by side
+        return (_io_job(pattern, clients, hot),)
+    half = len(clients) // 2  # combined: two jobs of equal size
     if half < 2:
         raise InputError(f"processes: {processes}: combined leaves {half} to a job, which needs 2 or more")
-    lower, upper = taken[:half], taken[half : 2 * half]
+    lower, upper = clients[:half], clients[half : 2 * half]
     compute, io = (upper, lower) if pattern.io_mapping == "clustered_compute" else (lower, upper)
     return TrafficJob("compute", compute, compute, fixed=False), _io_job(pattern, io, hot)
 
 
 def only(job: TrafficJob, process: int) -> TrafficJob:
-    """Give the job with a single client, or with no client where the process is none of its clients."""
+    """Return the job with `process` as its only client; without clients if `process` is not a client."""
     return _of_clients(job, job.clients == process)
 
 
 def io_nodes(pattern: Pattern, processes: int) -> Processes:
-    """Processes that act as I/O nodes, in ascending order.
+    """Return the processes that act as I/O nodes, in ascending order.
 
-    Clustered ones are the last; distributed ones stand processes / count apart, the first at 0.
+    Clustered I/O nodes are the last processes. Distributed I/O nodes are processes / count apart, from 0 on.
 
     Raises
     ------
     InputError
-        Where there are as many I/O nodes as processes, or none.
+        The number of I/O nodes is below 1, or not below the number of processes.
     """
     count = max(1, processes // 8) if pattern.io_nodes is None else pattern.io_nodes
     if not 1 <= count < processes:
@@ -140,7 +164,7 @@ def io_nodes(pattern: Pattern, processes: int) -> Processes:
 
 
 def permutation(name: str, processes: int) -> Processes:
-    """Destination of every process under a permutation.
+    """Return the destination of each process under a permutation.
 
     Parameters
     ----------
@@ -152,8 +176,8 @@ def permutation(name: str, processes: int) -> Processes:
     Returns
     -------
     array (processes,)
-        A permutation of 0 ... processes − 1. All but ``shuffle``, and ``transpose`` of an odd power of two,
-        are their own inverses.
+        A permutation of 0 ... processes - 1. Each is its own inverse, except ``shuffle`` and the
+        ``transpose`` of an odd power of two.
 
     Raises
     ------
@@ -187,7 +211,7 @@ PERMUTATIONS: dict[str, Callable[[Processes, int], Processes]] = {
     "bit_reversal": _bit_reversal,
     "butterfly": _butterfly,
     "complement": lambda process, bits: process ^ ((1 << bits) - 1),
-    # The halves of the address; of an odd number of bits the lower half has one bit less.
+    # Swaps the halves of the address. With an odd number of bits, the lower half has one bit less.
     "transpose": lambda process, bits: _rotated(process, bits, bits - bits // 2),
     "shuffle": lambda process, bits: _rotated(process, bits, 1),
     "neighbor": lambda process, bits: process ^ 1,
@@ -197,7 +221,7 @@ PATTERNS = ("uniform", *PERMUTATIONS, "hot_spot", *WITH_IO_NODES)
 
 
 def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
-    """Clients of I/O nodes; a deterministic client that would be its own server takes the next I/O node."""
+    """Return the job of I/O clients. A deterministic client never has itself: it takes the next I/O node."""
     if pattern.destinations == "random":
         return TrafficJob("io", clients, hot, fixed=False)
     index = np.arange(len(clients)) % len(hot)
@@ -206,7 +230,7 @@ def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
 
 
 def _without_idle(job: TrafficJob) -> TrafficJob:
-    """Leave out the clients that have nobody but themselves to send to."""
+    """Return the job without the clients that could only send to themselves."""
     if not job.fixed and len(job.targets) > 1:
         return job
     return _of_clients(job, job.clients != job.targets)

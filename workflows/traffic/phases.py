@@ -1,6 +1,6 @@
-"""The phases of a pattern's case: which jobs run at once, at which offered load, and what they came to.
+"""The phases of a case of traffic: which jobs run at once, at which offered load, and their results.
 
-A phase is carried out by processes of MPI (`workflows.benchmarks.traffic`) or in simulated time
+MPI processes carry out a phase (`workflows.benchmarks.traffic`), or a simulation does
 (`workflows.simulation.traffic`).
 """
 
@@ -18,23 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflows.errors import InputError
-from workflows.traffic.options import mean_sizes, numbers
 from workflows.traffic.outcomes import outcome
-from workflows.traffic.patterns import PERMUTATIONS, Pattern, TrafficJob, jobs_of
+from workflows.traffic.patterns import PERMUTATIONS, Pattern, TrafficJob, jobs_of, mean_sizes, numbers
 from workflows.traffic.schedule import MESSAGE, Demand
 
 Row = dict[str, Any]
 
 LINK_MESSAGES = 2000
-"""Messages of a process at most while the rate of its link is measured."""
+"""Maximum number of messages of a process while the rate of its link is measured."""
 
 EXECUTION = ("seconds", "link_MBps", "seed")
-"""Parameters of a case that say how its phases are carried out, beside those that say which there are."""
+"""Parameters of a case that set how phases are carried out. The other parameters choose the phases."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Jobs that run at once, for a time; `labels` are columns by which its rows differ from other phases'."""
+    """Jobs that run at the same time. `labels` are columns that tell the rows of phases apart."""
 
     labels: Row
     jobs: tuple[TrafficJob, ...]
@@ -42,14 +41,14 @@ class Phase:
 
     @property
     def link_bytes(self) -> int:
-        """Size of the messages by which the rate of a link is measured: the mean of the first job's."""
+        """Size of the messages that measure the rate of a link: the mean size of the first job."""
         return self.demands[self.jobs[0].name].mean_bytes
 
 
 def one_job(
     name: str, processes: int, mean_bytes: str | int, loads: str | float, sizes: str, intervals: str
 ) -> list[Phase]:
-    """Phases of a pattern that leaves nothing open: ``uniform``, a permutation, or ``hot_spot``."""
+    """Return the phases of a pattern without choices: ``uniform``, a permutation, or ``hot_spot``."""
     (job,) = jobs_of(Pattern(name), processes)
     return [
         Phase(
@@ -74,7 +73,7 @@ def multiple_hot_spots(
     io_mappings: str,
     application_mappings: str,
 ) -> list[Phase]:
-    """Phases of traffic to several I/O nodes, one for every combination of what its five dimensions have."""
+    """Return the phases of traffic to several I/O nodes: one for each combination of the parameters."""
     phases = []
     for mean, ratio, size, interval, choice, nodes, application, load in product(
         mean_sizes(mean_bytes),
@@ -105,7 +104,7 @@ def combined(
     io_mappings: str,
     application_mappings: str,
 ) -> list[Phase]:
-    """Phases of a compute job alone and beside an I/O job: every placement of the I/O nodes, all loads."""
+    """Return the phases of a compute job, without and with an I/O job: every placement and load."""
     phases = []
     for mean, nodes, application, load in product(
         mean_sizes(mean_bytes),
@@ -118,8 +117,8 @@ def combined(
         labels, demand = _labels(pattern), Demand(load, mean)
         phases.append(Phase(labels, (compute,), {"compute": demand}))
         for io_load in numbers("io_loads", io_loads):
-            beside = Demand(io_load, io_mean_bytes, write_ratio=io_write_ratio)
-            phases.append(Phase(labels, (compute, io), {"compute": demand, "io": beside}))
+            io_demand = Demand(io_load, io_mean_bytes, write_ratio=io_write_ratio)
+            phases.append(Phase(labels, (compute, io), {"compute": demand, "io": io_demand}))
     return phases
 
 
@@ -128,11 +127,11 @@ PHASES: Mapping[str, Callable[..., list[Phase]]] = {
     "multiple_hot_spots": multiple_hot_spots,
     "combined": combined,
 }
-"""By pattern: its phases on a number of processes, from parameters of the case that are not `EXECUTION`."""
+"""By pattern: makes its phases from a number of processes and the parameters outside `EXECUTION`."""
 
 
 def _labels(pattern: Pattern) -> Row:
-    """Choices of a pattern with I/O nodes."""
+    """Return the choices of a pattern with I/O nodes."""
     return {
         "pattern": pattern.name,
         "io_mapping": pattern.io_mapping,
@@ -142,17 +141,17 @@ def _labels(pattern: Pattern) -> Row:
 
 
 def seconds_by_size(phases: Sequence[Phase], seconds: float) -> dict[int, float]:
-    """How long phases take, by the size of the messages of their first job (`Phase.link_bytes`).
+    """Return the duration of phases by the message size of their first job (`Phase.link_bytes`).
 
-    Those of the largest messages take all of the time, others less, by the square root of the size: else a
-    phase of small messages would have thousands of times as many.
+    Phases with the largest messages take `seconds`. The duration is proportional to the square root of the
+    size: otherwise, phases with small messages would have thousands of times as many messages.
     """
     sizes = dict.fromkeys(phase.link_bytes for phase in phases)
     return {size: seconds * math.sqrt(size / max(sizes)) for size in sizes}
 
 
 def given_link_rate(link_MBps: str | float) -> float | None:  # noqa: N803
-    """Bytes per second that a load of 1 stands for, or raise `InputError`; None where it is ``measured``."""
+    """Return the bytes per second at a load of 1, or raise `InputError`; None: the rate is measured."""
     if link_MBps == "measured":
         return None
     if isinstance(link_MBps, str) or not link_MBps > 0:
@@ -161,10 +160,10 @@ def given_link_rate(link_MBps: str | float) -> float | None:  # noqa: N803
 
 
 def link_messages(process: int, processes: int, mean_bytes: int) -> NDArray[np.void]:
-    """Messages of a process by which the rate of a link is measured.
+    """Return the messages of a process that measure the rate of its link.
 
-    Each process of the first half exchanges messages with one of the second half, as fast as it can; of an
-    odd number of processes the last has no partner.
+    Each process of the first half exchanges messages with a process of the second half, as fast as possible.
+    With an odd number of processes, the last process has no partner.
     """
     half = processes // 2
     messages = np.zeros(LINK_MESSAGES if process < 2 * half else 0, MESSAGE)
@@ -175,9 +174,9 @@ def link_messages(process: int, processes: int, mean_bytes: int) -> NDArray[np.v
 
 
 def link_rate(mean_bytes: int, arrived: NDArray[np.float64]) -> float | None:
-    """Bytes per second of a process whose `link_messages` arrived so; None where none did."""
-    there = arrived[~np.isnan(arrived)]
-    return float(mean_bytes * len(there) / there.max()) if len(there) else None
+    """Return bytes per second of a process whose `link_messages` arrived at these times; None without any."""
+    times = arrived[~np.isnan(arrived)]
+    return float(mean_bytes * len(times) / times.max()) if len(times) else None
 
 
 def phase_rows(
@@ -187,22 +186,22 @@ def phase_rows(
     link_bytes_per_second: float,
     seconds: float,
 ) -> list[Row]:
-    """Sum up a phase that was carried out.
+    """Summarize a phase that was carried out.
 
     Parameters
     ----------
     messages, arrived, link_bytes_per_second, seconds
-        As `workflows.traffic.outcomes.outcome` takes them, of all jobs.
+        See `workflows.traffic.outcomes.outcome`; of all jobs.
 
     Returns
     -------
     list of dict
-        A row a job: the labels, its ``mean_bytes`` and ``offered_load``, the load of the other job
-        (``beside_load``; None where it is alone), and what `outcome` gives.
+        A row for each job: the labels, ``mean_bytes``, ``offered_load``, the load of the other job
+        (``beside_load``; None without another job), and the values of `outcome`.
     """
     rows = []
     for index, job in enumerate(phase.jobs):
-        its = messages["job"] == index
+        is_of_job = messages["job"] == index
         others = [demand.offered_load for name, demand in phase.demands.items() if name != job.name]
         labels: Row = {
             **phase.labels,
@@ -211,15 +210,16 @@ def phase_rows(
             "offered_load": phase.demands[job.name].offered_load,
             "beside_load": others[0] if others else None,
         }
-        rows.append(labels | outcome(job, messages[its], arrived[its], link_bytes_per_second, seconds))
+        results = outcome(job, messages[is_of_job], arrived[is_of_job], link_bytes_per_second, seconds)
+        rows.append(labels | results)
     return rows
 
 
 def seconds_of_a_megabyte(rows: Sequence[Row]) -> float | None:
-    """Time in which a client's megabyte is accepted, geometric mean over the rows that stand for the whole.
+    """Return the seconds in which a megabyte of a client is accepted, as a geometric mean over rows.
 
-    These are the compute job's (where there is none, all) at the highest load. None where there are no rows,
-    or nothing was accepted in a phase.
+    The rows are those of the compute job (of all jobs, if there is no compute job) at the highest load. None
+    without such rows, or if nothing was accepted in a phase.
     """
     main = [row for row in rows if row["job"] == "compute"] or rows
     highest = [row for row in main if row["offered_load"] == max(row["offered_load"] for row in main)]
@@ -229,9 +229,10 @@ def seconds_of_a_megabyte(rows: Sequence[Row]) -> float | None:
 
 
 def add_slowdown(rows: Sequence[Row]) -> None:
-    """Add ``slowdown`` to the compute job's rows beside another job: its bandwidth alone over that beside it.
+    """Add ``slowdown`` to the rows of a compute job that shares the network with an I/O job.
 
-    It is missing (None) where it got nothing through beside the other job.
+    The slowdown is the bandwidth without the I/O job divided by the bandwidth with it. It is None if none of
+    the compute job's messages arrived.
     """
     key = ("io_mapping", "application_mapping", "mean_bytes", "offered_load")
     compute = [row for row in rows if row["pattern"] == "combined" and row["job"] == "compute"]
@@ -242,5 +243,5 @@ def add_slowdown(rows: Sequence[Row]) -> None:
     }
     for row in compute:
         if row["beside_load"] is not None:
-            beside = row["accepted_MBps"]
-            row["slowdown"] = alone[tuple(row[name] for name in key)] / beside if beside else None
+            shared = row["accepted_MBps"]
+            row["slowdown"] = alone[tuple(row[name] for name in key)] / shared if shared else None

@@ -1,18 +1,22 @@
-"""Schedules: every message of a pattern with its time, its destination and its size."""
+"""Schedules: every message of a pattern with its time, its destination and its size.
+
+A write sends a head with the data. The destination answers with a head when the data has arrived.
+A read sends a head. The destination answers with a head and the data.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workflows.errors import InputError
-from workflows.traffic.options import Distribution, one_of
-from workflows.traffic.patterns import Processes, TrafficJob, only
+from workflows.traffic.patterns import Processes, TrafficJob, one_of, only
+
+DISTRIBUTIONS = ("uniform", "exponential")
 
 MESSAGE = np.dtype(
     [
@@ -24,31 +28,41 @@ MESSAGE = np.dtype(
         ("job", np.uint8),
     ]
 )
-"""One message. `seconds` since the start, when `process` issues it; `destination` is the process it
-addresses. A write carries `bytes` to the destination, a read has the destination send them back. `job` is
-the index of its job in the list the schedule was made of."""
+"""A message. `process` issues it at `seconds` after the start, for the process `destination`. A write carries
+`bytes` to the destination; a read makes the destination send `bytes` back. `job` is the index of the job."""
 
 SCHEDULE_LIMIT = 10_000_000
-"""Messages of a schedule at most: 10^7 take about half a gigabyte."""
+"""Maximum number of messages of a schedule: 10^7 take about half a gigabyte."""
+
+WINDOW = 4
+"""Maximum number of messages of a client that are under way at once."""
+
+BUFFERS = 2
+"""Maximum number of messages whose data a process receives at once. Further messages wait at their sender."""
+
+HEAD_WORDS = 5
+HEAD_BYTES = 8 * HEAD_WORDS
+"""Size of the small message that precedes data or answers."""
+
 INTERVALS, SIZES, TARGETS, WRITES = range(4)
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What each client of a job wants of its link.
+    """What each client of a job asks of its link.
 
     Attributes
     ----------
     offered_load : float
-        Mean bytes per second that a client offers, as a share of its link's bandwidth; above 0. It may exceed
-        1: more than the link can take.
+        Mean rate that a client offers, divided by the bandwidth of its link; above 0. Values above 1 are
+        more than the link can carry.
     mean_bytes : int
         Mean size of a message.
     sizes : str
-        Distribution of the sizes: ``uniform`` over the whole numbers from 1 to 2 mean_bytes − 1, or
-        ``exponential`` (geometric, its counterpart for whole numbers, from 1 on).
+        Distribution of the sizes. ``uniform``: whole numbers from 1 to 2 mean_bytes - 1.
+        ``exponential``: geometric from 1 on, the counterpart for whole numbers.
     intervals : str
-        Distribution of the times between two messages of a client: ``uniform`` from 0 to twice the mean, or
+        Distribution of the times between two messages of a client: ``uniform`` (from 0 to twice the mean) or
         ``exponential``.
     write_ratio : float
         Share of writes: 0 for reads only, 1 for writes only.
@@ -56,13 +70,13 @@ class Demand:
 
     offered_load: float
     mean_bytes: int
-    sizes: Distribution = "exponential"
-    intervals: Distribution = "exponential"
+    sizes: str = "exponential"
+    intervals: str = "exponential"
     write_ratio: float = 1.0
 
     def __post_init__(self) -> None:
-        one_of("sizes", self.sizes, get_args(Distribution))
-        one_of("intervals", self.intervals, get_args(Distribution))
+        one_of("sizes", self.sizes, DISTRIBUTIONS)
+        one_of("intervals", self.intervals, DISTRIBUTIONS)
         if not 0 < self.offered_load < math.inf:
             raise InputError(f"offered_load: {self.offered_load}: must be above 0")
         if self.mean_bytes < 1:
@@ -78,20 +92,20 @@ def make_schedule(
     seconds: float,
     seed: int,
 ) -> NDArray[np.void]:
-    """All messages that the clients of some jobs issue within a time.
+    """Return all messages that the clients of several jobs issue within `seconds`.
 
-    Every client draws its intervals, sizes, destinations and kinds from streams of its own, which depend on
-    the seed, the job's name and the process alone. So a longer schedule begins with a shorter schedule, and
-    the same messages come faster at a higher load: schedules of different loads can be compared in pairs.
+    Each client draws its intervals, sizes, destinations and kinds from separate random streams. The streams
+    depend only on the seed, the job's name and the process. So a longer schedule begins with the shorter
+    schedule. At a higher load, the same messages come faster, and two loads can be compared in pairs.
 
     Parameters
     ----------
     jobs : sequence of TrafficJob
-        As `workflows.traffic.patterns.jobs_of` gives it.
+        See `workflows.traffic.patterns.jobs_of`.
     demands : mapping of str to Demand
         By the job's name.
     link_bytes_per_second : float
-        Bandwidth that an offered load of 1 stands for.
+        Bandwidth at an offered load of 1.
     seconds : float
         Messages are issued from 0 to this time.
     seed : int
@@ -100,12 +114,12 @@ def make_schedule(
     Returns
     -------
     structured array of `MESSAGE`
-        Ascending in time; of equal times the lower process first.
+        In ascending order of time; at equal times, the lower process comes first.
 
     Raises
     ------
     InputError
-        For a job without demand, a bad number, or more than `SCHEDULE_LIMIT` messages.
+        A job has no demand, a number is out of range, or there are more than `SCHEDULE_LIMIT` messages.
     """
     for key, value in (("link_bytes_per_second", link_bytes_per_second), ("seconds", seconds)):
         if not 0 < value < math.inf:
@@ -129,9 +143,9 @@ def make_schedule(
         mean_interval = _mean_interval(demand, link_bytes_per_second)
         for rank, client in enumerate(job.clients):
             targets = job.targets[rank : rank + 1] if job.fixed else job.targets[job.targets != client]
-            own = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
-            own["job"] = index
-            messages.append(own)
+            rows = _messages(int(client), targets, demand, mean_interval, seconds, [seed, *job.name.encode()])
+            rows["job"] = index
+            messages.append(rows)
     schedule = np.concatenate(messages)
     return schedule[np.lexsort((schedule["process"], schedule["seconds"]))]
 
@@ -144,13 +158,13 @@ def messages_of(
     seconds: float,
     seed: int,
 ) -> NDArray[np.void]:
-    """Messages of one process: those rows of `make_schedule`'s, without making the others."""
-    own = [only(job, process) for job in jobs]
-    return make_schedule(own, demands, link_bytes_per_second, seconds, seed)
+    """Return the rows of `make_schedule` of one process, without making the other rows."""
+    jobs_of_process = [only(job, process) for job in jobs]
+    return make_schedule(jobs_of_process, demands, link_bytes_per_second, seconds, seed)
 
 
 def _mean_interval(demand: Demand, link_bytes_per_second: float) -> float:
-    """Mean seconds between two messages of a client."""
+    """Return the mean seconds between two messages of a client."""
     return demand.mean_bytes / (demand.offered_load * link_bytes_per_second)
 
 
@@ -169,11 +183,11 @@ def _messages(
     return messages
 
 
-def _arrivals(rng: np.random.Generator, distribution: Distribution, span: float) -> NDArray[np.float64]:
-    """Times from 0 to `span` that are one apart on average.
+def _arrivals(rng: np.random.Generator, distribution: str, span: float) -> NDArray[np.float64]:
+    """Return times from 0 to `span` with a mean interval of 1.
 
-    The first is as far from 0 as from any other moment of a process that has long been running (Cox, Renewal
-    theory, 1962, section 5.2), so that the mean number of arrivals is `span` exactly.
+    0 is a random moment of a renewal process that has been running for a long time (Cox, Renewal theory,
+    1962, section 5.2). So the mean number of arrivals is exactly `span`.
     """
     times = np.zeros(1)
     while times[-1] < span:
@@ -184,7 +198,7 @@ def _arrivals(rng: np.random.Generator, distribution: Distribution, span: float)
                 steps[0] = 2 - math.sqrt(4 - 2 * steps[0])
         else:
             steps = rng.standard_exponential(more)
-        # Adding on from the last time, one by one, rounds as one long sum does.
+        # Starting the sum at the last time rounds like a single long sum.
         times = np.concatenate([times[:-1], np.cumsum(np.concatenate([times[-1:], steps]))])
     return times[1 : np.searchsorted(times, span)]
 
