@@ -1,4 +1,4 @@
-"""The simulated points of a study: traces replayed, patterns and tasks carried out, a record a point."""
+"""Simulate the points of a study: replay traces, or run patterns and tasks, and write a record per point."""
 
 from __future__ import annotations
 
@@ -35,14 +35,18 @@ PROGRAMS = ROOT / RESULTS / ".programs"
 
 @dataclass(frozen=True)
 class Replays:
-    """The replays of one point: the ends of its band, corrected, and on an ideal interconnect.
+    """Replays of one point.
 
     Attributes
     ----------
     low, high : Replay
-        Computing and interconnect both at their quickest, or both at their slowest.
+        Ends of the band: fastest computing over the fastest interconnect, slowest over the slowest.
+    corrected : Replay
+        Corrected computing over the interconnect as modelled.
+    ideal : Replay
+        Corrected computing over an interconnect on which messages cost nothing.
     least_computing, most_computing : Replay
-        The quickest computing over the slowest interconnect, and the other way round.
+        Fastest computing over the slowest interconnect, and slowest computing over the fastest.
     """
 
     low: Replay
@@ -54,68 +58,72 @@ class Replays:
 
 
 def replay_study(plan: Plan, threads: int) -> None:
-    """Simulate every simulated point of a study: replay its trace, or carry out its pattern or its tasks.
+    """Simulate every simulated point of a study: replay its trace, or run its pattern or its tasks.
 
-    What it makes goes where `plan.paths` says: how well each model repeats its curve (see `fit.fit_table`),
-    and the records, ``<case>/<interconnect>/processes-<p>.json``. These are written once all is well; until
-    then replays are kept beside them, and a study that was stopped goes on from there.
+    `plan.paths` names the files to write: the fit of each model to its curve (`fit.fit_table`), and the
+    records, ``<case>/<interconnect>/processes-<p>.json``. Records are written after all simulations have
+    succeeded. Until then a folder keeps the replays, from which a stopped study continues.
 
     Parameters
     ----------
     plan : Plan
-        Its traces and serial times are there.
+        Traces and serial times must exist.
     threads : int
-        Simulations that run at the same time.
+        Number of simulations that run at the same time.
 
     Raises
     ------
     InputError
-        A bad curve or trace, or a simulation that fails: one line.
+        In one line, if a curve or trace is damaged or a simulation fails.
     """
     program = programs.build(replayer.SOURCE, PROGRAMS)
-    used = {point.interconnect for point in plan.design.simulated if point.interconnect}
-    ends = {
-        name: {end: make_model(plan.asked.interconnects[name], ROOT, end) for end in ENDS} for name in used
+    interconnects = {point.interconnect for point in plan.design.simulated if point.interconnect}
+    models_by_end = {
+        name: {end: make_model(plan.asked.interconnects[name], ROOT, end) for end in ENDS}
+        for name in interconnects
     }
-    models = {name: at["corrected"] for name, at in ends.items()}
+    models = {name: by_end["corrected"] for name, by_end in models_by_end.items()}
     fits = {name: fit.fit_table(program, model) for name, model in models.items()}
-    made: dict[Path, SimulatedRecord] = {}
-    kept = plan.paths.simulated.with_name(".replays")
-    kept.mkdir(parents=True, exist_ok=True)
-    traced, cores = files.traced(plan), core_speed(plan.asked.study.simulation, plan.paths.processor)
-    of_one_thread: dict[str, Trace] = {}
-    trace_of = attrgetter("case", "threads", "processes")
-    for (case, several, processes), group in groupby(sorted(traced, key=trace_of), key=trace_of):
+    records: dict[Path, SimulatedRecord] = {}
+    cache = plan.paths.simulated.with_name(".replays")
+    cache.mkdir(parents=True, exist_ok=True)
+    traced_points = files.traced(plan)
+    cores = core_speed(plan.asked.study.simulation, plan.paths.processor)
+    single_threaded_traces: dict[str, Trace] = {}
+    trace_key = attrgetter("case", "threads", "processes")
+    for (case, threads_per_process, processes), group in groupby(
+        sorted(traced_points, key=trace_key), key=trace_key
+    ):
         points = list(group)
-        trace = read_trace(plan.paths.trace(case, processes, several))
-        if several == 1:
-            of_one_thread[case] = trace  # the one on the most processes comes last
-        beside, stated = of_one_thread.get(case), plan.asked.study.simulation.get("corun_percent")
-        corun = {end: corun_percent(trace, beside, stated, end) for end in ENDS}
-        done = _replay_trace(program, trace, points, ends, corun, cores, threads, kept)
-        for point, replays in zip(points, done, strict=True):
-            told = _replayed(trace, replays, cores.speed, corun["corrected"])
-            made[record_path(point)] = _record(plan, point, **told)
-    for point in (point for point in plan.design.simulated if point not in traced):
-        carry = _carried if is_pattern(plan.asked.cases[point.case]) else _served
-        made[record_path(point)] = _record(plan, point, **carry(plan, point, models, cores, threads))
+        trace = read_trace(plan.paths.trace(case, processes, threads_per_process))
+        if threads_per_process == 1:
+            single_threaded_traces[case] = trace  # the last is the trace on the most processes
+        stated = plan.asked.study.simulation.get("corun_percent")
+        corun = {end: corun_percent(trace, single_threaded_traces.get(case), stated, end) for end in ENDS}
+        all_replays = _replay_trace(program, trace, points, models_by_end, corun, cores, threads, cache)
+        for point, replays in zip(points, all_replays, strict=True):
+            values = _replayed_values(trace, replays, cores.speed, corun["corrected"])
+            records[record_path(point)] = _record(plan, point, **values)
+    for point in (point for point in plan.design.simulated if point not in traced_points):
+        simulate = _pattern_values if is_pattern(plan.asked.cases[point.case]) else _task_values
+        records[record_path(point)] = _record(plan, point, **simulate(plan, point, models, cores, threads))
     for name, table in fits.items():
         path = plan.paths.fit(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         table.to_csv(path, index=False)
-    for path, record in made.items():
+    for path, record in records.items():
         file = plan.paths.simulated / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(record.as_json(), indent=1) + "\n")
-    shutil.rmtree(kept)
+    shutil.rmtree(cache)
 
 
 def record_path(point: Point) -> Path:
-    """Path of the record of a simulated point in the folder of all of them."""
-    placed = f"-per-node-{point.processes_per_node}" if point.processes_per_node else ""
-    shared = f"-oversubscription-{point.oversubscription}" if point.oversubscription > 1 else ""
-    several = f"-threads-{point.threads}" if point.threads > 1 else ""
-    name = f"processes-{point.processes}{placed}{shared}{several}.json"
+    """Return the path of the record of a simulated point below the folder of simulated records."""
+    placement = f"-per-node-{point.processes_per_node}" if point.processes_per_node else ""
+    level = f"-oversubscription-{point.oversubscription}" if point.oversubscription > 1 else ""
+    threads = f"-threads-{point.threads}" if point.threads > 1 else ""
+    name = f"processes-{point.processes}{placement}{level}{threads}.json"
     return Path(point.case) / (point.interconnect or "serial") / name
 
 
@@ -135,35 +143,35 @@ def _replay_trace(
     corun: Mapping[str, float],
     cores: CoreSpeed,
     threads: int,
-    kept: Path,
+    cache: Path,
 ) -> list[Replays]:
-    """Replays of one trace at all points that it serves, in their order."""
-    anybody = next(iter(models.values()))["corrected"]  # a serial run has no messages, so any model serves
+    """Replay a trace at each of some points."""
+    any_model = next(iter(models.values()))["corrected"]  # a serial run sends no messages
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
         unpack(trace, Path(scratch))
-        begun: dict[tuple, Future[Replay]] = {}
+        started: dict[tuple[object, ...], Future[Replay]] = {}
 
-        def replayed(point: Point, end: str, end_of_model: str, free: bool) -> Future[Replay]:
-            """A replay that is under way; equal ones, as many without messages are, are made once."""
-            model = models[point.interconnect][end_of_model] if point.interconnect else anybody
+        def start(point: Point, end: str, end_of_model: str, is_ideal: bool) -> Future[Replay]:
+            """Start a replay; equal replays, such as many without messages, run once."""
+            model = models[point.interconnect][end_of_model] if point.interconnect else any_model
             per_node = point.processes_per_node or model.cores_per_node // point.threads
-            factors, slower = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
-            if model.one_machine:  # taken to compute all at once
-                beside, slower = 1 + corun[end] / 100 * (point.processes - 1), 0.0
-                factors = tuple(factor * beside for factor in factors)
-            text = platform_xml(ideal(model) if free else model, point.nodes, cores.at(end), slower)
-            what = f"{trace.folder} over {point.interconnect or 'nothing'}"
+            factors, slowdown = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
+            if model.one_machine:  # all processes compute at the same time
+                factor_of_others, slowdown = 1 + corun[end] / 100 * (point.processes - 1), 0.0
+                factors = tuple(factor * factor_of_others for factor in factors)
+            text = platform_xml(ideal(model) if is_ideal else model, point.nodes, cores.at(end), slowdown)
+            title = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
-            if key not in begun:
-                platform = Path(scratch) / f"platform-{len(begun)}.xml"
+            if key not in started:
+                platform = Path(scratch) / f"platform-{len(started)}.xml"
                 platform.write_text(text)
-                of = json.dumps([str(program), what, trace.about, *key], sort_keys=True)
-                file = kept / f"{short_digest(of.encode())}.json"
-                arguments = program, platform, Path(scratch), factors, per_node, what
-                begun[key] = pool.submit(_once, file, *arguments)
-            return begun[key]
+                inputs = json.dumps([str(program), title, trace.about, *key], sort_keys=True)
+                file = cache / f"{short_digest(inputs.encode())}.json"
+                arguments = program, platform, Path(scratch), factors, per_node, title
+                started[key] = pool.submit(_cached_replay, file, *arguments)
+            return started[key]
 
-        ways = {
+        arguments_of = {
             "low": ("low", "low", False),
             "high": ("high", "high", False),
             "corrected": ("corrected", "corrected", False),
@@ -171,42 +179,47 @@ def _replay_trace(
             "least_computing": ("low", "high", False),
             "most_computing": ("high", "low", False),
         }
-        asked = [{name: replayed(point, *way) for name, way in ways.items()} for point in points]
-        return [Replays(**{name: one.result() for name, one in those.items()}) for those in asked]
+        futures = [
+            {name: start(point, *arguments) for name, arguments in arguments_of.items()} for point in points
+        ]
+        return [
+            Replays(**{name: future.result() for name, future in of_point.items()}) for of_point in futures
+        ]
 
 
-def _once(file: Path, *arguments: Any) -> Replay:
-    """What `replay` gives, from where it is kept if it was made before."""
+def _cached_replay(file: Path, *arguments: Any) -> Replay:
+    """Return the result of `replay`, from its file if an earlier run wrote it."""
     if file.exists():
         return Replay.of(json.loads(file.read_text()))
-    made = replay(*arguments)
-    unfinished = file.with_suffix(".part")
-    unfinished.write_text(json.dumps(vars(made)))
-    unfinished.rename(file)
-    return made
+    result = replay(*arguments)
+    draft = file.with_suffix(".part")
+    draft.write_text(json.dumps(vars(result)))
+    draft.rename(file)
+    return result
 
 
-def corun_percent(trace: Trace, of_one_thread: Trace | None, stated: float | None, end: str) -> float:
-    """How much longer a rank computes for each other of its node that does: stated, else as traced.
+def corun_percent(trace: Trace, single_threaded: Trace | None, stated: float | None, end: str) -> float:
+    """Return how much longer a rank computes for each other rank that computes on its node, in percent.
 
-    Ranks that were timed together hold their disturbance already. Where there were too few cores for two
-    ranks of several threads, it follows from ranks of one thread of the same case, if there are some: each
-    busy core beside slows by the same, those of the rank's own threads among them.
+    The study may state it; otherwise the trace measured it. It is 0 for ranks that were timed together,
+    whose times include the slowdown. A machine may have too few cores for two ranks of several threads. The
+    slowdown then follows from single-threaded ranks of the same case: each busy core slows a rank by the
+    same share, and the threads of the rank itself count.
     """
     if trace.about["timing"] == "together":
         return 0.0
     if stated is not None:
         return stated
-    if trace.threads == 1 or of_one_thread is None or trace.about["corun_percent"] is not None:
+    if trace.threads == 1 or single_threaded is None or trace.about["corun_percent"] is not None:
         return trace.corun_percent(end)
-    each = of_one_thread.corun_percent(end)
+    each = single_threaded.corun_percent(end)
     return each * trace.threads / (1 + (trace.threads - 1) * each / 100)
 
 
-def _replayed(trace: Trace, replays: Replays, speed: float, corun: float) -> dict[str, Any]:
-    """What a record of a replayed point says beside what was asked."""
+def _replayed_values(trace: Trace, replays: Replays, speed: float, corun: float) -> dict[str, Any]:
+    """Return the times and details of a replayed point."""
     scale = trace.timed_steps / trace.steps
-    band = [one.seconds * scale for one in (replays.low, replays.high, replays.corrected)]
+    band = [end.seconds * scale for end in (replays.low, replays.high, replays.corrected)]
     return {
         "seconds": band[-1],
         "seconds_low": min(band),
@@ -218,45 +231,49 @@ def _replayed(trace: Trace, replays: Replays, speed: float, corun: float) -> dic
             "timing": trace.about["timing"],
             "corun_percent": corun,
             "least_computing_seconds": [
-                scale * one.seconds for one in (replays.low, replays.least_computing)
+                scale * end.seconds for end in (replays.low, replays.least_computing)
             ],
-            "most_computing_seconds": [scale * one.seconds for one in (replays.most_computing, replays.high)],
+            "most_computing_seconds": [scale * end.seconds for end in (replays.most_computing, replays.high)],
             **split_times(replays, scale),
-            "replay_memory_bytes": max(one.memory_bytes for one in vars(replays).values()),
+            "replay_memory_bytes": max(result.memory_bytes for result in vars(replays).values()),
         },
     }
 
 
-def _carried(
+def _pattern_values(
     plan: Plan, point: Point, models: Mapping[str, InterconnectModel], _: CoreSpeed, threads: int
 ) -> dict[str, Any]:
-    """What a record of a pattern of traffic says beside what was asked; nothing in it makes a band."""
+    """Return the times and details of a pattern of traffic, which has no band."""
     model = models[point.interconnect]
-    source, described = (
+    source, platform = (
         (packets.SOURCE, packets.network_text(model, point.nodes))
         if model.packets
         else (traffic.SOURCE, platform_xml(model, point.nodes, 1.0))
     )
     network = traffic.Network(
         programs.build(source, PROGRAMS),
-        described,
+        platform,
         point.processes,
         point.processes_per_node or model.cores_per_node,
         f"{point.case} on {point.in_words} over {point.interconnect}",
     )
     with ThreadPoolExecutor(threads) as pool:
-        told = traffic.simulate_traffic(network, plan.asked.cases[point.case], pool)
-    told["contention"] = "packets" if model.packets else "fluid"
-    seconds = told.pop("seconds")
-    return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": told}
+        details = traffic.simulate_traffic(network, plan.asked.cases[point.case], pool)
+    details["contention"] = "packets" if model.packets else "fluid"
+    seconds = details.pop("seconds")
+    return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": details}
 
 
-def _served(
+def _task_values(
     plan: Plan, point: Point, models: Mapping[str, InterconnectModel], cores: CoreSpeed, threads: int
 ) -> dict[str, Any]:
-    """What a record of tasks on a distributed array says; on one process nothing but their serial time."""
-    taken = json.loads(plan.paths.times(point.case).read_text())["cpu_seconds"]
-    ends = {"low": min(taken), "corrected": statistics.median(taken), "high": max(taken)}
+    """Return the times and details of tasks on a distributed array; one process has their serial time."""
+    seconds_of_tasks = json.loads(plan.paths.times(point.case).read_text())["cpu_seconds"]
+    ends = {
+        "low": min(seconds_of_tasks),
+        "corrected": statistics.median(seconds_of_tasks),
+        "high": max(seconds_of_tasks),
+    }
     serial_seconds = [seconds / cores.at(end) for end, seconds in ends.items()]
     details = {"host_speed": cores.speed}
     if point.interconnect is None:
@@ -264,12 +281,12 @@ def _served(
         return {"seconds": median, "seconds_low": shortest, "seconds_high": longest, "details": details}
     program = programs.build(servers.SOURCE, PROGRAMS)
     model, case = models[point.interconnect], plan.asked.cases[point.case]
-    told = servers.simulate_tasks(program, model, case, point, serial_seconds, threads)
-    return told | {"details": details | told["details"]}
+    values = servers.simulate_tasks(program, model, case, point, serial_seconds, threads)
+    return values | {"details": details | values["details"]}
 
 
-def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> SimulatedRecord:
-    """Record of a point that was simulated."""
+def _record(plan: Plan, point: Point, seconds: float | None, **values: Any) -> SimulatedRecord:
+    """Make the record of a simulated point."""
     return SimulatedRecord.of_point(
         point,
         study=plan.asked.study.name,
@@ -283,35 +300,36 @@ def _record(plan: Plan, point: Point, seconds: float | None, **told: Any) -> Sim
         reason=None if seconds is not None else "nothing was accepted at the highest load",
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         inputs=plan.design.inputs(point),
-        **told,
+        **values,
     )
 
 
 def split_times(replays: Replays, scale: float) -> dict[str, Any]:
-    """Where the time of each rank goes, from the corrected replay and the one in which messages cost nothing.
+    """Split the time of each rank into computing, waiting and transfer.
 
     Parameters
     ----------
     scale : float
-        What replayed times are multiplied by.
+        Factor from replayed times to times of the run.
 
     Returns
     -------
     dict
-        By rank, in seconds: ``compute_seconds``; ``waiting_seconds``, for others where messages cost nothing;
-        ``transfer_seconds``, what the interconnect adds. Their sum is the time at which the rank ended.
-        And the factors of the parallel efficiency, as the POP centre of excellence defines them:
-        ``load_balance`` (mean / largest compute time), ``serialisation_efficiency`` (largest compute time /
-        time on the ideal interconnect), ``transfer_efficiency`` (that / time).
+        Lists by rank, in seconds: ``compute_seconds``; ``waiting_seconds``, the wait for other ranks on the
+        ideal interconnect; ``transfer_seconds``, the time that the interconnect adds. They sum up to the time
+        at which the rank ends. Factors of the parallel efficiency as the POP centre of excellence defines
+        them: ``load_balance`` (mean over largest compute time), ``serialisation_efficiency`` (largest compute
+        time over time on the ideal interconnect), ``transfer_efficiency`` (time on the ideal interconnect
+        over time).
     """
     compute, free = replays.corrected.compute_seconds, replays.ideal.compute_seconds
-    waiting = [end - own for end, own in zip(replays.ideal.rank_seconds, free, strict=True)]
-    ended = zip(replays.corrected.rank_seconds, compute, waiting, strict=True)
+    waiting = [end - computing for end, computing in zip(replays.ideal.rank_seconds, free, strict=True)]
+    ends = zip(replays.corrected.rank_seconds, compute, waiting, strict=True)
     longest = max(free)
     return {
         "compute_seconds": [scale * seconds for seconds in compute],
         "waiting_seconds": [scale * seconds for seconds in waiting],
-        "transfer_seconds": [scale * (end - own - waited) for end, own, waited in ended],
+        "transfer_seconds": [scale * (end - computing - wait) for end, computing, wait in ends],
         "load_balance": sum(free) / len(free) / longest,
         "serialisation_efficiency": longest / replays.ideal.seconds,
         "transfer_efficiency": replays.ideal.seconds / replays.corrected.seconds,
