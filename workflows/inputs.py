@@ -16,7 +16,7 @@ from referencing.jsonschema import DRAFT202012
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.errors import TableError
-from analysis.runs.files import load_yaml
+from analysis.runs.yaml_files import load_yaml
 from workflows.errors import InputError
 from workflows.paths import SCHEMAS
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.runs.files import read_yaml
 from analysis.runs.runs import TableError
+from analysis.runs.yaml_files import read_yaml
 
 TEXTS = ("case", "interconnect", "kind")
 COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition", "threads")

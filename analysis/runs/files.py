@@ -1,4 +1,4 @@
-"""CSV files against a closed schema, and YAML files; an error names the file and the line."""
+"""CSV files against a closed schema; an error names the file and the line."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
-from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.columns import explained
 from analysis.runs.errors import TableError, one_line, readable
@@ -85,34 +83,3 @@ def _fault(
     cell = frame.at[row, column]
     fault = message if pd.isna(cell) else f"'{one_line(cell)}' {message}"
     return TableError(fault, str(path), f"line {lines[row]}", column, row)
-
-
-def load_yaml(text: str) -> object:
-    """Read YAML 1.2.
-
-    Raises
-    ------
-    YAMLError
-        If the text is no YAML. The parser in Python, unlike libyaml, names the fault and its line.
-    """
-    return YAML(typ="safe", pure=True).load(text)
-
-
-def read_yaml(path: Path) -> object:
-    """Read a YAML file, whatever it holds.
-
-    Raises
-    ------
-    TableError
-        In one line with file and line, if there is no such file or it is no YAML.
-    """
-    try:
-        return load_yaml(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise TableError("there is no such file", str(path)) from None
-    except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = str(error.problem).splitlines()[0]
-        raise TableError(problem, str(path), f"line {mark.line + 1}" if mark else "") from None
-    except (OSError, UnicodeDecodeError, YAMLError) as error:
-        raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None

@@ -65,7 +65,7 @@ def test_the_analysis_imports_nothing_of_the_workflows():
 
 def test_the_analysis_reads_tables_alone():
     """Few modules open files, and none names a folder of what runs wrote."""
-    readers = "runs/runs runs/files runs/side_tables pipeline importers/".split()
+    readers = "runs/runs runs/files runs/yaml_files runs/side_tables pipeline importers/".split()
     found = modules("analysis")
     assert len(found) > 50
     for module in found:

@@ -332,8 +332,14 @@ class Scheduler(ABC):
         """Return the scheduler's own energy counter; None without one."""
         return None
 
-    def step_energy(self, step: str) -> tuple[str, str]:
-        """Return the state of a step (``JOB.STEP``) and its joules as text; both empty until accounted."""
+    def step_energy(self, step: str) -> float | None:
+        """Return the joules of an ended step (``JOB.STEP``); None until it is in the accounting.
+
+        Raises
+        ------
+        InputError
+            If nothing was counted.
+        """
         raise NotImplementedError(f"{self.title} counts no energy")
 
 

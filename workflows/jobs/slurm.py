@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 60.0
 """Time in which a controller that is being restarted must answer again."""
 
+UNKNOWN_NUMBER = 2**63
+"""Slurm writes 0 or numbers above this for what it has not counted."""
+
 REASONS_SHOWN = 3
 """Nodes out of service that a message lists."""
 
@@ -253,11 +256,16 @@ class Slurm(Scheduler):
             return None
         return EnergyCounter(f"Slurm: {plugin}", float(config.get("AcctGatherNodeFreq", 0)) or None)
 
-    def step_energy(self, step: str) -> tuple[str, str]:
-        """Return the state of a step and its ``ConsumedEnergyRaw``; both are empty until accounted."""
+    def step_energy(self, step: str) -> float | None:
+        """Return the joules of an ended step; see `Scheduler`."""
         command = ("sacct", "--noheader", "--parsable2", f"--jobs={step}", "--format=State,ConsumedEnergyRaw")
-        state, _, joules = ask(*command, patience_seconds=0).partition("\n")[0].partition("|")
-        return state, joules
+        state, _, counted = ask(*command, patience_seconds=0).partition("\n")[0].partition("|")
+        if state in ("", "RUNNING"):
+            return None
+        joules = int(counted) if counted.isdigit() else 0
+        if not 0 < joules < UNKNOWN_NUMBER:
+            raise InputError(f"sacct: ConsumedEnergyRaw of step {step}: {counted or 'empty'}")
+        return joules
 
 
 def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:

@@ -18,7 +18,6 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-from analysis.importers.sacct import counted_joules
 from workflows.domain import Energy, InputError
 from workflows.jobs.scheduler import Scheduler
 from workflows.launch.cluster_launch import JobNode
@@ -261,14 +260,8 @@ def _of_step(scheduler: Scheduler, step: str) -> float:
     if not step:
         raise InputError(f"the first rank told no step of {scheduler.title}")
     deadline = time.monotonic() + ACCOUNT_SECONDS
-    while True:
-        state, joules = scheduler.step_energy(step)
-        if state not in ("", "RUNNING"):
-            break
+    while (joules := scheduler.step_energy(step)) is None:
         if time.monotonic() > deadline:
-            raise InputError(f"sacct: step {step} is not in the accounting after {ACCOUNT_SECONDS:g} s")
+            raise InputError(f"step {step} is not in the accounting after {ACCOUNT_SECONDS:g} s")
         time.sleep(0.5)
-    counted = counted_joules(joules)
-    if counted is None:
-        raise InputError(f"sacct: ConsumedEnergyRaw of step {step}: {joules or 'empty'}")
-    return counted
+    return joules

@@ -8,7 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from analysis.importers import FORMATS
 from workflows import inputs
 from workflows.domain import InputError, Point
 
@@ -171,6 +170,8 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             where = f"{file}: import[{index}]"
             raise InputError(f"{where}: {given[index]['file']!r} is there twice; each only once")
         if "format" in given[index]:
+            from analysis.importers import FORMATS  # takes seconds that other studies can spare
+
             inputs.choose(given[index]["format"], FORMATS, "format", f"{file}: import[{index}].format")
     entries = dict(zip(paths, given, strict=True))
     sites = {path: entry["site"] for path, entry in entries.items() if "site" in entry}

@@ -8,8 +8,8 @@ from pathlib import Path
 import jsonschema
 
 from analysis.runs.errors import TableError
-from analysis.runs.files import read_yaml
 from analysis.runs.settings import Limit, Rule
+from analysis.runs.yaml_files import read_yaml
 
 QUANTITIES = ("speedup_per_doubling", "incremental_efficiency", "efficiency")
 """What a rule may ask a minimum of."""

@@ -1,0 +1,44 @@
+"""YAML files; an error names the file and the line.
+
+A module apart from `analysis.runs.files`: jobs that measure read YAML files, and must not wait for pandas.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from analysis.runs.errors import TableError
+
+
+def load_yaml(text: str) -> object:
+    """Read YAML 1.2.
+
+    Raises
+    ------
+    YAMLError
+        If the text is no YAML. The parser in Python, unlike libyaml, names the fault and its line.
+    """
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def read_yaml(path: Path) -> object:
+    """Read a YAML file, whatever it holds.
+
+    Raises
+    ------
+    TableError
+        In one line with file and line, if there is no such file or it is no YAML.
+    """
+    try:
+        return load_yaml(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TableError("there is no such file", str(path)) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = str(error.problem).splitlines()[0]
+        raise TableError(problem, str(path), f"line {mark.line + 1}" if mark else "") from None
+    except (OSError, UnicodeDecodeError, YAMLError) as error:
+        raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None
