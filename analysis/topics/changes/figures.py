@@ -1,4 +1,4 @@
-"""Change of speed between two sites: a dot with its interval for every point that both sites have."""
+"""Figures of changes between two sites: a dot with its interval for each point that both sites have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analysis.presentation.drawing import Drawing, file_stem, new_drawing, short
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.frames import Line, is_missing, percent_interval
+from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 
 COLUMNS = 3
 ROW_HEIGHT = 0.16
@@ -24,7 +24,7 @@ TITLE_HEIGHT = 0.6
 PANEL_WIDTH = 1.45
 NAMES_WIDTH = 2.4
 MOST_ROWS = 44
-"""Rows of points in one figure, at most."""
+"""Most rows of points in a figure."""
 POINT = ["interconnect", "kind", "oversubscription", "processes", "processes_per_node", "threads"]
 PointKey = tuple[Any, ...]
 
@@ -35,22 +35,24 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
     Parameters
     ----------
     changes : DataFrame or None
-        As `analysis.topics.changes.tables.make_changes` gives it; None where the study compares no sites.
+        Table ``changes``; None if the study compares no sites.
 
     Returns
     -------
     list of Drawing
-        One per pair of sites, three cases and 44 points.
+        One per pair of sites, up to three cases and up to 44 points.
     """
     if changes is None:
         return []
     drawings = []
     compared = changes[changes["change_percent"].notna()]
-    for (before, after), rows in compared.groupby(["site_before", "site_after"], sort=False):
+    for _, rows in compared.groupby(["site_before", "site_after"], sort=False):
+        before, after = rows[["site_before", "site_after"]].iloc[0]
         cases = labels.sorted_cases(rows["case"])
-        across = -(-len(cases) // -(-len(cases) // COLUMNS))
-        for start in range(0, len(cases), across):
-            chunk = cases[start : start + across]
+        figures = -(-len(cases) // COLUMNS)
+        columns = -(-len(cases) // figures)
+        for start in range(0, len(cases), columns):
+            chunk = cases[start : start + columns]
             points = _points(rows[rows["case"].isin(chunk)], labels)
             for first in range(0, len(points), MOST_ROWS):
                 shown = points[first : first + MOST_ROWS]
@@ -59,12 +61,13 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
 
 
 def _points(rows: pd.DataFrame, labels: Labels) -> list[PointKey]:
-    """Points of all cases, the serial run first, then in the study's order of interconnects."""
-    distinct = {_point(row) for row in rows.to_dict("records")}
+    """List the points of all cases: the serial run, then interconnects in the study's order."""
+    distinct = {_point(row) for row in as_lines(rows)}
     return sorted(distinct, key=lambda point: (labels.place(point[0] or None), *point[1:]))
 
 
 def _point(row: Line) -> PointKey:
+    """Return the values of `POINT` in a row, as a key that can be sorted."""
     name, kind, level, processes, placement, threads = (row[key] for key in POINT)
     placement = 0.0 if is_missing(placement) else float(placement)
     return "" if is_missing(name) else name, kind, int(level), int(processes), placement, int(threads)
@@ -92,6 +95,7 @@ def _figure(
 
 
 def _name(point: PointKey, labels: Labels) -> str:
+    """Write the interconnect and size of a point, as the label of its row."""
     name, kind, level, processes, placement, threads = point
     title = shortened(labels.interconnect(name or None, kind), 34, lines=1)
     if name:
@@ -105,14 +109,16 @@ def _draw_panel(
 ) -> None:
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     dots = []
-    for row in rows.to_dict("records"):
-        point, interconnect, ends = _point(row), row["interconnect"], percent_interval(row, "change")
+    for row in as_lines(rows):
+        point, interconnect, verdict = _point(row), row["interconnect"], row["verdict"]
         if point in points:
-            change = f"{formats.bracketed_percent(*ends)}{formats.THIN}%"
-            text = f"{_name(point, labels)}: {change}, {row['verdict']}"
-            place, star = points.index(point), row["verdict"] in ("faster", "slower")
-            look = labels.look(interconnect)
-            dots.append(Point(ends[0], place, look, interconnect, text, *ends[1:], star))
+            change, low, high = percent_interval(row, "change")
+            percent = f"{formats.bracketed_percent(change, low, high)}{formats.THIN}%"
+            text = f"{_name(point, labels)}: {percent}, {verdict}"
+            has_direction, look = verdict in ("faster", "slower"), labels.look(interconnect)
+            dots.append(
+                Point(change, points.index(point), look, interconnect, text, low, high, has_direction)
+            )
     draw_points(drawing, axes, dots, hollow=True, across=True, size=3.6)
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(MaxNLocator(4))
@@ -130,5 +136,5 @@ def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:
-        sentences.append(f"Hollow points: no intervals, since {too_few(rows['blocks'])}.")
+        sentences.append(f"Hollow points have no interval, since {too_few(rows['blocks'])}.")
     return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""What changed between two sites, or between an earlier and a later state of one."""
+"""The section on changes between two sites, or two states of a site."""
 
 from __future__ import annotations
 
@@ -12,83 +12,85 @@ from analysis.presentation.formats import MISSING, counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts
 from analysis.presentation.sentences import blocks_sentences
-from analysis.runs.frames import Line, is_missing, percent_interval
+from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 from analysis.topics.changes.tables import ONLY, SUMMED
 from analysis.topics.record import machine_items
 
 MOST_ROWS = 120
-_PAIR = ["site_before", "site_after"]
+_SITES = ["site_before", "site_after"]
 
 
-def changes(content: Content) -> Section | None:
-    """What got faster, slower, or cannot be told apart; none where no sites are compared."""
+def changes_section(content: Content) -> Section | None:
+    """Show the points that became faster or slower, and how the sites differ."""
     if "changes" not in content.tables:
         return None
-    points, summary = content.tables["changes"], content.tables["changes_summary"]
+    changes, summary, labels = content.tables["changes"], content.tables["changes_summary"], content.labels
     blocks: list[Block] = []
-    for (before, after), own in points.groupby(_PAIR, sort=False):
-        of_pair = summary[(summary["site_before"] == before) & (summary["site_after"] == after)]
-        blocks.append(paragraph(_headline(own, before, after)))
-        blocks.append(bullets(_by_case(of_pair, content.labels), "Geometric mean over the points"))
-        blocks += [bullets(alone, "Not compared")] if (alone := _alone(own, content.labels)) else []
+    for _, rows in changes.groupby(_SITES, sort=False):
+        before, after = rows[_SITES].iloc[0]
+        means = summary[(summary["site_before"] == before) & (summary["site_after"] == after)]
+        blocks.append(paragraph(_headline(rows, before, after)))
+        blocks.append(bullets(_means(means, labels), "Geometric mean over the points"))
+        unmatched = _not_compared(rows, labels)
+        blocks += [bullets(unmatched, "Not compared")] if unmatched else []
         blocks += _differences(content, before, after)
-    blocks += [paragraph(text) for text in blocks_sentences(points, "changes")]
+    blocks += [paragraph(text) for text in blocks_sentences(changes, "changes")]
     blocks += content.figures("changes")
-    blocks.append(_table(points, content.labels))
+    blocks.append(_table(changes, labels))
     return section("changes", "What changed", blocks)
 
 
-def _headline(points: pd.DataFrame, before: str, after: str) -> str:
-    shared = points[points["change_percent"].notna()]
+def _headline(changes: pd.DataFrame, before: str, after: str) -> str:
+    """Count the points of each outcome, with the smallest and the largest change."""
+    shared = changes[changes["change_percent"].notna()]
     counts = []
     for word in SUMMED:
-        own = shared[shared["verdict"].map(outcome) == word].sort_values("change_percent", kind="stable")
-        if len(own):
-            values = own["change_percent"]
-            ends = (
-                f"{formats.bracketed_percent(*percent_interval(line, 'change'))}{formats.THIN}%"
-                for line in (own.iloc[0], own.iloc[-1])
-            )
-            counts.append(f"{formats.whole(len(values))} {word} ({formats.spanned(*ends)})")
+        rows = shared[shared["verdict"].map(outcome) == word].sort_values("change_percent", kind="stable")
+        if len(rows):
+            lines = as_lines(rows)
+            ends = [f"{_bracketed(line)}{formats.THIN}%" for line in (lines[0], lines[-1])]
+            counts.append(f"{formats.whole(len(lines))} {word} ({formats.spanned(*ends)})")
     return (
         f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(counts)}. "
         "The two were not run side by side: whatever else differed between them is part of the change."
     )
 
 
-def _by_case(summary: pd.DataFrame, labels: Labels) -> list[str]:
+def _means(summary: pd.DataFrame, labels: Labels) -> list[str]:
+    """List the mean changes over all cases, then of each case, with the number of points per outcome."""
     items = []
-    several = summary["kind"].nunique() > 1
-    rows = summary.assign(whole=summary["case"].isna()).sort_values("whole", kind="stable", ascending=False)
-    for line in rows.to_dict("records"):
-        name = "All cases, each counted alike" if line["whole"] else labels.case(line["case"])
-        kind = f", {line['kind']}" if several else ""
-        numbers = formats.bracketed_percent(*percent_interval(line, "change"))
-        found = [(word, int(line[word.replace(" ", "_")])) for word in SUMMED]
-        counts = ", ".join(f"{formats.whole(count)} {word}" for word, count in found if count)
-        items.append(f"{name}{kind}: {numbers}{formats.THIN}% ({counts})")
+    several_kinds = summary["kind"].nunique() > 1
+    is_whole = summary["case"].isna()
+    for line in as_lines(pd.concat([summary[is_whole], summary[~is_whole]])):
+        is_mean_over_cases = is_missing(line["case"])
+        name = "All cases, weighted equally" if is_mean_over_cases else labels.case(line["case"])
+        kind = f", {line['kind']}" if several_kinds else ""
+        numbers = [(int(line[word.replace(" ", "_")]), word) for word in SUMMED]
+        counts = ", ".join(f"{formats.whole(number)} {word}" for number, word in numbers if number)
+        items.append(f"{name}{kind}: {_bracketed(line)}{formats.THIN}% ({counts})")
     return items
 
 
-def _alone(points: pd.DataFrame, labels: Labels) -> list[str]:
-    """List points that only one of the sites has."""
-    alone: dict[tuple[str, str], list[str]] = {}
-    for line in points[points["change_percent"].isna()].to_dict("records"):
-        alone.setdefault((line["verdict"], line["case"]), []).append(_point(line, labels))
-    return [f"{labels.case(case)}, {verdict}: {'; '.join(names)}" for (verdict, case), names in alone.items()]
+def _bracketed(line: Line) -> str:
+    return formats.bracketed_percent(*percent_interval(line, "change"))
 
 
-def _point(line: Line, labels: Labels) -> str:
-    title = labels.curve(line)
-    if is_missing(line["interconnect"]):
-        return title
-    count = counted(line["processes"], "process")
-    level = f", oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
-    return f"{title}, {count}{level}"
+def _not_compared(changes: pd.DataFrame, labels: Labels) -> list[str]:
+    """List the points that only one of the sites has, by case."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for line in as_lines(changes[changes["change_percent"].isna()]):
+        name = labels.curve(line)
+        if not is_missing(line["interconnect"]):
+            name += f", {counted(line['processes'], 'process')}"
+            name += f", oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
+        names.setdefault((line["verdict"], line["case"]), []).append(name)
+    return [
+        f"{labels.case(case)}, {verdict}: {'; '.join(points)}" for (verdict, case), points in names.items()
+    ]
 
 
 def _differences(content: Content, before: str, after: str) -> list[Block]:
-    """Tabulate in what the machines and versions of two sites differ, where both are known."""
+    """Tabulate the differences between the machines and versions of two sites, if both are known."""
     sites = content.facts.sites
     machines = [machine_items(sites[site].machine or {}) if site in sites else {} for site in (before, after)]
     if not all(machines):
@@ -96,22 +98,23 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
     first, second = machines
     keys = [key for key in dict.fromkeys([*first, *second]) if first.get(key) != second.get(key)]
     if not keys:
-        return [paragraph("Both say the same of their machine and of all versions.")]
+        return [paragraph("Both sites state the same machine and the same versions.")]
     values = [[key, *(machine.get(key) for machine in machines)] for key in keys]
     rows = [row([MISSING if is_missing(value) else value for value in line]) for line in values]
     columns = left("Item", before, after)
-    return [table("What the machines and versions differ in.", columns, {"": rows})]
+    return [table("Differences between the machines and versions.", columns, {"": rows})]
 
 
-def _table(points: pd.DataFrame, labels: Labels) -> Block:
-    rows, caption = points[points["change_percent"].notna()], "Every point that both have. "
+def _table(changes: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the points that both sites have; a long table has only those that changed."""
+    rows, caption = changes[changes["change_percent"].notna()], "Every point that both have. "
     if len(rows) > MOST_ROWS:
         rows = rows[rows["verdict"].isin(["faster", "slower"])].head(MOST_ROWS)
         caption = f"Points that changed distinguishably, up to {MOST_ROWS}; all are in tables/changes.csv. "
-    several = len(points[_PAIR].drop_duplicates()) > 1
+    several_pairs = len(changes[_SITES].drop_duplicates()) > 1
 
     def title(line: Line) -> str:
-        pair = f"{line['site_before']} to {line['site_after']}: " if several else ""
+        pair = f"{line['site_before']} to {line['site_after']}: " if several_pairs else ""
         return f"{pair}{labels.case(line['case'])}"
 
     fields = [
@@ -125,9 +128,9 @@ def _table(points: pd.DataFrame, labels: Labels) -> Block:
         texts("Outcome", lambda verdict: verdict.removeprefix(ONLY), "verdict"),
     ]
     caption += (
-        f"Change of speed: time before over time after, less 1, with {labels.confidence} intervals; p after "
-        "Holm's correction, unpaired."
+        f"Change of speed: time before / time after - 1, with {labels.confidence} intervals; p of unpaired "
+        "tests after Holm's correction."
     )
-    pairs = rows.groupby(_PAIR, sort=False).ngroup()
+    pairs = rows.groupby(_SITES, sort=False).ngroup()
     lines = labels.lines(rows.assign(pair=pairs), "pair", "case", "interconnect")
     return line_table(caption, fields, lines, title)

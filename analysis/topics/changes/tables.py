@@ -1,9 +1,8 @@
-"""What changed between two sites, or at one before and after an upgrade, point by point."""
+"""Tables of changes between two sites, or two states of a site, point by point."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -34,10 +33,9 @@ from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
 
 ONLY = "only in "
-"""Begins the verdict on a point that only one site has; the site follows."""
-SIDES = ("before", "after")
+"""Start of the verdict on a point that only one site has, before the name of the site."""
 SUMMED = ("faster", "slower", "not distinguishable", "untested", "untestable")
-"""Kinds of verdicts that the summary counts, in the order of its columns."""
+"""Outcomes that the summary counts, in the order of its columns."""
 
 CHANGES = {
     "changes": table_schema(
@@ -73,15 +71,13 @@ CHANGES = {
         **{word.replace(" ", "_"): pa.Column("Int64") for word in SUMMED},
     ).remove_columns(["site"]),
 }
-"""Schema of each table by its name, which is that of its file; columns.yaml says what the columns mean."""
+
+POINT = ["kind", "case", "interconnect", "oversubscription", "processes", "threads"]
+"""Columns that two sites must share to be compared, the kind first."""
 
 
-_SAME = ["kind", "case", "interconnect", "oversubscription", "processes", "threads"]
-"""Columns in which points of two sites may agree, the kind first."""
-
-
-class _Key(NamedTuple):
-    """What makes a point of one site the same point at another. `nodes` counts where placement varies."""
+class PointKey(NamedTuple):
+    """Identity of a point at different sites. `nodes` is 0 unless a site varies placement."""
 
     kind: str
     interconnect: str
@@ -91,55 +87,59 @@ class _Key(NamedTuple):
     nodes: int
 
 
-@dataclass
-class _Found:
-    """Rows of the table ``changes``, and the means of the points' log ratios.
+class CaseMean(NamedTuple):
+    """Mean log ratio of the times before and after, over the points of a case and kind.
 
-    There is one mean for a pair of sites, case and kind, with ``logs``, an array
-    (1 + scenarios × draws,): the estimate, then its draws.
+    Attributes
+    ----------
+    logs : array (1 + scenarios × draws,)
+        The estimate, then its bootstrap draws.
     """
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    means: list[dict[str, Any]] = field(default_factory=list)
+    sites: tuple[str, str]
+    case: str
+    kind: str
+    logs: Floats
 
 
 def make_changes(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
-    """Compare sites point by point.
+    """Make the tables ``changes`` and ``changes_summary``.
 
     Parameters
     ----------
     settings : Settings
-        Its `compare_sites` are the pairs.
+        `compare_sites` lists the pairs of sites.
 
     Returns
     -------
     dict of DataFrame
-        ``changes``, one row a point of either site, and ``changes_summary``, one row a case and kind and
-        one for all cases of a kind; with the columns of `CHANGES`. None without a pair.
+        ``changes`` has a row for each point of either site. ``changes_summary`` has a row for each case and
+        kind, and one for all cases of a kind. Empty without pairs of sites.
 
     Raises
     ------
     TableError
-        If the runs have no such site, or two sites have no point in common.
+        If the runs lack a site, or if two sites have no point in common.
     """
     if not settings.compare_sites:
         return {}
     check_sites(runs, settings.compare_sites)
-    found = _Found()
+    rows: list[dict[str, Any]] = []
+    means: list[CaseMean] = []
     for points in cases(runs, settings):
-        for before, after in settings.compare_sites:
-            _compare_case(points, before, after, found, settings)
-    rows = pd.DataFrame(found.rows).sort_values(
-        ["site_before", "site_after"], kind="stable", ignore_index=True
-    )
-    changes = corrected(rows, settings.alpha, settings.level)
-    verdicts = rows["verdict"].fillna(changes["verdict"])
+        for sites in settings.compare_sites:
+            case_rows, case_means = _compare_case(points, sites, settings)
+            rows += case_rows
+            means += case_means
+    for before, after in settings.compare_sites:
+        if not any(mean.sites == (before, after) for mean in means):
+            raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
+    table = pd.DataFrame(rows).sort_values(["site_before", "site_after"], kind="stable", ignore_index=True)
+    changes = corrected(table, settings.alpha, settings.level)
+    verdicts = table["verdict"].fillna(changes["verdict"])
     changes = changes.assign(verdict=verdicts, **simultaneous(changes, settings.alpha))
     changes = validated(CHANGES["changes"], changes)
-    for before, after in settings.compare_sites:
-        if not any((mean["site_before"], mean["site_after"]) == (before, after) for mean in found.means):
-            raise TableError(f"compare_sites: '{before}' and '{after}' have no placement in common")
-    summary = pd.DataFrame(list(_summary_rows(found.means, changes, settings.level)))
+    summary = pd.DataFrame(list(_summary_rows(means, changes, settings.level)))
     return {"changes": changes, "changes_summary": validated(CHANGES["changes_summary"], summary)}
 
 
@@ -149,30 +149,32 @@ def check_site_names(sites: Iterable[str], pairs: Sequence[tuple[str, str]]) -> 
     Raises
     ------
     TableError
+        If a site of a pair is not among `sites`.
     """
-    known = sorted(set(sites))
+    names = sorted(set(sites))
     for name in (name for pair in pairs for name in pair):
-        if name not in known:
-            listed = ", ".join(known) or "none"
+        if name not in names:
+            listed = ", ".join(names) or "none"
             raise TableError(f"compare_sites: '{name}' is no site of the runs; there are {listed}")
 
 
 def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
-    """Check that there are the sites to compare, and that both sites of a pair have something in common.
+    """Check that the runs have the sites to compare, and that the sites of a pair share a point.
 
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it, with or without column ``site``.
+        Runs table, with or without column ``site``: see `analysis.runs.runs.read_runs`.
 
     Raises
     ------
     TableError
+        If a site is missing, or if the sites of a pair share no point.
     """
     check_site_names(runs["site"].dropna() if "site" in runs else (), pairs)
     for pair in pairs:
         sides = [runs[runs["valid"] & (runs["site"] == site)] for site in pair]
-        points = [set(side[_SAME].fillna("").itertuples(index=False, name=None)) for side in sides]
+        points = [set(side[POINT].fillna("").itertuples(index=False, name=None)) for side in sides]
         if points[0].isdisjoint(points[1]):
             message = f"compare_sites: '{pair[0]}' and '{pair[1]}' have no point in common"
             kinds = [", ".join(sorted(side["kind"].unique())) for side in sides]
@@ -181,11 +183,15 @@ def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
             raise TableError(message)
 
 
-def _compare_case(points: CasePoints, before: str, after: str, found: _Found, settings: Settings) -> None:
-    earlier, later = _matched(points, before, after)
+def _compare_case(
+    points: CasePoints, sites: tuple[str, str], settings: Settings
+) -> tuple[list[dict[str, Any]], list[CaseMean]]:
+    """Make the rows of ``changes`` for a case and pair of sites, and the mean change of each kind."""
+    before, after = sites
+    earlier, later = _points_by_key(points, before, after)
+    rows: list[dict[str, Any]] = []
     ratios: dict[str, list[Floats]] = {}
     for key in sorted(earlier.keys() | later.keys()):
-        sides = earlier.get(key), later.get(key)
         row = {
             "site_before": before,
             "site_after": after,
@@ -201,81 +207,97 @@ def _compare_case(points: CasePoints, before: str, after: str, found: _Found, se
             ),
             "verdict": None,
         }
-        for side, number in zip(SIDES, sides, strict=True):
-            if number is not None:
-                row |= _times(points, number, side)
-        if sides[0] is None or sides[1] is None:
-            row["verdict"] = ONLY + (after if sides[0] is None else before)
+        first, second = earlier.get(key), later.get(key)
+        if first is not None:
+            row |= _times(points, first, "before")
+        if second is not None:
+            row |= _times(points, second, "after")
+        if first is None or second is None:
+            row["verdict"] = ONLY + (after if first is None else before)
         else:
-            row |= _change(points, sides[0], sides[1], settings)
-            ratios.setdefault(key.kind, []).append(_log_ratio(points, sides[0], sides[1]))
-        found.rows.append(row)
-    for kind, logs in ratios.items():
-        about = {"site_before": before, "site_after": after, "case": points.case, "kind": kind}
-        found.means.append({**about, "logs": np.mean(logs, axis=0)})
+            row |= _change(points, first, second, settings)
+            ratios.setdefault(key.kind, []).append(_log_ratio(points, first, second))
+        rows.append(row)
+    means = [CaseMean(sites, points.case, kind, np.mean(logs, axis=0)) for kind, logs in ratios.items()]
+    return rows, means
 
 
-def _matched(points: CasePoints, before: str, after: str) -> tuple[dict[_Key, int], dict[_Key, int]]:
-    """Points of two sites by their key; nodes count where one of the two sites varies placement."""
+def _points_by_key(
+    points: CasePoints, before: str, after: str
+) -> tuple[dict[PointKey, int], dict[PointKey, int]]:
+    """Number the points of two sites by their key, with nodes in the key only if it is needed."""
     table = points.table
-    rows = [np.flatnonzero(table["site"] == site) for site in (before, after)]
+    sides = [np.flatnonzero(table["site"] == site) for site in (before, after)]
     for nodes in (np.zeros_like(table["nodes"]), table["nodes"]):
-        columns = [*(table[name] for name in _Key._fields[:-1]), nodes]
-        earlier, later = ({_Key(*(values[row] for values in columns)): row for row in own} for own in rows)
-        if len(earlier) + len(later) == len(rows[0]) + len(rows[1]):  # no two points have one key
+        columns = [*(table[name] for name in PointKey._fields[:-1]), nodes]
+        earlier, later = (
+            {PointKey(*(values[number] for values in columns)): number for number in side.tolist()}
+            for side in sides
+        )
+        has_distinct_keys = len(earlier) + len(later) == len(sides[0]) + len(sides[1])
+        if has_distinct_keys:
             break
     return earlier, later
 
 
 def _times(points: CasePoints, number: int, side: str) -> dict[str, Any]:
+    """Return the columns with the times of a point, `side` being ``before`` or ``after``."""
     table = points.table
     ends = {f"seconds_{side}{end}": table[f"seconds{end}"][number] for end in ("", "_low", "_high")}
     return {f"n_{side}": table["n"][number], **ends}
 
 
 def _change(points: CasePoints, before: int, after: int, settings: Settings) -> dict[str, Any]:
+    """Compare the times of two points: an unpaired test, or the bands of simulated times."""
     table = points.table
     if table["kind"][before] == "simulated":
         logs = {end: np.log(table[f"seconds{end}"][[before, after]]) for end in ("", "_low", "_high")}
         ends = (("", ""), ("_low", "_high"), ("_high", "_low"))
         return percent_columns("change", [logs[first][0] - logs[second][1] for first, second in ends])
     samples = points.samples[before], points.samples[after], False
-    found = compare_points([samples], [1 - settings.level])[0]
-    tests = {name: getattr(found.shift, name) for name in ("p_value", "least_p", "coverage")}
-    tests |= {"tested": Contrast(samples), "withheld": found.withheld, "blocks": found.blocks}
-    return percent_columns("change", found.shift) | tests
+    (compared,) = compare_points([samples], [1 - settings.level])
+    return {
+        **percent_columns("change", compared.shift),
+        **{name: getattr(compared.shift, name) for name in ("p_value", "least_p", "coverage")},
+        "tested": Contrast(samples),
+        "withheld": compared.withheld,
+        "blocks": compared.blocks,
+    }
 
 
 def _log_ratio(points: CasePoints, before: int, after: int) -> Floats:
+    """Compute the log ratio of two times and its bootstrap draws, array (1 + scenarios × draws,)."""
     seconds, draws = points.table["seconds"], points.draws
     logs = np.log(draws[before] / draws[after])
     return np.concatenate([[np.log(seconds[before] / seconds[after])], logs.ravel()])
 
 
 def _summary_rows(
-    means: list[dict[str, Any]], changes: pd.DataFrame, confidence: float
+    means: Sequence[CaseMean], changes: pd.DataFrame, confidence: float
 ) -> Iterator[dict[str, Any]]:
-    """Geometric means of the ratios of a case's points, and over cases, each of which counts alike."""
+    """Make the rows of ``changes_summary``: geometric means over points, then over cases of equal weight."""
 
-    def pair_and_kind(mean: dict[str, Any]) -> tuple[str, str, str]:
-        return mean["site_before"], mean["site_after"], mean["kind"]
+    def sites_and_kind(mean: CaseMean) -> tuple[str, str, str]:
+        return *mean.sites, mean.kind
 
-    for (before, after, kind), group in groupby(sorted(means, key=pair_and_kind), key=pair_and_kind):
-        of_cases = list(group)
-        every = (changes["site_before"] == before) & (changes["site_after"] == after)
-        every &= (changes["kind"] == kind) & changes["change_percent"].notna()
-        lines = [(mean["case"], mean["logs"], every & (changes["case"] == mean["case"])) for mean in of_cases]
-        if len(of_cases) > 1:
-            lines.append((None, np.mean([mean["logs"] for mean in of_cases], axis=0), every))
-        for case, logs, rows in lines:
+    for (before, after, kind), group in groupby(sorted(means, key=sites_and_kind), key=sites_and_kind):
+        case_means = list(group)
+        in_all_cases = (changes["site_before"] == before) & (changes["site_after"] == after)
+        in_all_cases &= (changes["kind"] == kind) & changes["change_percent"].notna()
+        lines: list[tuple[str | None, Floats, pd.Series]] = [
+            (mean.case, mean.logs, in_all_cases & (changes["case"] == mean.case)) for mean in case_means
+        ]
+        if len(case_means) > 1:
+            lines.append((None, np.mean([mean.logs for mean in case_means], axis=0), in_all_cases))
+        for case, logs, is_in_row in lines:
             low, high = percentile_interval(logs[None, 1:], confidence)
-            verdicts = changes.loc[rows, "verdict"].map(outcome).value_counts()
+            verdicts = changes.loc[is_in_row, "verdict"].map(outcome).value_counts()
             yield {
                 "site_before": before,
                 "site_after": after,
                 "case": case,
                 "kind": kind,
-                "points": int(rows.sum()),
+                "points": int(is_in_row.sum()),
                 "change_percent": 100 * np.expm1(logs[0]),
                 "change_low": 100 * np.expm1(low),
                 "change_high": 100 * np.expm1(high),
