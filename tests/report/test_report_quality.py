@@ -59,8 +59,8 @@ class TestOutliers:
 
     def test_too_few_repetitions_for_fences(self):
         text = said(section(make_whole_study(make_runs(3, levels=(1,)))))
-        assert "Outliers are not flagged: that takes 4 repetitions of a point." in text
-        assert "Drift is not told: that takes 4 blocks of a point." in text
+        assert "Outliers are not flagged: this needs 4 repetitions of a point." in text
+        assert "Drift is not judged: this needs 4 blocks of a point." in text
 
 
 class TestDrift:
@@ -76,7 +76,7 @@ class TestDrift:
     def test_none_is_said_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
         (text,) = drift_sentences(tables["drift"], Labels(facts))
-        assert text.startswith("No drift can be told in") and "the largest change is that of" in text
+        assert text.startswith("No distinguishable drift in") and "the largest change is at" in text
 
 
 class TestSpread:
@@ -88,7 +88,7 @@ class TestSpread:
         first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
         assert first.startswith("Run-to-run spread of the block times") and "Shared memory 1." in first
         assert "In 1 of 1 comparison the spread differs from that of the baseline" in second
-        assert "(signed ranks of absolute deviations, signs where these are plainly" in second
+        assert "(signed ranks of absolute deviations, signs if these are clearly" in second
         assert "of Shared memory, p" in second
 
     def test_a_figure_with_a_panel_a_case(self):
@@ -103,7 +103,7 @@ class TestSpread:
         study = make_whole_study(make_runs(1, levels=(1,)))
         assert spread_of(study) == []
         told = said(section(study))
-        assert "Run-to-run variability is not told: that takes two blocks of a point." in told
+        assert "Run-to-run variability is unknown: this needs two blocks of a point." in told
 
 
 class TestPrecision:
@@ -122,7 +122,7 @@ class TestPrecision:
         wanted = np.ceil(12 * (wide["half_width_percent"] / wide["target_percent"]) ** 2).astype(int)
         assert len(wide) == 2 and set(wide["interconnect"]) == {"loopback", "shared_memory"}
         (text,) = map(plain, precision_sentences(table))
-        assert f"The others would take about {min(wanted)} to {max(wanted)} blocks where they have 12" in text
+        assert f"The others would need about {min(wanted)} to {max(wanted)} blocks instead of 12" in text
         (printed,) = blocks(section(precision), "table")
         assert sorted(int(line[-1]) for line in cells(printed)) == sorted(wanted)
 

@@ -159,7 +159,7 @@ def test_spread_and_drift_of_a_point_with_stopped_runs_are_not_told():
     assert found["drift"].set_index("interconnect")["p_value"].isna().to_dict() == {"a": False, "b": True}
     assert found["drift"].set_index("interconnect").loc["b", ["drift_percent", "kendall_tau"]].isna().all()
     (said,) = stopped_sentences(found["variability"])
-    assert said.startswith("Spread and drift of 1\u00a0point are not told")
+    assert said.startswith("Spread and drift of 1\u00a0point are unknown")
     assert not stopped_sentences(tables(rows("duct", "a", {4: 10.0}))["variability"])
 
 

@@ -121,12 +121,10 @@ def test_blocks_that_depend_on_the_ones_before_are_worth_fewer():
     assert text.startswith("1\u00a0spread is not tested against that of the baseline, since blocks credibly")
     (text,) = dependence_sentences(table.reset_index(), labels)
     assert text.startswith(
-        "1 of 2\u00a0ratios to the baseline is widened, since its blocks may depend on the ones before: "
+        "1 of 2\u00a0ratios to the baseline has a wider interval, since its blocks may depend on earlier blocks: "
     )
     (text,) = dependence_sentences(table.loc[["c"]].reset_index(), labels)
-    assert (
-        text == "None of 1\u00a0ratio to the baseline is widened for blocks that depend on the ones before."
-    )
+    assert text == "None of 1\u00a0ratio to the baseline has a wider interval because of dependent blocks."
 
 
 def trends(series, **more):

@@ -1,4 +1,4 @@
-"""Run-to-run spread of every point, interconnect by interconnect."""
+"""Figure of the run-to-run spread of all points, by interconnect."""
 
 from __future__ import annotations
 
@@ -21,14 +21,23 @@ COLUMNS = 4
 ROW_HEIGHT = 0.22
 PANEL_WIDTH = 1.35
 NAMES_WIDTH = 1.9
-MOST_PERCENT = 3.0
-"""Points beyond this many times the 90th percentile of all points are drawn at the edge."""
+EDGE = 3.0
+"""Points beyond this multiple of the 90th percentile of all points are drawn at the edge."""
 
 
 def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the spread of the block times of every point, one panel per case, from the table ``variability``.
+    """Draw the spread of the block times of every point, with one panel per case.
 
-    The list is empty where no point has two blocks, and where a single interconnect was run.
+    Parameters
+    ----------
+    variability : DataFrame
+        Table ``variability``.
+    labels : FigureLabels
+
+    Returns
+    -------
+    list of Drawing
+        Empty if no point has two blocks, or if there is only one interconnect.
     """
     spreads = variability[variability["spread_percent"].notna()]
     pairs = zip(spreads["interconnect"], spreads["kind"], strict=True)
@@ -36,9 +45,7 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
     if spreads["interconnect"].nunique() < 2:
         return []
     cases, names = labels.sorted_cases(spreads["case"]), _names(spreads, labels)
-    limit = (
-        min(spreads["spread_percent"].max(), MOST_PERCENT * spreads["spread_percent"].quantile(0.9)) or 1.0
-    )
+    limit = min(spreads["spread_percent"].max(), EDGE * spreads["spread_percent"].quantile(0.9)) or 1.0
     columns = min(COLUMNS, len(cases))
     rows = -(-len(cases) // columns)
     height = rows * (ROW_HEIGHT * len(names) + 0.35) + 0.5
@@ -67,7 +74,7 @@ def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawi
 
 
 def _names(spreads: pd.DataFrame, labels: Labels) -> list[str]:
-    """Names in the study's order, the serial run first."""
+    """Return the names in the study's order, with the serial run first."""
     return list(dict.fromkeys(labels.in_order(spreads, "interconnect", "name")["name"]))
 
 
@@ -75,13 +82,13 @@ def _draw_panel(
     axes: Axes, rows: pd.DataFrame, names: Sequence[str], limit: float, drawing: Drawing, labels: FigureLabels
 ) -> None:
     points, medians = [], []
-    for name, of_name in rows.groupby("name"):
-        interconnect, place = of_name["interconnect"].iloc[0], names.index(name)
+    for name, rows_of_name in rows.groupby("name"):
+        interconnect, place = rows_of_name["interconnect"].iloc[0], names.index(str(name))
         look = labels.look(interconnect)
-        median = min(of_name["spread_percent"].median(), limit)
+        median = min(rows_of_name["spread_percent"].median(), limit)
         medians.append(Point(median, place, style.Look(look.colour, "|"), interconnect))
-        for row in of_name.to_dict("records"):
-            text = point_text(labels, row, name, _hover_text(row))
+        for row in rows_of_name.to_dict("records"):
+            text = point_text(labels, row, str(name), _hover_text(row))
             points.append(Point(min(row["spread_percent"], limit), place, look, interconnect, text))
     draw_points(drawing, axes, medians, size=9, edge=1.4)
     draw_points(drawing, axes, points, size=3.2, opacity=0.75)

@@ -1,4 +1,4 @@
-"""The section on the quality of the measurements: disturbances, outliers, drift, spread, precision."""
+"""The section on the quality of the measurements: disturbances, outliers, drift, spread and precision."""
 
 from __future__ import annotations
 
@@ -26,35 +26,36 @@ from analysis.topics.quality.sentences import (
 )
 
 MOST_ROWS = 30
+"""Largest number of improvements in the table of the report."""
 
 
 def quality(content: Content) -> Section | None:
-    """How good the measurements are, and how many more blocks would serve."""
+    """Write the section on the quality of the measurements."""
     tables, labels = content.tables, content.labels
-    said = disturbed_sentences(content.runs)
+    sentences = disturbed_sentences(content.runs)
     blocks: list[Block] = []
     if "repetitions" in tables:
-        said += outlier_sentences(tables["repetitions"], content.runs, labels)
+        sentences += outlier_sentences(tables["repetitions"], content.runs, labels)
     if "drift" in tables:
-        said += drift_sentences(tables["drift"], labels)
-    said += order_sentences(content.runs) + rounding_sentences(content.runs)
+        sentences += drift_sentences(tables["drift"], labels)
+    sentences += order_sentences(content.runs) + rounding_sentences(content.runs)
     if "variability" in tables:
         spread, *tested = spread_sentences(tables["variability"], labels)
-        said += [spread, *([] if content.facts.study.unfinished else tested)]
-        said += stopped_sentences(tables["variability"])
-        said += dependence_sentences(tables["variability"], labels)
-    said += unpaired_dependence_sentences(tables["improvement"])
+        sentences += [spread, *([] if content.facts.study.unfinished else tested)]
+        sentences += stopped_sentences(tables["variability"])
+        sentences += dependence_sentences(tables["variability"], labels)
+    sentences += unpaired_dependence_sentences(tables["improvement"])
     if "precision" in tables:
-        said += precision_sentences(tables["precision"])
+        sentences += precision_sentences(tables["precision"])
         blocks += _wide_table(tables["precision"], labels)
-    if not said:
+    if not sentences:
         return None
     heading = "How good the measurements are"
-    return section("quality", heading, [bullets(said), *content.figures("quality"), *blocks])
+    return section("quality", heading, [bullets(sentences), *content.figures("quality"), *blocks])
 
 
 def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
-    """Tabulate the improvements whose interval is wider than wanted."""
+    """Tabulate the improvements whose interval is too wide."""
     known = with_interval(precision)
     wide = known[~known["reached"]]
     if wide.empty:
@@ -67,12 +68,12 @@ def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers("Processes", formats.whole, "at_processes"),
         numbers("Half-width (points)", lambda width: f"±{formats.fixed(width, 1)}", "half_width_percent"),
         numbers("Blocks", formats.whole, "blocks"),
-        numbers("Blocks wanted", formats.whole, "blocks_wanted"),
+        numbers("Blocks needed", formats.whole, "blocks_wanted"),
     ]
     target = formats.number(wide["target_percent"].iloc[0], 2)
     caption = f"Improvements whose interval is wider than ±{target} percentage points, the widest first."
     if len(wide) > len(shown):
-        caption += f" Shown are {len(shown)} of {len(wide)}; all are in tables/precision.csv."
+        caption += f" The table shows {len(shown)} of {len(wide)}; all are in tables/precision.csv."
 
     def baseline(line: Line) -> str:
         return f"Over {labels.interconnect(line['baseline_interconnect'], side(line['kind'], 0))}"

@@ -1,4 +1,7 @@
-"""How good the measurements are: outliers, run-to-run variability, drift. Nothing is removed."""
+"""Tables on the quality of the measurements: outliers, run-to-run variability and drift.
+
+They flag runs and points, and remove nothing from the estimates.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,9 @@ from analysis.statistics.trend import trend
 
 OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the quartiles of its point"
 FENCES = 1.5
+"""Distance of Tukey's fences from the quartiles, in interquartile ranges."""
 FEWEST = 4
-"""Times a point needs for fences, and blocks it needs for a drift."""
+"""Number of times that a point needs for fences, and of blocks that it needs for a drift."""
 
 POINT = list(OF_A_POINT)
 QUALITY = table_schemas(
@@ -70,37 +74,48 @@ QUALITY = table_schemas(
 def make_quality_tables(
     runs: pd.DataFrame, ranked: dict[str, list[str]], settings: Settings
 ) -> dict[str, pd.DataFrame]:
-    """Make the tables ``repetitions, variability, drift`` from a runs table.
+    """Make the tables ``repetitions``, ``variability`` and ``drift`` from a runs table.
 
     Parameters
     ----------
+    runs : DataFrame
+        The runs table.
     ranked : dict
-        As `analysis.curves.curves.ranking` gives it.
+        Interconnects of each kind, from `analysis.curves.curves.ranking`.
+    settings : Settings
 
     Raises
     ------
     TableError
-        If `started` holds text that is no time.
+        If a value of `started` is not a time.
     """
     ordered = in_order_of_execution(runs)
     point = points_of(ordered)
-    times, known = _block_times(ordered, point), ~of_unknown_order(ordered, point)
-    in_order = times if known.all() else _block_times(ordered[known].reset_index(drop=True), point[known])
+    times, has_order = _block_times(ordered, point), ~has_unknown_order(ordered, point)
+    times_in_order = times
+    if not has_order.all():
+        times_in_order = _block_times(ordered[has_order].reset_index(drop=True), point[has_order])
     first_baselines = {kind: settings.baselines_among(names)[0] for kind, names in ranked.items()}
     tables = {
-        "repetitions": flag_outliers(ordered, point).assign(order=ordered["order"].where(known)),
+        "repetitions": flag_outliers(ordered, point).assign(order=ordered["order"].where(has_order)),
         "variability": _variability(times, first_baselines, settings.alpha),
-        "drift": _drift(in_order, settings),
+        "drift": _drift(times_in_order, settings),
     }
     return {name: validated(schema, tables[name]) for name, schema in QUALITY.items()}
 
 
 def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
-    """Sort by `started`, or by block where some row has no start; `order` counts within each case."""
+    """Sort runs by `started`, or by block if a start is missing, and number them within each case.
+
+    Raises
+    ------
+    TableError
+        If a value of `started` is not a time.
+    """
     started = pd.to_datetime(runs["started"], errors="coerce", utc=True, format="ISO8601")
-    odd = started.isna() & runs["started"].notna()
-    if odd.any():
-        row = int(odd.argmax())
+    is_invalid = started.isna() & runs["started"].notna()
+    if is_invalid.any():
+        row = int(is_invalid.argmax())
         raise TableError(
             f"'{runs['started'].iloc[row]}' is no time", "runs table", f"row {row + 1}", "started"
         )
@@ -121,20 +136,21 @@ def in_order_of_execution(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def points_of(runs: pd.DataFrame) -> Integers:
-    """Number of the point of each row, array (rows,); points of two sites are two."""
+    """Return the number of the point of each row, array (rows,); sites have separate points."""
     return Groups.of(*(coded(runs[name])[0] for name in ("site", *POINT))).number
 
 
-def of_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
+def has_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
     """Mark the rows of points whose runs have no known order, array (rows,).
 
-    The runs table names such points. Points with runs of several files have no known order either, unless
-    all rows of the table have a start.
+    The column `order_from` states it. The order is also unknown if a point has runs from several files,
+    unless all rows of the table have a start.
 
     Parameters
     ----------
+    runs : DataFrame
     point : array (rows,)
-        As `points_of` gives it for them.
+        Number of the point of each row, from `points_of`.
     """
     if runs["started"].notna().all() or runs["order_from"].isna().all():
         return np.zeros(len(runs), bool)
@@ -147,26 +163,27 @@ def of_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
 def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
     """Flag repetitions outside Tukey's fences of their point on log time (`OUTLIER_RULE`).
 
-    Tukey, Exploratory Data Analysis, 1977, section 2D. Invalid repetitions have no part in the
-    fences and no flag, nor have points of fewer than `FEWEST` times.
+    Source: Tukey, Exploratory Data Analysis, 1977, section 2D. Invalid repetitions and points with fewer
+    than `FEWEST` times get no flag.
 
     Parameters
     ----------
+    runs : DataFrame
     point : array (rows,)
-        As `points_of` gives it for them.
+        Number of the point of each row, from `points_of`.
 
     Returns
     -------
     DataFrame
-        `runs` with `relative_seconds` (to the median of the point's valid times) and `outlier`.
+        `runs` with `relative_seconds` (time over the median of the point's valid times) and `outlier`.
     """
     seconds = runs["seconds"].where(runs["valid"])
     logs = np.log(seconds)
-    of_points = logs.groupby(point)
-    lower, upper = (of_points.quantile(share).to_numpy()[point] for share in (0.25, 0.75))
+    logs_by_point = logs.groupby(point)
+    lower, upper = (logs_by_point.quantile(share).to_numpy()[point] for share in (0.25, 0.75))
     margin = FENCES * (upper - lower)
     outlier = ((logs < lower - margin) | (logs > upper + margin)) & (
-        of_points.count().to_numpy()[point] >= FEWEST
+        logs_by_point.count().to_numpy()[point] >= FEWEST
     )
     medians = seconds.groupby(point).median().to_numpy()[point]
     return runs.assign(relative_seconds=runs["seconds"] / medians, outlier=outlier)
@@ -174,16 +191,16 @@ def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class _Times:
-    """Block times of points, the times of a point next to each other in order of execution.
+    """Block times, grouped by point, in the order of execution within a point.
 
     Attributes
     ----------
     points : DataFrame (points,)
-        `POINT`.
+        Columns `POINT`.
     first, n : arrays (points,)
-        Where the times of each point begin, and their number.
+        Index of the first time of each point, and number of times.
     block, seconds : arrays (times,)
-        Of a block that was stopped at its time limit, the time is NaN.
+        Blocks and their times; NaN for a block that was stopped at its time limit.
     """
 
     points: pd.DataFrame
@@ -202,14 +219,16 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
     timed = timed_rows(ordered)
     point, (block, _) = point[timed.index], coded(timed["block"])
     groups = Groups.of(point, block)
-    starts = np.minimum.reduceat(timed["order"].to_numpy()[groups.order], groups.first) if len(timed) else []
-    of_times = point[groups.rows]
-    first, n = runs_of(of_times)
+    starts = np.zeros(0, int)
+    if len(timed):
+        starts = np.minimum.reduceat(timed["order"].to_numpy()[groups.order], groups.first)
+    point_of_time = point[groups.rows]
+    first, n = runs_of(point_of_time)
     seconds = groups.median(timed["seconds"].to_numpy())
     if not timed["valid"].all():
         at_most = groups.median(timed["seconds"].where(timed["valid"], np.inf).to_numpy())
         seconds[at_most != seconds] = np.nan
-    order = Groups.of(of_times, np.array(starts, int)).order
+    order = Groups.of(point_of_time, starts.astype(int)).order
     return _Times(
         timed[POINT].take(groups.rows[first]).reset_index(drop=True),
         first,
@@ -220,15 +239,16 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
 
 
 def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.DataFrame:
-    """Run-to-run variability of each point, and of the baseline's beside it.
+    """Compute the run-to-run variability of each point, and compare it with that of the baseline.
 
-    `spread_percent` is 100 (exp(s) - 1), s = 1.4826 times the median absolute deviation of the log
-    block times from the log of their median: their standard deviation where they are normal.
-    `worst_percent` is how far the slowest block is above the median. The test compares absolute
-    deviations from either point's median over the common blocks, by signed ranks: Brown and Forsythe's
-    idea (JASA 69, 1974), paired; approximate, since the medians are estimates. Holm-corrected within the
-    table. None of a point with stopped runs, and no test where the lag-one correlation of ratios or of
-    deviations is credible.
+    ``spread_percent`` is 100 (exp(s) - 1), where s is 1.4826 times the median absolute deviation of the log
+    block times from the log of their median. For normal log times s estimates their standard deviation.
+    ``worst_percent`` is the slowest block relative to the median.
+
+    The test is a paired version of Brown and Forsythe (JASA 69, 1974). It compares the absolute deviations
+    of both points from their medians over the common blocks, by signed ranks. It is approximate, since the
+    medians are estimates, and Holm-corrected within the table. Points with stopped runs have no values. A
+    credible lag-one correlation of ratios or deviations excludes the test.
     """
     points = Groups(np.arange(len(times.seconds)), times.first, times.n)
     seconds = points.median(times.seconds)
@@ -247,63 +267,63 @@ def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.D
 def _deviation_tests(
     times: _Times, deviations: Floats, table: pd.DataFrame, baselines: dict[str, str]
 ) -> pd.DataFrame:
-    """Compare the deviations of each point (row of `table`) with the baseline's over the common blocks."""
+    """Compare the deviations of each row of `table` with those of the baseline over the common blocks."""
     same = ["case", "kind", "oversubscription", "processes", "threads"]
-    theirs = table["kind"].map(baselines)
+    baseline_of_row = table["kind"].map(baselines)
     table = table.assign(point=np.arange(len(table)))
-    is_baseline = table["interconnect"] == theirs
+    is_baseline = table["interconnect"] == baseline_of_row
     baseline = table[is_baseline].drop_duplicates(same, keep="last")
-    compared = ~is_baseline & theirs.notna() & table["interconnect"].notna()
-    found = table[compared].merge(baseline, on=same, suffixes=("", "_theirs"))
-    pairs = found["point"].to_numpy(), found["point_theirs"].to_numpy()
+    is_compared = ~is_baseline & baseline_of_row.notna() & table["interconnect"].notna()
+    comparisons = table[is_compared].merge(baseline, on=same, suffixes=("", "_baseline"))
+    pairs = comparisons["point"].to_numpy(), comparisons["point_baseline"].to_numpy()
     blocks, differences = _paired(times, deviations, *pairs)
-    p_values = np.full(len(found), np.nan)
+    p_values = np.full(len(comparisons), np.nan)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
         if positions.shape[1] > 1:
-            rows, positions = _known(rows, positions, differences)
+            rows, positions = _without_nan(rows, positions, differences)
             series = differences[positions]
             untested = credible(lag_one(series)[0], series.shape[1])
             p_values[rows] = np.where(untested, np.nan, paired_shift(series, 1.0).p_value)
-    of_ratios = _dependence(*_paired(times, np.log(times.seconds), *pairs))
-    p_values[credible(of_ratios["lag_one_correlation"], blocks)] = np.nan
+    dependence = _dependence(*_paired(times, np.log(times.seconds), *pairs))
+    p_values[credible(dependence["lag_one_correlation"], blocks.astype(float))] = np.nan
     columns = {
-        "baseline_interconnect": found["interconnect_theirs"],
-        "baseline_spread_percent": found["spread_percent_theirs"],
+        "baseline_interconnect": comparisons["interconnect_baseline"],
+        "baseline_spread_percent": comparisons["spread_percent_baseline"],
         "blocks": np.where(blocks > 0, blocks, np.nan),
         "p_value": p_values,
-        **of_ratios,
+        **dependence,
     }
-    return pd.DataFrame(columns).set_index(found["point"]).reindex(table.index)
+    return pd.DataFrame(columns).set_index(comparisons["point"]).reindex(table.index)
 
 
 def _dependence(blocks: Integers, ratios: Floats) -> dict[str, Floats]:
-    """Lag-one correlation of the log ratios of each pair, and the independent blocks that they are worth.
+    """Compute the lag-one correlation of the log ratios of each pair, and its effective number of blocks.
 
-    All of them, unless the correlation counts. `blocks` and `ratios` are as `_paired` gives them.
+    `blocks` and `ratios` are the result of `_paired`.
     """
     correlation, effective = np.full((2, len(blocks)), np.nan)
     for rows, positions in rectangles(np.cumsum(blocks) - blocks, blocks):
         if positions.shape[1] > 1:
-            rows, positions = _known(rows, positions, ratios)
+            rows, positions = _without_nan(rows, positions, ratios)
             correlation[rows], effective[rows], _ = effective_blocks(ratios[positions])
     return {"lag_one_correlation": correlation, "effective_blocks": effective}
 
 
-def _known(rows: Integers, positions: Integers, values: Floats) -> tuple[Integers, Integers]:
-    """Rows, and the positions of their values, none of which is NaN."""
-    known = ~np.isnan(values[positions]).any(axis=1)
-    return rows[known], positions[known]
+def _without_nan(rows: Integers, positions: Integers, values: Floats) -> tuple[Integers, Integers]:
+    """Select the rows whose values at `positions` (rows, values) contain no NaN."""
+    is_complete = ~np.isnan(values[positions]).any(axis=1)
+    return rows[is_complete], positions[is_complete]
 
 
 def _paired(times: _Times, values: Floats, first: Integers, second: Integers) -> tuple[Integers, Floats]:
-    """Differences of the values of pairs of points over their common blocks.
+    """Compute the differences of the values of pairs of points over their common blocks.
 
     Returns
     -------
     blocks : array (pairs,)
         Number of common blocks.
     differences : array
-        Pair after pair, by increasing block.
+        The differences of all pairs in turn, by increasing block.
     """
     stride = times.block.max(initial=0) + 1
     key = times.point * stride + times.block
@@ -311,19 +331,20 @@ def _paired(times: _Times, values: Floats, first: Integers, second: Integers) ->
     key, values = key[order], values[order]
     n = times.n[first]
     pair = np.repeat(np.arange(len(first)), n)
-    mine = np.repeat(times.first[first] - (np.cumsum(n) - n), n) + np.arange(len(pair))
-    wanted = second[pair] * stride + key[mine] % stride
-    index = np.searchsorted(key, wanted).clip(max=max(len(key) - 1, 0))
-    common = key[index] == wanted
-    return np.bincount(pair[common], minlength=len(first)), (values[mine] - values[index])[common]
+    index_first = np.repeat(times.first[first] - (np.cumsum(n) - n), n) + np.arange(len(pair))
+    key_second = second[pair] * stride + key[index_first] % stride
+    index_second = np.searchsorted(key, key_second).clip(max=max(len(key) - 1, 0))
+    is_common = key[index_second] == key_second
+    differences = (values[index_first] - values[index_second])[is_common]
+    return np.bincount(pair[is_common], minlength=len(first)), differences
 
 
 def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
-    """Drift of each point's block times from its first to its last block, in percent.
+    """Compute the drift of each point's block times from its first to its last block, in percent.
 
-    Theil-Sen line through the log times in order of execution, with Kendall's test of as many blocks as they
-    are worth (see `analysis.statistics.trend.trend`), Holm-corrected within the table. Points of fewer than
-    `FEWEST` blocks have none, nor have those with stopped runs.
+    The drift is the slope of a Theil-Sen line through the log times in order of execution. Kendall's test
+    uses the effective number of blocks (see `analysis.statistics.trend.trend`) and is Holm-corrected within
+    the table. Points with stopped runs, or fewer than `FEWEST` blocks, have no values.
     """
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]

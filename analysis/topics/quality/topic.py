@@ -10,7 +10,7 @@ from analysis.topics.topic import Topic, View
 
 
 def draw_quality(view: View) -> list[Drawing]:
-    """Draw the spread of each point."""
+    """Draw the spread of all points."""
     return spread_figure(view.tables["variability"], view.labels) if "variability" in view.tables else []
 
 
