@@ -7,7 +7,7 @@ from told import network_of
 
 from analysis.importers import read_foreign
 from analysis.topics.network.curves import network_table
-from analysis.topics.network.printed import FORMATS, write_texts
+from analysis.topics.network.text_formats import FORMATS, write_texts
 
 SIZES = [0, 1, 8, 1021, 1024, 1 << 24]
 TIMES = {"seconds_p5": 0.9, "seconds_p25": 0.95, "seconds_p50": 1.0, "seconds_p75": 1.1, "seconds_p95": 1.5,

@@ -162,7 +162,7 @@ def test_sentences_tell_the_headlines_kind_by_kind(pages):
     )
     highest = "highest bandwidth 958 MB/s, InfiniBand 4x PCIe (pub) at 4 MiB"
     assert f"2.10 µs, Quadrics Elan4 (pub); {highest}" in text
-    absent = "Not here, so not measured: Shared memory (there is no such device here)."
+    absent = "Not available, so not measured: Shared memory (there is no such device here)."
     assert absent in said(part(pages[1], "network"))
 
 
@@ -170,7 +170,7 @@ def test_the_answer_ends_with_what_benchmarks_cannot_tell(network_study):
     report = make_report(*network_study[:3], [])
     items = [item for one in blocks(part(report, "answer"), "list") for item in one["items"]]
     assert len(items) == 5
-    assert items[-1].startswith("What it is worth to an application, in processes, nodes or money, ")
+    assert items[-1].startswith("These benchmarks do not show the gain of an application in processes, ")
 
 
 def test_published_and_measured_curves_share_a_figure_and_are_told_apart(pages):
@@ -239,7 +239,7 @@ def test_a_share_of_the_processor_that_cannot_be_says_only_its_side(network_stud
     table, _ = blocks(part(report, "network-processor"), "table")
     cells = [line["cells"][-1] for group in table["groups"] for line in group["rows"]]
     assert set(cells) == {"< 0", "> 100"}
-    assert "Less than 0 or more than 100: other work" in table["caption"]
+    assert "Below 0 or above 100: other work" in table["caption"]
 
 
 def test_collectives_have_a_table_by_size_and_process_count(pages):

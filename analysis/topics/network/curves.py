@@ -15,7 +15,7 @@ PERCENTILES = (5, 25, 75, 95)
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes", "imported_from")
 
 DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
-"""Benchmarks of two processes that have headline numbers, and the messages that are under way at once."""
+"""Benchmarks of two processes with headline numbers, and the number of messages under way at once."""
 
 NETWORK = table_schema(
     "network",
@@ -27,7 +27,7 @@ NETWORK = table_schema(
     latency_us=POSITIVE,
     bandwidth_MBps=POSITIVE,
     **{f"latency_us_p{share}": POSITIVE for share in PERCENTILES},
-    **{f"latency_us_{end}_{what}": POSITIVE for what in ("run", "rank") for end in ("lowest", "highest")},
+    **{f"latency_us_{end}_{unit}": POSITIVE for unit in ("run", "rank") for end in ("lowest", "highest")},
     busy_share=POSITIVE,
     n=COUNT,
     runs=COUNT,
@@ -39,11 +39,11 @@ NETWORK = table_schema(
     imported_from=NOTE,
     probe_latency_us=POSITIVE,
 )
-"""One row a point and message size (and what else `LABELS` has); columns.yaml says what the columns mean."""
+"""One row per point, message size and other values of `LABELS`; columns.yaml describes the columns."""
 
 
 def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Gather curves over the repetitions of each point.
+    """Summarise the curves of all repetitions of each point.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `NETWORK`, points in the order of the runs, sizes rising; without rows where no run
-        is of a network benchmark.
+        Columns of `NETWORK`, points in the order of the runs, with rising sizes; without rows if no run is of
+        a network benchmark.
     """
     frame = runs.reindex(columns=[*RUN, *POINT, "probe_latency_us"]).merge(rows, on=list(RUN))
     if frame.empty:
@@ -73,13 +73,13 @@ def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
         runs=("n", "size"),
         probe_latency_us=("probe_latency_us", "median"),
     ).reset_index()
-    times = [column for column in table if column.startswith("latency_us")]
+    times = [str(column) for column in table if str(column).startswith("latency_us")]
     table[times] *= 1e6
     table["bandwidth_MBps"] = table["moved_bytes"].replace(0, np.nan) / table["latency_us"]
     table["benchmark"] = table["case"].str.partition("-")[0]
     table["order"] = pd.factorize(table["case"])[0]
-    by = ["order", *POINT[2:], "pairs", "source", "target", "part", "bytes"]
-    return validated(NETWORK, table.sort_values(by, kind="stable", ignore_index=True))
+    order = ["order", *POINT[2:], "pairs", "source", "target", "part", "bytes"]
+    return validated(NETWORK, table.sort_values(order, kind="stable", ignore_index=True))
 
 
 _MEDIANS = {
@@ -91,12 +91,12 @@ _MEDIANS = {
 
 
 def network_parts(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Give the rows of each curve against size, one a point; points with several curves are left out.
+    """Yield the rows of the curve of each point, without points that have several curves.
 
     Parameters
     ----------
     table : DataFrame
-        As `network_table` gives it; rows of a curve keep their order.
+        As `network_table` returns it; rows of a curve keep their order.
     """
     plain = table[table[list(LABELS[1:])].isna().all(axis="columns")]
     for _, rows in plain.groupby(list(POINT), dropna=False, sort=False):
@@ -104,14 +104,14 @@ def network_parts(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def pair_matrix(table: pd.DataFrame, value: str) -> pd.DataFrame:
-    """Lay out a figure of every pair of ranks as a square.
+    """Arrange a value of every pair of ranks as a square matrix.
 
     Parameters
     ----------
     table : DataFrame
         Rows of one point and message size of benchmark ``pair_matrix``.
     value : str
-        Column to lay out: ``latency_us`` or ``bandwidth_MBps``.
+        Column to arrange: ``latency_us`` or ``bandwidth_MBps``.
 
     Returns
     -------
@@ -126,22 +126,22 @@ def pair_matrix(table: pd.DataFrame, value: str) -> pd.DataFrame:
 
 
 def availability(table: pd.DataFrame) -> pd.DataFrame:
-    """How much of an exchange's time the processor has for other work, by message size.
+    """Compute the share of an exchange's time in which the processor can do other work, by message size.
 
-    The overhead is what the exchange adds to work that takes longer than the exchange: time of both at
-    once less the time of the work alone. Availability is 1 - overhead / time of the exchange: 0 where the
-    processor does all of it, 1 where the adapter does (Doerfler and Brightwell, EuroPVM/MPI 2006).
+    The overhead is the time that the exchange adds to work that takes longer than the exchange: the time of
+    both together less the time of the work. Availability is 1 - overhead / time of the exchange. It is 0 if
+    the processor does the whole exchange, 1 if the adapter does (Doerfler and Brightwell, EuroPVM/MPI 2006).
 
     Parameters
     ----------
     table : DataFrame
-        Rows of benchmark ``availability`` as `network_table` gives them.
+        Rows of benchmark ``availability`` as `network_table` returns them.
 
     Returns
     -------
     DataFrame
         Columns of `POINT`, ``bytes, exchange_us, overhead_us, availability``, in the order of the rows;
-        without rows where the table has none of the benchmark.
+        without rows if the table has none of the benchmark.
     """
     key = [*POINT, "bytes"]
     rows = table[table["benchmark"] == "availability"]
@@ -156,17 +156,17 @@ def availability(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def after_work(table: pd.DataFrame) -> pd.DataFrame:
-    """How much longer an exchange takes after work than at once after another.
+    """Compute how much longer an exchange takes after work than directly after another exchange.
 
     Parameters
     ----------
     table : DataFrame
-        Rows of benchmark ``after_work`` as `network_table` gives them.
+        Rows of benchmark ``after_work`` as `network_table` returns them.
 
     Returns
     -------
     DataFrame
-        Columns of `POINT`, ``work_us, exchange_us, longer_us``, work rising; without rows where the
+        Columns of `POINT`, ``work_us, exchange_us, longer_us``, with rising work; without rows if the
         table has none of the benchmark.
     """
     rows = table[table["benchmark"] == "after_work"]
@@ -179,25 +179,25 @@ def after_work(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sized(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of curves against the message size, without pairs, parts of an exchange, and barriers."""
+    """Select the rows with a message size, without pairs and parts of an exchange."""
     plain = table[list(LABELS[1:])].isna().all(axis="columns")
     return table[plain & table["bytes"].notna()]
 
 
 def spreads(table: pd.DataFrame) -> pd.DataFrame:
-    """How the times of ping-pongs and exchanges that were run more than once vary.
+    """Compute the variability of ping-pongs and exchanges that were run more than once.
 
     Parameters
     ----------
     table : DataFrame
-        As `network_table` gives it.
+        As `network_table` returns it.
 
     Returns
     -------
     DataFrame
-        Rows of 0 bytes and powers of two, with ``between_percent``: slowest less fastest run's median, in
-        percent of their median; and ``within_percent``: 95th percentile over a run's batches less its
-        median, in percent of that median.
+        Rows of 0 bytes and powers of two. ``between_percent`` is the slowest less the fastest run's median,
+        in percent of the median of all runs. ``within_percent`` is the 95th percentile over the batches of a
+        run less their median, in percent of the median.
     """
     rows = powers_only(sized(table))
     rows = rows[rows["benchmark"].isin(DIRECTIONS) & (rows["runs"] > 1)]
@@ -209,22 +209,22 @@ def spreads(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def powers_only(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of no size, of 0 bytes and of powers of two, without the perturbed sizes beside them."""
+    """Select the rows without a size, of 0 bytes, and of powers of two, without sizes next to these."""
     sizes = table["bytes"].fillna(0).to_numpy("int64")
     return table[sizes & (sizes - 1) == 0]
 
 
 def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """Interconnects of a study's runs, and of its network curves, transports and prices: imports too."""
-    known = ("network", "network_transports", "prices")
-    sources = [runs, *(tables[name] for name in known if name in tables)]
+    """List the interconnects of a study's runs, network curves, transports and prices, imports included."""
+    names = ("network", "network_transports", "prices")
+    sources = [runs, *(tables[name] for name in names if name in tables)]
     return list(dict.fromkeys(name for source in sources for name in source["interconnect"].dropna()))
 
 
 def without_benchmarks(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Leave out of all other tables the cases that are benchmarks of a network.
+    """Drop the cases that are benchmarks of a network from all other tables.
 
-    The time of such a run is a mean over message sizes: a speedup over process counts would mean nothing.
+    The time of such a run is a mean over message sizes, so its speedup would be meaningless.
 
     Parameters
     ----------
@@ -241,13 +241,13 @@ def without_benchmarks(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataF
 
 
 _OF_BENCHMARKS = ("network", "traffic")
-"""What the names of the tables of such cases begin with."""
+"""Prefixes of the tables that keep benchmarks of a network."""
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> set[str]:
-    """Cases of a study that are benchmarks of a network: cases of its curves and of its traffic patterns."""
-    found = set(tables["traffic"]["case"]) if "traffic" in tables else set()
+    """Return the cases that are benchmarks of a network: those with curves or traffic patterns."""
+    cases = set(tables["traffic"]["case"]) if "traffic" in tables else set()
     for name in ("network", "network_transports"):
         if name in tables:
-            found |= set(tables[name].loc[tables[name]["imported_from"].isna(), "case"])
-    return found
+            cases |= set(tables[name].loc[tables[name]["imported_from"].isna(), "case"])
+    return cases

@@ -1,4 +1,4 @@
-"""Headline numbers of a network curve: latency, peak, N/2, protocol switches, and crossings of two."""
+"""Headline numbers of a network curve: latency, peak, N/2, protocol switches, and crossings of curves."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from analysis.statistics import Floats
 
 STEP = 0.25
-"""At a protocol switch, the time exceeds what the sizes before it predict by more than this share."""
+"""Share by which the time at a protocol switch exceeds the prediction from the sizes before."""
 
 DROP = 0.1
-"""Another protocol is quicker where a message takes less time than the size before, by more than this."""
+"""Share by which a message is quicker than the next smaller size if a quicker protocol begins."""
 
 LOSS = 0.05
-"""Large messages lose where the bandwidth stays by more than this share below its peak."""
+"""Share by which the bandwidth of large messages stays below the peak if they lose."""
 
 MARGIN = 0.05
-"""Of two interconnects, one is faster where its time is less by more than this share of the other's."""
+"""Share by which an interconnect's time is below another's if it counts as faster."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class Headlines:
     Attributes
     ----------
     latency_us : float
-        At 0 bytes; NaN where the curve has no such size.
+        Latency at 0 bytes; NaN if the curve has no such size.
     peak_bandwidth, peak_bytes : float
-        Highest bandwidth, MB/s, and the size that has it.
+        Highest bandwidth in MB/s, and its size.
     percent_of_link : float
-        Peak in percent of the link's peak; NaN where that is not known.
+        Peak in percent of the link's peak; NaN if the link is unknown.
     half_peak_bytes : float
-        N/2, the size that has half the peak; NaN where the smallest size has more.
+        N/2, the size with half the peak; NaN if the smallest size has more.
     switches, drops : tuple of int
         See `protocol_switches` and `time_drops`.
     loses_from_bytes : float
@@ -52,34 +52,34 @@ class Headlines:
 
 
 def headlines(sizes: Floats, latency_us: Floats, bandwidth: Floats, link: float = float("nan")) -> Headlines:
-    """Make the headline numbers of one curve.
+    """Compute the headline numbers of a curve.
 
     Parameters
     ----------
     sizes : array of shape (n,)
-        Message sizes, bytes, rising.
+        Message sizes in bytes, rising.
     latency_us, bandwidth : array of shape (n,)
-        Time of a message and bandwidth of each size; no bandwidth (NaN) at 0 bytes.
+        Time of a message and bandwidth of each size; the bandwidth at 0 bytes is NaN.
     link : float
-        Peak of the link, MB/s, of both directions together for an exchange.
+        Peak of the link in MB/s; for an exchange, of both directions together.
     """
-    moved = np.asarray(sizes) > 0
-    large, rate = np.asarray(sizes, float)[moved], np.asarray(bandwidth, float)[moved]
+    is_sized = np.asarray(sizes) > 0
+    sized, rate = np.asarray(sizes, float)[is_sized], np.asarray(bandwidth, float)[is_sized]
     best = int(np.argmax(rate))
     return Headlines(
         latency_us=float(latency_us[0]) if sizes[0] == 0 else float("nan"),
         peak_bandwidth=float(rate[best]),
-        peak_bytes=float(large[best]),
+        peak_bytes=float(sized[best]),
         percent_of_link=100 * float(rate[best]) / link,
-        half_peak_bytes=half_peak(large, rate),
-        switches=protocol_switches(large, np.asarray(latency_us, float)[moved]),
-        drops=time_drops(large, np.asarray(latency_us, float)[moved]),
-        loses_from_bytes=loses_from(large, rate),
+        half_peak_bytes=half_peak(sized, rate),
+        switches=protocol_switches(sized, np.asarray(latency_us, float)[is_sized]),
+        drops=time_drops(sized, np.asarray(latency_us, float)[is_sized]),
+        loses_from_bytes=loses_from(sized, rate),
     )
 
 
 def half_peak(sizes: Floats, bandwidth: Floats) -> float:
-    """Find N/2, the message size that reaches half the peak bandwidth for the first time.
+    """Find N/2, the smallest message size that reaches half the peak bandwidth.
 
     Between two sizes, the logarithm of the bandwidth is linear in the logarithm of the size.
 
@@ -91,7 +91,7 @@ def half_peak(sizes: Floats, bandwidth: Floats) -> float:
     Returns
     -------
     float
-        NaN where the smallest size has half the peak already.
+        NaN if the smallest size already reaches half the peak.
     """
     half = np.max(bandwidth) / 2
     above = int(np.argmax(bandwidth >= half))
@@ -102,10 +102,10 @@ def half_peak(sizes: Floats, bandwidth: Floats) -> float:
 
 
 def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
-    """Find the sizes at which the time of a message jumps, as where another protocol takes over.
+    """Find the sizes at which the time of a message jumps, because another protocol takes over.
 
-    From the two sizes before (powers of two, or the last ones), the time expected at a size follows on the
-    line through them, time against bytes. A size is a switch where the time is more than `STEP` above.
+    The expected time at a size is extrapolated on the line of time against bytes through the two sizes before
+    it. A size is a switch if its time is more than `STEP` above the expected time.
 
     Parameters
     ----------
@@ -115,21 +115,21 @@ def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        First size of each new protocol, bytes.
+        First size of each new protocol in bytes.
     """
-    found: list[int] = []
+    switches: list[int] = []
     for index in range(2, len(sizes)):
         first, second = index - 2, index - 1
         slope = max((latency[second] - latency[first]) / (sizes[second] - sizes[first]), 0.0)
         expected = latency[second] + slope * (sizes[index] - sizes[second])
-        jumped_before = bool(found) and found[-1] == int(sizes[second])
+        jumped_before = bool(switches) and switches[-1] == int(sizes[second])
         if not jumped_before and latency[index] > (1 + STEP) * expected:
-            found.append(int(sizes[index]))
-    return tuple(found)
+            switches.append(int(sizes[index]))
+    return tuple(switches)
 
 
 def time_drops(sizes: Floats, latency: Floats) -> tuple[int, ...]:
-    """Find the sizes from which on messages are quicker than smaller ones, as where a protocol begins.
+    """Find the sizes at which messages are quicker than smaller messages, because a protocol begins.
 
     Parameters
     ----------
@@ -139,20 +139,20 @@ def time_drops(sizes: Floats, latency: Floats) -> tuple[int, ...]:
     Returns
     -------
     tuple of int
-        Sizes whose time is below that of the size before by more than `DROP` of it.
+        Sizes whose time is more than `DROP` below the time of the size before.
     """
     quicker = latency[1:] < (1 - DROP) * latency[:-1]
     return tuple(int(size) for size in np.asarray(sizes)[1:][quicker])
 
 
 def loses_from(sizes: Floats, bandwidth: Floats) -> float:
-    """Find where large messages lose, as beyond a cache.
+    """Find the size from which large messages lose bandwidth, as beyond a cache.
 
     Returns
     -------
     float
-        Smallest size above the peak's from which on every bandwidth is `LOSS` or more below the peak;
-        NaN where the largest size's is not.
+        Smallest size above the peak's from which every bandwidth is `LOSS` or more below the peak; NaN if the
+        bandwidth of the largest size is not.
     """
     best = int(np.argmax(bandwidth))
     low = bandwidth < (1 - LOSS) * bandwidth[best]
@@ -161,23 +161,23 @@ def loses_from(sizes: Floats, bandwidth: Floats) -> float:
 
 
 def faster_from(sizes: Floats, latency: Floats, other_sizes: Floats, other_latency: Floats) -> list[int]:
-    """Find the sizes at which an interconnect overtakes another one.
+    """Find the sizes at which an interconnect overtakes another interconnect.
 
     Parameters
     ----------
     sizes, latency : array of shape (n,)
-        Curve of the interconnect, sizes rising, 0 allowed.
+        Curve of the interconnect, with rising sizes from 0 on.
     other_sizes, other_latency : array of shape (m,)
-        Curve of the other interconnect. Only sizes that both have are compared.
+        Curve of the other interconnect. Only common sizes are compared.
 
     Returns
     -------
     list of int
-        Each size at which it is faster and before which it was slower; sizes whose times are within
-        `MARGIN` are passed over. Empty where it is always faster, or always slower.
+        Sizes at which the interconnect is faster, after a size at which it was slower. Sizes whose times are
+        within `MARGIN` are skipped. Empty if it is always faster, or always slower.
     """
-    common, own, others = np.intersect1d(sizes, other_sizes, return_indices=True)
-    time, other = np.asarray(latency)[own], np.asarray(other_latency)[others]
+    common, positions, other_positions = np.intersect1d(sizes, other_sizes, return_indices=True)
+    time, other = np.asarray(latency)[positions], np.asarray(other_latency)[other_positions]
     lead = np.where(time < (1 - MARGIN) * other, 1, np.where(other < (1 - MARGIN) * time, -1, 0))
     common, lead = common[lead != 0], lead[lead != 0]
     return [int(size) for size in common[1:][(lead[1:] > 0) & (lead[:-1] < 0)]]

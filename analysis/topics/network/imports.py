@@ -1,4 +1,4 @@
-"""Network curves that a study imports, in the columns of the curves that it measures."""
+"""Imported network curves, in the columns of measured curves."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from analysis.runs.columns import validated
 from analysis.topics.network.curves import DIRECTIONS, NETWORK
 
 FILE = "network_curves.csv"
-"""Where a study keeps the curves that it imports, in its folder of published figures."""
+"""File of the imported curves, in a study's folder of published figures."""
 
-SAME = {
+EQUIVALENT_BENCHMARKS = {
     "osu_latency": "pingpong",
     "imb_pingpong": "pingpong",
     "netpipe": "pingpong",
@@ -29,7 +29,7 @@ SAME = {
     "osu_barrier_latency": "barrier",
     "imb_barrier": "barrier",
 }
-"""Our benchmark for each imported one that times the same; any other keeps its name."""
+"""The benchmark of Nodeworth that times the same as an imported benchmark; others keep their name."""
 
 
 def read_imported(folder: str | Path) -> pd.DataFrame:
@@ -38,7 +38,7 @@ def read_imported(folder: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `analysis.topics.network.curves.NETWORK`; without rows where the study imports no curve.
+        Columns of `analysis.topics.network.curves.NETWORK`; without rows if the study imports no curve.
 
     Raises
     ------
@@ -50,10 +50,10 @@ def read_imported(folder: str | Path) -> pd.DataFrame:
 
 
 def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
-    """Give imported curves the columns of measured ones.
+    """Convert imported curves to the columns of measured curves.
 
-    Of a ping-pong and an exchange, time and bandwidth follow from each other, bytes over time, where a source
-    has only one of them. Both are between two processes.
+    A ping-pong or an exchange is between two processes. If a source has only its time or only its bandwidth,
+    the other is computed: bandwidth is bytes over time.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of `analysis.topics.network.curves.NETWORK`, sizes rising within a curve. `case` is
-        the name of the benchmark, `imported_from` the file. Extremes over processes are
+        Columns of `analysis.topics.network.curves.NETWORK`, with rising sizes within a curve. `case` is the
+        name of the benchmark, `imported_from` the file. The extremes over processes are in
         `latency_us_lowest_rank` and `latency_us_highest_rank`. Values that the source lacks are empty.
     """
     if curves.empty:
         return validated(NETWORK, pd.DataFrame())
-    benchmark = curves["benchmark"].map(SAME).fillna(curves["benchmark"])
+    benchmark = curves["benchmark"].map(EQUIVALENT_BENCHMARKS).fillna(curves["benchmark"])
     messages = benchmark.map(DIRECTIONS)
     moved = (messages * curves["bytes"].astype(float)).where(curves["bytes"] > 0)
     table = pd.DataFrame(
@@ -88,5 +88,5 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
             "imported_from": curves["record"].str.partition(":")[0],
         }
     )
-    by = ["benchmark", "interconnect", "kind", "processes", "imported_from", "bytes"]
-    return validated(NETWORK, table.sort_values(by, kind="stable", ignore_index=True))
+    order = ["benchmark", "interconnect", "kind", "processes", "imported_from", "bytes"]
+    return validated(NETWORK, table.sort_values(order, kind="stable", ignore_index=True))

@@ -1,4 +1,4 @@
-"""The sections on what the interconnects can do: curves, pairs, processor, collectives."""
+"""The sections about the interconnects: curves, pairs, load of the processor, collective operations."""
 
 from __future__ import annotations
 
@@ -26,23 +26,21 @@ from analysis.topics.network import sentences as network_sentences
 from analysis.topics.network.tables import PAIRS
 from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
-HOW = (
-    "Latency is half a round trip of a ping-pong, the time of an exchange in both directions, or that of a "
-    "collective operation; bandwidth counts the bytes of all messages under way. Curves are medians over the "
-    "batches of a run and over runs. N/2 is the size that reaches half of the peak. Measured, emulated, "
-    "simulated and published curves are told apart and never compared with each other."
+METHOD = (
+    "Latency is half a round trip of a ping-pong, the time of an exchange in both directions, or the time of "
+    "a collective operation; bandwidth counts the bytes of all messages under way. Curves are medians over "
+    "the batches of a run and over runs. N/2 is the size that reaches half of the peak. Measured, emulated, "
+    "simulated and published curves are never compared with each other."
 )
-
-
 _POINT = ["benchmark", "processes", "oversubscription"]
 
 
 def network(content: Content) -> list[Section]:
-    """What the interconnects can do, of a study that measures or imports network curves."""
+    """Report the interconnects of a study that measures or imports network curves."""
     if "network" not in content.tables:
         return []
-    made = [_point_to_point(content), _pairs(content), _processor(content), _collectives(content)]
-    return list(filter(None, made))
+    sections = [_point_to_point(content), _pairs(content), _processor(content), _collectives(content)]
+    return [section for section in sections if section is not None]
 
 
 def headline(page: Page) -> Headline | None:
@@ -66,20 +64,21 @@ def _figures(content: Content, *names: str) -> list[Block]:
     return [figure for figure in content.figures("network") if figure["name"].startswith(names)]
 
 
-def _of(content: Content, name: str) -> pd.DataFrame:
+def _table_or_empty(content: Content, name: str) -> pd.DataFrame:
     return content.tables.get(name, pd.DataFrame())
 
 
 def _point_to_point(content: Content) -> Section | None:
     curves, labels = content.tables["network"], content.labels
-    heads, crossings = _of(content, "network_headlines"), _of(content, "network_crossings")
-    own = content.runs[content.runs["case"].isin(curves["case"])]
-    said = _not_here(content) + network_sentences.pressure_sentences(own)
+    heads = _table_or_empty(content, "network_headlines")
+    crossings = _table_or_empty(content, "network_crossings")
+    runs = content.runs[content.runs["case"].isin(curves["case"])]
+    warnings = _unavailable(content) + network_sentences.pressure_sentences(runs)
     if len(heads):
-        said += network_sentences.bus_sentences(heads, labels)
+        warnings += network_sentences.bus_sentences(heads, labels)
     names = [name for name in ordered(set(curves["benchmark"])) if name not in COLLECTIVES]
-    blocks: list[Block] = [bullets(said)] if said else []
-    blocks += _figures(content, *(f"network-{name}" for name in names if name in _single(curves)))
+    blocks: list[Block] = [bullets(warnings)] if warnings else []
+    blocks += _figures(content, *(f"network-{name}" for name in names if name in _curve_benchmarks(curves)))
     if len(heads):
         blocks.append(headline_table(heads, content))
     if len(crossings):
@@ -89,21 +88,24 @@ def _point_to_point(content: Content) -> Section | None:
         blocks += varying
     if not blocks:
         return None
-    return section("network", "What the interconnects can do", [paragraph(HOW), *blocks])
+    return section("network", "What the interconnects can do", [paragraph(METHOD), *blocks])
 
 
-def _not_here(content: Content) -> list[str]:
-    """Say in one line which interconnects of the study could not be used, and why."""
+def _unavailable(content: Content) -> list[str]:
+    """Name the interconnects of the study that could not be used, one sentence per reason."""
     reasons: dict[str, list[str]] = {}
     for left_out in content.facts.left_out:
-        what, _, name = left_out.what.partition(" ")
-        if what == "interconnect" and name in content.facts.interconnects:
+        item, _, name = left_out.what.partition(" ")
+        if item == "interconnect" and name in content.facts.interconnects:
             reasons.setdefault(left_out.reason, []).append(content.labels.interconnect(name))
-    return [f"Not here, so not measured: {formats.listed(names)} ({why})." for why, names in reasons.items()]
+    return [
+        f"Not available, so not measured: {formats.listed(names)} ({reason})."
+        for reason, names in reasons.items()
+    ]
 
 
-def _single(curves: pd.DataFrame) -> set[str]:
-    """Benchmarks that are a curve against the message size: one for each pair or part are none."""
+def _curve_benchmarks(curves: pd.DataFrame) -> set[str]:
+    """Return the benchmarks with one curve against the message size per point."""
     plain = curves[["pairs", "source", "part"]].isna().all(axis="columns")
     return set(curves.loc[plain, "benchmark"])
 
@@ -112,8 +114,9 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
     """Tabulate latency, peak and protocols of each curve."""
 
     def sizes(switches: object) -> str:
-        known = "" if is_missing(switches) else switches
-        return ", ".join(size_text(int(size)) for size in known.split()) or MISSING
+        if is_missing(switches):
+            return MISSING
+        return ", ".join(size_text(int(size)) for size in str(switches).split())
 
     def rounded(size: float) -> str:
         return MISSING if is_missing(size) else size_text(round(size))
@@ -131,25 +134,21 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Headline numbers, among 0 bytes and the powers of two. N/2: half of the peak is reached; loses "
-        "from: it stays 5 % or more below it. Another protocol: the time is 25 % or more above what the "
-        "sizes before let expect; quicker again: 10 % or more below the size before."
+        "Headline numbers, among 0 bytes and the powers of two. N/2: the bandwidth reaches half of the peak; "
+        "loses from: it stays 5 % or more below the peak. Another protocol: the time is 25 % or more above "
+        "the line through the sizes before; quicker again: 10 % or more below the size before."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (
-            " An emulated link lets the first packets of a burst pass undelayed: hence more than 100 % at "
-            "some KiB."
+            " An emulated link does not delay the first packets of a burst, so messages of some KiB may "
+            "exceed 100 %."
         )
     return line_table(caption, fields, heads.to_dict("records"), _title, of_cases=False)
 
 
 def _title(line: Line) -> str:
-    return _group(*(line[name] for name in _POINT))
-
-
-def _group(name: str, count: float, level: float) -> str:
-    """Title of the rows of a benchmark at a point; imported curves have no oversubscription level."""
-    text = benchmark(name)
+    """Name the benchmark and the point of a row; imported curves have no oversubscription level."""
+    text, count, level = benchmark(line["benchmark"]), line["processes"], line["oversubscription"]
     if not is_missing(count):
         text += f", {formats.counted(int(count), 'process')}"
     if is_missing(level):
@@ -162,12 +161,12 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
     groups: dict[str, list[Row]] = {}
     order = ordered(set(crossings["benchmark"]))
     crossings = crossings.sort_values("benchmark", key=lambda names: names.map(order.index), kind="stable")
-    for point, rows in crossings.groupby(_POINT, dropna=False, sort=False):
-        pairs = rows.groupby(["interconnect", "other_interconnect", "kind"], sort=False)["from_bytes"]
-        for (name, other, kind), found in pairs:
-            names = (labels.interconnect(one, kind) for one in (name, other))
-            line = row([*names, formats.listed(map(size_text, found))], "", name)
-            groups.setdefault(_group(*point), []).append(line)
+    pair = ["interconnect", "other_interconnect", "kind"]
+    for _, rows in crossings.groupby([*_POINT, *pair], dropna=False, sort=False):
+        first = rows.iloc[0].to_dict()
+        names = [labels.interconnect(first[name], first["kind"]) for name in pair[:2]]
+        sizes = formats.listed(map(size_text, rows["from_bytes"]))
+        groups.setdefault(_title(first), []).append(row([*names, sizes], "", first["interconnect"]))
     caption = "Sizes at which an interconnect overtakes another of the same kind."
     return table(caption, left("Faster", "than", "from"), groups)
 
@@ -180,32 +179,35 @@ def _pairs(content: Content) -> Section | None:
         "Several pairs at once": (network_sentences.contention_sentences(at_once, labels), "network-at_once"),
     }
     blocks: list[Block] = []
-    for title, (said, figures) in lists.items():
-        blocks += [bullets(said, title)] if said else []
+    for title, (sentences, figures) in lists.items():
+        blocks += [bullets(sentences, title)] if sentences else []
         blocks += _figures(content, figures)
     return section("network-pairs", "Every pair, and pairs at once", blocks)
 
 
 def _processor(content: Content) -> Section | None:
     blocks = [*_availability(content), *_after_work(content)]
-    return section("network-processor", "What communication takes of the processor", blocks)
+    return section("network-processor", "How much communication loads the processor", blocks)
 
 
 def _after_work(content: Content) -> list[Block]:
-    rows = _of(content, "network_after_work")
+    rows = _table_or_empty(content, "network_after_work")
     if rows.empty:
         return []
     fields = [
         numbers("Work (µs)", formats.whole, "work_us"),
         numbers("Exchange after it (µs)", number, "exchange_us"),
-        numbers("Longer than at once (µs)", number, "longer_us"),
+        numbers("Longer than directly (µs)", number, "longer_us"),
     ]
-    title = "How long an exchange of empty messages takes after work, and how much longer than at once."
-    return [line_table(title, fields, rows.to_dict("records"), content.labels.curve, of_cases=False)]
+    caption = (
+        "How long an exchange of empty messages takes after work, and how much longer than directly after "
+        "another exchange."
+    )
+    return [line_table(caption, fields, rows.to_dict("records"), content.labels.curve, of_cases=False)]
 
 
 def _availability(content: Content) -> list[Block]:
-    rows = _of(content, "network_availability")
+    rows = _table_or_empty(content, "network_availability")
     if rows.empty:
         return []
     fields = [
@@ -216,28 +218,28 @@ def _availability(content: Content) -> list[Block]:
     ]
     lines = [
         line
-        for _, own in rows.groupby(["interconnect", "kind"], sort=False)
-        for line in own[own["bytes"].isin(_few(own["bytes"]))].to_dict("records")
+        for _, curve in rows.groupby(["interconnect", "kind"], sort=False)
+        for line in curve[curve["bytes"].isin(_few_sizes(curve["bytes"]))].to_dict("records")
     ]
-    title = "What an exchange leaves of the processor."
+    caption = "Share of the processor that an exchange leaves to other work."
     if not rows["availability"].between(0, 1).all():
-        title += " Less than 0 or more than 100: other work took more of the processor than the exchange."
-    shown = line_table(title, fields, lines, content.labels.curve, of_cases=False)
+        caption += " Below 0 or above 100: other work took more of the processor than the exchange."
+    shown = line_table(caption, fields, lines, content.labels.curve, of_cases=False)
     return [*_figures(content, "network-availability"), shown]
 
 
 def _share_text(share: float) -> str:
-    """Write a share in percent; one that cannot be says only on which side it lies."""
+    """Write a share in percent; an impossible share only as too low or too high."""
     if 0 <= share <= 1:
         return formats.whole(100 * share)
     return "< 0" if share < 0 else "> 100"
 
 
-def _few(sizes: pd.Series) -> list[int]:
-    """A handful of sizes from the smallest to the largest."""
-    known = sorted(set(sizes))
-    step = max(1, (len(known) - 1) // 5)
-    return [*known[:-1:step], known[-1]]
+def _few_sizes(sizes: pd.Series) -> list[int]:
+    """Choose a handful of sizes from the smallest to the largest."""
+    distinct = sorted(set(sizes))
+    step = max(1, (len(distinct) - 1) // 5)
+    return [*distinct[:-1:step], distinct[-1]]
 
 
 def _collectives(content: Content) -> Section | None:
@@ -254,19 +256,20 @@ def _collectives(content: Content) -> Section | None:
 
 
 def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
-    """Times of collectives at a handful of sizes."""
-    few = sorted(_few(rows["bytes"]))
-    columns = [*left("Interconnect"), *right(*map(size_text, few))]
-    groups = {}
+    """Tabulate the times of collectives at a handful of sizes."""
+    sizes = _few_sizes(rows["bytes"])
+    columns = [*left("Interconnect"), *right(*map(size_text, sizes))]
+    groups: dict[str, list[Row]] = {}
     for name in ordered(set(rows["benchmark"])):
-        own = rows[rows["benchmark"] == name]
-        for (count, level), of_point in own.groupby(["processes", "oversubscription"], dropna=False):
-            lines = []
-            for (interconnect, kind), curve in of_point.groupby(["interconnect", "kind"], sort=False):
+        of_benchmark = rows[rows["benchmark"] == name]
+        for _, point in of_benchmark.groupby(["processes", "oversubscription"], dropna=False):
+            lines = groups.setdefault(_title(point.iloc[0].to_dict()), [])
+            for _, curve in point.groupby(["interconnect", "kind"], sort=False):
+                first = curve.iloc[0].to_dict()
                 times = curve.groupby("bytes")["latency_us"].first()
-                cells = [number(times.get(size)) for size in few]
-                lines.append(row([content.labels.interconnect(interconnect, kind), *cells], "", interconnect))
-            groups[_group(name, count, level)] = lines
+                cells = [number(times.get(size)) for size in sizes]
+                title = content.labels.interconnect(first["interconnect"], first["kind"])
+                lines.append(row([title, *cells], "", first["interconnect"]))
     return table("Times of collective operations in µs, by the message size.", columns, groups)
 
 

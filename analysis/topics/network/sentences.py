@@ -1,4 +1,4 @@
-"""What the curves of network benchmarks say, in plain sentences."""
+"""Sentences about the curves of network benchmarks."""
 
 from __future__ import annotations
 
@@ -11,40 +11,50 @@ from analysis.presentation.formats import THIN, counted, number
 from analysis.presentation.labels import Labels
 from analysis.presentation.network_words import benchmark, ordered, size_text
 from analysis.runs.facts import AboutStudy
-from analysis.runs.frames import rows_like
+from analysis.runs.frames import Line, rows_like
 from analysis.runs.kinds import ORDER
 from analysis.topics.network.curves import spreads
 
 CALM_PERCENT = 10
-"""Runs whose times differ by less are called alike."""
+"""Largest difference between runs in percent that needs no figures."""
 SLOW = 1.5
-"""A pair is called slow where its time is more than so many times the median over the pairs."""
+"""Factor above the median time over the pairs from which a pair is slow."""
 BUSY = 0.2
-"""Cores kept busy by other programs from which on a sentence says so."""
+"""Cores kept busy by other programs from which a sentence warns of them."""
 A_CASE, BLOCKS = "cavity", 10
-"""What a study of benchmarks is advised to run: the default study's flow, as often as there."""
+"""The case and the blocks that a study of benchmarks is advised to run, as in the default study."""
 
 
 def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say which interconnect has the lowest latency and the highest bandwidth, kind by kind.
+    """Name the interconnects with the lowest latency and the highest bandwidth, kind by kind.
 
-    Takes the tables ``network_headlines`` and ``network``, which says how far runs differ.
+    Parameters
+    ----------
+    headlines, network : DataFrame
+        Tables ``network_headlines`` and ``network``; the second has the differences between runs.
     """
-    said = []
+    sentences = []
     for name in ordered(set(headlines["benchmark"])):
-        own = headlines[headlines["benchmark"] == name]
-        for kind in (kind for kind in ORDER if (own["kind"] == kind).any()):
-            rows = own[own["kind"] == kind]
-            best = [*_lowest(rows, network, labels), _highest(rows, network, labels)]
-            said.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
-    return said
+        of_benchmark = headlines[headlines["benchmark"] == name]
+        for kind in ORDER:
+            rows = of_benchmark[of_benchmark["kind"] == kind]
+            if len(rows):
+                best = [*_lowest_latency(rows, network, labels), _highest_bandwidth(rows, network, labels)]
+                sentences.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
+    return sentences
 
 
 def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
-    """Say what benchmarks cannot tell, and the command that would, of the study that `runs` are of."""
+    """Say that benchmarks show no gain of an application, and which command would measure it.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Runs of the study of benchmarks.
+    """
     text = (
-        "What it is worth to an application, in processes, nodes or money, these benchmarks cannot tell: a "
-        "case that is run over these interconnects would"
+        "These benchmarks do not show the gain of an application in processes, nodes or money; a case that "
+        "runs over these interconnects would"
     )
     if runs.empty or study.file is None:
         return f"{text}."
@@ -55,44 +65,42 @@ def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
     )
 
 
-def _lowest(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
-    known = rows.dropna(subset="latency_us")
-    if known.empty:
+def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
+    timed = rows.dropna(subset="latency_us")
+    if timed.empty:
         return []
-    row = known.loc[known["latency_us"].idxmin()]
-    title = labels.interconnect(row["interconnect"], row["kind"])
-    low, high = _from_run_to_run(row, 0, network)
+    row = timed.loc[timed["latency_us"].idxmin()].to_dict()
+    low, high = _ends_over_runs(row, 0, network)
     latency = f"{number(row['latency_us'])}{THIN}µs"
-    latency += _spanned(low * row["latency_us"], high * row["latency_us"])
-    return [f"lowest latency at 0 bytes {latency}, {title}"]
+    latency += _range_over_runs(low * row["latency_us"], high * row["latency_us"])
+    return [f"lowest latency at 0 bytes {latency}, {labels.interconnect(row['interconnect'], row['kind'])}"]
 
 
-def _from_run_to_run(row: pd.Series, size: float, network: pd.DataFrame) -> tuple[float, float]:
-    """Shortest and longest time of a run over the median, of a headline at a size; NaN of one run."""
-    own = rows_like(network, row, ["interconnect", "kind", "benchmark"])
-    own = own[(own["bytes"] == size) & (own["runs"] > 1)]
-    low, high = (own[f"latency_us_{end}_run"] / own["latency_us"] for end in ("lowest", "highest"))
-    return float(low.min()), float(high.max())
-
-
-def _spanned(low: float, high: float) -> str:
-    return "" if pd.isna(low) else f" ({formats.spanned(number(low), number(high))} from run to run)"
-
-
-def _highest(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
-    row = rows.loc[rows["peak_MBps"].idxmax()]
+def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
+    row = rows.loc[rows["peak_MBps"].idxmax()].to_dict()
     title = labels.interconnect(row["interconnect"], row["kind"])
-    link = row["percent_of_link"]
-    share = "" if pd.isna(link) else f", {formats.percent(link)} of its link"
-    short, long = _from_run_to_run(row, row["peak_bytes"], network)
-    rate = f"{number(row['peak_MBps'])}{THIN}MB/s" + _spanned(
-        row["peak_MBps"] / long, row["peak_MBps"] / short
-    )
+    percent = row["percent_of_link"]
+    share = "" if pd.isna(percent) else f", {formats.percent(percent)} of its link"
+    low, high = _ends_over_runs(row, row["peak_bytes"], network)
+    rate = f"{number(row['peak_MBps'])}{THIN}MB/s"
+    rate += _range_over_runs(row["peak_MBps"] / high, row["peak_MBps"] / low)
     return f"highest bandwidth {rate}, {title} at {size_text(row['peak_bytes'])}{share}"
 
 
+def _ends_over_runs(row: Line, size: float, network: pd.DataFrame) -> tuple[float, float]:
+    """Return the shortest and the longest time of a run over the median, at a size; NaN for a single run."""
+    rows = rows_like(network, row, ["interconnect", "kind", "benchmark"])
+    rows = rows[(rows["bytes"] == size) & (rows["runs"] > 1)]
+    low, high = (rows[f"latency_us_{end}_run"] / rows["latency_us"] for end in ("lowest", "highest"))
+    return float(low.min()), float(high.max())
+
+
+def _range_over_runs(low: float, high: float) -> str:
+    return "" if pd.isna(low) else f" ({formats.spanned(number(low), number(high))} from run to run)"
+
+
 def bus_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say whose adapter sits on a bus that carries less than its link, and how near to that it came."""
+    """Name the adapters whose bus carries less than their link, and the share of the bus that they reach."""
     return [
         f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: its "
         f"bus, {row['host_bus']}, carries {number(row['host_bus_MBps'], 4)}{THIN}MB/s, less than the link's "
@@ -102,25 +110,25 @@ def bus_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def variability_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say how far the runs of a ping-pong differ."""
+    """State the differences between the runs of a ping-pong."""
     rows = spreads(network)
     rows = rows[rows["benchmark"] == "pingpong"]
-    said = []
-    for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
-        middle, worst = own["between_percent"].median(), own.loc[own["between_percent"].idxmax()]
-        title = labels.interconnect(name, kind)
-        how = (
-            f"{formats.percent(middle)} at the median size, and by "
+    sentences = []
+    for _, curve in rows.groupby(["interconnect", "kind"], sort=False):
+        worst = curve.loc[curve["between_percent"].idxmax()].to_dict()
+        difference = (
+            f"{formats.percent(curve['between_percent'].median())} at the median size, and by "
             f"{formats.percent(worst['between_percent'])} at {size_text(worst['bytes'])}"
         )
         if worst["between_percent"] < CALM_PERCENT:
-            how = f"less than {CALM_PERCENT}{THIN}% at any size"
-        said.append(f"{title}: runs of a ping-pong differ by {how}.")
-    return said
+            difference = f"less than {CALM_PERCENT}{THIN}% at any size"
+        title = labels.interconnect(worst["interconnect"], worst["kind"])
+        sentences.append(f"{title}: runs of a ping-pong differ by {difference}.")
+    return sentences
 
 
 def pressure_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say whether other programs kept cores busy during `runs` of network benchmarks, which feel it first."""
+    """Warn if other programs kept cores busy during the runs of network benchmarks."""
     busy = runs["foreign_cores"].dropna() if "foreign_cores" in runs else pd.Series(dtype=float)
     if busy.empty or busy.median() < BUSY:
         return []
@@ -131,47 +139,51 @@ def pressure_sentences(runs: pd.DataFrame) -> list[str]:
 
 
 def slow_pair_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the pairs whose small message takes much longer than the median pair's."""
+    """Name the pairs whose small message takes much longer than the median over the pairs."""
     rows = network[network["source"].notna() & (network["source"] != network["target"])]
-    said = []
-    for title, own in _by_point(rows, labels):
-        small = own[own["bytes"] == own["bytes"].min()]
-        if len(small) < 2:
-            continue
-        middle = small["latency_us"].median()
-        slow = small[small["latency_us"] > SLOW * middle]
-        said.append(f"{title}: {_slow(slow, len(small), middle)}")
-    return said
+    sentences = []
+    for title, pairs in _by_point(rows, labels):
+        small = pairs[pairs["bytes"] == pairs["bytes"].min()]
+        if len(small) > 1:
+            sentences.append(f"{title}: {_slow_pairs(small)}")
+    return sentences
 
 
 def _by_point(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Split rows by interconnect, process count and level, with a title of each."""
+    """Split rows by interconnect, process count and level, each with a title."""
     keys = ["interconnect", "kind", "processes", "oversubscription"]
-    for (name, kind, count, level), own in rows.groupby(keys, sort=False):
-        title = f"{labels.interconnect(name, kind)}, {counted(count, 'process')}"
-        yield title + (f" at oversubscription {level}" if level > 1 else ""), own
+    for _, point in rows.groupby(keys, sort=False):
+        first = point.iloc[0].to_dict()
+        title = labels.interconnect(first["interconnect"], first["kind"])
+        title += f", {counted(first['processes'], 'process')}"
+        if first["oversubscription"] > 1:
+            title += f" at oversubscription {first['oversubscription']}"
+        yield title, point
 
 
-def _slow(slow: pd.DataFrame, pairs: int, middle: float) -> str:
+def _slow_pairs(pairs: pd.DataFrame) -> str:
+    middle = pairs["latency_us"].median()
+    slow = pairs[pairs["latency_us"] > SLOW * middle]
+    limit = f"more than {SLOW:g} times the median of {number(middle)}{THIN}µs"
     if slow.empty:
-        return f"no pair of {pairs} takes more than {SLOW:g} times the median of {number(middle)}{THIN}µs."
+        return f"no pair of {len(pairs)} takes {limit}."
     worst = slow.loc[slow["latency_us"].idxmax()]
     return (
-        f"{len(slow)} of {pairs} pairs take more than {SLOW:g} times the median of {number(middle)}{THIN}µs, "
+        f"{len(slow)} of {len(pairs)} pairs take {limit}, "
         f"the slowest, {worst['source']} and {worst['target']}, {number(worst['latency_us'])}{THIN}µs."
     )
 
 
 def contention_sentences(pairs: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say how much bandwidth most pairs at once have together, compared with one alone."""
-    said = []
-    for title, own in _by_point(pairs, labels):
-        rates = own[own["bytes"] == own["bytes"].max()].set_index("pairs")["bandwidth_MBps"]
+    """Compare the total bandwidth of the most pairs at once with the bandwidth of a single pair."""
+    sentences = []
+    for title, point in _by_point(pairs, labels):
+        rates = point[point["bytes"] == point["bytes"].max()].set_index("pairs")["bandwidth_MBps"]
         most = int(rates.index.max())
         if most < 2 or 1 not in rates.index:
             continue
-        said.append(
-            f"{title}: {most} pairs at once move {number(rates[most] / rates[1])} times what one pair moves "
-            f"alone ({number(rates[most])} against {number(rates[1])}{THIN}MB/s)."
+        sentences.append(
+            f"{title}: {most} pairs at once have {number(rates[most] / rates[1])} times the bandwidth of a "
+            f"single pair ({number(rates[most])} against {number(rates[1])}{THIN}MB/s)."
         )
-    return said
+    return sentences

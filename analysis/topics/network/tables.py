@@ -1,10 +1,11 @@
-"""Tables of headline numbers: of each ping-pong and exchange, and where an interconnect overtakes another."""
+"""Tables of network curves: headline numbers, crossings, availability, and pairs at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import permutations
+from math import nan
 from types import MappingProxyType
 
 import pandas as pd
@@ -12,6 +13,7 @@ import pandas as pd
 from analysis.runs.buses import bus_peak
 from analysis.runs.columns import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schemas, validated
 from analysis.runs.facts import Facts
+from analysis.runs.frames import Line, Tables
 from analysis.runs.side_tables import WHOLE
 from analysis.topics.network.curves import (
     DIRECTIONS,
@@ -27,7 +29,7 @@ from analysis.topics.network.headlines import faster_from, headlines
 from analysis.topics.network.links import LINKS
 
 _POINT = {"case": TEXT, "interconnect": NOTE, "kind": TEXT, "processes": COUNT, "oversubscription": COUNT}
-_MADE = table_schemas(
+_DERIVED = table_schemas(
     network_headlines=dict(
         benchmark=TEXT,
         **_POINT,
@@ -62,77 +64,73 @@ _MADE = table_schemas(
         **dict.fromkeys(("latency_us", "bandwidth_MBps", "pair_MBps", "share_of_alone"), POSITIVE),
     ),
 )
-PAIRS = _MADE["network_pairs"]
-NETWORK_TABLES = {"network": NETWORK, **_MADE, "network_links": LINKS}
-"""Schema of each table of a study that measures or imports network curves, by its name.
-
-Headlines have one row a curve. Crossings are sizes from which `interconnect` is faster than
-`other_interconnect` while it was not at the size before. Pairs exchange messages at once. columns.yaml says
-what the columns mean."""
+PAIRS = _DERIVED["network_pairs"]
+NETWORK_TABLES = {"network": NETWORK, **_DERIVED, "network_links": LINKS}
+"""Schemas by table name. ``columns.yaml`` describes the columns."""
+_LINK_PEAK = "link_peak_unidirectional_MBps"
 
 
-def link_rates(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str, float]:
-    """Find the peak of one direction of each interconnect's link, MB/s, where it is known.
+def link_rates(facts: Facts, published: Tables) -> dict[str, float]:
+    """Return the peak of one direction of each interconnect's link in MB/s, if known.
 
     Parameters
     ----------
     facts : Facts
-        Of a study; its ``interconnects`` have ``link_mbps``, in 10^6 bits per second.
+        Facts of a study; its ``interconnects`` have ``link_mbps``, in 10^6 bits per second.
     published : mapping of str to DataFrame
-        Published figures; ``network_peaks`` has the links of published interconnects.
+        Published figures; ``network_peaks`` holds the links of published interconnects.
     """
     peaks = published.get("network_peaks", pd.DataFrame(columns=["interconnect", _LINK_PEAK]))
     links = dict(zip(peaks["interconnect"], peaks[_LINK_PEAK].astype(float), strict=True))
     return links | {name: info.link_mbps / 8 for name, info in facts.interconnects.items() if info.link_mbps}
 
 
-_LINK_PEAK = "link_peak_unidirectional_MBps"
+def host_buses(facts: Facts, published: Tables) -> dict[str, str]:
+    """Return the bus of each interconnect's adapter, if known, as `analysis.runs.buses` writes it.
 
-
-def host_buses(facts: Facts, published: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """Find the bus of each interconnect's adapter where it is known, as `analysis.runs.buses` writes it.
-
-    Parameters are those of `link_rates`; published figures have ``host_buses``.
+    Parameters are as in `link_rates`; the published table is ``host_buses``.
     """
-    told = published.get("host_buses", pd.DataFrame(columns=["interconnect", "host_bus"]))
-    buses = dict(zip(told["interconnect"], told["host_bus"], strict=True))
+    rows = published.get("host_buses", pd.DataFrame(columns=["interconnect", "host_bus"]))
+    buses = dict(zip(rows["interconnect"], rows["host_bus"], strict=True))
     return buses | {name: info.host_bus for name, info in facts.interconnects.items() if info.host_bus}
 
 
 def make_network_tables(
     network: pd.DataFrame, links: Mapping[str, float], buses: Mapping[str, str] = MappingProxyType({})
-) -> dict[str, pd.DataFrame]:
-    """Make the tables of headline numbers from the curves.
+) -> Tables:
+    """Make the tables of network curves, except published links.
 
     Parameters
     ----------
     network : DataFrame
-        As `analysis.topics.network.curves.network_table` gives it. Protocols, peaks and crossings are
-        searched among powers of two; sizes just beside them are left to the curve.
+        As `analysis.topics.network.curves.network_table` returns it. Protocols, peaks and crossings are found
+        among 0 bytes and powers of two, without the sizes next to these.
     links : mapping of str to float
-        Peak of one direction of the link by interconnect, 10^6 bytes per second, where it is known.
+        As `link_rates` returns it.
     buses : mapping of str to str
-        As `host_buses` gives it.
+        As `host_buses` returns it.
 
     Returns
     -------
     dict of DataFrame
-        Those of `NETWORK_TABLES` that have rows, but published links: see `analysis.topics.network.links`.
+        The tables of `NETWORK_TABLES` that have rows.
     """
-    kept = powers_only(network)
-    made = {
-        "network_headlines": pd.DataFrame(_headline_rows(kept, links, buses)),
-        "network_crossings": pd.DataFrame(_crossing_rows(kept)),
+    powers = powers_only(network)
+    derived = {
+        "network_headlines": pd.DataFrame(_headline_rows(powers, links, buses)),
+        "network_crossings": pd.DataFrame(_crossing_rows(powers)),
         "network_availability": availability(network),
         "network_after_work": after_work(network),
         "network_pairs": _pairs_at_once(network),
     }
-    tables = {"network": network} | {name: validated(_MADE[name], table) for name, table in made.items()}
+    tables = {"network": network} | {
+        name: validated(_DERIVED[name], table) for name, table in derived.items()
+    }
     return {name: table for name, table in tables.items() if len(table)}
 
 
 def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
-    """Rows of benchmark ``simultaneous_pairs``, each beside the pair that was alone."""
+    """Compare the bandwidth per pair of benchmark ``simultaneous_pairs`` with that of a single pair."""
     rows = network[network["pairs"].notna()]
     rows = rows.assign(pair_MBps=rows["bandwidth_MBps"] / rows["pairs"].astype(float))
     key = [*POINT, "bytes"]
@@ -143,39 +141,48 @@ def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
 
 def _headline_rows(
     network: pd.DataFrame, links: Mapping[str, float], buses: Mapping[str, str]
-) -> Iterator[dict[str, object]]:
+) -> Iterator[Line]:
     timed = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
     for curve in network_parts(timed):
         if curve["bandwidth_MBps"].isna().all():
             continue
-        name, directions = curve["interconnect"].iat[0], DIRECTIONS[curve["benchmark"].iat[0]]
-        link, bus = directions * links.get(name, float("nan")), buses.get(name)
-        carried = float("nan") if bus is None else bus_peak(bus)[directions - 1]
-        columns = (curve[name].to_numpy(float) for name in ("bytes", "latency_us", "bandwidth_MBps"))
-        found = headlines(*columns, link)
+        first = curve.iloc[0]
+        name, directions = str(first["interconnect"]), DIRECTIONS[first["benchmark"]]
+        link, bus = directions * links.get(name, nan), buses.get(name)
+        bus_peak_rate = nan if bus is None else bus_peak(bus)[directions - 1]
+        numbers = headlines(
+            curve["bytes"].to_numpy(float),
+            curve["latency_us"].to_numpy(float),
+            curve["bandwidth_MBps"].to_numpy(float),
+            link,
+        )
         yield {
-            **curve.iloc[0][["site", "benchmark", "case", "interconnect", "kind", "processes"]],
-            "oversubscription": curve["oversubscription"].iat[0],
-            **asdict(found),
-            "peak_MBps": found.peak_bandwidth,
+            **first[["site", "benchmark", "case", "interconnect", "kind", "processes", "oversubscription"]],
+            **asdict(numbers),
+            "peak_MBps": numbers.peak_bandwidth,
             "link_MBps": link,
-            "switches": " ".join(map(str, found.switches)) or None,
-            "imported_from": curve["imported_from"].iat[0],
-            "drops": " ".join(map(str, found.drops)) or None,
+            "switches": " ".join(map(str, numbers.switches)) or None,
+            "imported_from": first["imported_from"],
+            "drops": " ".join(map(str, numbers.drops)) or None,
             "host_bus": bus,
-            "host_bus_MBps": carried,
-            "percent_of_host_bus": 100 * found.peak_bandwidth / carried,
+            "host_bus_MBps": bus_peak_rate,
+            "percent_of_host_bus": 100 * numbers.peak_bandwidth / bus_peak_rate,
         }
 
 
-def _crossing_rows(network: pd.DataFrame) -> Iterator[dict[str, object]]:
+def _crossing_rows(network: pd.DataFrame) -> Iterator[Line]:
+    """Yield each size from which an interconnect is faster than another, and slower at the size before."""
     keys = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
     timed = sized(network).dropna(subset="latency_us")
     for values, group in timed.groupby(keys, dropna=False, sort=False):
         curves = dict(list(group.groupby("interconnect", sort=False)))
         for name, other in permutations(curves, 2):
-            columns = [curves[title][column] for title in (name, other) for column in ("bytes", "latency_us")]
-            for size in faster_from(*(column.to_numpy(float) for column in columns)):
+            columns = [
+                curves[interconnect][column].to_numpy(float)
+                for interconnect in (name, other)
+                for column in ("bytes", "latency_us")
+            ]
+            for size in faster_from(*columns):
                 yield {
                     **dict(zip(keys, values, strict=True)),
                     "interconnect": name,

@@ -1,4 +1,4 @@
-"""What can the interconnects do?"""
+"""How fast are the interconnects, by message size, pair and collective operation?"""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from analysis.presentation.drawing import Drawing
 from analysis.runs.frames import Tables
 from analysis.topics.network.curve_figures import collective_figures, curve_figures, variability_figures
 from analysis.topics.network.curves import network_table
-from analysis.topics.network.link_figures import link_figures
-from analysis.topics.network.links import make_links
+from analysis.topics.network.links import link_figures, make_links
 from analysis.topics.network.pair_figures import availability_figures, matrix_figures, pairs_figures
-from analysis.topics.network.printed import write_texts
-from analysis.topics.network.published_section import published_networks
+from analysis.topics.network.published import published_networks
 from analysis.topics.network.section import headline, network
 from analysis.topics.network.tables import NETWORK_TABLES, host_buses, link_rates, make_network_tables
+from analysis.topics.network.text_formats import write_texts
 from analysis.topics.topic import Context, Topic, View
 
 
@@ -30,7 +29,7 @@ def make_network(context: Context) -> Tables:
 
 
 def write_curves(context: Context, folder: Path) -> None:
-    """Write each measured curve in the form of its benchmark."""
+    """Write each measured curve in the formats of the usual network benchmarks."""
     write_texts(network_table(context.runs, context.side_tables["benchmarks"]), folder / "curves")
 
 

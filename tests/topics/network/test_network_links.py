@@ -6,9 +6,7 @@ from report_parts import plain
 from small_runs import ROOT
 
 from analysis.importers import read_published
-from analysis.topics.network.link_figures import link_figures
-from analysis.topics.network.link_words import link_name, link_sentences
-from analysis.topics.network.links import make_links
+from analysis.topics.network.links import link_figures, link_name, link_sentences, make_links
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
-"""Network curves in the text that OSU, the Intel MPI Benchmarks and NetPIPE print, for tools that read it."""
+"""Network curves as text in the formats of OSU, the Intel MPI Benchmarks and NetPIPE, for other tools."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +17,7 @@ OSU = {
     "gatherv": "Gatherv Latency",
     "barrier": "Barrier Latency",
 }
-"""Our benchmarks that OSU has too, with the title that its own has."""
+"""Benchmarks that OSU also has, with OSU's titles."""
 
 IMB = {
     "pingpong": "PingPong",
@@ -28,14 +28,14 @@ IMB = {
     "gatherv": "Gatherv",
     "barrier": "Barrier",
 }
-"""The same for the Intel MPI Benchmarks."""
+"""Benchmarks that the Intel MPI Benchmarks also have, with their titles."""
 
 NETPIPE = {"pingpong": 1, "sendrecv": 2}
-"""The same for NetPIPE, with the messages that its bytes count: in bidirectional mode both directions'."""
+"""Benchmarks that NetPIPE also has, with the number of messages that NetPIPE's bytes count."""
 
 
 def osu_text(curve: pd.DataFrame) -> str:
-    """Write a curve as OSU 7.4 with option ``-f`` does."""
+    """Write a curve as OSU 7.4 prints it with the option ``-f``."""
     first = curve.iloc[0]
     heading = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)", "Iterations"]
     sized = curve["bytes"].notna().all()
@@ -52,11 +52,11 @@ def osu_text(curve: pd.DataFrame) -> str:
 
 
 def imb_text(curve: pd.DataFrame) -> str:
-    """Write a curve as IMB-MPI1 2021 does; its bandwidth goes with the slowest process."""
+    """Write a curve as IMB-MPI1 2021 prints it, with the bandwidth of the slowest process."""
     first = curve.iloc[0]
     names = ["#bytes"] if curve["bytes"].notna().all() else []
-    one_clock = first["benchmark"] == "pingpong"  # one process takes the time
-    names += ["#repetitions"] + (["t[usec]"] if one_clock else ["t_min[usec]", "t_max[usec]", "t_avg[usec]"])
+    timed_once = first["benchmark"] == "pingpong"  # by one process
+    names += ["#repetitions"] + (["t[usec]"] if timed_once else ["t_min[usec]", "t_max[usec]", "t_avg[usec]"])
     names += ["Mbytes/sec"] if curve["bandwidth_MBps"].notna().any() else []
     lines = [
         f"# Written by Nodeworth from its benchmark {first['benchmark']}, in the format of:",
@@ -66,7 +66,7 @@ def imb_text(curve: pd.DataFrame) -> str:
         "".join(f"{name:>14s}" for name in names),
     ]
     for row in curve.to_dict("records"):
-        slowest = row["latency_us"] if one_clock else row["latency_us_highest_rank"]
+        slowest = row["latency_us"] if timed_once else row["latency_us_highest_rank"]
         rate = 0.0 if pd.isna(row["bandwidth_MBps"]) else row["bandwidth_MBps"] * row["latency_us"] / slowest
         cells = {
             "#bytes": row["bytes"],
@@ -82,10 +82,10 @@ def imb_text(curve: pd.DataFrame) -> str:
 
 
 def netpipe_text(curve: pd.DataFrame) -> str:
-    """Write a curve as NetPIPE 5 does: bytes, Gbps (average, slowest, fastest trial), microseconds.
+    """Write a curve as NetPIPE 5 prints it: bytes, Gbps (average, slowest, fastest trial), microseconds.
 
-    Trials are batches here: the slowest and the fastest are the 95th and the 5th percentile. NetPIPE has no
-    message of 0 bytes.
+    Batches stand for trials: the slowest is the 95th percentile, the fastest the 5th. NetPIPE has no message
+    of 0 bytes.
     """
     messages = NETPIPE[curve["benchmark"].iat[0]]
     lines = []
@@ -96,26 +96,27 @@ def netpipe_text(curve: pd.DataFrame) -> str:
     return "\n".join(lines) + "\n"
 
 
-FORMATS: dict[str, tuple[Callable[[pd.DataFrame], str], dict]] = {
+FORMATS: dict[str, tuple[Callable[[pd.DataFrame], str], Collection[str]]] = {
     "osu": (osu_text, OSU),
     "imb": (imb_text, IMB),
     "netpipe": (netpipe_text, NETPIPE),
 }
-"""Writer of each format, which takes the rows of one curve, and the benchmarks of the format."""
+"""Writer of each format, which receives the rows of a curve, and the benchmarks of the format."""
 
 
 def write_texts(network: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write every curve of the table ``network`` in each format that has its benchmark, a file a curve.
+    """Write every curve of the table ``network`` in each format that has its benchmark, one file per curve.
 
-    ``<case>-<interconnect>-<processes>-<oversubscription>.<format>``; the folder is made where there is one.
+    Files are named ``<case>-<interconnect>-<processes>-<oversubscription>.<format>``. The folder is made if
+    there is a curve.
     """
     written = []
     for curve in network_parts(network):
         first = curve.iloc[0]
         name = f"{first['case']}-{first['interconnect']}-{first['processes']}-{first['oversubscription']}"
-        for suffix, (text, benchmarks) in FORMATS.items():
+        for suffix, (write, benchmarks) in FORMATS.items():
             if first["benchmark"] in benchmarks:
                 folder.mkdir(parents=True, exist_ok=True)
                 written.append(folder / f"{name}.{suffix}")
-                written[-1].write_text(text(curve), encoding="utf-8")
+                written[-1].write_text(write(curve), encoding="utf-8")
     return written

@@ -1,4 +1,4 @@
-"""The section on published figures of networks that are no curve: links, summaries, peaks and statements."""
+"""The section on published figures of networks except curves: links, summaries, peaks, statements."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
+from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import is_missing
-from analysis.topics.network.link_words import link_sentences
+from analysis.topics.network.links import link_sentences
 
 
 def published_networks(content: Content) -> Section | None:
-    """Published figures of networks that are no curve: summaries, peaks and statements."""
+    """Report published figures of networks that are not curves; None if the study imports none."""
     blocks: list[Block] = []
     if "network_links" in content.tables:
-        said = link_sentences(content.tables["network_links"])
-        blocks += [bullets(said), *content.figures("network_links")]
-    for name, make in _PUBLISHED.items():
+        sentences = link_sentences(content.tables["network_links"])
+        blocks += [bullets(sentences), *content.figures("network_links")]
+    for name, make_table in _TABLES.items():
         if name in content.published:
-            blocks.append(make(content.published[name], content))
+            blocks.append(make_table(content.published[name], content.labels))
     return section("network-published", "Published figures of networks", blocks) if blocks else None
 
 
-def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
+def _summary_table(rows: pd.DataFrame, labels: Labels) -> Block:
     def latency(low: float, high: float) -> str:
         text = MISSING if is_missing(low) else formats.exact(low)
         return text if is_missing(high) else f"{text}–{formats.exact(high)}"
@@ -36,50 +37,49 @@ def _summary_table(rows: pd.DataFrame, content: Content) -> Block:
         return MISSING if is_missing(peak) else formats.exact(peak / 8)
 
     fields = [
-        texts("Interconnect", lambda name: content.labels.interconnect(name, "published"), "interconnect"),
+        texts("Interconnect", lambda name: labels.interconnect(name, "published"), "interconnect"),
         texts("Interface", str, "api"),
         numbers("Latency (µs)", latency, "latency_us", "latency_us_high"),
         numbers("Peak (MB/s)", megabytes, "peak_Mbps"),
         texts("Note", _text, "note"),
     ]
-    return line_table(f"Summaries. {_from(rows)}", fields, rows.to_dict("records"), of_cases=False)
+    return line_table(f"Summaries. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False)
 
 
-def _peaks_table(rows: pd.DataFrame, content: Content) -> Block:
+def _peaks_table(rows: pd.DataFrame, labels: Labels) -> Block:
     fields = [
-        texts("Interconnect", lambda name: content.labels.interconnect(name, "published"), "interconnect"),
+        texts("Interconnect", lambda name: labels.interconnect(name, "published"), "interconnect"),
         numbers("Link (MB/s)", formats.exact, "link_peak_unidirectional_MBps"),
         numbers("One direction (MB/s)", formats.exact, "max_unidirectional_MBps"),
         numbers("% of link", formats.exact, "unidirectional_percent_of_peak"),
         numbers("Both directions (MB/s)", formats.exact, "max_bidirectional_MBps"),
         numbers("% of both", formats.exact, "bidirectional_percent_of_peak"),
     ]
-    return line_table(f"Peaks. {_from(rows)}", fields, rows.to_dict("records"), of_cases=False)
+    return line_table(f"Peaks. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False)
 
 
-def _statements(rows: pd.DataFrame, content: Content) -> Block:
-    """What was published under which condition, in the words of the source."""
-    del content
-    about = ("experiment", "rate", "condition", "medium", "path", "quantity")
+def _statements_table(rows: pd.DataFrame, _: Labels) -> Block:
+    """Tabulate statements with their conditions, in the words of the source."""
+    columns = ("experiment", "rate", "condition", "medium", "path", "quantity")
     fields = [
-        *(texts(key.capitalize(), _text, key) for key in about if key in rows),
+        *(texts(key.capitalize(), _text, key) for key in columns if key in rows),
         numbers("Value", formats.exact, "value"),
         texts("Unit", lambda unit: "µs" if unit == "us" else _text(unit), "unit"),
     ]
-    return line_table(f"Statements. {_from(rows)}", fields, rows.to_dict("records"), of_cases=False)
+    return line_table(f"Statements. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False)
 
 
-def _text(told: object) -> object:
-    return "" if is_missing(told) else told
+def _text(value: object) -> object:
+    return "" if is_missing(value) else value
 
 
-def _from(rows: pd.DataFrame) -> str:
+def _origin(rows: pd.DataFrame) -> str:
     return f"Published, from {formats.listed(dict.fromkeys(rows['source']))}."
 
 
-_PUBLISHED: Mapping[str, Callable[[pd.DataFrame, Content], Block]] = {
+_TABLES: Mapping[str, Callable[[pd.DataFrame, Labels], Block]] = {
     "network_summary": _summary_table,
     "network_peaks": _peaks_table,
-    "link_statements": _statements,
-    "network_statements": _statements,
+    "link_statements": _statements_table,
+    "network_statements": _statements_table,
 }
