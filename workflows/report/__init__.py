@@ -1,1 +1,1 @@
-"""Prints a report: as PDF with Typst, as one HTML page with Jinja."""
+"""Prints a report as PDF with Typst, and as one HTML page with Jinja."""

@@ -1,11 +1,11 @@
-// Exploring: what the tables hold is looked up, interpolated between their counts and multiplied; no statistics.
-// A triple is a value with the ends of its range. `known` is what analysis/report/explore.py makes.
+// The explorer looks up values of the tables, interpolates between counts and multiplies by prices. It computes no
+// statistics. A triple is a value with the ends of its range. `known` is the data of analysis/report/explore.py.
 const choice = document.getElementById("explore-choice");
 const HOURS_A_YEAR = 8766;
 const SECONDS_A_DAY = 86400;
 
-// The smallest count on the rising branch that reaches a target, on straight lines between the counts: Infinity
-// where none does, -Infinity where the first is above it, NaN where a speedup is not known.
+// The smallest count on the rising branch that reaches a target, interpolated linearly. Infinity if none does,
+// -Infinity if the first count exceeds the target, NaN if a speedup is unknown.
 function reaches(counts, speedups, target) {
   if (Number.isNaN(target) || speedups.some((speedup) => speedup === null)) return NaN;
   const at = speedups.findIndex((speedup) => speedup >= target);
@@ -14,7 +14,7 @@ function reaches(counts, speedups, target) {
   return between(speedups.slice(at - 1, at + 1), counts.slice(at - 1, at + 1), target);
 }
 
-// Whole nodes for a number of processes between the counts; below the first, one if that is on one.
+// Whole nodes for an interpolated number of processes; below the first count, one node if that count uses one.
 function wholeNodes(counts, nodes, processes) {
   if (Number.isNaN(processes) || nodes.some((count) => count === null)) return NaN;
   if (processes === -Infinity) return nodes[0] === 1 ? 1 : NaN;
@@ -22,7 +22,7 @@ function wholeNodes(counts, nodes, processes) {
   return Math.ceil(between(counts, nodes, processes) - 1e-9);
 }
 
-// A value between two of others, on the straight line; NaN outside them.
+// A linearly interpolated value; NaN outside the given values.
 function between(places, values, at) {
   const next = places.findIndex((place) => place >= at);
   if (next < 0 || (next === 0 && places[0] > at)) return NaN;
@@ -38,7 +38,7 @@ function typed(name) {
 const column = (curve, name) => curve.points.map((point) => point[name]);
 const nodesOf = (point) => point.nodes ?? (typed("each") && Math.ceil(point.processes / typed("each")));
 
-// Price of a cluster, of which the interconnect's has a range; null where a price is not known.
+// Price of a cluster with the range of the interconnect's price; null if a price is unknown.
 function clusterPrice(curve, nodes, end) {
   const [node, port] = [typed("node") ?? known.node, typed(`port ${curve.interconnect}`)];
   const listed = known.ports[curve.interconnect]?.findLast(([from]) => from <= nodes)?.[end + 1] ?? null;
@@ -57,12 +57,12 @@ function runPrice(curve, nodes, seconds, end) {
 const priceOf = (curve, point) =>
   ["", "_low", "_high"].map((end, place) => runPrice(curve, nodesOf(point), point[`seconds${end}`], place));
 
-// The fastest point of the tables for which something holds.
+// The fastest point of the tables that meets a condition.
 function fastest(curve, holds = () => true) {
   return curve.points.filter(holds).reduce((best, point) => (best && best.speedup >= point.speedup ? best : point), null);
 }
 
-// The fastest on so many nodes at most; between the counts on the straight line.
+// The fastest point on at most a number of nodes, interpolated linearly between the counts.
 function atHand(curve, hand) {
   const inside = fastest(curve, (point) => nodesOf(point) && nodesOf(point) <= hand);
   const next = curve.points.findIndex((point) => nodesOf(point) > hand);
@@ -76,7 +76,7 @@ function atHand(curve, hand) {
   return point.speedup > inside.speedup ? point : inside;
 }
 
-// What a curve needs for a target, in triples.
+// The processes, nodes and price that a curve needs for a target, as triples.
 function needs(curve, target, value) {
   const found = { curve, at_hand: typed("hand") && atHand(curve, typed("hand")) };
   const [counts, nodes] = [column(curve, "processes"), curve.points.map(nodesOf)];
@@ -110,10 +110,10 @@ function triple([value, ...ends], digits) {
 
 const speedupOf = (point) => triple([point.speedup, point.speedup_low, point.speedup_high]);
 
-// Whether a count is known whose messages use the interconnect: others save nothing by it.
+// Whether messages use the interconnect at a count; otherwise the interconnect saves nothing.
 const uses = ({ curve, processes: [count] }) => Number.isFinite(count) && count > curve.unused;
 
-// What a curve saves beside the baseline, with the ranges of the node equivalents of the tables.
+// The saving of a curve against the baseline, with the ranges of the node equivalents of the tables.
 function saved({ curve, processes }, baseline) {
   const { curves, equivalents } = chosen();
   const [first, second] = [baseline.curve, curve].map((one) => curves.indexOf(one));
@@ -131,7 +131,7 @@ function saved({ curve, processes }, baseline) {
   };
 }
 
-// What is told of a curve, by column.
+// The texts about a curve, by column.
 function told(found, baseline) {
   const { curve, at_hand, processes, nodes } = found;
   const texts = { processes: triple(processes), nodes: triple(nodes), price: triple(found.price, 4), run: triple(found.run) };
@@ -151,7 +151,7 @@ function put(parent, name, attributes) {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
 }
 
-// Texts of the chosen panel's rows, without columns that are empty.
+// The texts of the rows of the chosen panel, without empty columns.
 function fillTable(texts) {
   const table = document.getElementById("explore-needed");
   const rows = table.tBodies[choice.elements.panel.value].rows;
@@ -161,7 +161,7 @@ function fillTable(texts) {
   }
 }
 
-// Marks in the chosen panel's chart: the targets, what reaches them, what is at hand.
+// The marks in the chart of the chosen panel: targets, the points that reach them, and nodes at hand.
 function markChart(all) {
   const chart = document.querySelector("svg[data-panel]:not([hidden])");
   const [x, y] = chosen().axes.map(([low, high]) => (value) => (100 * (Math.log2(value) - low)) / (high - low || 1));

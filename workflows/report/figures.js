@@ -1,5 +1,5 @@
-// Figures: values of the marks, by pointer, touch or keyboard; zoom and movement. A point's marker, the
-// lines and the letters keep their size on the screen while the places between them grow.
+// Figures: hover texts by pointer, touch or keyboard, and zoom. Markers, lines and texts keep their size on the
+// screen when a figure is enlarged.
 const tip = document.getElementById("tip");
 const REACH = 24; // a finger's, in pixels of the screen
 const MOST = 16; // times the figure's own size
@@ -16,7 +16,7 @@ function showTip(mark, x = mark.getBoundingClientRect().right, y = mark.getBound
   tip.style.top = `${y - height - 14 < 0 ? y + 18 : y - height - 14}px`;
 }
 
-// The styles of an SVG made to follow --shrink: 1 over the zoom.
+// Makes the styles of an SVG follow --shrink, the inverse of the zoom.
 function letShrink(svg) {
   const size = /(stroke-width|stroke-dasharray|font-size): ([^;]+)/g;
   const shrunk = (_, key, value) => `${key}: ${value.replace(/([\d.]+)(px)?/g, "calc($1px * var(--shrink))")}`;
@@ -29,8 +29,8 @@ function letShrink(svg) {
   }
 }
 
-// Numbers of an axis that lie outside the view move to its edge, as far as the panels reach that they serve:
-// their own, and those of the same column or row that have none.
+// Moves the labels of an axis that is outside the view to the edge of the view. They stay within their panel and
+// the panels of the same column or row without labels.
 function keepTicks(svg, view) {
   const panels = [...svg.querySelectorAll('g:has(> [id*="matplotlib.axis_"])')].map((panel) => ({
     frame: panel.querySelector("path").getBBox(),
@@ -92,7 +92,7 @@ function setUpFigure(svg) {
   smaller.onclick = () => zoom(1 / 1.5);
   whole.onclick = reset;
 
-  // The values
+  // Hover texts
   for (const mark of marks) {
     const title = mark.querySelector("title");
     mark.dataset.value = title.textContent;
@@ -129,7 +129,7 @@ function setUpFigure(svg) {
     if (all[to]) focusOn(all[to]);
   };
 
-  // The ways to use them
+  // Pointer, touch and keyboard
   const keys = {
     "+": () => zoom(1.5), "=": () => zoom(1.5), "-": () => zoom(1 / 1.5), 0: reset, Escape: hideTip,
     ArrowRight: () => step(1), ArrowLeft: () => step(-1),

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else: no network, no other file."""
+"""A report as one HTML page that needs no network and no other file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from markupsafe import Markup
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ("report.js", "figures.js")
-EXPLORING = ("explore.js",)
+EXPLORER_SCRIPTS = ("explore.js",)
 PROLOG = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
-USED = 'role="application" tabindex="0" aria-roledescription="figure" aria-describedby="keys"'
-"""What a drawing is on the page, where keys step through its values."""
+INTERACTIVE = 'role="application" tabindex="0" aria-roledescription="figure" aria-describedby="keys"'
+"""Attributes of a drawing on the page, where keys step through its values."""
 
 
 def write_html(report: Path, figures: Path, output: Path) -> None:
-    """Print a report as an HTML page with its figures, style and script inside, from what `write_pdf` takes.
+    """Print a report as an HTML page that contains its figures, style and scripts.
 
-    The page is written whole or not at all; what was there before stays until then.
+    The page replaces an existing one only when it is complete.
+
+    Parameters
+    ----------
+    report, figures : Path
+        See `workflows.report.pdf.write_pdf`.
 
     Raises
     ------
@@ -36,12 +41,15 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    explored = data.get("explore") or {}
-    charts = explored.pop("charts", None)  # an archive may print what an earlier version wrote
-    known = json.dumps(explored, ensure_ascii=False).replace("<", "\\u003c")
-    data["explore"] = {**explored, "charts": charts} if charts else None
-    names = (*SCRIPTS, *(EXPLORING if charts else ()))
-    scripts = [f"const known = {known};", *((FOLDER / name).read_text(encoding="utf-8") for name in names)]
+    explorer = data.get("explore") or {}
+    charts = explorer.pop("charts", None)  # an archive may hold a report of an earlier version
+    explorer_data = json.dumps(explorer, ensure_ascii=False).replace("<", "\\u003c")
+    data["explore"] = {**explorer, "charts": charts} if charts else None
+    names = (*SCRIPTS, *(EXPLORER_SCRIPTS if charts else ()))
+    scripts = [
+        f"const known = {explorer_data};",
+        *((FOLDER / name).read_text(encoding="utf-8") for name in names),
+    ]
     page = environment.get_template("report.html.j2").render(
         report=data,
         style=Markup((FOLDER / "report.css").read_text(encoding="utf-8")),
@@ -54,11 +62,11 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
 
 
 def inline_svg(text: str) -> Markup:
-    """Make an SVG file part of a page: no prolog, the size that the page gives it, and used by keys.
+    """Prepare an SVG file for a page: without prolog and size, and with the attributes `INTERACTIVE`.
 
-    The files are those of `analysis.presentation.drawing.save`, whose texts are escaped already.
+    The texts of the file are already escaped; see `analysis.presentation.drawing.save`.
     """
     text = PROLOG.sub("", text, count=1)
     while SIZE.match(text):
         text = SIZE.sub(r"\1", text, count=1)
-    return Markup(text.replace('role="img"', USED, 1))
+    return Markup(text.replace('role="img"', INTERACTIVE, 1))

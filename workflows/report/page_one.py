@@ -1,19 +1,16 @@
-"""Page one of a report alone: as pictures for slides, and as Markdown for a ticket or a README."""
+"""Page one of a report as pictures for slides, and as Markdown for a ticket or a README."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import typst
+from workflows.report.pdf import compile_report
 
-from analysis.presentation.style import FONTS
-from workflows.report.pdf import REPORT
-
-DOTS_AN_INCH = 200
+DOTS_PER_INCH = 200
 
 
 def page_one(report: Mapping[str, Any], figures: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -22,43 +19,36 @@ def page_one(report: Mapping[str, Any], figures: Mapping[str, bytes]) -> dict[st
     Parameters
     ----------
     report : mapping
-        What `analysis.report.make_report` gives.
+        See `analysis.report.make_report`.
     figures : mapping
-        Its figures as SVG, by name.
+        Figures as SVG, by name.
 
     Returns
     -------
     dict of bytes
-        ``answer.svg``, ``answer.png`` and ``answer.md``; empty where the report has no answer, or a figure of
-        it is missing.
+        ``answer.svg``, ``answer.png`` and ``answer.md``; empty if the report has no page one, or if a figure
+        of page one is missing.
     """
     answers = [section for section in report["sections"] if section["id"] == "answer"]
-    drawn = [block["name"] for section in answers for block in section["blocks"] if block["type"] == "figure"]
-    if not answers or not figures.keys() >= set(drawn):
+    names = [block["name"] for section in answers for block in section["blocks"] if block["type"] == "figure"]
+    if not answers or not figures.keys() >= set(names):
         return {}
+    pictures = {}
     with TemporaryDirectory() as folder:
-        alone = Path(folder) / "report.json"
-        alone.write_text(json.dumps({**report, "sections": answers}, ensure_ascii=False), encoding="utf-8")
-        for name in drawn:
+        file = Path(folder) / "report.json"
+        file.write_text(json.dumps({**report, "sections": answers}, ensure_ascii=False), encoding="utf-8")
+        for name in names:
             (Path(folder) / f"{name}.svg").write_bytes(figures[name])
-        inputs = {"report": str(alone), "figures": folder}
-        made = {
-            ending: typst.compile(
-                REPORT, root="/", font_paths=[FONTS], sys_inputs=inputs, format=ending, ppi=DOTS_AN_INCH
-            )
-            for ending in ("svg", "png")
-        }
-    pictures = {f"answer.{ending}": _first(pages) for ending, pages in made.items()}
+        for ending in ("svg", "png"):
+            pages = compile_report(file, Path(folder), format=ending, ppi=DOTS_PER_INCH)
+            pictures[f"answer.{ending}"] = pages[0] if isinstance(pages, list) else pages
     lines = (line for block in answers[0]["blocks"] for line in (*_markdown(block), ""))
     text = "\n".join([f"# {_escaped(report['title'])}", "", _escaped(report["subtitle"]), "", *lines])
     return pictures | {"answer.md": text.encode()}
 
 
-def _first(pages: bytes | list[bytes]) -> bytes:
-    return pages[0] if isinstance(pages, list) else pages
-
-
 def _markdown(block: Mapping[str, Any]) -> Iterator[str]:
+    """Write a block as lines of Markdown."""
     match block["type"]:
         case "paragraph":
             yield _escaped(block["text"])
@@ -76,10 +66,10 @@ def _markdown(block: Mapping[str, Any]) -> Iterator[str]:
                 yield from (_row(row["cells"]) for row in group["rows"])
 
 
-def _row(cells: Iterator[str] | list[str]) -> str:
+def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell if set(cell) <= set('-:') else _escaped(cell) for cell in cells)} |"
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return "".join(f"\\{letter}" if letter in "\\`*_|<>[]#" else letter for letter in text)
+    """Escape the characters that Markdown would interpret."""
+    return "".join(f"\\{char}" if char in "\\`*_|<>[]#" else char for char in text)

@@ -1,7 +1,7 @@
 """Reports and proposals as PDF.
 
-The fonts of text and figures come with Typst and Matplotlib; those of the system only serve letters that
-these lack.
+The fonts of text and figures come with Typst and Matplotlib. System fonts are used only for characters that
+these fonts lack.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analysis.presentation.style import FONTS
 
 REPORT, PROPOSAL = (Path(__file__).with_name(name) for name in ("report.typ", "proposal.typ"))
 MOST_PAGES = 2
-"""Of a proposal."""
+"""Most pages of a proposal."""
 
 
 def write_pdf(report: Path, figures: Path, output: Path) -> None:
@@ -27,52 +27,57 @@ def write_pdf(report: Path, figures: Path, output: Path) -> None:
     Parameters
     ----------
     report : Path
-        JSON file of what `analysis.report.make_report` gives.
+        JSON file of a report; see `analysis.report.make_report`.
     figures : Path
-        Folder of its figures, as SVG.
+        Folder of the figures as SVG.
     output : Path
-        The PDF; written whole or not at all.
+        Written only if the PDF is complete.
 
     Raises
     ------
     typst.TypstError
         If a figure is missing or the JSON is no report.
     """
+    output.write_bytes(compile_report(report, figures))
+
+
+def compile_report(report: Path, figures: Path, **options: Any) -> Any:
+    """Compile a report, a JSON file, with the `options` of `typst.compile`."""
     inputs = {"report": str(report.resolve()), "figures": str(figures.resolve())}
-    output.write_bytes(typst.compile(REPORT, root="/", font_paths=[FONTS], sys_inputs=inputs))
+    return typst.compile(str(REPORT), root="/", font_paths=[str(FONTS)], sys_inputs=inputs, **options)
 
 
 def write_proposal(
     page: Callable[[int], dict[str, Any]], curves: int, output: Path, figures: Path = Path()
 ) -> int:
-    """Print the page of a proposal: of its curves, the first that fit on two pages.
+    """Print a proposal with as many curves as fit on `MOST_PAGES`.
 
     Parameters
     ----------
     page : callable
-        Gives the page of the first so many curves, as `analysis.topics.proposal.section.page` does.
+        Makes the page of the first curves, given their number.
     curves : int
-        How many there are.
+        Number of all curves.
     output : Path
-        The PDF; written whole or not at all.
+        Written only if the PDF is complete.
     figures : Path
-        Folder of the figures, as SVG.
+        Folder of the figures as SVG.
 
     Returns
     -------
     int
-        Curves on it: at least one where there are any, whatever room it takes.
+        Number of printed curves; at least one if there is one, even if it needs more pages.
     """
 
-    def given(number: int) -> dict[str, Any]:
+    def options(number: int) -> dict[str, Any]:
         inputs = {"page": json.dumps(page(number)), "figures": str(figures.resolve())}
-        return {"root": "/", "font_paths": [FONTS], "sys_inputs": inputs}
+        return {"root": "/", "font_paths": [str(FONTS)], "sys_inputs": inputs}
 
-    def pages(number: int) -> int:
-        return int(typst.query(PROPOSAL, "<pages>", field="value", one=True, **given(number)))
+    def count_pages(number: int) -> int:
+        return int(typst.query(str(PROPOSAL), "<pages>", field="value", one=True, **options(number)))
 
-    fitting = curves
-    if curves > 1 and pages(curves) > MOST_PAGES:
-        fitting = max(bisect_right(range(1, curves), MOST_PAGES, key=pages), 1)
-    output.write_bytes(typst.compile(PROPOSAL, **given(fitting)))
-    return fitting
+    printed = curves
+    if curves > 1 and count_pages(curves) > MOST_PAGES:
+        printed = max(bisect_right(range(1, curves), MOST_PAGES, key=count_pages), 1)
+    output.write_bytes(typst.compile(str(PROPOSAL), **options(printed)))
+    return printed

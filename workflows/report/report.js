@@ -1,7 +1,7 @@
 "use strict";
 
-// Filters: what belongs to a case or an interconnect that is not ticked is out. A section of no case, and a
-// row of no interconnect, always stay; report.css hides what is out, and what has nothing else left.
+// Filters: elements of a case or an interconnect that is not ticked are out. Sections without a case and rows
+// without an interconnect always stay. report.css hides elements that are out or have no other content.
 const form = document.getElementById("filters");
 const boxes = (name) => [...form.querySelectorAll(`input[name="${name}"]`)];
 const ticked = (name) => new Set(boxes(name).filter((box) => box.checked).map((box) => box.value));
@@ -29,8 +29,7 @@ for (const button of form.querySelectorAll("button[data-all]")) {
 form.addEventListener("change", applyFilters);
 form.addEventListener("reset", () => setTimeout(applyFilters));
 
-// What is chosen is in the address, as far as it differs from the page as it was made: it can be sent, and a page
-// that loads itself anew keeps it.
+// The address holds the choices that differ from the defaults, so that it can be shared and survives a reload.
 const PLACE = "#explore?";
 function address() {
   const said = new URLSearchParams();
@@ -53,7 +52,7 @@ document.addEventListener("filtered", () => {
   if (address() !== PLACE || location.hash.startsWith(PLACE)) history.replaceState(null, "", address());
 });
 
-// On a narrow screen contents and filters are above the answer: they are closed.
+// On a narrow screen, contents and filters are above the answer, and start closed.
 const wide = matchMedia("(min-width: 68rem)");
 wide.onchange = () => { for (const one of document.querySelectorAll("nav details")) one.open = wide.matches; };
 wide.onchange();

@@ -1,4 +1,4 @@
-"""From a study's tables to its figures and its report, as files."""
+"""From the tables of a study to the files of its figures, its report and its proposal."""
 
 from __future__ import annotations
 
@@ -9,12 +9,20 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.curves.sites import with_distinct_interconnects
 from analysis.pipeline import draw_figures
 from analysis.presentation.drawing import save
+from analysis.presentation.labels import Labels
 from analysis.report import make_report
+from analysis.runs.columns import empty
 from analysis.runs.facts import Facts
+from analysis.topics.network.curves import without_benchmarks
+from analysis.topics.proposal.section import choose, page
+from analysis.topics.proposal.sheets import sheets, to_latex, write_word
+from analysis.topics.proposal.tables import PROPOSAL
+from analysis.topics.request import request_of
 from workflows.report.html import write_html
-from workflows.report.pdf import write_pdf
+from workflows.report.pdf import write_pdf, write_proposal
 
 
 def write_report(
@@ -29,8 +37,8 @@ def write_report(
     Parameters
     ----------
     folder : Path
-        Where ``figures`` (every figure as SVG and PNG, and ``index.json``, what a report needs to know of
-        them), ``report.json`` (sections as plain data), ``report.pdf`` and ``report.html`` are written anew.
+        Receives ``figures`` (each figure as SVG and PNG, and their entries in ``index.json``),
+        ``report.json``, ``report.pdf`` and ``report.html``. Old figures are removed.
     """
     write_page(runs, tables, facts, published, folder, png=True)
     write_pdf(folder / "report.json", folder / "figures", folder / "report.pdf")
@@ -44,7 +52,7 @@ def write_page(
     folder: Path,
     png: bool = False,
 ) -> None:
-    """Write the page, its data and its figures as SVG, or as SVG and PNG, without the PDF."""
+    """Write the HTML report, its data, and its figures as SVG and optionally as PNG."""
     figures, report = folder / "figures", folder / "report.json"
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir(parents=True)
@@ -55,6 +63,31 @@ def write_page(
     _write_json(index, figures / "index.json")
     _write_json(make_report(runs, tables, facts, index, published), report)
     write_html(report, figures, folder / "report.html")
+
+
+def write_proposals(
+    runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame], facts: Facts, folder: Path
+) -> None:
+    """Write ``proposal.pdf``, ``.tex`` and ``.docx`` into the folder of `write_report`.
+
+    The PDF shows the chosen curves, the other files hold the tables of all curves.
+    """
+    rule = request_of(facts).rule
+    _, tables, facts = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
+    labels = Labels(facts, full=True)
+    table = tables.get("proposal", empty(PROPOSAL["proposal"]))
+    choice = choose(table, rule, labels, facts.proposal_interconnect)
+    figures = folder / "figures"
+    entries = json.loads((figures / "index.json").read_text(encoding="utf-8"))
+    write_proposal(
+        lambda number: page(choice, number, labels, entries),
+        len(choice.sheets),
+        folder / "proposal.pdf",
+        figures,
+    )
+    all_sheets = sheets(table, rule, labels) if rule else []
+    (folder / "proposal.tex").write_text(to_latex(all_sheets), encoding="utf-8")
+    write_word(all_sheets, folder / "proposal.docx", labels.title)
 
 
 def _write_json(data: object, file: Path) -> None:

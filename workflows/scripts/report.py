@@ -7,8 +7,7 @@ from analysis.pipeline import read_tables
 from analysis.runs.runs import TableError, read_complete
 from workflows.errors import one_line_errors
 from workflows.paths import StudyPaths
-from workflows.report.proposal import write_proposals
-from workflows.report.report import write_report
+from workflows.report.report import write_proposals, write_report
 from workflows.results.looks import note_look
 from workflows.study.sites import read_facts
 

@@ -47,7 +47,7 @@ class Choice:
     introduction: str
 
 
-def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | None = None) -> Choice:
+def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect: str | None = None) -> Choice:
     """Choose one curve a case.
 
     It is the curve of the study's interconnect or, where the case did not run over it or the study names
@@ -59,7 +59,7 @@ def choose(table: pd.DataFrame, rule: Rule, labels: Labels, interconnect: str | 
     table : DataFrame
         Table ``proposal``, judged by `rule`.
     """
-    if table.empty:
+    if rule is None or table.empty:
         return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
     chosen = pd.concat([_curve(rows, interconnect) for _, rows in labels.by_case(table)])
     found = sheets(chosen, rule, labels)
