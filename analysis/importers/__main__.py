@@ -1,4 +1,4 @@
-"""Write results of other tools as a CSV table of ours: ``python -m analysis.importers --help``."""
+"""Convert results of other tools to a CSV table: ``python -m analysis.importers --help``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m analysis.importers",
-        description="Write foreign results as a runs table or as network curves. What was skipped is listed.",
+        description="Convert results of other tools to a runs table or network curves. List skipped entries.",
     )
     parser.add_argument("file", type=Path, help="file of results, or folder of ReFrame's performance logs")
-    parser.add_argument("output", type=Path, help="CSV file to write; must not be there")
-    parser.add_argument("--format", choices=FORMATS, help="by default told from the content")
-    parser.add_argument("--mapping", type=Path, help="YAML file: which of the file's variables is what")
+    parser.add_argument("output", type=Path, help="CSV file to write; must not exist")
+    parser.add_argument("--format", choices=FORMATS, help="by default recognised from the content")
+    parser.add_argument("--mapping", type=Path, help="YAML file that maps the file's variables to columns")
     columns = ", ".join((*TEXTS, *COUNTS))
     parser.add_argument(
         "--set", action="append", default=[], metavar="COLUMN=VALUE", help=f"one of {columns}"
@@ -37,7 +37,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
 
 
 def constants(settings: list[str]) -> Mapping:
-    """Mapping of ``COLUMN=VALUE`` settings."""
+    """Make a mapping from ``COLUMN=VALUE`` settings."""
     pairs = [setting.partition("=")[::2] for setting in settings]
     values = {
         column: int(value) if column in COUNTS and value.isdecimal() else value for column, value in pairs
@@ -46,28 +46,27 @@ def constants(settings: list[str]) -> Mapping:
 
 
 def convert(options: argparse.Namespace) -> list[str]:
-    """Read, write and give what was skipped, and last what was written.
+    """Convert a file, and return one line per skipped entry and a last line about the output.
 
     Raises
     ------
     TableError
-        As `read_foreign`; also if the output is there, or the file holds derived figures alone.
+        As `read_foreign`; also if the output exists, or the file holds only derived figures.
     """
     if options.output.exists():
         raise TableError("is there already", str(options.output))
     mapping = read_mapping(options.mapping) if options.mapping else Mapping()
-    given = constants(options.set)
-    mapping = replace(mapping, fields=mapping.fields | given.fields)
-    found = read_foreign(options.file, options.format, mapping)
-    table, what = (found.curves, "message sizes") if found.runs.empty else (found.runs, "runs")
+    mapping = replace(mapping, fields=mapping.fields | constants(options.set).fields)
+    imported = read_foreign(options.file, options.format, mapping)
+    table, rows = (imported.curves, "message sizes") if imported.runs.empty else (imported.runs, "runs")
     if table.empty:
         raise TableError("holds derived figures, which are read as they are", str(options.file))
     write_table(table, options.output)
-    return [*(f"not read: {line}" for line in found.unread), f"{options.output}: {len(table)} {what}"]
+    return [*(f"not read: {line}" for line in imported.unread), f"{options.output}: {len(table)} {rows}"]
 
 
 def main() -> None:
-    """Convert, or say in one line why not."""
+    """Convert, or exit with one line about the fault."""
     try:
         print("\n".join(convert(arguments())), file=sys.stderr)
     except TableError as error:

@@ -1,4 +1,4 @@
-"""Output of the Intel MPI Benchmarks, 4.0, 2018 and 2021 tested."""
+"""Output of the Intel MPI Benchmarks; tested with 4.0, 2018 and 2021."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROCESSES = re.compile(r"^# (?:#processes = |\( \d+ groups of )(?P<count>[1-9]\d
 LAST = "# All processes entering MPI_Finalize"
 
 BINARY_UNTIL = 2017
-"""Last version whose Mbytes/sec are 2^20 bytes per second (``MEGA`` in its IMB_output.c); then 10^6."""
+"""Last version whose Mbytes/sec are 2^20 bytes per second (``MEGA`` in IMB_output.c); later 10^6."""
 
 COLUMNS: dict[str, str] = {
     "Group": "group",
@@ -32,27 +32,30 @@ COLUMNS: dict[str, str] = {
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that IMB-MPI1 or IMB-NBC printed.
+    """Parse the output of IMB-MPI1 or IMB-NBC to rows of network curves, and list the skipped lines.
 
-    The bandwidth is left out where the version, and with it the unit, is not known.
+    The bandwidth is skipped if the version, and thus its unit, is unknown.
     """
     rows: list[dict] = []
     unread: list[str] = []
-    benchmark, processes, heading, targets = "", None, [], []
+    benchmark = ""
+    processes: int | None = None
+    heading: list[str] = []
+    targets: list[Target | None] = []
     mega: float | None = None
     for number, line in whole_lines(text, source, unread):
         cells = line.split()
-        if found := VERSION.match(line):
-            mega = 1.048576 if int(found["major"]) <= BINARY_UNTIL else 1.0
-        elif found := BENCHMARK.match(line):
-            benchmark, processes, heading = f"imb_{found['name'].lower().replace('-', '_')}", None, []
-        elif found := PROCESSES.match(line):
-            processes = int(found["count"])
+        if match := VERSION.match(line):
+            mega = 1.048576 if int(match["major"]) <= BINARY_UNTIL else 1.0
+        elif match := BENCHMARK.match(line):
+            benchmark, processes, heading = f"imb_{match['name'].lower().replace('-', '_')}", None, []
+        elif match := PROCESSES.match(line):
+            processes = int(match["count"])
         elif benchmark and "#repetitions" in cells:
             heading, targets = cells, [_target(name, mega) for name in cells]
             unread += [
                 f"{source}: line {number}: column '{name}' is not kept"
-                + (": the version, and so its unit, is not told" if name == "Mbytes/sec" else "")
+                + (": the version, and thus its unit, is unknown" if name == "Mbytes/sec" else "")
                 for name, target in zip(heading, targets, strict=True)
                 if target is None
             ]
@@ -68,20 +71,22 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 
 
 def _target(name: str, mega: float | None) -> Target | None:
-    if name not in COLUMNS or (name == "Mbytes/sec" and mega is None):
-        return None
-    return COLUMNS[name], mega if name == "Mbytes/sec" else 1.0
+    """Return the target of a printed column; None for columns that are not kept."""
+    if name == "Mbytes/sec":
+        return None if mega is None else (COLUMNS[name], mega)
+    return (COLUMNS[name], 1.0) if name in COLUMNS else None
 
 
 def _row(cells: list[str], heading: list[str], targets: list[Target | None]) -> dict | str:
-    """Values of a row, or what is wrong with it; bandwidth goes with the slowest process's time."""
+    """Return the values of a row, or its fault; the bandwidth belongs to the slowest process's time."""
     row = read_row(cells, targets) if heading else "is no row of a table"
     slowest = next((name for name in ("t_max[usec]", "t[usec]") if name in heading), None)
     if isinstance(row, str) or slowest is None or "bandwidth_MBps" not in row:
         return row
-    printed = dict(zip(heading, zip(cells, targets, strict=True), strict=True))
-    (time, _), (rate, (_, mega)) = printed[slowest], printed["Mbytes/sec"]
-    return contradicts(row, (time, 1.0), (rate, mega)) or row
+    printed = dict(zip(heading, cells, strict=True))
+    factors = dict(target for target in targets if target is not None)
+    rate = printed["Mbytes/sec"], factors["bandwidth_MBps"]
+    return contradicts(row, (printed[slowest], 1.0), rate) or row
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:

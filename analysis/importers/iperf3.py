@@ -14,17 +14,17 @@ VERSION = re.compile(r'"version"\s*:\s*"iperf 3')
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the JSON of one run of iperf3.
+    """Parse the JSON of one run of iperf3 to a row of transports, or report its fault.
 
-    Several streams count together. Programs are busy for what iperf3 says of its own processes.
+    Several streams count together. Busy cores are those of iperf3's own processes.
     """
     try:
-        told = json.loads(text)
-        if "error" in told:
-            return [], [f"{source}: iperf3 says: {told['error']}"]
-        start, end = told["start"]["test_start"], told["end"]
+        result = json.loads(text)
+        if "error" in result:
+            return [], [f"{source}: iperf3 says: {result['error']}"]
+        start, end = result["start"]["test_start"], result["end"]
         if start.get("bidir"):
-            return [], [f"{source}: of a run in both directions at once the two are not told apart"]
+            return [], [f"{source}: a run in both directions does not report them separately"]
         transport, cpu = start["protocol"].lower(), end["cpu_utilization_percent"]
         sides = ("remote", "host") if start.get("reverse") else ("host", "remote")
         row = {

@@ -1,4 +1,4 @@
-"""Result tables of JUBE (``jube result``), and any other table with a heading and units in it."""
+"""Result tables of JUBE (``jube result``), and any other table with a heading that holds units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analysis.importers.importer import Importer
 from analysis.importers.lines import first_line, has_only_numbers, whole_lines
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import
-from analysis.importers.variables import Recorded, make_runs
+from analysis.importers.variables import Recorded, Value, make_runs
 from analysis.runs.runs import TableError
 
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]+)\]$")
@@ -19,31 +19,33 @@ _RULE = re.compile(r"^\|[-|: ]+\|$")
 
 
 def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read one of JUBE's result tables, in the style csv or pretty.
+    """Parse a result table of JUBE, in the style csv or pretty, to one run per row.
 
-    A second table in the file is not read. A run is a row; ``name[unit]`` in the heading gives a variable and
-    its unit. A variable without a unit counts as a parameter, since it may be.
+    A second table in the file is skipped. ``name[unit]`` in the heading is a variable with its unit. A
+    variable without a unit counts as a parameter, since it may be one.
 
     Raises
     ------
     TableError
-        If there is no heading of two columns or more, a name is twice in it, or a quote is open.
+        If there is no heading of two columns or more, a name occurs twice in it, or a quote is open.
     """
     unread: list[str] = []
     rows = _rows(text, source, unread)
     if not rows or len(rows[0][1]) < 2:
         raise TableError("has no heading of two columns or more, separated by , ; or |", source)
     headings = [_UNIT.match(cell) for cell in rows[0][1]]
-    names = [found["name"] if found else cell for found, cell in zip(headings, rows[0][1], strict=True)]
+    names = [match["name"] if match else cell for match, cell in zip(headings, rows[0][1], strict=True)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise TableError("is there twice", source, f"line {rows[0][0]}", twice)
-    units = {found["name"]: found["unit"] for found in headings if found}
+    units = {match["name"]: match["unit"] for match in headings if match}
     parameters = frozenset(names) - set(units)
     records = []
     for line, cells in rows[1:]:
         if len(cells) == len(names):
-            variables = {name: cell or None for name, cell in zip(names, cells, strict=True)}
+            variables: dict[str, Value] = {
+                name: cell or None for name, cell in zip(names, cells, strict=True)
+            }
             records.append(Recorded(source, f"line {line}", variables, units, parameters))
         else:
             unread.append(f"{source}: line {line}: {len(cells)} cells where the heading has {len(names)}")
@@ -51,7 +53,7 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
 
 
 def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str]]]:
-    """Line number and cells of each row of the first table, the heading first."""
+    """Return line number and cells of each row of the first table, including the heading."""
     lines = list(whole_lines(text, source, unread))
     begin = next((index for index, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
     table = list(itertools.takewhile(lambda numbered: numbered[1].strip(), lines[begin:]))

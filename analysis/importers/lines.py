@@ -1,4 +1,4 @@
-"""Tables in the text that network benchmarks print."""
+"""Lines and tables in the output of benchmarks."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 
 LARGEST = {"bytes": 2**53, "samples": 10**9, "group": 10**9}
-"""Columns of whole numbers, and their limits; 0 is a value of `bytes` and `group` only."""
+"""Columns of whole numbers and their largest values; only `bytes` and `group` may be 0."""
 
 Target = tuple[str, float]
-"""Column of network curves that a printed column goes to, and the factor to its unit."""
+"""Column of network curves for a printed column, and the factor to its unit."""
 
 SLACK = 0.002
-"""What time × bandwidth may differ from the bytes beyond the digits printed, as a share."""
+"""Relative tolerance between time × bandwidth and the bytes, in addition to the printed digits."""
 
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -36,7 +36,7 @@ def has_only_numbers(line: str) -> bool:
 
 
 def whole_lines(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, str]]:
-    """Number and text of each line, from 1; a last line without an end is listed as cut off instead."""
+    """Yield number, from 1, and text of each line; list a last line without an end in `unread`."""
     *lines, last = text.split("\n")
     yield from enumerate((line.rstrip("\r") for line in lines), 1)
     if last.strip():
@@ -44,15 +44,20 @@ def whole_lines(text: str, source: str, unread: list[str]) -> Iterator[tuple[int
 
 
 def quoted(line: str) -> str:
-    """A line, shortened, in quotes."""
+    """Return a line in quotes, shortened to 60 characters."""
     line = " ".join(line.split())
     return repr(line if len(line) <= 60 else line[:59] + "…")
 
 
 def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str, float | int] | str:
-    """Read one row of a printed table: values by column, or why it cannot be read.
+    """Return the values of a printed row by column, or the reason why it cannot be read.
 
-    `targets` are those of the cells; a cell whose is None is not kept.
+    Parameters
+    ----------
+    cells : sequence of str
+        Printed values.
+    targets : sequence of Target or None
+        Target of each cell; None for a cell that is not kept.
     """
     if len(cells) != len(targets):
         return f"has {len(cells)} values where the table has {len(targets)} columns"
@@ -76,23 +81,23 @@ def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str
 
 
 def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tuple[str, float]) -> str:
-    """Compare the printed time and bandwidth of a message, which measure the same thing.
+    """Check that the printed time and bandwidth of a message agree.
 
-    In the time of one message a whole number of messages passes: 1 in a ping-pong, 2 where both sides
-    send, 4 in an exchange with two neighbours, one a pair of processes.
+    A whole number of messages passes in the printed time: 1 in a ping-pong, 2 if both sides send, 4 in an
+    exchange with two neighbours, or one per pair of processes.
 
     Parameters
     ----------
     row : dict
         With `bytes`, `latency_us` (or `latency_us_high`) and `bandwidth_MBps`.
     time, rate : pairs of str and float
-        The printed numbers and the factors to microseconds and 10^6 bytes per second; their digits say
-        how well they are known.
+        Printed numbers, and their factors to microseconds and to 10^6 bytes per second. The number of digits
+        is their precision.
 
     Returns
     -------
     str
-        What is wrong, empty if nothing is.
+        The contradiction; empty if they agree.
     """
     if not row.get("bytes") or "bandwidth_MBps" not in row:
         return ""
@@ -105,6 +110,6 @@ def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tupl
 
 
 def _range(cell: str, factor: float) -> tuple[float, float]:
-    """Smallest and largest value that is printed as a number."""
+    """Return the smallest and largest value that is printed as this number."""
     half = 0.5 * 10.0 ** -len(cell.partition(".")[2])
     return (float(cell) - half) * factor, (float(cell) + half) * factor

@@ -1,4 +1,4 @@
-"""Which of an imported file's variables is what in our runs table."""
+"""Mapping from the variables of an imported file to columns of the runs table."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from analysis.runs.yaml_files import read_yaml
 TEXTS = ("case", "interconnect", "kind")
 COUNTS = ("processes", "nodes", "cores", "oversubscription", "block", "repetition", "threads")
 COLUMNS = (*TEXTS, *COUNTS, "energy_joules", "seconds")
-"""What a mapping may fill: columns of the runs table, and threads a process, from which cores follow."""
+"""Columns of the runs table that a mapping may fill."""
 
 SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 """Units of time and their length in seconds."""
 JOULES = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3600.0, "kWh": 3.6e6}
 """Units of energy in joules."""
 UNITS = {"seconds": SECONDS, "energy_joules": JOULES}
-"""Columns that have a unit, and the units that they may be given in."""
+"""Units of the columns that have a unit."""
 
 _KEYS = {
     **dict.fromkeys(TEXTS, ("from", "names", "value")),
@@ -31,18 +31,18 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Field:
-    """Where one column comes from: variables of the file, or a constant.
+    """Source of one column: variables of the file, or a constant.
 
     Attributes
     ----------
     variables : tuple of str
-        Names; the values of several are joined with ``-``. Empty for a constant.
+        Names of variables; the values of several are joined with ``-``. Empty for a constant.
     value : str or int or None
         The constant.
     names : dict of str to str
-        Other words for the file's values; values that are not there stay.
+        Replacements for the file's values; other values stay.
     unit : str
-        One of `UNITS` of the column; empty where the file holds it.
+        One of `UNITS` of the column; empty if the file states the unit.
     """
 
     variables: tuple[str, ...] = ()
@@ -53,19 +53,19 @@ class Field:
 
 @dataclass(frozen=True)
 class Mapping:
-    """A mapping of a file's variables to columns of the runs table.
+    """Mapping from a file's variables to columns of the runs table.
 
     Attributes
     ----------
     fields : dict of str to Field
-        By column; one that is not there is guessed.
+        Source of each column; missing columns are guessed.
     may_differ : tuple of str
         Variables in which runs of one point may differ.
     patterns : dict of str to compiled pattern
-        By variable. Runs of which it does not match the whole value are left out; its named groups are
-        variables too.
+        Pattern of a variable. Runs whose whole value does not match are skipped; named groups become
+        variables.
     source : str
-        The mapping's file, empty where there is none.
+        File of the mapping, for messages; empty without a file.
     """
 
     fields: dict[str, Field] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Mapping:
 
     @property
     def constants(self) -> dict[str, str | int]:
-        """Columns of which the mapping gives the value itself."""
+        """Values of the columns that the mapping states directly."""
         return {column: origin.value for column, origin in self.fields.items() if origin.value is not None}
 
 
@@ -85,25 +85,27 @@ def read_mapping(path: str | Path) -> Mapping:
     Raises
     ------
     TableError
-        In one line with file, key and what is allowed.
+        In one line with file, key and allowed values.
     """
     return make_mapping(read_yaml(Path(path)), str(path))
 
 
 def make_mapping(data: object, source: str = "mapping") -> Mapping:
-    """Check a mapping's keys and values and give it its type.
+    """Check the keys and values of a mapping, and make a `Mapping`.
 
     Parameters
     ----------
     data : dict
-        By column of `COLUMNS`: a variable's name, or a dict of ``from`` (a name, or several of a text
-        column), ``names`` and ``unit``, or of ``value``; ``may_differ``, a list of names; and ``pattern``,
-        a regular expression with named groups for each of some variables.
+        For each column of `COLUMNS`, the name of a variable, or a dict with ``value``, or with ``from`` (one
+        name, or several for a text column), ``names`` and ``unit``. In addition ``may_differ``, a list of
+        variables, and ``pattern``, regular expressions with named groups by variable.
+    source : str
+        Name of the mapping for messages.
 
     Raises
     ------
     TableError
-        In one line with key and what is allowed.
+        In one line with key and allowed values.
     """
     if not isinstance(data, dict):
         raise TableError("must be keys and values, as processes: num_tasks", source)
@@ -154,10 +156,12 @@ def _field(column: str, entry: object, source: str) -> Field:
 
 
 def _constant(column: str, value: object, source: str) -> str | int:
-    wanted, description = (str, "text") if column in TEXTS else (int, "a whole number")
-    if not isinstance(value, wanted) or isinstance(value, bool) or value == "":
-        raise TableError(f"{value!r} must be {description}", source, f"key '{column}.value'")
-    return value
+    if column in TEXTS and isinstance(value, str) and value:
+        return value
+    if column not in TEXTS and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    description = "text" if column in TEXTS else "a whole number"
+    raise TableError(f"{value!r} must be {description}", source, f"key '{column}.value'")
 
 
 def _names(value: object, source: str, key: str) -> tuple[str, ...]:

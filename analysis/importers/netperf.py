@@ -17,11 +17,11 @@ _MEGABIT = 1e6 / 8e6
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the tables that netperf printed.
+    """Parse the tables of netperf to rows of transports, and list the skipped lines.
 
-    A latency is half of the mean time of a request with a response of its size. Of a stream over UDP the
-    first line is what was sent, the second what was received. Its use of processors is that of the whole
-    machine and is not kept; nor are results of tests with selected output (``-k``, ``-o``).
+    The latency is half the mean time of a request with a response of the same size. For a stream over UDP,
+    the first line is the sent rate and the second line the received rate. Processor use is skipped, since
+    netperf reports the whole machine. Tests with selected output (``-k``, ``-o``) are skipped too.
     """
     rows: list[dict] = []
     unread: list[str] = []
@@ -29,8 +29,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     heading = ""
     for number, line in whole_lines(text, source, unread):
         cells = line.split()
-        if found := TITLE.match(line):
-            title, heading = found, ""
+        if match := TITLE.match(line):
+            title, heading = match, ""
         elif title and re.match(r"^\s*bytes\b", line):
             heading = line
         elif title and heading and cells and all(re.fullmatch(r"[\d.]+", cell) for cell in cells):
@@ -41,7 +41,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 
 
 def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> str:
-    """Add a row, or what was received to the last one; say what is wrong, or nothing."""
+    """Add a row, or the received rate to the last row; return the fault, or an empty string."""
     protocol = title["protocol"].lower()
     if title["what"] == "REQUEST/RESPONSE":
         if len(cells) == 2:  # socket sizes of the other side

@@ -23,14 +23,14 @@ NETPIPE_5 = (("bytes", 1.0), ("bandwidth_MBps", GIGABIT), None, None, ("latency_
 
 
 INTEGRITY = re.compile(r" *\d+ bytes +\d+ times +\d+ failures")
-"""A line of NetPIPE 5 with ``--integrity``; NetPIPE marks no other line as its own."""
+"""A line of NetPIPE 5 with ``--integrity``; no other output is recognisable as NetPIPE's."""
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read a file of NetPIPE.
+    """Parse a file of NetPIPE to rows of network curves, and list the skipped lines.
 
-    The time is half a round trip, or the time of a message where NetPIPE streamed or sent in both directions;
-    then both directions' bytes are counted.
+    The time is half a round trip. If NetPIPE streamed or sent in both directions, it is the time of one
+    message, and the bytes of both directions count.
     """
     rows: list[dict] = []
     unread: list[str] = []
@@ -53,7 +53,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 def _row(cells: list[str]) -> dict | str:
     if len(cells) == 2 or cells[-1] == "failures":
         return "is an integrity check without a time"
-    # NetPIPE 5 --workload appends what was computed meanwhile
+    # NetPIPE 5 --workload appends the work done meanwhile
     numbers = cells[:5] if len(cells) == 7 else cells
     targets = NETPIPE_3 if len(numbers) == 3 else NETPIPE_5
     row = read_row(numbers, targets)

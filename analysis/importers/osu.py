@@ -1,4 +1,4 @@
-"""Output of the OSU micro-benchmarks, 5.3 to 7.4 tested."""
+"""Output of the OSU micro-benchmarks; tested with 5.3 to 7.4."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ COLUMNS: dict[str, Target] = {
     "messages/s": ("messages_per_second", 1),
     "iterations": ("samples", 1),
 }
-"""Printed columns, small and without spaces; MB/s is 10^6 bytes per second in all versions."""
+"""Printed columns in lower case without spaces; MB/s is 10^6 bytes per second in all versions."""
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read the text that OSU micro-benchmarks printed.
+    """Parse the output of OSU micro-benchmarks to rows of network curves, and list the skipped lines.
 
-    Other programs' lines in it are listed as unread.
+    Lines of other programs are listed too.
     """
     rows: list[dict] = []
     unread: list[str] = []
-    benchmark, heading, targets, processes = "", [], [], {}
+    benchmark = ""
+    heading: list[str] = []
+    targets: list[Target | None] = []
+    processes: dict[str, int] = {}
     for number, line in whole_lines(text, source, unread):
         title = TITLE.match(line)
         names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith("#") else []

@@ -19,23 +19,24 @@ _UNITS = {"BW average[MB/sec]": MEBI, "BW average[Gb/sec]": GIGABIT, "BW average
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read what programs of perftest printed.
+    """Parse the output of perftest programs to rows of transports, and list the skipped lines.
 
-    MB/sec are 2^20 bytes a second. Of datagrams the client's output has what was sent, the server's (it has
-    an ``RX depth``) what was received. A latency is the typical one, the median; that of a read is a whole
-    round trip, as perftest has it.
+    MB/sec are 2^20 bytes per second. For datagrams, the client prints the sent rate and the server, whose
+    output has an ``RX depth``, prints the received rate. The latency is the typical one, the median. The
+    latency of a read is a whole round trip, as perftest prints it.
     """
     rows: list[dict] = []
     unread: list[str] = []
     title: re.Match | None = None
-    transport, receives, columns = "", False, []
+    transport, receives = "", False
+    columns: list[str] = []
     for number, line in whole_lines(text, source, unread):
         if OTHER_TITLE.match(line):
             title, transport, receives, columns = TITLE.match(line), "", False, []
             if title is None:
                 unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")
-        elif found := _CONNECTION.match(line):
-            transport = found[1].lower()
+        elif match := _CONNECTION.match(line):
+            transport = match[1].lower()
         elif re.match(r"^ ?RX depth", line):
             receives = True
         elif line.lstrip().startswith("#bytes"):

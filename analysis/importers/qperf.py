@@ -1,4 +1,4 @@
-"""Output of qperf, of TCP, UDP and verbs."""
+"""Output of qperf over TCP, UDP and verbs."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COLUMNS = {"bw": "received_MBps", "send_bw": "sent_MBps", "recv_bw": "received_
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read what qperf printed.
+    """Parse the output of qperf to rows of transports, and list the skipped lines.
 
-    Without ``-vu`` or ``-v`` it does not say its message sizes, which are then missing. Its share of
-    processors is that of the whole machine and is not kept.
+    Message sizes are missing unless qperf ran with ``-vu`` or ``-v``. Processor use is skipped, since qperf
+    reports the whole machine.
     """
     rows: list[dict] = []
     unread: list[str] = []
@@ -42,15 +42,15 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             rows.append({"program": title[0].strip()[:-1], "transport": title["transport"], "test": test})
         elif not line.startswith(" ") and line.strip():
             unread.append(f"{source}: line {number}: {quoted(line)} is no test that is known")
-        elif rows and (found := _VALUE.match(line)):
-            name, unit = found["name"], found["unit"]
-            value = float(found["value"].replace(",", ""))
+        elif rows and (match := _VALUE.match(line)):
+            name, unit = match["name"], match["unit"]
+            value = float(match["value"].replace(",", ""))
             if name == "latency" and unit in _MICROSECONDS:
                 rows[-1]["latency_us"] = value * _MICROSECONDS[unit]
             elif name in _COLUMNS and unit in _MEGABYTES:
                 rows[-1][_COLUMNS[name]] = value * _MEGABYTES[unit]
             elif name == "msg_size" and unit in _SIZES:
-                size = int(found["exact"].replace(",", "")) if found["exact"] else round(value * _SIZES[unit])
+                size = int(match["exact"].replace(",", "")) if match["exact"] else round(value * _SIZES[unit])
                 rows[-1]["bytes"] = size
             elif name in ("latency", "msg_size", *_COLUMNS):
                 unread.append(f"{source}: line {number}: {quoted(line)} has an unknown unit")

@@ -1,4 +1,4 @@
-"""ReFrame's run report (JSON) and performance logs."""
+"""Run reports (JSON) and performance logs of ReFrame."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from analysis.importers.variables import Recorded, Value, make_runs
 from analysis.runs.runs import TableError
 
 VERSIONS = ("3", "4")
-"""Major versions of the report's format (``data_version``) that are read: ReFrame 4.0 and later."""
+"""Supported major versions of the report's format (``data_version``): ReFrame 4.0 and later."""
 
 PERFLOG_START = "result|job_completion_time|"
-"""Begin of the header that ReFrame's default format of performance logs has."""
+"""Start of the header of performance logs in ReFrame's default format."""
 
 _PARAMETER = re.compile(r" %[.$]?([^\s=%]+)=(\S*)")
 
 
 def parse_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read the report that ``reframe --report-file`` writes.
+    """Parse a report of ``reframe --report-file`` to one run per test case.
 
-    A run is a test case; valid also if it missed a performance reference, as its answer was right. Variables
-    are the test's own, its parameters and performance variables, ``test`` (its name without parameters) and
-    ``nodes`` (how many it ran on).
+    A test case that missed a performance reference is valid, since its answer was right. Variables are the
+    test's own variables, its parameters and performance variables, ``test`` (its name without parameters) and
+    ``nodes`` (their number).
 
     Raises
     ------
     TableError
-        If it is damaged or no report of a known version.
+        If the file is damaged or not a report of a known version.
     """
     try:
         report = json.loads(text)
@@ -86,7 +86,7 @@ def _record(case: dict, source: str, location: str) -> Recorded:
 
 
 def _performance(case: dict) -> Iterator[tuple[str, Value, str]]:
-    """Name, value and unit of each performance variable, in the form of format 4 or of format 3."""
+    """Yield name, value and unit of each performance variable, from format 4 or format 3."""
     for key, (value, _, _, _, unit, *_) in (case.get("perfvalues") or {}).items():
         yield key.rpartition(":")[2], value, unit
     for variable in case.get("perfvars") or []:
@@ -94,15 +94,15 @@ def _performance(case: dict) -> Iterator[tuple[str, Value, str]]:
 
 
 def _named(name: str) -> dict[str, Value]:
-    """The test's name without parameters, and the parameters that its name shows."""
+    """Return the test's name without parameters, and the parameters in its name."""
     return {"test": name.split(" %")[0], **dict(_PARAMETER.findall(name))}
 
 
 def parse_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read a performance log in ReFrame's default format.
+    """Parse a performance log in ReFrame's default format to one run per line.
 
-    A run is a line. A failed test with a value failed by a reference only and is valid: ReFrame takes no
-    value before the answer was found right.
+    A failed test with a value only missed a reference, so it is valid: ReFrame records values after the
+    answer was found right.
 
     Raises
     ------

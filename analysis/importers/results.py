@@ -1,4 +1,4 @@
-"""What an import gives: runs, network curves, derived figures, and what could not be read."""
+"""Result of an import: runs, network curves, derived figures, and a list of skipped entries."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CURVES = pa.DataFrameSchema(
     ordered=True,
     coerce=True,
 )
-"""Columns of a table of network curves, one row a message size."""
+"""Columns of a table of network curves, with one row per message size."""
 
 
 NO_INTERCONNECT = "the output does not name its interconnect: give it in a mapping, {value: NAME}"
@@ -56,18 +56,19 @@ _STATED = ("interconnect", "kind", "processes")
 
 @dataclass(frozen=True, eq=False)
 class Import:
-    """What an import has read.
+    """Result of an import.
 
     Attributes
     ----------
     runs : DataFrame
-        Complete runs table, one row a repetition; no rows where the file holds no run.
+        Complete runs table with one row per repetition; empty if the file holds no run.
     curves : DataFrame
-        Columns of `CURVES`, one row a benchmark and message size.
+        Columns of `CURVES`, with one row per benchmark and message size.
     derived : dict of str to DataFrame
-        Figures without a time a run, by the name of their table: shown beside ours, no part of an estimate.
+        Published figures without single runs, by the name of their table. The report shows them and
+        estimates nothing from them.
     unread : list of str
-        One line for each thing that was skipped: file, line, why.
+        One line per skipped entry: file, line and reason.
     """
 
     runs: pd.DataFrame = field(default_factory=lambda: empty(RUNS))
@@ -145,7 +146,7 @@ def make_curves(
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:
-    """Write a runs table or network curves as CSV, whole or not at all.
+    """Write a runs table or network curves as CSV, completely or not at all.
 
     Parameters
     ----------

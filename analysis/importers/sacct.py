@@ -1,4 +1,4 @@
-"""Accounting of Slurm's jobs, as ``sacct --parsable2`` prints it."""
+"""Job accounting of Slurm, as ``sacct --parsable2`` prints it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TIMES = ("ElapsedRaw", "Elapsed")
 _CPUS = ("AllocCPUS", "NCPUS")
 _ENERGIES = ("ConsumedEnergyRaw", "ConsumedEnergy")
 DAEMONS = {"orted", "prted", "hydra_bstrap_proxy", "hydra_pmi_proxy", "pmi_proxy"}
-"""Names of the steps in which ``mpirun`` starts one process a node, which starts the ranks."""
+"""Names of steps with one process per node that ``mpirun`` uses to start the ranks."""
 UNFINISHED = {
     "PENDING",
     "RUNNING",
@@ -33,7 +33,7 @@ UNFINISHED = {
 _JOULES = re.compile(r"([\d.]+)([KMGTP]?)")
 _PREFIXES = {prefix: 1000.0**power for power, prefix in enumerate(["", *"KMGTP"])}
 _NOT_KNOWN = 2.0**63
-"""Slurm writes numbers above this for what it does not know."""
+"""Smallest number that stands for an unknown value in Slurm."""
 _ELAPSED = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)")
 
 Row = dict[str, Value]
@@ -41,7 +41,7 @@ Row = dict[str, Value]
 
 @dataclass(frozen=True)
 class _Job:
-    """The row of a job, where it stands, and its numbered steps."""
+    """Row of a job, its line, and its numbered steps."""
 
     line: int
     row: Row
@@ -49,16 +49,16 @@ class _Job:
 
 
 def begins(line: str) -> bool:
-    """Whether a line is the heading of such a dump."""
+    """Return whether a line is the heading of a dump."""
     return "|" in line and set(NEEDED) <= set(line.strip().split("|"))
 
 
 def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
-    """Read a dump with or without steps.
+    """Parse a dump, with or without steps, to one run per job that ran and ended.
 
-    A run is a job that ran and ended. Variables are the columns of its row, and ``seconds`` (of the job),
-    ``step_seconds`` (of its only numbered step), ``nodes``, ``cores`` (of that step, else of the job),
-    ``ntasks`` (of the steps, if all have equally many) and ``energy_joules``.
+    Variables are the columns of the job's row, ``seconds`` of the job, ``step_seconds`` of its only numbered
+    step, ``nodes``, ``cores`` of that step or else of the job, ``ntasks`` if all steps agree, and
+    ``energy_joules``.
 
     Raises
     ------
@@ -76,28 +76,29 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
             unread.append(f"{source}: line {line}: step {row['JobID']} without its job")
         elif step.isdecimal() and row["JobName"] not in DAEMONS:
             jobs[-1].steps.append(row)
-    records, left_out = [], Counter()
+    records: list[Recorded] = []
+    skipped: Counter[str] = Counter()
     for job in jobs:
         state = _state(job.row)
         if state in UNFINISHED:
-            left_out["that have not ended"] += 1
+            skipped["that have not ended"] += 1
         elif not _elapsed(job.row):
-            left_out["that never ran"] += 1
+            skipped["that never ran"] += 1
         elif "+" in str(job.row["JobID"]):
-            left_out["that are parts of a heterogeneous job"] += 1
+            skipped["that are parts of a heterogeneous job"] += 1
         else:
             records.append(_recorded(job, state, source))
-    unread += [f"{source}: jobs {which}: {count}" for which, count in left_out.items()]
+    unread += [f"{source}: jobs {which}: {count}" for which, count in skipped.items()]
     return records, unread
 
 
 def read_jobs(text: str, source: str) -> list[dict[str, Value]]:
-    """Read what accounting knows of jobs, of those under way too: a row for each time that one was started.
+    """Return the accounting of jobs, including running jobs: one row per start of a job.
 
     Returns
     -------
     list of dict
-        ``job, state, cores, seconds, energy_joules``; the last is None where no energy was counted.
+        ``job, state, cores, seconds, energy_joules``; the energy is None if Slurm did not count it.
     """
     return [
         {
@@ -155,7 +156,7 @@ def _recorded(job: _Job, state: str, source: str) -> Recorded:
 
 
 def _state(row: Row) -> str:
-    """Give the state alone, of ``CANCELLED by 1000`` too."""
+    """Return the state without additions, as in ``CANCELLED by 1000``."""
     return str(row["State"] or "").split(" ")[0].rstrip("+")
 
 
@@ -164,26 +165,26 @@ def _first(row: Row, names: tuple[str, ...]) -> Value:
 
 
 def _elapsed(row: Row) -> float | None:
-    """Seconds of ``1-02:03:04`` or ``3723``; None where there is none."""
+    """Return the seconds of ``1-02:03:04`` or ``3723``; None without a time."""
     text = str(_first(row, _TIMES) or "")
     if text.isdecimal():
         return float(text)
-    found = _ELAPSED.fullmatch(text)
-    if not found:
+    match = _ELAPSED.fullmatch(text)
+    if not match:
         return None
-    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def _joules(row: Row) -> float | None:
-    """Joules of a row, by the column that it has."""
+    """Return the joules of a row from the first energy column."""
     return counted_joules(str(_first(row, _ENERGIES) or ""))
 
 
 def counted_joules(word: str) -> float | None:
-    """Joules of a word (``1.53M``, ``1530000``); None where nothing was counted, for which Slurm writes 0."""
-    found = _JOULES.fullmatch(word)
-    joules = float(found[1]) * _PREFIXES[found[2]] if found else 0.0
+    """Return the joules of ``1.53M`` or ``1530000``; None if Slurm counted nothing, for which it prints 0."""
+    match = _JOULES.fullmatch(word)
+    joules = float(match[1]) * _PREFIXES[match[2]] if match else 0.0
     return joules if 0 < joules < _NOT_KNOWN else None
 
 

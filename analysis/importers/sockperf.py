@@ -15,13 +15,13 @@ _COLOUR = re.compile(r"\x1b?\[\d[\d;]*m")
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Read what a client of sockperf printed.
+    """Parse the output of a sockperf client to a row of transports, or report its fault.
 
-    A latency is the median, half a round trip; without percentiles, the mean. sockperf says the size of its
-    messages in its note on throughput alone. Its MBps are 2^20 bytes a second, and what it sent.
+    The latency is the median of half a round trip, or the mean if there are no percentiles. sockperf states
+    the message size for throughput only. Its MBps are 2^20 bytes per second, and count sent bytes.
     """
     unread: list[str] = []
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     patterns = {
         "protocol": r"PORT =\s*\d+ # (TCP|UDP)",
         "bytes": r"msg-size=(\d+)\. For",
@@ -34,22 +34,22 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     }
     for _, line in whole_lines(_COLOUR.sub("", text), source, unread):
         for name, pattern in patterns.items():
-            if (match := re.search(pattern, line)) and name not in found:
-                found[name] = match[1]
-    if "protocol" not in found:
+            if (match := re.search(pattern, line)) and name not in values:
+                values[name] = match[1]
+    if "protocol" not in values:
         return [], [*unread, f"{source}: does not say whether it is TCP or UDP"]
-    row: dict[str, object] = {"program": "sockperf", "transport": found["protocol"].lower()}
-    if "bytes" in found:
-        row["bytes"] = int(found["bytes"])
-    if "rate" in found:
-        return [row | {"test": "stream", "sent_MBps": float(found["rate"]) * MEBI}], unread
-    if "round_trip" in found:
+    row: dict[str, object] = {"program": "sockperf", "transport": values["protocol"].lower()}
+    if "bytes" in values:
+        row["bytes"] = int(values["bytes"])
+    if "rate" in values:
+        return [row | {"test": "stream", "sent_MBps": float(values["rate"]) * MEBI}], unread
+    if "round_trip" in values:
         return [], [*unread, f"{source}: holds whole round trips (--full-rtt), which are not read"]
-    if "mean" not in found:
+    if "mean" not in values:
         return [], [*unread, f"{source}: has neither a latency nor a bandwidth"]
-    if row["transport"] == "udp" and int(found.get("sent", 0)):
-        row["lost_percent"] = 100 * int(found.get("dropped", 0)) / int(found["sent"])
-    return [row | {"test": "pingpong", "latency_us": float(found.get("median", found["mean"]))}], unread
+    if row["transport"] == "udp" and int(values.get("sent", 0)):
+        row["lost_percent"] = 100 * int(values.get("dropped", 0)) / int(values["sent"])
+    return [row | {"test": "pingpong", "latency_us": float(values.get("median", values["mean"]))}], unread
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:

@@ -1,4 +1,4 @@
-"""Our own CSV tables: runs, network curves, and published figures that hold no time of a run."""
+"""Nodeworth's own CSV tables: runs, network curves, and published figures without single runs."""
 
 from __future__ import annotations
 
@@ -96,19 +96,19 @@ DERIVED = {
         TRANSPORTS,
     )
 }
-"""Tables of published figures that are no runs, by name; a file is recognised by its columns."""
+"""Schemas of tables of published figures, by name; a file is recognised by its columns."""
 
 SOURCE = "source"
-"""Column of the file that a figure comes from; only tables that were put together have it."""
+"""Column with the file of a figure; only merged tables have it."""
 
 YEAR = "year"
-"""Column of the year of a price, which lists of prices may have."""
+"""Optional column of price lists."""
 
 _OPTIONAL = {
     SOURCE: dict.fromkeys(DERIVED, _TEXT),
     YEAR: dict.fromkeys(("list_prices", "node_prices"), _COUNT),
 }
-"""Columns that a file may have beside those of its table, with the tables that have them."""
+"""Optional columns, with the tables that may have them."""
 
 _KEYS = {
     "cases": ["case"],
@@ -118,7 +118,7 @@ _KEYS = {
     "network_summary": ["interconnect", "api"],
     "network_names": ["interconnect", "network", "api"],
 }
-"""Columns that distinguish the rows of the tables that a report shows."""
+"""Columns that identify a row of the tables that a report shows."""
 
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(
@@ -139,7 +139,7 @@ def _heading(text: str) -> set[str]:
 
 
 def table_of(text: str) -> str:
-    """Name the table of ours that a CSV text is, by its heading: empty if it is none."""
+    """Return which of Nodeworth's tables a CSV text is, from its heading; empty if none."""
     heading = _heading(text)
     if heading.issuperset(REQUIRED):
         return "runs"
@@ -160,7 +160,7 @@ def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
 
 
 def read_curve_table(path: Path, text: str) -> Import:
-    """Read network curves, in the columns of `CURVES` or with a quantity a row.
+    """Read network curves, with the columns of `CURVES` or with one quantity per row.
 
     Raises
     ------
@@ -209,18 +209,18 @@ CURVE_TABLE = _importer("curves", read_curve_table)
 DERIVED_TABLE = _importer("derived", read_derived)
 
 
-def merge_derived(found: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
-    """Put the derived figures of several files together.
+def merge_derived(imports: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
+    """Merge the derived figures of several files.
 
     Parameters
     ----------
-    found : mapping of Path to Import
-        By file.
+    imports : mapping of Path to Import
+        Imports by file.
 
     Returns
     -------
     dict of str to DataFrame
-        By name of the table. Column `source` is the file's own, or else the file's name.
+        Tables by name. Column `source` is taken from the file, else it is the name of the file.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def merge_derived(found: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
         If two rows hold the same figure.
     """
     by_name: dict[str, list[pd.DataFrame]] = {}
-    for file, imported in found.items():
+    for file, imported in imports.items():
         for name, table in imported.derived.items():
             sourced = table if SOURCE in table else table.assign(**{SOURCE: file.name})
             _check_distinct(pd.concat([*by_name.get(name, []), sourced]), name, file)

@@ -1,4 +1,4 @@
-"""What tests of transports below MPI have in common: their table, and how rows become one."""
+"""Results of tests of transports below MPI."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GIGABIT = 1e9 / 8e6
 
 TESTS = ("pingpong", "stream", "both_ways")
 RELIABLE = ("tcp", "rc", "xrc", "sctp")
-"""Transports that lose nothing: what was sent has been received."""
+"""Transports without loss: all sent bytes are received."""
 
 _SIZE = pa.Check.in_range(0, 2**62, error="must be 0 or more")
 _RATE = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=True)
@@ -42,8 +42,10 @@ TRANSPORTS = pa.DataFrameSchema(
     strict=True,
     coerce=True,
 )
-"""A row a transport, test and message size. `transport` is as rc, uc or ud (InfiniBand's connections and
-datagrams), tcp or udp; the busy columns are cores that the two programs were busy with."""
+"""Columns of the table, with one row per transport, test and message size.
+
+`transport` is for example rc, uc or ud (InfiniBand's connections and datagrams), tcp or udp. The busy columns
+are the cores that the two programs use."""
 
 
 def make_transports(
@@ -80,10 +82,15 @@ def make_transports(
 
 
 def _completed(row: dict[str, object]) -> dict[str, object]:
-    """Add what follows: a reliable transport loses nothing, another what was sent and not received."""
-    sent, received = row.get("sent_MBps"), row.get("received_MBps")
+    """Add the rates and losses that follow from the others."""
+    sent, received = _rate(row, "sent_MBps"), _rate(row, "received_MBps")
     if row["transport"] in RELIABLE:
         row["sent_MBps"], row["received_MBps"] = sent or received, received or sent
     elif sent and received is not None and "lost_percent" not in row:
         row["lost_percent"] = max(0.0, 100 * (1 - received / sent))
     return row
+
+
+def _rate(row: dict[str, object], column: str) -> float | None:
+    value = row.get(column)
+    return float(value) if isinstance(value, int | float) else None

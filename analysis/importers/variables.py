@@ -1,4 +1,4 @@
-"""From the variables that another framework recorded with each run to a runs table."""
+"""Runs table from the variables that another framework recorded with each run."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ GUESSES = {
     "energy_joules": ("energy_joules",),
     "seconds": ("seconds",),
 }
-"""Variables that a column is taken from without a mapping: the first one that the file has."""
+"""Variables for each column without a mapping; the first variable that the file has is used."""
 
 MAY_DIFFER = re.compile(r"^(repeat_no|jube_.*)$")
-"""Variables in which runs of one point may differ without a mapping: counters of ReFrame and JUBE."""
+"""Counters of ReFrame and JUBE, in which runs of one point may differ without a mapping."""
 
 _POINT = ("case", "interconnect", "kind", "nodes", "processes", "cores", "oversubscription", "threads")
 
@@ -45,17 +45,17 @@ class Recorded:
     Attributes
     ----------
     file, location : str
-        Where it stands: the file, and the line or the test in it.
+        File of the run, and its line or test in the file.
     variables : dict of str to str, number or None
-        None where there is no value.
+        Values by name; None without a value.
     units : dict of str to str
-        Of the variables that have one.
+        Units of the variables that have one.
     parameters : frozenset of str
-        Variables that set runs apart.
+        Variables that distinguish points.
     reason : str
-        Why the run is invalid; empty for a valid one.
+        Why the run is invalid; empty for a valid run.
     censored : bool
-        Whether it was stopped at its time limit, which is then its time.
+        Whether the run was stopped at its time limit, which is then its time.
     """
 
     file: str
@@ -70,19 +70,24 @@ class Recorded:
 def make_runs(records: Sequence[Recorded], unread: Iterable[str], mapping: Mapping, source: str) -> Import:
     """Make the runs table of imported records.
 
-    A record without one of the columns that a run needs is skipped and listed. An invalid one needs no
-    time. Wrong names and numbers refuse the file.
+    A record without a required column is skipped and listed. An invalid run needs no time.
 
     Parameters
     ----------
+    records : sequence of Recorded
+        Runs of the file.
     unread : iterable of str
-        What the reader could not read.
+        One line per entry that the parser skipped.
+    mapping : Mapping
+        Sources of the columns.
+    source : str
+        File, for messages.
 
     Raises
     ------
     TableError
-        If no variable holds one of the needed columns, the mapping names a variable that is not there,
-        runs that differ in a parameter would count as repetitions of one point, or nothing is left.
+        If no variable holds a required column, the mapping names a missing variable, runs that differ in a
+        parameter would count as repetitions of one point, a name or number is wrong, or no run is left.
     """
     unread = list(unread)
     records = _matching(records, mapping, unread, source)
@@ -102,9 +107,9 @@ def make_runs(records: Sequence[Recorded], unread: Iterable[str], mapping: Mappi
         raise TableError(f"holds no run: {unread[0]}", source)
     frame = pd.DataFrame(rows)
     used = {name for origin in fields.values() if origin is not None for name in origin.variables}
-    _check_alike(frame, kept, used | set(mapping.may_differ), source)
-    told = {"censored": frame["censored"].any(), "energy_joules": fields["energy_joules"] is not None}
-    unused = [name for name, there in told.items() if not there]
+    _check_parameters(frame, kept, used | set(mapping.may_differ), source)
+    used_columns = {"censored": frame["censored"].any(), "energy_joules": fields["energy_joules"] is not None}
+    unused = [name for name, is_used in used_columns.items() if not is_used]
     frame = frame.drop(columns=unused, errors="ignore")
     try:
         runs = complete_runs(frame, source)
@@ -119,12 +124,12 @@ def make_runs(records: Sequence[Recorded], unread: Iterable[str], mapping: Mappi
 def _matching(
     records: Sequence[Recorded], mapping: Mapping, unread: list[str], source: str
 ) -> list[Recorded]:
-    """Records whose variables have the patterns of a mapping, with the named groups as variables."""
+    """Return the records that match the patterns of a mapping, with named groups as variables."""
     records = list(records)
     for name, pattern in mapping.patterns.items():
-        found = {one for record in records for one in record.variables}
-        if records and name not in found:
-            message = f"'{name}' is no variable of {source} (found: {_listed(found)})"
+        names = {variable for record in records for variable in record.variables}
+        if records and name not in names:
+            message = f"'{name}' is no variable of {source} (found: {_listed(names)})"
             raise TableError(message, mapping.source, f"key 'pattern.{name}'")
         matches = [pattern.fullmatch(str(record.variables.get(name) or "")) for record in records]
         if other := matches.count(None):
@@ -142,31 +147,31 @@ def _matching(
 
 
 def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source: str) -> Field | None:
-    """Where a column comes from: the mapping, else a guess; None where no variable holds it."""
-    found = {name for record in records for name, value in record.variables.items() if value is not None}
+    """Return the source of a column from the mapping, else a guess; None if no variable holds it."""
+    names = {name for record in records for name, value in record.variables.items() if value is not None}
     origin = mapping.fields.get(column)
     if origin is not None:
-        odd = next((name for name in origin.variables if name not in found), None)
+        odd = next((name for name in origin.variables if name not in names), None)
         if odd is not None:
-            message = f"'{odd}' is no variable of {source} (found: {_listed(found)})"
+            message = f"'{odd}' is no variable of {source} (found: {_listed(names)})"
             raise TableError(message, mapping.source, f"key '{column}'")
         return origin
-    guess = next((name for name in GUESSES[column] if name in found), None)
+    guess = next((name for name in GUESSES[column] if name in names), None)
     if guess is None and column in UNITS:
         guess = _only_variable(column, records, source)
     if guess is None and column in REQUIRED:
-        message = f"no variable tells it (found: {_listed(found)}): name one in a mapping"
+        message = f"no variable holds it (found: {_listed(names)}): name one in a mapping"
         raise TableError(message, source, column=column)
     return None if guess is None else Field((guess,))
 
 
 def _only_variable(column: str, records: Sequence[Recorded], source: str) -> str | None:
-    """The only variable that has a unit of a column; None where there is none, or several of energy."""
-    known = {name for record in records for name, unit in record.units.items() if unit in UNITS[column]}
-    if len(known) > 1 and column in REQUIRED:
-        message = f"several variables are times ({_listed(known)}): name one in a mapping"
+    """Return the only variable with a unit of a column; None without one, or with several energies."""
+    names = {name for record in records for name, unit in record.units.items() if unit in UNITS[column]}
+    if len(names) > 1 and column in REQUIRED:
+        message = f"several variables are times ({_listed(names)}): name one in a mapping"
         raise TableError(message, source, column=column)
-    return next(iter(known)) if len(known) == 1 else None
+    return next(iter(names)) if len(names) == 1 else None
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -184,26 +189,28 @@ def _value(record: Recorded, origin: Field) -> Value:
 
 
 def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object] | str:
-    """A row of the runs table, or why a record cannot be one."""
-    row: dict[str, object] = {
-        column: _value(record, origin) for column, origin in fields.items() if origin is not None
-    }
+    """Return a row of the runs table, or the reason why a record cannot be one."""
+    origins = {column: origin for column, origin in fields.items() if origin is not None}
+    values = {column: _value(record, origin) for column, origin in origins.items()}
+    row: dict[str, object] = {**values}
     for column in REQUIRED:
-        names = ", ".join(fields[column].variables)
-        if row[column] is None and not (column == "seconds" and record.reason):
+        names = ", ".join(origins[column].variables)
+        if values[column] is None and not (column == "seconds" and record.reason):
             return f"'{column}' ({names}) is empty" + (f" ({record.reason})" if record.reason else "")
     for column in UNITS:
-        if row.get(column) is not None:
-            amount = _amount(column, row[column], record, fields[column])
+        value = values.get(column)
+        if value is not None:
+            amount = _amount(column, value, record, origins[column])
             if isinstance(amount, str):
                 return amount
-            if column == "seconds" and amount != (number := float(row[column])):
+            if column == "seconds" and amount != (number := float(value)):
                 row["resolution_seconds"] = float(decimal_steps(number)) * amount / number or None
             row[column] = amount
-    if row.get("threads") is not None and row.get("cores") is None:
-        cores = _product(row["processes"], row["threads"])
+    if values.get("threads") is not None and values.get("cores") is None:
+        cores = _product(values["processes"], values["threads"])
         if cores is None:
-            return f"'threads' ({row['threads']!r}) or 'processes' ({row['processes']!r}) is no whole number"
+            processes, threads = values["processes"], values["threads"]
+            return f"'threads' ({threads!r}) or 'processes' ({processes!r}) is no whole number"
         row["cores"] = cores
     name = f"{record.file.rpartition('/')[2]}: {record.location}"
     ended = {"valid": not record.reason, "reason": record.reason or None, "censored": record.censored}
@@ -220,12 +227,12 @@ def _product(*counts: Value) -> int | None:
 _QUANTITIES = {"seconds": ("s", "time"), "energy_joules": ("J", "energy")}
 
 
-def _amount(column: str, value: Value, record: Recorded, origin: Field) -> float | str:
-    """A time in seconds or an energy in joules, or why it is none."""
+def _amount(column: str, value: str | int | float, record: Recorded, origin: Field) -> float | str:
+    """Return a time in seconds or an energy in joules, or the reason why it is neither."""
     (name,), units = origin.variables, UNITS[column]
-    own, quantity = _QUANTITIES[column]
-    recorded = record.units.get(name, own if name == column else "")
-    if origin.unit and units.get(record.units.get(name), units[origin.unit]) != units[origin.unit]:
+    base_unit, quantity = _QUANTITIES[column]
+    recorded = record.units.get(name, base_unit if name == column else "")
+    if origin.unit and units.get(record.units.get(name, ""), units[origin.unit]) != units[origin.unit]:
         return f"'{column}' ({name}) has the unit {recorded!r}, and {origin.unit!r} in the mapping"
     unit = origin.unit or recorded
     if unit not in units:
@@ -235,20 +242,22 @@ def _amount(column: str, value: Value, record: Recorded, origin: Field) -> float
         return f"'{column}' ({name}) {fault}"
     try:
         return float(value) * units[unit]
-    except (TypeError, ValueError):
+    except ValueError:
         return f"'{column}' ({name}) is no number: {value!r}"
 
 
-def _check_alike(frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], source: str) -> None:
-    """Refuse runs of one point that differ in a parameter: they would be taken for repetitions."""
+def _check_parameters(
+    frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], source: str
+) -> None:
+    """Refuse runs of one point that differ in a parameter, since they would count as repetitions."""
     names = {name for record in records for name in record.parameters if not MAY_DIFFER.match(name)}
     for name in sorted(names - ignored):
         point = [frame[column].astype("str") for column in _POINT if column in frame]
         values = pd.Series([str(record.variables.get(name)) for record in records], frame.index)
-        several = next((found for found in values.groupby(point).unique() if len(found) > 1), None)
-        if several is not None:
+        different = next((group for group in values.groupby(point).unique() if len(group) > 1), None)
+        if different is not None:
             raise TableError(
-                f"'{name}' takes several values in runs of one point ({_listed(several)}): make it part of "
+                f"'{name}' takes several values in runs of one point ({_listed(different)}): make it part of "
                 "the case in a mapping, or list it under may_differ",
                 source,
             )

@@ -88,8 +88,8 @@ def test_a_parameter_that_only_moves_with_the_point_is_fine(written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("case,interconnect,tasks,time\na,b,2,1.5\n", r"'seconds': no variable tells it"),
-        ("case,tasks,seconds\na,2,1.5\n", r"column 'interconnect': no variable tells it \(found: case, sec"),
+        ("case,interconnect,tasks,time\na,b,2,1.5\n", r"'seconds': no variable holds it"),
+        ("case,tasks,seconds\na,2,1.5\n", r"column 'interconnect': no variable holds it \(found: case, sec"),
         ("case,interconnect,tasks,tasks\na,b,2,1\n", r"line 1, column 'tasks': is there twice"),
         (f"{HEAD}a,b,2,fast\n", r"line 2: 'seconds' \(time\) is no number: 'fast'"),
         (f"{HEAD}a,b,2,-1\n", r"line 2, column 'seconds': -1: it must be a positive"),

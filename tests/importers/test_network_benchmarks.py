@@ -132,7 +132,7 @@ def test_imb_of_unknown_version_has_no_bandwidth(foreign, shared_memory, written
     text = (foreign / "imb/mpi1_2018.txt").read_text().replace("Intel(R) MPI Benchmarks 2018", "")
     found = read_foreign(written(text), mapping=shared_memory)
     assert found.curves["bandwidth_MBps"].isna().all() and found.curves["latency_us"].notna().any()
-    told = "column 'Mbytes/sec' is not kept: the version, and so its unit, is not told"
+    told = "column 'Mbytes/sec' is not kept: the version, and thus its unit, is unknown"
     assert found.unread[0].endswith(told)
 
 

@@ -149,7 +149,7 @@ def test_what_sacct_prints_otherwise(dump):
     [
         (["JobID|JobName|State|NNodes", "7|wing_ib_4|COMPLETED|1"], NAMES, "'ElapsedRaw': is missing"),
         (["JobID|JobName|State|Elapsed", "7|other|COMPLETED|00:10"], NAMES, "runs whose JobName does not match"),
-        (["JobID|JobName|State|Elapsed", "7|wing_ib_4|COMPLETED|00:10"], {}, "no variable tells it"),
+        (["JobID|JobName|State|Elapsed", "7|wing_ib_4|COMPLETED|00:10"], {}, "no variable holds it"),
         (["JobID|JobName|State|Elapsed", "7|wing_ib_4|COMPLETED|00:10"], {"pattern": {"Name": "(?P<case>.+)"}},
          "'Name' is no variable of"),
         ([], {"pattern": {"JobName": "(?P<case"}}, "is no regular expression: "),
