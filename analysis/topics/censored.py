@@ -1,4 +1,4 @@
-"""Runs that were stopped at their time limit: they took longer than that, and what follows says no more."""
+"""How long do runs take that were stopped at their time limit? They took longer than the limit."""
 
 from __future__ import annotations
 
@@ -28,23 +28,30 @@ CENSORED = table_schemas(
         coverage=SHARE,
     )
 )
-"""Schema of the table of this module by its name."""
 
 
 def make_censored(runs: pd.DataFrame, settings: Settings) -> dict[str, pd.DataFrame]:
-    """Make the table ``censored``: a row a point of which some block was stopped; none without such a block.
+    """Make the table ``censored``: a row for each point with a stopped block.
 
-    A median or an end of its interval that lies beyond the limit is empty.
+    A median, or an end of its interval, is empty if it is above the time limit.
+
+    Returns
+    -------
+    dict of DataFrame
+        Empty if no block was stopped.
     """
     if "censored" not in runs or not runs["censored"].any():
         return {}
     points = pd.DataFrame(point_table(*block_times(runs), settings.level))
     points = points[points["censored"] > 0].reset_index(drop=True)
+    if points.empty:
+        return {}
     points = points.assign(
-        **{name: points[name].replace("", None) for name in ("interconnect", "site")},
+        interconnect=points["interconnect"].replace("", None),
+        site=points["site"].replace("", None),
         nodes=points["nodes"].replace(0, np.nan),
     )
-    return {} if points.empty else {"censored": validated(CENSORED["censored"], points)}
+    return {"censored": validated(CENSORED["censored"], points)}
 
 
 TOPIC = Topic(

@@ -59,7 +59,7 @@ def make_node_equivalent(context: Context) -> Tables:
 
 
 def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Piece]:
-    """Make the rows of the node-equivalent table: one for each pair of curves and target of `targets_of`."""
+    """Make the rows of ``node_equivalent`` for pairs of curves and the targets of their baselines."""
     for baseline, other, kind in pairs:
         targets = targets_of(baseline, settings)
         if len(targets.speedup) and other.uses_somewhere:
@@ -79,12 +79,12 @@ def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Pie
 
 
 def _cells(processes: Floats) -> Floats:
-    """Cells of a table, which are empty below the smallest count."""
+    """Empty the cells of equivalents below the smallest count, which are -inf."""
     return np.where(np.isneginf(processes), np.nan, processes)
 
 
-def equivalents(content: Content) -> Section | None:
-    """How many processes of one interconnect are worth those of another."""
+def equivalents_section(content: Content) -> Section | None:
+    """Show the processes on one interconnect that reach the speed of another."""
     equivalent, labels = content.tables["node_equivalent"], content.labels
     if equivalent.empty:
         return None
@@ -141,12 +141,10 @@ def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
         clauses = [
             f"in {labels.case(contest.case)}, {_saving(line, contest, labels)}" for line, contest in shown
         ]
-        return f"What it is worth: {'; '.join(clauses)}."
+        return f"Nodes saved: {'; '.join(clauses)}."
     if best:
-        return (
-            "What it is worth: no interconnect does with fewer processes what its baseline does at its best."
-        )
-    return f"What it is worth in nodes cannot be told: {_why_unknown(contests)}."
+        return "Nodes saved: none; no interconnect matches its baseline's best with fewer processes."
+    return f"Nodes saved: unknown; {_why_unknown(contests)}."
 
 
 def best_equivalent(contest: Contest) -> Line | None:
@@ -184,16 +182,16 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     """Say what a row of ``node_equivalent`` saves.
 
-    If fewer processes of the baseline do nearly as much, the saving against these follows in brackets.
+    If fewer processes of the baseline are nearly as fast, the saving against these follows in brackets.
     """
     curve = ["interconnect", "kind", "processes_per_node"]
     baseline = {**line, "interconnect": line["baseline_interconnect"], "kind": side(line["kind"], 0)}
     baseline_rows = rows_like(contest.scaling, baseline, curve)
     rows = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, curve)
     text = (
-        f"{_with_nodes(int(line['baseline_processes']), baseline_rows)} over {labels.baseline(line)} do what "
-        f"{_with_nodes(whole_processes(line['equivalent_processes']), rows)} do over "
-        f"{labels.compared(line)}, which saves {_saved(line, baseline_rows, rows)}"
+        f"{labels.compared(line)} matches {_with_nodes(int(line['baseline_processes']), baseline_rows)} over "
+        f"{labels.baseline(line)} with {_with_nodes(whole_processes(line['equivalent_processes']), rows)}, "
+        f"saving {_saved(line, baseline_rows, rows)}"
     )
     peaks = as_lines(rows_like(contest.peaks, baseline, curve))
     nearly = contest.nearly_best(peaks[0]) if peaks else None
@@ -202,7 +200,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     keys = [*BASELINE, "interconnect", "baseline_processes"]
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly["processes"]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
-    fewer = f"beside {formats.whole(nearly['processes'])} that do nearly as much"
+    fewer = f"against {formats.whole(nearly['processes'])} that are nearly as fast"
     return f"{text} ({fewer}, {savings[0]})" if savings else text
 
 
@@ -241,6 +239,6 @@ TOPIC = Topic(
     by_site=True,
     always=("node_equivalent",),
     directions=("node_equivalent",),
-    section=equivalents,
+    section=equivalents_section,
     headline=headline,
 )

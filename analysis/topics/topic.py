@@ -25,12 +25,12 @@ from analysis.topics.request import Request
 
 
 class CurveSet:
-    """Curves of the runs of one site, with the draws that all topics share.
+    """Curves of the runs of a site, with the bootstrap draws that all topics share.
 
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
+        Runs table: see `analysis.runs.runs.read_runs`.
     settings : Settings
     """
 
@@ -39,39 +39,39 @@ class CurveSet:
 
     @cached_property
     def ranked(self) -> dict[str, list[str]]:
-        """Interconnects of each kind, those with the most points first."""
+        """Interconnects of each kind, by decreasing number of points."""
         return ranking(self.runs)
 
     @cached_property
     def cases(self) -> list[list[Curve]]:
-        """All curves of each case."""
+        """Curves of each case."""
         return list(all_curves(self.runs, self.ranked, self.settings))
 
     @cached_property
     def pairs(self) -> list[list[Pair]]:
-        """Pairs of curves to compare, of each case."""
+        """Pairs of curves to compare, for each case."""
         return [list(pairs(curves, self.ranked, self.settings)) for curves in self.cases]
 
 
 @dataclass(frozen=True)
 class Context:
-    """What topics make tables from.
+    """Input of a topic that makes tables.
 
     Attributes
     ----------
     runs : DataFrame
-        Runs of the study, or of one site for a topic that is made site by site.
+        Runs of the study, or of a site if the topic is made site by site.
     request : Request
     curves : CurveSet
     facts : Facts
     side_tables : mapping of str to DataFrame
         Side tables by their names: see `analysis.runs.side_tables.DETAILS`.
     published : mapping of str to DataFrame
-        As `analysis.importers.read_published` gives them.
+        Published figures: see `analysis.importers.read_published`.
     network_imports : DataFrame
-        Network curves that the study imports, as `analysis.topics.network.imports.read_imported` gives them.
+        Network curves that the study imports: see `analysis.topics.network.imports.read_imported`.
     tables : mapping of str to DataFrame
-        Tables of other topics that a topic needs.
+        Tables of other topics that the topic needs.
     """
 
     runs: pd.DataFrame
@@ -91,7 +91,7 @@ class Context:
 
 @dataclass(frozen=True)
 class View:
-    """What topics draw.
+    """Input of a topic that draws figures.
 
     Attributes
     ----------
@@ -108,12 +108,12 @@ class View:
 MOST_SENTENCES = 5
 """Most sentences of page one."""
 MOST_ROWS = 8
-"""Most rows of its table."""
+"""Most rows of the table of page one."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What topics make their headlines from.
+    """Input of a topic that offers headlines.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
-    """What a topic offers page one.
+    """Offer of a topic to page one.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Headline:
 class Topic:
     """A question that a report answers.
 
-    A topic is an entry of `analysis.topics.registry.TOPICS`, and nothing else has to name it.
+    Its only registration is its entry in `analysis.topics.registry.TOPICS`.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Topic:
     by_site : bool
         Whether `make` is called for each site with the runs of that site.
     needs : tuple of str
-        Tables of other topics, and of its own, that `make` reads.
+        Tables that `make` reads, of other topics or its own.
     always : tuple of str
         Tables that are kept without rows.
     tested : tuple of str
@@ -170,14 +170,14 @@ class Topic:
     directions : tuple of str
         Tables that state what is faster or better. An interim report hides their rows about runs.
     write : callable, optional
-        Writes files that are no tables into the folder of the tables.
+        Writes files other than tables into the folder of the tables.
     draw : callable, optional
         Draws its figures.
     section : callable, optional
-        Makes its section of the report, several sections, or None if there is nothing to say.
+        Makes its section of the report, or several sections. None if the topic has nothing to report.
     headline : callable, optional
-        Offers page one a `Headline`, or None if it has nothing to say. Page one asks the topics in their
-        order. An interim report does not ask topics that have `directions`.
+        Offers page one a `Headline`, or None if the topic has nothing to report. Page one asks the topics in
+        their order. An interim report does not ask topics that have `directions`.
     in_appendix : bool
     needs_runs : bool
         Whether the section needs curves of runs.

@@ -54,15 +54,15 @@ class TestDuct:
     def test_the_worth_in_whole_processes_and_nodes(self, duct):
         said = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert said == (
-            "What it is worth: in duct, 16 processes (8 nodes) over GigE (pub) do what 9 processes (5 nodes) do over "
-            "InfiniBand (pub), which saves 7 processes, 3 nodes."
+            "Nodes saved: in duct, InfiniBand (pub) matches 16 processes (8 nodes) over GigE (pub) with 9 processes "
+            "(5 nodes), saving 7 processes, 3 nodes."
         )
 
     def test_the_worth_has_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
         said = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
-        assert said.endswith(", which saves 7 [5, 7] processes, 3 [2, 3] nodes.")
+        assert said.endswith(", saving 7 [5, 7] processes, 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
         ("swift", "beside"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
@@ -76,7 +76,7 @@ class TestDuct:
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         said = plain(nodes_saved(find_contests(tables, []), LABELS))
-        assert said.endswith(f" (beside 8 that do nearly as much, {beside}).")
+        assert said.endswith(f" (against 8 that are nearly as fast, {beside}).")
 
     def test_where_more_processes_stop_paying(self, duct):
         found = find_contests(duct[1], [])
@@ -149,7 +149,7 @@ class TestUntold:
         said = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
         assert said.startswith("Which is faster: nothing is faster or slower than") and "%" not in said
         assert "3 blocks are too few to tell" in said
-        assert "cannot be told" in nodes_saved(find_contests(tables, []), Labels(facts))
+        assert "Nodes saved: unknown; " in nodes_saved(find_contests(tables, []), Labels(facts))
 
     def test_what_would_settle_it(self, study):
         runs, tables, facts = study
@@ -325,7 +325,7 @@ class TestWhyNoWorth:
             for row in rows("duct", name, times, blocks=(1.0,))
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("slow",)))
-        return plain(nodes_saved(find_contests(tables, []), LABELS)).partition("cannot be told: ")[2]
+        return plain(nodes_saved(find_contests(tables, []), LABELS)).partition("unknown; ")[2]
 
     def test_the_baseline_is_best_on_one_process(self):
         assert self.said(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
