@@ -1,4 +1,4 @@
-"""The words of a study as data: case, interconnect, point, and what one run printed.
+"""The terms of a study as data classes: case, interconnect, point, and the output of one run.
 
 Nothing here reads a file or starts a program.
 """
@@ -18,7 +18,7 @@ from workflows.errors import InputError as InputError
 
 @dataclass(frozen=True)
 class Answer:
-    """What a right run of a case prints.
+    """The value that a correct run of a case prints.
 
     Attributes
     ----------
@@ -28,10 +28,9 @@ class Answer:
     tolerance : float
         Largest relative difference from the expected answer.
     golden : float or None
-        The answer of a run made once with care; without it, the answer of a serial run of the prepared case
-        is expected.
+        Answer of a carefully made run. None: the answer of a serial run of the prepared case is expected.
     possible : tuple of float
-        Lowest and highest value that is physically possible; a run outside has diverged.
+        Lowest and highest value that is physically possible; a run outside the range has diverged.
     """
 
     quantity: str
@@ -49,12 +48,11 @@ class Option:
     ----------
     name : str
     servers_per_process : int
-        Data servers (threads or processes) that run beside each process and do not compute.
+        Data servers (threads or processes) per process, which do not compute.
     environment : dict
         Environment variables of every rank.
     server_ranks : bool
-        Whether each server is a rank of its own, started beside those that compute; else it is a thread of
-        its process.
+        Whether each server is a separate rank; else it is a thread of its process.
     """
 
     name: str
@@ -70,36 +68,36 @@ class Case:
     Attributes
     ----------
     name : str
-        As a study names it: ``elbow_segregated``, or ``elbow_segregated-4k`` for another size.
+        Name in a study: ``elbow_segregated``, or ``elbow_segregated-4k`` for another size.
     application : str
-        Module of `workflows.applications` that knows how to prepare, run and read it.
+        Name of the module of `workflows.applications` that prepares, runs and reads it.
     size : str
     title : str
         A few words for headings.
     folder : Path
         ``cases/<application>/<case>``: case.yaml and the application's input files.
     parameters : dict
-        Values of this size, put into the input files (``$name`` in a template).
+        Values of this size, which replace ``$name`` in the input files.
     settings : dict
-        The application's own section of case.yaml, as its schema describes it.
+        Section ``settings`` of case.yaml, as the application's schema describes it.
     answer : Answer or None
-        None where the case prints nothing to be judged by (only `command` allows that).
+        None if the case prints no value to judge it by (`command` and `mpi4py` only).
     serial_seconds : float
-        Rough time of one serial run here, for planning only.
+        Rough time of one serial run, for planning only.
     divisible : int or None
-        Process counts must divide this number; None where any count will do.
+        Number that process counts must divide; None if any count works.
     fewest_processes : int
-        The smallest process count that it can run on.
+        Smallest process count that works.
     description, stands_for : str
-        What it computes, and which case of a known study it stands for.
+        The computation, and the case of a known study that it represents.
     published_case : str or None
-        The case that it stands for at this size, by its name in tables of published figures.
+        Name, in tables of published figures, of the case that this size represents.
     memory_MB : float
         Rough memory of one serial run, for planning only.
     option : Option or None
-        How its parallel runs are made, if not simply started. A serial run has no option.
+        Special way to start its parallel runs. A serial run has no option.
     drop_page_cache : bool
-        Whether the kernel's page cache is dropped before each repetition, and its runs write to a disk.
+        Whether the kernel's page cache is dropped before each repetition and runs write to a disk.
     """
 
     name: str
@@ -123,7 +121,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Interconnect:
-    """What joins the processes.
+    """What connects the processes.
 
     Attributes
     ----------
@@ -135,29 +133,29 @@ class Interconnect:
     launch : dict
         ``mpi`` (the MPI library), ``mca`` (Open MPI parameters) and ``env`` (environment variables).
     emulate : dict or None
-        ``nodes``, ``cores_per_node``, ``rate_mbps``, ``mtu`` of emulated nodes.
+        ``nodes``, ``cores_per_node``, ``rate_mbps`` and ``mtu`` of emulated nodes.
     nodes, cores_per_node : int
-        What can be used where this interconnect is.
+        Nodes and cores per node that it connects.
     place : str
-        ``machine`` inside any machine, ``cluster`` between the nodes of whatever cluster is used, ``own``
-        where `nodes` and `cores_per_node` are its own.
+        ``machine``: inside any machine. ``cluster``: between the nodes of any cluster. ``own``: between the
+        nodes that its file describes.
     description : str
-        What it is, in a sentence or two.
+        One or two sentences.
     price : dict or None
-        Where its price is found: ``book`` or ``parts``, and ``item``.
+        Source of its price: ``book`` or ``parts``, and ``item``.
     simulate : dict or None
-        What messages cost on a simulated interconnect, as the schema describes it.
+        Cost model of a simulated interconnect, as the schema describes it.
     link_mbps : float or None
-        Rate of one direction of a link, 10^6 bit/s; None where there is no link or its rate is not known.
+        Rate of one direction of a link, 10^6 bit/s; None if there is no link or its rate is unknown.
     attest : dict or None
-        Lowest and highest ``latency_us`` and ``bandwidth_MBps`` that a probe may measure, either of them
-        optional; None where nothing is probed.
+        Lowest and highest ``latency_us`` and ``bandwidth_MBps`` that a probe may measure; each is optional.
+        None: nothing is probed.
     factors : dict
-        ``transport``, ``mtu``, ``cable`` and ``path``, as far as they are known.
+        ``transport``, ``mtu``, ``cable`` and ``path``, where known.
     host_bus : str or None
         Bus of its adapter (``PCIe 3.0 x8``).
     notes : sequence of dict
-        What is no number: ``topic``, ``note``, ``year`` and ``source`` of each.
+        Remarks, each with ``topic``, ``note``, ``year`` and ``source``.
     """
 
     name: str
@@ -179,12 +177,12 @@ class Interconnect:
 
     @property
     def joins_nodes(self) -> bool:
-        """Whether it is between nodes, so that messages inside a node are not its own."""
+        """Whether it connects nodes; messages inside a node then do not use it."""
         return self.place == "cluster" or self.nodes > 1
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a count with its noun, as plain text: ``1 thread``, ``2 processes``."""
+    """Write a count with its noun: ``1 thread``, ``2 processes``."""
     return f"{number} {noun}" + ("" if number == 1 else "es" if noun.endswith("s") else "s")
 
 
@@ -192,9 +190,8 @@ def counted(number: int, noun: str) -> str:
 class Point:
     """case × interconnect × processes × oversubscription (× processes a node, × threads, where they vary).
 
-    ``interconnect`` is None for a serial run. ``cores = running / oversubscription``.
-    ``processes_per_node`` is None where the study does not vary placement: ``nodes`` then is as the
-    interconnect gives.
+    ``interconnect`` is None for a serial run. ``cores = running / oversubscription``. ``processes_per_node``
+    is None if the study does not vary placement; ``nodes`` then follows from the interconnect.
     """
 
     case: str
@@ -209,53 +206,53 @@ class Point:
 
     @property
     def in_words(self) -> str:
-        """Its processes and threads: ``1 process of 2 threads``, ``4 processes``."""
+        """Processes and threads as text: ``1 process of 2 threads``, ``4 processes``."""
         each = f" of {self.threads} threads" if self.threads > 1 else ""
         return f"{counted(self.processes, 'process')}{each}"
 
     @property
     def computing(self) -> int:
-        """Threads that compute, those of all processes together: points of equally many are compared."""
+        """Computing threads of all processes; points with equally many are compared."""
         return self.processes * self.threads
 
     @property
     def servers(self) -> int:
-        """Data servers, which run beside the processes and do not compute."""
+        """Data servers of all processes, which do not compute."""
         return self.processes * self.servers_per_process
 
     @property
     def running_per_process(self) -> int:
-        """What runs of a process: the threads that it computes with, and its data servers."""
+        """Computing threads and data servers of one process."""
         return self.threads + self.servers_per_process
 
     @property
     def running(self) -> int:
-        """Everything that runs: the threads that compute, one a process or more, and the data servers."""
+        """Computing threads and data servers of all processes."""
         return self.processes * self.running_per_process
 
     @property
     def cores_per_process(self) -> int:
-        """Cores that a process has for its threads and servers; 1 where it shares a core with others."""
+        """Cores of a process for its threads and servers; 1 if it shares a core with other processes."""
         return max(1, self.running_per_process // self.oversubscription)
 
     @property
     def processes_per_core(self) -> int:
-        """Processes, each with its threads and servers, that share a core; 1 where each has one or more."""
+        """Processes, with their threads and servers, per core; 1 if each process has whole cores."""
         return max(1, self.oversubscription // self.running_per_process)
 
     @property
     def companion(self) -> str | None:
-        """Name among the companions of a block: the interconnect, and placement and threads if they vary."""
+        """Name in the companions of a block: the interconnect, with placement and threads if they vary."""
         if self.interconnect is None:
             return None
         return "/".join([self.interconnect, *self.varied])
 
     @property
     def varied(self) -> list[str]:
-        """Folders of its records for what few studies vary: processes a node, and threads beyond one."""
-        placed = self.processes_per_node is not None
+        """Folder names of its records for processes per node and several threads, which few studies vary."""
+        varies_placement = self.processes_per_node is not None
         return [
-            *([f"processes-per-node-{self.processes_per_node}"] if placed else []),
+            *([f"processes-per-node-{self.processes_per_node}"] if varies_placement else []),
             *([f"threads-{self.threads}"] if self.threads > 1 else []),
         ]
 
@@ -268,11 +265,11 @@ class Repetition:
     ----------
     point : Point
     block : int
-        From 1. Repetitions of one block with the same case, oversubscription and number of threads that
-        compute (`Point.computing`) are run back to back.
+        From 1. Repetitions of a block with the same case, oversubscription and number of computing threads
+        (`Point.computing`) run back to back.
     companions : tuple of str
-        Interconnects (placements, threads: see `Point.companion`) planned together in that block, sorted;
-        empty for a serial run. Two repetitions are a pair only if they have the same companions.
+        Interconnects that the block compares (see `Point.companion`), sorted; empty for a serial run. Two
+        repetitions form a pair only if their companions are the same.
     """
 
     point: Point
@@ -282,7 +279,7 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a program's output and when it arrived, in seconds since the launch."""
+    """A line of a program's output with its arrival time, in seconds since the launch."""
 
     seconds: float
     text: str
@@ -290,12 +287,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the output of one run says.
+    """Result of reading the output of one run.
 
     Attributes
     ----------
     seconds : float or None
-        Time of the main loop, start-up and output excluded; None where the run did not get there.
+        Time of the main loop without start-up and output; None if the run did not finish it.
     startup_seconds : float or None
         From the launch to the start of the main loop.
     output_seconds : float or None
@@ -303,18 +300,18 @@ class Reading:
     answer : float or None
         Value of the case's quantity.
     problem : str or None
-        Why the run does not count (incomplete, diverged, ...); None for a sound run. The answer is
-        compared with its reference by the caller, not here.
+        Why the run does not count (incomplete, diverged, ...); None for a sound run. The caller compares the
+        answer with the expected answer.
     details : dict
-        Whatever else is worth keeping (iterations, residuals, application's own times). Two keys mean the
-        same for every application that has them: ``loop_seconds``, the time of each part of the main loop by
-        name, and ``solver_iterations``, the iterations of the linear solver in a time step by field.
+        Further values for the record (iterations, residuals, times). Two keys have the same meaning for all
+        applications: ``loop_seconds``, the time of each part of the main loop by name, and
+        ``solver_iterations``, the iterations of the linear solver per time step by field.
     one_sided : bool
-        Whether its ranks reached into each other's memory by MPI's one-sided calls.
+        Whether ranks accessed each other's memory by one-sided MPI calls.
     printed : str or None
-        ``seconds`` as the program printed them; None if they are the time between two lines.
+        ``seconds`` as the program printed it; None if it is the time between two lines.
     copies : int or None
-        How many times the output holds all that a run prints; None if the application cannot know.
+        How often the output holds everything that one run prints; None if the application cannot tell.
     """
 
     seconds: float | None
@@ -330,7 +327,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Work:
-    """What a run does while it is timed: an amount and its unit (``cell iterations``)."""
+    """Work of the timed part of a run: an amount and its unit (``cell iterations``)."""
 
     amount: float
     unit: str
@@ -338,10 +335,19 @@ class Work:
 
 @dataclass(frozen=True)
 class Energy:
-    """``energy`` of a record: what its machines counted, by what, and how finely.
+    """``energy`` of a record: the energy that counters of its machines measured.
 
-    `resolution_joules` is the step of a counter, `update_seconds` how often it moves; None where that is not
-    known. No joules where `problem` says why.
+    Attributes
+    ----------
+    joules : float or None
+        None if `problem` says why there is no measurement.
+    source : str
+        Name of the counters.
+    resolution_joules : float or None
+        Smallest step of a counter; None if unknown.
+    update_seconds : float or None
+        Interval between updates of a counter; None if unknown.
+    problem : str or None
     """
 
     joules: float | None
@@ -353,17 +359,17 @@ class Energy:
 
 @dataclass(frozen=True)
 class Noise:
-    """What else the machine did between two moments; None where it is not known.
+    """Other activity of the machine during a period; None if unknown.
 
     Attributes
     ----------
     pressure_share : float or None
         Share of the time, 0-1, in which at least one runnable task waited for a CPU. A run with more
-        processes than cores causes it itself.
+        processes than cores causes this itself.
     foreign_cores : float or None
-        CPUs that something else than what is measured kept busy, on average.
+        Mean number of CPUs that other programs kept busy.
     stolen_cores : float or None
-        CPUs that the hypervisor gave to others, on average.
+        Mean number of CPUs that the hypervisor gave to other guests.
     """
 
     pressure_share: float | None = None
@@ -372,5 +378,5 @@ class Noise:
 
 
 def short_digest(content: bytes) -> str:
-    """Digest that tells contents apart: the first 16 hexadecimal digits of SHA-256."""
+    """Return the first 16 hexadecimal digits of the SHA-256 of `content`."""
     return hashlib.sha256(content).hexdigest()[:16]

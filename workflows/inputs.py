@@ -1,4 +1,4 @@
-"""Reading what a user wrote: strict YAML, closed schemas, one line for what is wrong."""
+"""Read files that users write: strict YAML, closed schemas, one line for an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jsonschema
 from referencing import Registry, Resource
@@ -29,11 +29,11 @@ _TYPES = {
     "boolean": (bool, "true or false"),
     "null": (type(None), "empty"),
 }
-"""Types of a schema: what Python makes of them, and what they are called in messages."""
+"""Python types of the types of a schema, and their names in messages."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML 1.2 file that is a section of keys.
+    """Read a YAML 1.2 file whose top level is a section of keys.
 
     Returns
     -------
@@ -43,8 +43,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Missing or unreadable file, bad syntax, a key given twice, a key that is no text, a number
-        that is not finite, or something else than a section of keys.
+        The file is missing or unreadable, has bad syntax, a duplicate key, a key that is not text or a number
+        that is not finite, or is not a section of keys.
     """
     try:
         data = load_yaml(path.read_text(encoding="utf-8"))
@@ -57,8 +57,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
-        begun = f"{error.context}, " if error.problem.startswith("but ") else ""
-        raise InputError(f"{where}: {_one_line(begun + error.problem)}") from None
+        context = f"{error.context}, " if error.problem.startswith("but ") else ""
+        raise InputError(f"{where}: {_one_line(context + error.problem)}") from None
     except YAMLError as error:
         raise InputError(f"{path}: {_one_line(error)}") from None
     if data is None:
@@ -70,41 +70,45 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether a file or folder is there; of a name that none can have, Python says so only since 3.12."""
+    """Return whether a path exists; a name that no file can have raises an error before Python 3.12."""
     with contextlib.suppress(OSError):
         return path.exists()
     return False
 
 
 def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Replace keys of a file by those of ``--config``, in which Snakemake leaves lists and sections as text.
+    """Replace keys of a file by those of ``--config``.
 
-    `overrides`, Snakemake's `config`, has also the file's own keys, with their types.
+    Parameters
+    ----------
+    overrides : mapping
+        Snakemake's ``config``. It leaves the inside of lists and sections as text. It also holds the file's
+        keys, with their types.
 
     Raises
     ------
     InputError
         As `read_yaml` does.
     """
-    found = data | {key: _typed(value, data.get(key)) for key, value in overrides.items()}
-    _refuse_unusable(found, path, (), ())
-    return found
+    merged = data | {key: _typed(value, data.get(key)) for key, value in overrides.items()}
+    _refuse_unusable(merged, path, (), ())
+    return merged
 
 
-def _typed(given: Any, known: Any, inside: bool = False) -> Any:
-    """Give a value its types where it is not the one `known`, and stands inside a list or a section."""
-    match given:
-        case _ if given == known:
-            return given
+def _typed(value: Any, in_file: Any, inside: bool = False) -> Any:
+    """Parse text inside a list or section as YAML, unless the value is the same as `in_file`."""
+    match value:
+        case _ if value == in_file:
+            return value
         case dict():
-            known = known if isinstance(known, dict) else {}
-            return {key: _typed(inner, known.get(key), True) for key, inner in given.items()}
+            in_file = in_file if isinstance(in_file, dict) else {}
+            return {key: _typed(inner, in_file.get(key), True) for key, inner in value.items()}
         case list():
-            return [_typed(inner, None, True) for inner in given]
+            return [_typed(inner, None, True) for inner in value]
         case str() if inside:
-            with contextlib.suppress(YAMLError):  # it is no YAML, and so a text
-                return load_yaml(given)
-    return given
+            with contextlib.suppress(YAMLError):  # plain text
+                return load_yaml(value)
+    return value
 
 
 def check(data: dict[str, Any], schema_name: str, path: Path) -> None:
@@ -113,14 +117,14 @@ def check(data: dict[str, Any], schema_name: str, path: Path) -> None:
     Raises
     ------
     InputError
-        The first thing wrong in the order of the keys: file, dotted key, value, what is allowed.
+        The first error in the order of the keys: file, dotted key, value, and what is allowed.
     """
     if errors := sorted(_validator(schema_name).iter_errors(data), key=_order):
         raise InputError(f"{path}: {_explain(errors[0])}")
 
 
 def defaults(schema_name: str, *section: str) -> dict[str, Any]:
-    """Give the default values that a schema states for the keys of a section, or outside of all."""
+    """Return the defaults that a schema states for the keys of a section, or of the top level."""
     schema = _schema(f"{schema_name}.yaml")
     for key in section:
         schema = schema["properties"][key]
@@ -128,17 +132,24 @@ def defaults(schema_name: str, *section: str) -> dict[str, Any]:
 
 
 def keys(schema_name: str) -> list[str]:
-    """Keys of a schema outside of its sections, in its order."""
+    """Return the top-level keys of a schema in its order."""
     return list(_schema(f"{schema_name}.yaml")["properties"])
 
 
 def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
-    """Return `value` if it is one of `known`, which are `what`s: ``interconnect``.
+    """Return `value` if it is a known name.
+
+    Parameters
+    ----------
+    what : str
+        Noun for the names in messages: ``interconnect``.
+    where : str
+        File and key of the value, for messages.
 
     Raises
     ------
     InputError
-        Naming the nearest known name, where one is near, and all of them.
+        The name is unknown; the line lists all names, with the nearest first.
     """
     names = sorted(known)
     if value in names:
@@ -150,7 +161,7 @@ def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
 
 @contextlib.contextmanager
 def found_wrong_in(where: str) -> Iterator[None]:
-    """Turn what the analysis finds wrong into an `InputError` that begins with the file or key of it."""
+    """Turn an error of the analysis into an `InputError` that begins with the file or key."""
     try:
         yield
     except TableError as error:
@@ -158,7 +169,7 @@ def found_wrong_in(where: str) -> Iterator[None]:
 
 
 def dotted(keys: Iterable[str | int]) -> str:
-    """Write the way to a value as ``section.key[2]`` (the third of a list)."""
+    """Write the path to a value as ``section.key[2]`` (the third entry of a list)."""
     text = ""
     for key in keys:
         text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else str(key)
@@ -167,20 +178,25 @@ def dotted(keys: Iterable[str | int]) -> str:
 
 @functools.cache
 def _validator(schema_name: str) -> jsonschema.Draft202012Validator:
-    others = Registry(retrieve=lambda name: Resource(_schema(name), DRAFT202012))
+    # mypy does not see the arguments of attrs classes in `referencing`.
+    others: Registry[Any] = Registry(retrieve=_resource)  # type: ignore[call-arg]
     form = jsonschema.FormatChecker(["regex"])
     schema = _schema(f"{schema_name}.yaml")
     return jsonschema.Draft202012Validator(schema, registry=others, format_checker=form)
 
 
+def _resource(name: str) -> Resource[Any]:
+    return DRAFT202012.create_resource(_schema(name))
+
+
 @functools.cache
 def _schema(name: str) -> dict[str, Any]:
-    """Read a schema by the name of its file, which is how other schemas refer to it (``$ref``)."""
-    return load_yaml((SCHEMAS / name).read_text())
+    """Read a schema by its file name, which other schemas use in ``$ref``."""
+    return cast(dict[str, Any], load_yaml((SCHEMAS / name).read_text()))
 
 
 def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
-    """Unknown keys first: a misspelt key also shows as a missing key."""
+    """Sort unknown keys first, because a misspelt key also causes a missing key."""
     return error.validator != "additionalProperties", [str(key) for key in error.absolute_path]
 
 
@@ -193,29 +209,30 @@ _BEYOND = {
     **dict.fromkeys(("minItems", "minProperties", "minLength"), "has too few entries; at least"),
     **dict.fromkeys(("maxItems", "maxProperties", "maxLength"), "has too many entries; at most"),
 }
-"""What is said of a value beyond what a schema allows, which follows."""
+"""Message for a value beyond a limit of a schema; the limit follows."""
 
 
 def _explain(error: jsonschema.ValidationError) -> str:
-    """Say in one line which key holds which value and what is allowed there."""
+    """Return one line with the key, its value, and what is allowed."""
     while error.context and error.validator in ("anyOf", "oneOf"):
-        # Of several alternatives, the user meant the one whose mistake lies deepest; one of a type is worst.
+        # The user most likely meant the alternative with the deepest error; a wrong type is least likely.
         deepest = max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
         if len(deepest.absolute_path) == len(error.absolute_path):
             break
         error = deepest
     key = dotted(error.absolute_path)
     at = f"{key}: " if key else ""
-    value, allowed = error.instance, error.validator_value
+    value, allowed = cast(Any, error.instance), cast(Any, error.validator_value)
+    schema = cast(Mapping[str, Any], error.schema)
     match error.validator:
         case "additionalProperties":
-            known = sorted(error.schema.get("properties", {}))
+            known = sorted(schema.get("properties", {}))
             unknown = next(name for name in value if name not in known)
             path = dotted([*error.absolute_path, unknown])
             return f"{path}: unknown key{_nearest(unknown, known)}; allowed: {', '.join(known) or 'none'}"
         case "required":
             missing = next(name for name in allowed if name not in value)
-            about = error.schema.get("properties", {}).get(missing, {}).get("description")
+            about = schema.get("properties", {}).get(missing, {}).get("description")
             path = dotted([*error.absolute_path, missing])
             return f"{path}: missing" + (f" ({_one_line(about).rstrip('.')})" if about else "")
         case "type":
@@ -233,7 +250,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
             twice = next(entry for index, entry in enumerate(value) if entry in value[:index])
             return f"{at}{_show(twice)} is there twice; each only once"
         case "not":
-            return f"{at}does not belong here: {error.schema['description']}"
+            return f"{at}does not belong here: {schema['description']}"
         case "anyOf" | "oneOf":
             return f"{at}{_show(value)} is not {' or '.join(dict.fromkeys(map(_alternative, allowed)))}"
         case _:
@@ -257,7 +274,7 @@ def _nearest(value: str, known: Iterable[str]) -> str:
 
 
 def _show(value: Any) -> str:
-    """Show a value as YAML would have it, cut to a readable length."""
+    """Write a value as in YAML, shortened to 60 characters."""
     match value:
         case None:
             return "an empty value"
@@ -277,7 +294,7 @@ def _one_line(text: object) -> str:
 
 
 def _refuse_unusable(value: Any, path: Path, keys: tuple[str | int, ...], parents: tuple[int, ...]) -> None:
-    """Refuse what YAML can say and no key of ours can mean; `parents` are ids, to see a loop."""
+    """Refuse valid YAML that no key can hold; `parents` holds ids of containers, to detect loops."""
     if id(value) in parents:
         raise InputError(f"{path}: {dotted(keys)}: refers to itself")
     match value:

@@ -1,4 +1,4 @@
-"""Where everything lies: of the project, and of a study."""
+"""Paths of the project and of a study."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ RESULTS = Path("results")
 """Relative to the folder in which Snakemake runs, the project's root."""
 
 FACTS = "facts.json"
-"""Beside the runs.csv of a study of ours: titles of cases and interconnects, machine, versions."""
+"""File next to the runs.csv of a study: titles of cases and interconnects, machine, versions."""
 
 
 def record_name(repetition: Repetition, attempt: int) -> str:
-    """Path of a record below the folder of all records."""
+    """Return the path of a record, relative to the folder of all records."""
     point = repetition.point
     where = f"{point.case}/{point.interconnect or 'serial'}/processes-{point.processes}"
     over = "/".join([f"oversubscription-{point.oversubscription}", *point.varied])
@@ -30,71 +30,71 @@ def record_name(repetition: Repetition, attempt: int) -> str:
 
 
 def trace_name(processes: int, threads: int = 1) -> str:
-    """Folder of a trace within those of its case."""
+    """Return the folder of a trace, relative to the traces of its case."""
     return f"processes-{processes}" + (f"-threads-{threads}" if threads > 1 else "")
 
 
 class StudyPaths:
-    """Where everything of a study lies, below the folder of its results: `RESULTS` / its name."""
+    """Paths of a study, below the folder of its results: `RESULTS` / its name."""
 
     def __init__(self, results: Path) -> None:
         self.results = results
         self.records = results / "records"
         self.listed_records = results / "records.txt"
-        """Records of all that was measured, the first attempt of each repetition."""
+        """List of the records of the first attempt of each measured repetition."""
         self.requests = results / "again.jsonl"
-        """Requests to run something again, one JSON object a line."""
+        """Requests to repeat runs, one JSON object a line."""
         self.simulated = results / "simulated"
-        """What was replayed; unlike records of runs, it belongs to a rule and is made anew."""
+        """Records of replays. Unlike records of runs, a rule owns them and can make them again."""
         self.processor = results / "processor.json"
-        """How fast a core is of the machine that traces."""
+        """Speed of one core of the tracing machine."""
         self.bandwidth = results / "bandwidth.json"
-        """What bandwidth of memory 1, 2, 4, ... all of its cores have."""
+        """Memory bandwidth of 1, 2, 4, ... all cores of the tracing machine."""
         self.measured = results / "measured"
-        """What the jobs of a cluster list, and note while they run."""
+        """Batches of cluster jobs and their notes while they run."""
         self.interrupted = self.measured / "interrupted.txt"
-        """Lines that the Snakemake that submitted the jobs is to print for them."""
+        """Lines of jobs for the submitting Snakemake to print."""
         self.submitted = self.measured / "submitted.txt"
-        """Numbers of the jobs that were submitted to Slurm, whatever became of them."""
+        """Numbers of all jobs ever submitted to Slurm."""
         self.first_block = self.measured / "first-block.txt"
-        """Records of the first block, where it is measured before anything is simulated."""
+        """List of the records of the first block, if it is measured before simulations."""
         self.report = results / "report.html"
-        """While the study runs, and where it was stopped, a link to the report in `partial`."""
+        """Report; a link into `partial` while the study runs or after it was stopped."""
         self.partial = results / "partial"
-        """Report of what is recorded until now, its tables and figures; belongs to no rule."""
+        """Report, tables and figures of the blocks recorded so far; no rule owns it."""
         self.facts = results / FACTS
         self.runs = results / "runs.csv"
         self.looks = results / "looks.json"
-        """Whole reports that were made; it belongs to no rule, so that none is forgotten."""
+        """List of complete reports; no rule owns it, so Snakemake never deletes an entry."""
 
     def prepared(self, case: str, processes: int) -> Path:
-        """Folder of a case prepared for a process count."""
+        """Return the folder of a case prepared for a process count."""
         return self.results.joinpath("prepared", case, f"processes-{processes}")
 
     def expected(self, case: str) -> Path:
-        """File of the answer that runs of a case must give."""
+        """Return the file with the expected answer of a case."""
         return self.results.joinpath("prepared", case, "reference.json")
 
     def trace(self, case: str, processes: int, threads: int = 1) -> Path:
-        """Folder of the trace of a case on a process count, of processes of so many threads."""
+        """Return the folder of the trace of a case on a count of processes and of threads per process."""
         return self.results / "traces" / case / trace_name(processes, threads)
 
     def times(self, case: str) -> Path:
-        """File that says how long the tasks of a case take in serial runs."""
+        """Return the file with the serial times of the tasks of a case."""
         return self.results / "times" / f"{case}.json"
 
     def fit(self, interconnect: str) -> Path:
-        """File that says how well the model of a simulated interconnect repeats its curve."""
+        """Return the file that compares the model of a simulated interconnect with its curve."""
         return self.simulated / "fit" / f"{interconnect}.csv"
 
     def record(self, repetition: Repetition, attempt: int) -> Path:
-        """Record of one attempt; its log lies beside it with the ending ``.log.gz``."""
+        """Return the record of one attempt; its log has the same path with the suffix ``.log.gz``."""
         return self.records / record_name(repetition, attempt)
 
     def batch(self, name: str) -> Path:
-        """File that lists the records of a batch, which one job measures."""
+        """Return the list of the records of a batch, which one job measures."""
         return self.measured / f"{name}.txt"
 
     def notes(self, batch: str | None) -> Path:
-        """File of what is under way in the job of a batch, or of the whole study."""
+        """Return the file of the runs in progress in the job of a batch, or in the whole allocation."""
         return self.measured / f"{batch or 'allocation'}.running.json"

@@ -1,4 +1,4 @@
-"""What a study asks for: its file with the cases and interconnects that it names, all read and checked."""
+"""Read a study with its cases and interconnects, and check that they fit together."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from workflows.traffic.cases import is_pattern
 
 @dataclass(frozen=True)
 class Asked:
-    """What a study asks for, whether it can be run here or not.
+    """A study with its cases and interconnects, before it is known what can run on this machine.
 
     Attributes
     ----------
     study : Study
     measured, replayed : dict of str to Case
-        What is run, and what simulated interconnects replay. In a study with sizes, every case at every size,
-        by the name with the size.
+        Cases to run, and cases that simulated interconnects replay. A study with sizes has every case at
+        every size, by the name with the size.
     interconnects : dict of str to Interconnect
     request : Facts
-        What the study asks of the analysis: see `workflows.study.request.request_facts`.
+        Settings of the analysis: see `workflows.study.request.request_facts`.
     own_cases : dict of str to Case
-        In a study with a scale, every case at its own size.
+        Every case at its default size, in a study with a ``scale``.
     """
 
     study: Study
@@ -54,38 +54,39 @@ class Asked:
 
     @cached_property
     def cases(self) -> dict[str, Case]:
-        """All cases."""
+        """Cases to run and to replay."""
         return self.measured | self.replayed
 
     @cached_property
     def case_digests(self) -> dict[str, str]:
-        """Digests of what determines the runs of each case."""
+        """Digest of everything about each case that changes its runs."""
         return {name: cases.digest(case) for name, case in self.cases.items()}
 
     @cached_property
     def interconnect_digests(self) -> dict[str, str]:
-        """Digests of what determines the runs over each interconnect."""
+        """Digest of everything about each interconnect that changes runs over it."""
         return {name: interconnects.digest(interconnect) for name, interconnect in self.interconnects.items()}
 
     @cached_property
     def digest(self) -> str:
-        """Digest of all that determines runs: the input of each case, the settings of each interconnect."""
+        """Digest of all case digests and interconnect digests."""
         return short_digest(repr([self.case_digests, self.interconnect_digests]).encode())
 
     def check_unchanged(self, digest: str) -> None:
         """Refuse a case or an interconnect that was edited after Snakemake planned the study.
 
-        Snakemake would note that a result belongs to the files as they were: edited back, it would stay.
+        Otherwise Snakemake would record the result for the files before the edit, and keep it if the edit
+        were undone.
 
         Parameters
         ----------
         digest : str
-            `digest` of when Snakemake planned the study.
+            Value of `digest` when Snakemake planned the study.
 
         Raises
         ------
         InputError
-            One line.
+            A file was edited: one line.
         """
         if digest != self.digest:
             raise InputError(
@@ -94,14 +95,17 @@ class Asked:
             )
 
     def asks_for(self, point: Point) -> bool:
-        """Whether a point belongs to the study."""
+        """Return whether a point belongs to the study."""
         serial, placements = point.interconnect is None, self.study.processes_per_node
-        placed = point.processes / point.nodes in placements if placements else not point.processes_per_node
+        if placements:
+            has_placement = point.processes / point.nodes in placements
+        else:
+            has_placement = not point.processes_per_node
         return (
             self.study.case_of(point.case) in self.study.cases
             and point.processes in self.study.processes
             and point.case == self.study.case_at(self.study.case_of(point.case), point.processes)
-            and (serial or placed)
+            and (serial or has_placement)
             and point.threads in self.study.threads
             and (serial or point.interconnect in self.interconnects)
             and (serial or point.oversubscription in self.study.oversubscription)
@@ -112,22 +116,22 @@ class Asked:
 def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     """Read a study with its cases and interconnects.
 
-    Those are looked up in the folders that it names, or in the project's own. For the arguments see
-    `read_study`.
+    The folders of cases and interconnects are those of the study, or the project's. See `read_study` for the
+    arguments.
 
     Raises
     ------
     InputError
-        One line for a study that is wrong.
+        The study is wrong: one line.
     """
-    with contextlib.suppress(ValueError):  # a file elsewhere keeps its whole path in messages
+    with contextlib.suppress(ValueError):  # a file outside the current folder keeps its full path in messages
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     folder = study.cases_folder or CASES
     own_cases: dict[str, Case] = {}
     if study.scale:
         own_cases = _named_cases(study.cases, folder, f"{file}: cases")
-        study = replace(study, sizes=_sizes_at_scale(study, own_cases))
+        study = replace(study, sizes=_sizes_at_scale(study, study.scale, own_cases))
     measured = (
         _sized_cases(study, folder) if study.sizes else _named_cases(study.cases, folder, f"{file}: cases")
     )
@@ -155,7 +159,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
 
 
 def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[str, Interconnect]) -> None:
-    """Refuse cases that are no patterns of traffic where packets are simulated one by one."""
+    """Refuse cases other than traffic patterns if an interconnect simulates individual packets."""
     packets = [name for name, interconnect in joined.items() if "packets" in (interconnect.simulate or {})]
     others = [name for name, case in replayed.items() if not is_pattern(case)]
     if packets and others:
@@ -166,22 +170,22 @@ def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[s
 
 
 def interconnect_file(study: Study, name: str) -> Path:
-    """File of an interconnect: in the folder that the study names, or else the project's, there or not.
+    """Return the file of an interconnect in the study's folder; else in the project's, even if missing.
 
     Raises
     ------
     InputError
-        If the study names a folder that is not there.
+        The study names a missing folder.
     """
-    own = study.interconnects_folder
-    if own and not (is_there(own) and own.is_dir()):
-        raise InputError(f"{study.file}: interconnects_folder: {own}: no such folder")
+    folder = study.interconnects_folder
+    if folder and not (is_there(folder) and folder.is_dir()):
+        raise InputError(f"{study.file}: interconnects_folder: {folder}: no such folder")
     project = INTERCONNECTS / f"{name}.yaml"
-    return own / project.name if own and (own / project.name).exists() else project
+    return folder / project.name if folder and (folder / project.name).exists() else project
 
 
 def _check_files(study: Study) -> None:
-    """Refuse an import that is not there, and a folder without performance logs (see docs/import.md)."""
+    """Refuse a missing import, and a folder without performance logs (see docs/import.md)."""
     for index, path in enumerate(study.imports):
         where = f"{study.file}: import[{index}]: {path}"
         if not is_there(path):
@@ -190,28 +194,28 @@ def _check_files(study: Study) -> None:
             raise InputError(f"{where}: is a folder, without performance logs of ReFrame (*.log*)")
 
 
-def _sizes_at_scale(study: Study, own_cases: Mapping[str, Case]) -> dict[str, dict[int, str]]:
-    """Size of each case that the study's scale chooses, the same at all process counts."""
+def _sizes_at_scale(study: Study, scale: float, own_cases: Mapping[str, Case]) -> dict[str, dict[int, str]]:
+    """Return the size of each case that the study's ``scale`` chooses, the same at all process counts."""
     chosen = {
-        name: cases.size_at_scale(own_cases[name], study.scale, f"{study.file}: cases[{index}]")
+        name: cases.size_at_scale(own_cases[name], scale, f"{study.file}: cases[{index}]")
         for index, name in enumerate(study.cases)
     }
     return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
 
 
 def _named_cases(names: Sequence[str], folder: Path, key: str) -> dict[str, Case]:
-    """Cases by their names, which a study has at a key."""
-    found = {}
+    """Load cases by name; `key` is the file and key of the names, for messages."""
+    loaded = {}
     for index, name in enumerate(names):
         where = f"{key}[{index}]"
-        found[name] = cases.load_case(name, folder, where)
-        if found[name].name != name:
-            raise InputError(f"{where}: {name!r} is {found[name].name!r} at its own size; write that")
-    return found
+        loaded[name] = cases.load_case(name, folder, where)
+        if loaded[name].name != name:
+            raise InputError(f"{where}: {name!r} is {loaded[name].name!r} at its own size; write that")
+    return loaded
 
 
 def _sized_cases(study: Study, folder: Path) -> dict[str, Case]:
-    """Each case at the sizes of all counts, under names that always hold the size."""
+    """Load each case at the sizes of all counts, under names that always hold the size."""
     names = {study.case_at(case, count): case for case in study.cases for count in study.processes}
     return {
         sized: replace(cases.load_case(sized, folder, f"{study.file}: sizes.{case}"), name=sized)

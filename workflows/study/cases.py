@@ -16,7 +16,7 @@ from workflows.domain import Answer, Case, InputError, Option, short_digest
 from workflows.paths import CASES
 
 PREPARED_FROM = ".prepared-from"
-"""File in the folder of a prepared case: `digest` of the case that was prepared."""
+"""File in the folder of a prepared case with the `digest` of the case at that time."""
 
 
 def load_case(name: str, cases: Path, where: str | None = None) -> Case:
@@ -25,25 +25,24 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     Parameters
     ----------
     name : str
-        ``elbow_segregated`` at its own size, ``elbow_segregated-4k`` at another; an option of the case
-        comes last (``water_ccsd-w4-polling``, ``water_ccsd-polling``). A case that is named with its own
-        size is the same case as without, and gets the name without.
+        ``elbow_segregated`` at its default size, ``elbow_segregated-4k`` at another. An option comes last
+        (``water_ccsd-w4-polling``, ``water_ccsd-polling``). The loaded case's name omits the default size.
 
     Raises
     ------
     InputError
-        Unknown case, size or option, or a wrong case.yaml: one line with what is known or allowed.
+        The case, size or option is unknown, or case.yaml is wrong: one line with what is allowed.
     """
-    case_name, *wanted = name.split("-")
+    case_name, *rest = name.split("-")
     file = find(case_name, cases, where)
     document = read_case_file(file)
     sizes = document["sizes"]
-    own = inputs.choose(document["size"], sizes, "size", f"{file}: size")
+    default_size = inputs.choose(document["size"], sizes, "size", f"{file}: size")
     options = document.get("options", {})
-    option = wanted.pop() if wanted and wanted[-1] in options else None
-    size = inputs.choose("-".join(wanted), sizes, "size", where or f"case {name}") if wanted else own
+    option = rest.pop() if rest and rest[-1] in options else None
+    size = inputs.choose("-".join(rest), sizes, "size", where or f"case {name}") if rest else default_size
     return Case(
-        name="-".join(word for word in (case_name, None if size == own else size, option) if word),
+        name="-".join(word for word in (case_name, None if size == default_size else size, option) if word),
         application=document["application"],
         size=size,
         title=f"{document['title']}, {option.replace('_', ' ')}" if option else document["title"],
@@ -54,7 +53,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         serial_seconds=sizes[size]["serial_seconds"],
         divisible=document.get("divisible"),
         fewest_processes=document.get("fewest_processes", 1),
-        description=" ".join(of["description"] for of in (document, options.get(option)) if of),
+        description=" ".join(part["description"] for part in (document, options.get(option)) if part),
         stands_for=document["stands_for"],
         published_case=sizes[size].get("published_case"),
         memory_MB=sizes[size]["memory_MB"],
@@ -64,14 +63,14 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
 
 
 def case_of_results(name: str, folder: str | Path | None, *prepared: str | Path) -> Case:
-    """Load a case by the name that it has in a study's results: with its own size too, where that has sizes.
+    """Load a case by its name in results, which includes the default size in a study with sizes.
 
     Parameters
     ----------
     folder : str, Path or None
         Folder of the cases; None for the project's.
-    prepared : str or Path
-        Folders in which the case is prepared for some process counts.
+    *prepared : str or Path
+        Folders of the case prepared for some process counts, to check.
 
     Raises
     ------
@@ -85,12 +84,12 @@ def case_of_results(name: str, folder: str | Path | None, *prepared: str | Path)
 
 
 def check_prepared(folder: Path, case_digest: str) -> None:
-    """Refuse a prepared case whose input was edited since: its runs would count for the wrong input.
+    """Refuse a prepared case whose input was edited afterwards.
 
     Raises
     ------
     InputError
-        The folder was prepared from input with another digest: one line.
+        The digest of the input has changed: one line.
     """
     prepared_from = folder / PREPARED_FROM
     if not prepared_from.exists() or prepared_from.read_text() != case_digest:
@@ -101,7 +100,7 @@ def check_prepared(folder: Path, case_digest: str) -> None:
 
 
 def answer_digest(case: Case) -> str | None:
-    """Digest of what the expected answer depends on beside the runs; None for a case without an answer."""
+    """Return the digest of what decides the expected answer; None for a case without an answer."""
     answer = case.answer
     if answer is None:
         return None
@@ -110,20 +109,20 @@ def answer_digest(case: Case) -> str | None:
 
 
 def size_at_scale(case: Case, scale: float, where: str) -> str:
-    """Choose the size of a case that is nearest to a share of its own size, by ratio.
+    """Choose the size of a case whose ratio to the default size is nearest to `scale`.
 
-    How large a size is, is in its name: a number, with ``k`` for thousand and a letter before it where it
-    counts something else than cells (``3600k``, ``w12``). A size of another name (``smoke``) is not chosen.
+    The name of a size is its amount: a number, with ``k`` for thousand, and with a letter in front if it does
+    not count cells (``3600k``, ``w12``). Sizes with other names (``smoke``) are not chosen.
 
     Parameters
     ----------
     case : Case
-        At its own size.
+        Case at its default size.
 
     Raises
     ------
     InputError
-        The case's own size is not named by a number.
+        The name of the default size is not a number.
     """
     sizes = read_case_file(case.folder / "case.yaml")["sizes"]
     known = {size: amount for size in sizes if (amount := _amount(size))}
@@ -131,8 +130,8 @@ def size_at_scale(case: Case, scale: float, where: str) -> str:
         raise InputError(
             f"{where}: {case.name!r} cannot be scaled: its size {case.size!r} is no number as 32k or w12"
         )
-    wanted = scale * known[case.size]
-    return min(known, key=lambda size: abs(math.log(known[size] / wanted)))
+    target = scale * known[case.size]
+    return min(known, key=lambda size: abs(math.log(known[size] / target)))
 
 
 def _amount(size: str) -> float | None:
@@ -141,27 +140,27 @@ def _amount(size: str) -> float | None:
 
 
 def find(name: str, cases: Path, where: str | None = None) -> Path:
-    """Find the case.yaml of a case by the case's name without a size.
+    """Return the case.yaml of a case by its name without a size.
 
     Raises
     ------
     InputError
-        No application, or several, have a case of that name.
+        No application, or more than one, has a case with that name.
     """
-    found = sorted(cases.glob(f"*/{name}/case.yaml"))
-    if not found:
+    files = sorted(cases.glob(f"*/{name}/case.yaml"))
+    if not files:
         inputs.choose(name, case_files(cases), "case", where or f"{cases}")
-    if len(found) > 1:
-        raise InputError(f"case {name}: is there more than once: {', '.join(map(str, found))}")
-    return found[0]
+    if len(files) > 1:
+        raise InputError(f"case {name}: is there more than once: {', '.join(map(str, files))}")
+    return files[0]
 
 
 def case_files(cases: Path) -> dict[str, list[Path]]:
-    """Every case.yaml below the folder of the cases, by the name of its case."""
-    found: dict[str, list[Path]] = {}
+    """Return every case.yaml below the folder of the cases, by the name of its case."""
+    files: dict[str, list[Path]] = {}
     for file in sorted(cases.glob("*/*/case.yaml")):
-        found.setdefault(file.parent.name, []).append(file)
-    return found
+        files.setdefault(file.parent.name, []).append(file)
+    return files
 
 
 def read_case_file(file: Path) -> dict[str, Any]:
@@ -170,7 +169,7 @@ def read_case_file(file: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        File, key, value and what is allowed, in one line.
+        The file is wrong: one line with file, key, value and what is allowed.
     """
     document = inputs.read_yaml(file)
     inputs.check(document, "case", file)
@@ -205,21 +204,25 @@ def _option(name: str, option: dict[str, Any]) -> Option:
 
 
 def _settings(document: dict[str, Any]) -> dict[str, Any]:
-    """Complete the application's settings with the defaults that their schema states."""
+    """Return the application's settings, completed with the defaults of their schema."""
     schema = f"case_{document['application']}"
     settings = inputs.defaults(schema, "settings") | document["settings"]
     return settings | {"read": inputs.defaults(schema, "settings", "read") | settings["read"]}
 
 
 def digest(case: Case) -> str:
-    """SHA-256 (hexadecimal) of everything about a case that changes its runs.
+    """Return the SHA-256 (hexadecimal) of everything about a case that changes its runs.
 
-    That is its input files as they are written for this size, its parameters, settings and option, and
-    whether the page cache is dropped. How the output is read and judged (``settings.read``, ``answer``),
-    descriptions and planning numbers are left out: they change what a record means and not what was run.
+    It covers the input files of this size, the parameters, settings and option, and whether the page cache is
+    dropped. It omits descriptions, planning numbers, and how the output is read and judged
+    (``settings.read``, ``answer``): they change the meaning of a record, not the run.
     """
     settings = {key: value for key, value in case.settings.items() if key != "read"}
-    head = {"application": case.application, "parameters": case.parameters, "settings": settings}
+    head: dict[str, Any] = {
+        "application": case.application,
+        "parameters": case.parameters,
+        "settings": settings,
+    }
     if case.option:
         head["option"] = [case.option.servers_per_process, case.option.environment]
     if case.drop_page_cache:

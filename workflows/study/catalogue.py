@@ -1,23 +1,23 @@
-"""The page of the cases, docs/cases.md, made from the case files and from what was measured of them.
+"""Make the page of the cases, docs/cases.md, from the case files and their measurements.
 
     python -m workflows.study.catalogue
 
-The measured columns are in docs/cases.csv, written by tests/benchmarks/catalogue.py, one row a case, size and
-process count:
+tests/benchmarks/catalogue.py writes the measurements to docs/cases.csv, with one row per case, size and process
+count:
 
 - ``cells``, ``cells_of_smallest_rank``, ``cells_of_largest_rank``
-- ``processor_faces``: of the rank that has most
+- ``processor_faces``: the most of any rank
 - ``prepare_seconds``: mesh and check, or decomposition; ``prepare_memory_MB``: of the largest program
 - ``iterations``; ``seconds``: of the main loop by the clock, without iteration 1; ``iteration_seconds``
-- ``cpu_seconds``: CPU time of all ranks from start to end, waiting for each other included
+- ``cpu_seconds``: CPU time of all ranks from start to end, including waits for each other
 - ``foreign_cores``: CPUs that other programs kept busy during the run, on average
 - ``memory_MB``: peak resident memory of the largest rank
 - ``answer``: value of the case's quantity; ``machine``: where it was measured
 
-A row without ``seconds`` was prepared and not run; an application without a mesh has no cells.
+A row without ``seconds`` was prepared but not run. An application without a mesh has no cells.
 
-docs/solver_iterations.csv, by the same program, has the ``iterations`` of OpenFOAM's linear solver in a time
-step by case, size, process count and field, and the ``share`` of the main loop that the field takes.
+The same program writes docs/solver_iterations.csv: the ``iterations`` of the linear solver per time step, by case,
+size, process count and field, and the ``share`` of the main loop that the field takes.
 """
 
 from __future__ import annotations
@@ -73,25 +73,31 @@ the solver. All equations are in [solver_iterations.csv](solver_iterations.csv).
 and DFT take the same iterations on 1, 2 and 4 processes (`smoke`); atoms in a melt solve no equations.
 """
 _LEAST_SHARE = 0.1
-"""Share of the serial main loop from which on an equation is shown."""
+"""Smallest share of the serial main loop of an equation in the table."""
 _MISSING = "–"
 Rows = Mapping[tuple[str, str, int], Mapping[str, Any]]
-"""What was measured, by case, size and process count."""
+"""Measurements by case, size and process count."""
 
 
 def page(cases: Path, measured: pd.DataFrame, solved: pd.DataFrame) -> str:
-    """Write the page of the cases in a folder, with what `read_measured` gives of them and of their solvers.
+    """Write the page of the cases in a folder.
+
+    Parameters
+    ----------
+    measured, solved : DataFrame
+        Results of `read_measured` for `MEASURED` and `SOLVER`.
 
     Returns
     -------
     str
-        Markdown. Cases with a mesh come first, smallest first, then the others by application and name, those
-        of which nothing was measured last.
+        Markdown. Cases with a mesh come first, by size; then the other applications with measurements, then
+        those without, by application and name.
     """
-    files = {name: found[0] for name, found in case_files(cases).items()}
+    files = {name: paths[0] for name, paths in case_files(cases).items()}
     documents = {name: read_case_file(file) for name, file in files.items()}
-    rows = {
-        (row["case"], row["size"], row["processes"]): row.dropna().to_dict() for _, row in measured.iterrows()
+    rows: Rows = {
+        (row["case"], row["size"], row["processes"]): {str(key): row[key] for key in row.dropna().index}
+        for _, row in measured.iterrows()
     }
 
     meshed = {documents[case]["application"] for (case, _, _), row in rows.items() if "cells" in row}
@@ -109,7 +115,7 @@ def page(cases: Path, measured: pd.DataFrame, solved: pd.DataFrame) -> str:
         + _full_columns(heads, [_overview(name, files[name], documents[name], rows) for name in names])
         for application, names in groupby(order, lambda name: documents[name]["application"])
     ]
-    heads = ("size", "cells", "iterations", "serial, s", "2 processes, s", "CPU, s", "memory, MB")
+    cost_heads = ("size", "cells", "iterations", "serial, s", "2 processes, s", "CPU, s", "memory, MB")
     sizes = [
         _cost_row(name, size, rows)
         for name in order
@@ -118,11 +124,12 @@ def page(cases: Path, measured: pd.DataFrame, solved: pd.DataFrame) -> str:
     ]
     captions = {name: documents[name]["picture"]["caption"] for name in order if "picture" in documents[name]}
     pictures = [
-        f"![{said}]({PICTURES}/{name}.png)\n\n*`{name}`: {said}*\n" for name, said in captions.items()
+        f"![{caption}]({PICTURES}/{name}.png)\n\n*`{name}`: {caption}*\n"
+        for name, caption in captions.items()
     ]
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
     sections = [_INTRODUCTION.format(machines=machines), *overview]
-    sections += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(heads, sizes)] if sizes else []
+    sections += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(cost_heads, sizes)] if sizes else []
     sections += (
         [_SOLVER.format(shown=_percent(_LEAST_SHARE)), _solver_table(solved, order)] if len(solved) else []
     )
@@ -130,13 +137,13 @@ def page(cases: Path, measured: pd.DataFrame, solved: pd.DataFrame) -> str:
 
 
 def read_measured(file: Path) -> pd.DataFrame:
-    """Read `MEASURED` or `SOLVER`; the module says which columns. Where it is missing, nothing was."""
+    """Read `MEASURED` or `SOLVER`, whose columns the module lists; empty if the file is missing."""
     key = {"case": str, "size": str, "processes": int}
     return pd.read_csv(file, dtype=key) if file.exists() else pd.DataFrame(columns=list(key))
 
 
 def _ordered(document: dict[str, Any]) -> list[str]:
-    """Sizes of a case, the shortest first."""
+    """Return the sizes of a case by serial time."""
     return sorted(document["sizes"], key=lambda size: document["sizes"][size]["serial_seconds"])
 
 
@@ -191,7 +198,7 @@ def _solver_table(solved: pd.DataFrame, order: Sequence[str]) -> str:
 
 
 def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Table without empty columns; nothing, where all but the first are empty."""
+    """Return a table without empty columns; empty if only the first column has values."""
     kept = [column for column in range(len(heads)) if any(row[column] != _MISSING for row in rows)]
     if len(kept) < 2:
         return ""
@@ -200,7 +207,7 @@ def _full_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _clock(row: Mapping[str, Any]) -> str:
-    """Time by the clock, marked where other programs used the machine, or where that is not known."""
+    """Return the wall time, marked if other programs used the machine or may have."""
     mark = "~" if "seconds" in row and row.get("foreign_cores", math.inf) > DISTURBED_CORES else ""
     return mark + _number(row.get("seconds"))
 

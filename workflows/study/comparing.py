@@ -1,4 +1,4 @@
-"""Compare two studies with one command: ``./run-study --compare BEFORE AFTER`` writes the study for it."""
+"""Write the study for ``./run-study --compare BEFORE AFTER``, which compares the results of two studies."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workflows.study.sites import read_facts
 
 RUNS = "runs.csv"
 KEPT = ("baselines", "compare_kinds")
-"""Keys of a study's analysis that the comparison takes over where both studies agree on them."""
+"""Keys that the comparison takes from the two studies if they agree."""
 
 
 def write_comparison(before: Path, after: Path) -> Path:
-    """Write a study that compares the results of two studies: folders of results, or runs tables.
+    """Write a study that compares two folders of results or runs tables.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def write_comparison(before: Path, after: Path) -> Path:
     Raises
     ------
     InputError
-        If a runs table is missing or damaged, or both are the same or have no point in common.
+        A runs table is missing or damaged, or the two are the same or have no point in common.
     """
     files = [_runs_of(path) for path in (before, after)]
     if files[0].resolve() == files[1].resolve():
@@ -68,7 +68,7 @@ def _runs_of(path: Path) -> Path:
 
 
 def _sites(files: Sequence[Path]) -> list[str]:
-    """Names of the folders of results, with the fewest folders above them by which the two differ."""
+    """Return two different names, from the folders of results and as few parent folders as needed."""
     paths = [file.resolve().parent.parts[1:] for file in files]
     for depth in range(1, max(map(len, paths)) + 1):
         names = [re.sub(r"[^A-Za-z0-9_.+-]+", "_", "-".join(path[-depth:])).lstrip("_.+-") for path in paths]
@@ -78,6 +78,6 @@ def _sites(files: Sequence[Path]) -> list[str]:
 
 
 def _agreed(files: Sequence[Path]) -> dict[str, Any]:
-    """What both studies say alike about their analysis."""
+    """Return the settings of `KEPT` that are the same in both studies."""
     first, second = (read_facts(file.parent / FACTS).study.as_json() for file in files)
     return {key: first[key] for key in KEPT if first.get(key) and first[key] == second.get(key)}

@@ -1,4 +1,4 @@
-"""The traffic whose route load a study asks for."""
+"""Traffic patterns and topologies of the key ``congestion`` of a study, whose route load is counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workflows.traffic.patterns import Pattern, jobs_of
 from workflows.traffic.schedule import Demand
 
 MOST_NODES = 1024
-"""Uniform traffic of more would take gigabytes."""
+"""Most nodes of a topology: uniform traffic between more nodes would take gigabytes."""
 _OPTIONS = ("io_mapping", "application_mapping", "destinations", "io_nodes")
 
 Requested = Mapping[str, Any]
@@ -24,7 +24,7 @@ Requested = Mapping[str, Any]
 
 
 def pattern_of(given: str | Mapping[str, Any]) -> tuple[str, Pattern]:
-    """Name of a pattern in tables, and the pattern.
+    """Return the name of a pattern in tables, and the pattern.
 
     Examples
     --------
@@ -38,14 +38,14 @@ def pattern_of(given: str | Mapping[str, Any]) -> tuple[str, Pattern]:
 
 
 def requested_topologies(requested: Requested, where: str) -> dict[str, Topology]:
-    """Topologies of a study by their titles.
+    """Return the topologies of a study by title.
 
     Raises
     ------
     InputError
-        One line that begins with `where`, for a topology that cannot be made or has too many nodes.
+        A topology is impossible or has too many nodes: one line that begins with `where`.
     """
-    made = {}
+    made: dict[str, Topology] = {}
     for title, given in requested.get("topologies", {}).items():
         with found_wrong_in(f"{where}.topologies.{title}"):
             made[title] = topology_of(given)
@@ -57,12 +57,14 @@ def requested_topologies(requested: Requested, where: str) -> dict[str, Topology
 def requested_flows(
     requested: Requested, topologies: Mapping[str, Topology], where: str
 ) -> dict[str, dict[str, pd.DataFrame]]:
-    """Traffic of every pattern in every topology: each process offers its link's bandwidth, in writes.
+    """Return the traffic of every pattern in every topology.
+
+    Each process offers writes at the bandwidth of its link.
 
     Parameters
     ----------
-    topologies : mapping of str to Tree or Torus
-        As `requested_topologies` gives them.
+    topologies : mapping of str to Topology
+        Result of `requested_topologies`.
 
     Returns
     -------
@@ -72,33 +74,33 @@ def requested_flows(
     Raises
     ------
     InputError
-        For a pattern that does not exist for the nodes of a topology, or a matrix of no such pattern.
+        A pattern does not exist for the number of nodes, or a matrix names no pattern of the study.
     """
-    found: dict[str, dict[str, pd.DataFrame]] = {}
+    flows: dict[str, dict[str, pd.DataFrame]] = {}
     for title, topology in topologies.items():
-        found[title] = {}
+        flows[title] = {}
         for index, given in enumerate(requested["patterns"]):
             try:
                 name, pattern = pattern_of(given)
                 jobs = jobs_of(pattern, topology.nodes)
             except InputError as error:
                 raise InputError(f"{where}.patterns[{index}]: {title}: {error}") from None
-            found[title][name] = mean_flows(jobs, {job.name: Demand(1.0, 1) for job in jobs})
+            flows[title][name] = mean_flows(jobs, {job.name: Demand(1.0, 1) for job in jobs})
     for index, name in enumerate(requested.get("matrices", ())):
-        names = next(iter(found.values()), {})
+        names = next(iter(flows.values()), {})
         if name not in names:
             known = ", ".join(names)
             raise InputError(f"{where}.matrices[{index}]: {name!r} is none of the patterns ({known})")
-    return found
+    return flows
 
 
 def check_congestion(requested: Requested, where: str) -> None:
-    """Check that the route load that a study asks for can be counted.
+    """Check that the route load of a study can be counted.
 
     Raises
     ------
     InputError
-        See `requested_topologies` and `requested_flows`; and for a published topology that is none of them.
+        See `requested_topologies` and `requested_flows`; or ``published`` names no topology of the study.
     """
     topologies = requested_topologies(requested, where)
     requested_flows(requested, topologies, where)

@@ -1,4 +1,4 @@
-"""What an interconnect is made of, so that a comparison can say in what two of them differ."""
+"""Factors of an interconnect: its components and settings, in which two interconnects can differ."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import ROOT
 
 EMULATED = {"transport": "tcp", "path": "switched"}
-"""Of every emulated interconnect: see `workflows.launch.emulation`."""
+"""Factors of every emulated interconnect: see `workflows.launch.emulation`."""
 
 _KEYS = ("mpi", "link_mbps", "host_bus", "transport", "mtu", "cable", "path", "compiler", "storage")
 
 
 def factors(interconnect: Interconnect) -> dict[str, str | float]:
-    """Tell what an interconnect is made of, as far as it is known.
+    """Return the known factors of an interconnect.
 
     Returns
     -------
     dict
-        ``mpi`` (title of the MPI library), ``link_mbps`` (10^6 bit/s), ``transport``, ``mtu`` (bytes),
-        ``cable``, ``path``, ``compiler``, ``storage``; then all else that decides how it is used, by the
-        keys of its file (``launch.mca.btl``).
+        ``mpi`` (title of the MPI library), ``link_mbps`` (10^6 bit/s), ``host_bus``, ``transport``, ``mtu``
+        (bytes), ``cable``, ``path``, ``compiler``, ``storage``; then the other settings of its file, by key
+        (``launch.mca.btl``).
     """
     emulate, launch = interconnect.emulate or {}, interconnect.launch
     known = {
@@ -41,31 +41,32 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
         for section, pairs in sections.items()
         for key, value in (pairs or {}).items()
     }
-    for key in ("emulate.mtu", "emulate.rate_mbps"):  # among those that are known
+    for key in ("emulate.mtu", "emulate.rate_mbps"):  # already in `known`
         rest.pop(key, None)
     return {key: known[key] for key in _KEYS if known.get(key) is not None} | builds | rest
 
 
 def model_factors(interconnect: Interconnect) -> dict[str, Any]:
-    """Tell what the model of a simulated interconnect says of it.
+    """Return the factors of the model of a simulated interconnect.
 
     Returns
     -------
     dict
-        ``latency_us`` and ``peak_MBps`` of its curve, where that is there; ``eager_limit_bytes`` and further
-        ``switches_bytes``; ``host_overhead``, ``directions`` (what they share), ``hop_us`` and ``topology``,
-        as the section ``simulate`` has them; nothing of another kind.
+        ``latency_us`` and ``peak_MBps`` of its curve, if the curve exists; ``eager_limit_bytes``,
+        ``switches_bytes``, ``host_overhead``, ``directions`` (resources that they share), ``hop_us`` and
+        ``topology`` of its section ``simulate``. Empty for another kind.
     """
     if interconnect.simulate is None:
         return {}
     from workflows.simulation.curve import read_curve  # here: a job that measures loads no NumPy
 
-    simulate, known = interconnect.simulate, {}
+    simulate = interconnect.simulate
+    known: dict[str, Any] = {}
     try:
         curve = read_curve(simulate, ROOT, f"{interconnect.name}.yaml")
         peak = simulate.get("sustained_MBps", curve.bytes_per_us)
         known = {"latency_us": curve.microseconds[0], "peak_MBps": peak}
-    except InputError:  # a curve that no study has measured yet
+    except InputError:  # no study has measured the curve yet
         pass
     shared = {key: simulate[key] for key in ("half_duplex", "both_ways_MBps") if simulate.get(key)}
     return known | {
@@ -79,7 +80,7 @@ def model_factors(interconnect: Interconnect) -> dict[str, Any]:
 
 
 def contradiction(data: Mapping[str, Any]) -> str | None:
-    """Which factor of an interconnect's file contradicts what else the file says; one line."""
+    """Return one line if a factor of an interconnect file contradicts another key of the file."""
     given = data.get("factors", {})
     if "emulate" in data and (fixed := sorted(given.keys() & {*EMULATED, "mtu"})):
         return f"factors.{fixed[0]}: does not belong here, since kind is emulated: section emulate decides it"

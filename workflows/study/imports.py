@@ -1,4 +1,4 @@
-"""Imported results: the files that a study names, read and checked before anything is run."""
+"""Read and check the files that a study imports, before the first run."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from workflows.study.sites import at_site
 from workflows.study.study import SiteGiven, Study, check_kinds
 
 _REFERENCE = ["site", "case", "kind"]
-"""Columns: for each combination of their values there is one serial point, the reference of its speedups."""
+"""Columns whose every combination of values has one serial point, the reference of its speedups."""
 
 Origin = tuple[Path, int | None]
-"""A file, and the position of a row in it, from 0; None where the file holds one run."""
+"""A file and the index of a row in it; None if the file holds one run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Imported:
-    """What files of imported results hold.
+    """Content of imported files.
 
     Attributes
     ----------
     runs : DataFrame
-        Columns of the runs table, as far as the files have them, one file after another. Blocks of two
-        files have different numbers, since they were not run together. ``order_from`` names the file, by its
-        place in the study: what gives the order of the runs of one file says nothing of another file.
+        Columns of the runs table that the files have, file by file. Blocks of different files have different
+        numbers, because they did not run together. ``order_from`` names the file by its position in the
+        study, because the order of runs is only known within a file.
     origins : tuple of Origin
-        Where each row of `runs` is from.
+        Origin of each row of `runs`.
     published : dict of str to DataFrame
-        Figures without a time of a run, by the name of their table; network curves among them.
+        Tables of figures that are not times of runs, by name; they include network curves.
     unread : list of LeftOut
-        What could not be read, and why.
+        Parts that could not be read, with the reason.
     """
 
     runs: pd.DataFrame
@@ -58,32 +58,32 @@ def read_imports(
     mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
     formats: Mapping[Path, str] = MappingProxyType({}),
 ) -> Imported:
-    """Read files of results of other tools, and of other studies.
+    """Read results of other tools and other studies.
 
     Parameters
     ----------
     sites : mapping of Path to SiteGiven
-        What the study says of the sites of files.
+        Sites that the study states for files.
     mappings : mapping of Path to mapping
-        What the columns of other files mean: see `analysis.importers.make_mapping`.
+        Meaning of the columns of files: see `analysis.importers.make_mapping`.
     formats : mapping of Path to str
-        Formats that the study states; see `analysis.importers.read_foreign`.
+        Formats that the study states for files: see `analysis.importers.read_foreign`.
 
     Raises
     ------
     InputError
-        A file that cannot be read or is damaged: one line.
+        A file cannot be read or is damaged: one line.
     """
     tables, origins, unread, blocks = [], [], [], 0
     try:
-        known = {file: make_mapping(given, f"mapping of {file}") for file, given in mappings.items()}
-        found = {file: read_foreign(file, formats.get(file), known.get(file)) for file in files}
-        published = merge_derived(found)
+        meanings = {file: make_mapping(given, f"mapping of {file}") for file, given in mappings.items()}
+        results = {file: read_foreign(file, formats.get(file), meanings.get(file)) for file in files}
+        published = merge_derived(results)
     except TableError as error:
         raise InputError(str(error)) from None
-    if curves := [imported.curves for imported in found.values() if len(imported.curves)]:
+    if curves := [imported.curves for imported in results.values() if len(imported.curves)]:
         published[Path(FILE).stem] = pd.concat(curves, ignore_index=True)
-    for number, (file, imported) in enumerate(found.items(), 1):
+    for number, (file, imported) in enumerate(results.items(), 1):
         runs = with_resolution(imported.runs).dropna(axis="columns", how="all")
         runs = at_site(runs, file, sites.get(file))
         order = imported.runs["order_from"].fillna("block") + f" of file {number}"
@@ -96,24 +96,27 @@ def read_imports(
 
 
 def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
-    """Check the files that a study imports, as far as that is possible before it is run.
+    """Check the files that a study imports, as far as possible before its first run.
 
-    `kinds` are those of the study's own interconnects.
+    Parameters
+    ----------
+    kinds : collection of str
+        Kinds of the study's interconnects.
 
     Raises
     ------
     InputError
-        One line for a file that cannot be read, two references of one case, a case, interconnect, kind or
-        site to compare that there is not, or two sites that have nothing in common.
+        A file cannot be read, a case has two references, a named case, interconnect, kind or site does not
+        exist, or two sites have no point in common: one line.
     """
     imported = read_imports(study.imports, study.import_sites, study.import_mappings, study.import_formats)
     check_references(imported.runs, imported.origins)
     check_imported_names(study, imported)
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
-    if study.cases:  # what its own runs have in common with others is not known yet
+    if study.cases:  # the study's runs, which may share points with a site, do not exist yet
         sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]
         with found_wrong_in(str(study.file)):
-            check_site_names(filter(pd.notna, sites), study.compare_sites)
+            check_site_names([site for site in sites if pd.notna(site)], study.compare_sites)
     else:
         check_pairs(imported.runs, study.compare_sites, str(study.file))
 
@@ -124,14 +127,14 @@ def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str
     Raises
     ------
     InputError
-        One line that begins with `where`, the file or option that names the sites.
+        They cannot: one line that begins with `where`, the file or option that names the sites.
     """
     with found_wrong_in(where):
         check_sites(runs, pairs)
 
 
 def check_imported_names(study: Study, imported: Imported) -> None:
-    """Check the names in a study's keys against its own and those of what it imports.
+    """Check the names in a study's keys against those of the study and its imports.
 
     Raises
     ------
@@ -145,17 +148,17 @@ def check_imported_names(study: Study, imported: Imported) -> None:
 
 
 def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:
-    """Check that no case has two serial points, which would both be its reference.
+    """Check that no case has two serial points, because only one can be the reference.
 
     Parameters
     ----------
     runs : DataFrame
-        Columns of the runs table, as far as there are any.
+        Some or all columns of the runs table.
 
     Raises
     ------
     InputError
-        One line that names both points.
+        A case has two: one line with both points.
     """
     if runs.empty:
         return
@@ -166,7 +169,7 @@ def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:
         points = rows.drop_duplicates(["nodes", "oversubscription"])
         if len(points) > 1:
             first, second = (
-                (_name_of(origins[row]), _point(point)) for row, point in points.head(2).iterrows()
+                (_name_of(origins[row]), _point(points.loc[row])) for row in points.index[:2].to_list()
             )
             raise InputError(
                 f"{second[0]}: a second reference of case {case!r}, kind {kind}: a serial run with "
@@ -182,6 +185,6 @@ def _name_of(origin: Origin) -> str:
     return f"{file}, " + (f"line {line_of(file, row)}" if of_text else f"row {row + 1}")
 
 
-def _point(serial: Mapping[str, object]) -> str:
+def _point(serial: pd.Series[Any]) -> str:
     nodes = "nodes unknown" if pd.isna(serial["nodes"]) else f"nodes {serial['nodes']:g}"
     return f"{nodes}, oversubscription {serial['oversubscription']:g}"

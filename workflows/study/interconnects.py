@@ -1,4 +1,4 @@
-"""Interconnect files, read and checked."""
+"""Read and check interconnect files."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     Parameters
     ----------
     folder : Path
-        The project's is ``config/interconnects``.
+        Folder of interconnect files, such as ``config/interconnects``.
 
     Returns
     -------
     Interconnect
-        A measured interconnect that does not say where it is has one node: this machine, with the cores
-        that this process may use.
+        A measured interconnect without a ``place`` has one node: this machine, with the cores that this
+        process may use.
 
     Raises
     ------
     InputError
-        One line: an unknown name, or what is wrong in the file.
+        The name is unknown or the file is wrong: one line.
     """
     choose(name, [file.stem for file in folder.glob("*.yaml")], "interconnect", where or str(folder))
     path = folder / f"{name}.yaml"
@@ -69,13 +69,13 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
 
 
 def _with_path(launch: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Section launch with whole paths, which a run finds from wherever it is."""
+    """Make the paths in section ``launch`` absolute, because runs start in other folders."""
     path = [str((folder / name).absolute()) for name in launch.get("path", ())]
     return launch | ({"path": path} if path else {})
 
 
 def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Section simulate with what the schema states for what it leaves out, and the way to its curve."""
+    """Complete section ``simulate`` with the defaults of its schema and the path of its curve."""
     simulate = defaults("interconnect", "simulate") | simulate
     if "curve" in simulate:
         curve = simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
@@ -88,7 +88,7 @@ def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 SIMULATED_NODES = 1 << 20
-"""A simulated interconnect has as many nodes as are asked for; its topology may have fewer."""
+"""Nodes of a simulated interconnect: more than any study requests; its topology may have fewer."""
 
 _KINDS_WITH = {
     "launch": ("measured", "emulated"),
@@ -98,11 +98,11 @@ _KINDS_WITH = {
     "link_mbps": ("measured", "simulated"),
     "attest": ("measured", "emulated"),
 }
-"""Kinds of interconnect that a section is for."""
+"""Kinds of interconnect that may have a section."""
 
 
 def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
-    """What a schema cannot see: keys that do not go together."""
+    """Return one line if keys contradict each other, which a schema cannot express."""
     if data["name"] != name:
         return f"name: {data['name']!r} must be {name!r}, as the file is called"
     kind, emulate = data["kind"], data.get("emulate")
@@ -138,18 +138,19 @@ def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
 
 
 def digest(interconnect: Interconnect) -> str:
-    """Digest of what changes the run of a point: the kind and the sections launch, emulate and simulate.
+    """Return the digest of everything about an interconnect that changes a run.
 
-    The curve of a model is in it, and factors where they are given. Title, description, price and attested
-    ranges do not change a run; how many nodes and cores a run uses is in its point.
+    It covers the kind, the sections ``launch``, ``emulate`` and ``simulate``, the curve of a model, and the
+    factors. Title, description, price and attested ranges do not change a run. Nodes and cores belong to the
+    point.
     """
-    content = [interconnect.kind, interconnect.launch, interconnect.emulate]
+    content: list[Any] = [interconnect.kind, interconnect.launch, interconnect.emulate]
     if interconnect.simulate:
         curve = curve_file(interconnect.simulate)
-        known = curve is not None and is_there(curve)
+        exists = curve is not None and is_there(curve)
         content += [
             _apart_from_file(interconnect.simulate),
-            hashlib.sha256(curve.read_bytes()).hexdigest() if known else None,
+            hashlib.sha256(curve.read_bytes()).hexdigest() if curve is not None and exists else None,
         ]
     if interconnect.factors:
         content.append(interconnect.factors)
@@ -157,11 +158,11 @@ def digest(interconnect: Interconnect) -> str:
 
 
 def _apart_from_file(simulate: dict[str, Any]) -> dict[str, Any]:
-    """Section simulate without the way to its curve, whose content counts."""
+    """Return section ``simulate`` without the path of its curve, because only the content counts."""
     curve = simulate.get("curve", {})
     return simulate | {"curve": {key: value for key, value in curve.items() if key != "file"}}
 
 
 def curve_file(simulate: dict[str, Any]) -> Path | None:
-    """File of the curve of a model; None for a model of two points."""
+    """Return the file of the curve of a model; None for a model of two points."""
     return ROOT / simulate["curve"]["file"] if "curve" in simulate else None

@@ -1,4 +1,4 @@
-"""The blocks with which the tests that a study plans can tell anything."""
+"""Number of blocks that lets the planned tests of a study reach significance."""
 
 from __future__ import annotations
 
@@ -12,23 +12,28 @@ Names = Mapping[str, Sequence[str]]
 
 
 def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
-    """Fewest blocks with which the least p-value of each table can fall to 5 % after Holm's correction.
+    """Return the fewest blocks for which the smallest p-value of each table can reach 5 %.
 
-    That value is 2 tests / 2^n where tests are paired, and 2 tests / C(2n, n) where they are not, as between
-    levels of oversubscription. What is excluded, or turns out impossible, counts as planned.
+    After Holm's correction, the smallest p-value of `m` tests on `n` blocks is 2 m / 2^n for paired tests and
+    2 m / C(2n, n) for unpaired tests, as between levels of oversubscription. Excluded and impossible points
+    count as planned.
 
     Parameters
     ----------
     kinds : mapping of str to str
-        Of the study's interconnects, by name. Simulated ones are not tested.
+        Kind of each interconnect of the study, by name. Simulated interconnects are not tested.
     """
     tested = [name for name in study.interconnects if kinds[name] != "simulated"]
-    names = {kind: [name for name in tested if kinds[name] == kind] for kind in map(kinds.get, tested)}
+    names = {
+        kind: [name for name in tested if kinds[name] == kind] for kind in map(kinds.__getitem__, tested)
+    }
     counts, levels, threads = study.processes, study.oversubscription, study.threads
     placements = max(len(study.processes_per_node), 1)
     several = [processes for processes in counts if processes > 1]
-    placed = [sum(processes % each == 0 for each in study.processes_per_node) for processes in several]
-    spread = sum(max(number, 1) - 1 for number in placed)
+    placements_by_count = [
+        sum(processes % each == 0 for each in study.processes_per_node) for processes in several
+    ]
+    spread = sum(max(number, 1) - 1 for number in placements_by_count)
     hybrid = {
         (level, processes * each, each)
         for level, processes, each in product(levels, counts, threads)
@@ -49,15 +54,15 @@ def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
 
 
 def _compared(study: Study, names: Names) -> int:
-    """Pairs of interconnects that are compared at one level, placement and number of threads.
+    """Count the pairs of interconnects compared at one level, placement and number of threads.
 
-    They are those of `analysis.curves.curve_comparison.pairs`.
+    `analysis.curves.curve_comparison.pairs` lists the same pairs.
     """
-    named = {kind: [name for name in some if name in study.baselines] for kind, some in names.items()}
-    baselines = {kind: named[kind] or some[:1] for kind, some in names.items()}
-    pairs = sum(len(baselines[kind]) * (len(some) - 1) for kind, some in names.items())
+    named = {kind: [name for name in of_kind if name in study.baselines] for kind, of_kind in names.items()}
+    baselines = {kind: named[kind] or of_kind[:1] for kind, of_kind in names.items()}
+    pairs = sum(len(baselines[kind]) * (len(of_kind) - 1) for kind, of_kind in names.items())
     for first, second in study.compare_kinds:
         if first in names and second in names:
-            own = named[first] if named[second] else baselines[first]
-            pairs += len(own) * len(names[second]) + len(named[second]) * len(names[first])
+            from_first = named[first] if named[second] else baselines[first]
+            pairs += len(from_first) * len(names[second]) + len(named[second]) * len(names[first])
     return pairs

@@ -1,4 +1,4 @@
-"""What a study asks of the analysis; everything wrong with it is found before a run."""
+"""Read and check the settings of the analysis, so that an error in them is known before the first run."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _NO_EXCHANGE = "no exchange rate is assumed"
 
 
 def request_facts(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> Facts:
-    """Give what the analysis needs besides the runs, with the contents of the files that the study names.
+    """Return the settings of the analysis, with the contents of the files that the study names.
 
     Parameters
     ----------
     config : Path
-        The project's ``config``, with ``prices``, ``proposals`` and ``interconnects``.
+        The project's folder ``config``, which holds ``prices``, ``proposals`` and ``interconnects``.
 
     Returns
     -------
     Facts
-        ``settings, queue, proposal, proposal_interconnect, economics, congestion`` of them.
-        ``economics`` is None for a study without a node's price.
+        Only ``settings``, ``queue``, ``proposal``, ``proposal_interconnect``, ``economics`` and
+        ``congestion`` are set. ``economics`` is None for a study without a node's price.
 
     Raises
     ------
     InputError
-        One line with file and key.
+        A setting is wrong: one line with file and key.
     """
     if not study.imports:
         check_names(study, study.cases, study.interconnects)
@@ -56,9 +56,17 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
 
 
 def check_names(study: Study, cases: Collection[str], interconnects: Collection[str]) -> None:
-    """Raise an `InputError` where a key for the analysis names none of the cases and interconnects there are.
+    """Check that the settings of the analysis name existing cases and interconnects.
 
-    `cases` and `interconnects` are those of the study, and of what it imports.
+    Parameters
+    ----------
+    cases, interconnects : collection of str
+        Names in the study and in its imports.
+
+    Raises
+    ------
+    InputError
+        A name is unknown.
     """
     reference, shown = study.analysis.get("reference_interconnect"), study.proposal.get("interconnect")
     named = {
@@ -91,7 +99,7 @@ def _rule(study: Study, folder: Path) -> Rule:
 
 
 def _file(name: str, ending: str, folder: Path, beside: Path, what: str, where: str) -> Path:
-    """File of a name in the project's folder, or of a path relative to the file that names it."""
+    """Return the file with a name in the project's folder, or with a path relative to the naming file."""
     if name.endswith(ending):
         return beside / name
     choose(name, [file.stem for file in folder.glob(f"*{ending}")], what, where)
@@ -100,7 +108,7 @@ def _file(name: str, ending: str, folder: Path, beside: Path, what: str, where: 
 
 @dataclass(frozen=True)
 class _Price:
-    """A price as somebody wrote it: where, beside which files, and what."""
+    """A price in a file: the key, the folder of the file, and the value."""
 
     where: str
     beside: Path
@@ -136,7 +144,7 @@ def _checked(make: Callable[[Mapping[str, Any]], _Part], study: Study, section: 
 
 
 def _lifetime(study: Study, node: NodePrice, priced: Sequence[str]) -> Lifetime:
-    """What a cluster costs after it is bought, of interconnects that have a price."""
+    """Return the running costs of a cluster, for interconnects with a price."""
     lifetime = _checked(Lifetime.of, study, "lifetime")
     where = f"{study.file}: economics.lifetime.ports"
     for name in lifetime.ports:
@@ -149,7 +157,7 @@ def _lifetime(study: Study, node: NodePrice, priced: Sequence[str]) -> Lifetime:
 
 
 def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Offer:
-    """An item with its rows of a price book or part list."""
+    """Return an item with its rows of a price book or part list."""
     from analysis.topics.prices.books import read_book
     from analysis.topics.prices.parts import read_parts  # here: a job that measures loads no pandas
 
@@ -171,7 +179,8 @@ def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Of
             f"{study_file}: economics.node.currency: {node.currency}, but {item!r} of {file} is priced in "
             f"{currency}; {_NO_EXCHANGE}"
         )
-    plain = rows.where(rows.notna(), None).to_dict("records")
+    records = rows.where(rows.notna(), None).to_dict("records")
+    plain = [{str(column): value for column, value in record.items()} for record in records]
     project = folder.parent.parent
     shown = file.relative_to(project) if file.is_relative_to(project) else file
     return Offer(source, str(shown), item, plain)

@@ -1,4 +1,4 @@
-"""Results of another site, or of this site at another time, as an import brings them."""
+"""Sites of imported results: another machine, or this machine at another time."""
 
 from __future__ import annotations
 
@@ -19,57 +19,56 @@ if TYPE_CHECKING:  # a job that measures loads no pandas
 
 
 def at_site(runs: pd.DataFrame, file: Path, site: SiteGiven | None) -> pd.DataFrame:
-    """Say of imported runs where they were made and where their records lie.
+    """Add the site to imported runs, and complete the paths of their records.
 
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.importers.read_foreign` gives them from `file`.
+        Runs that `analysis.importers.read_foreign` read from `file`.
     site : SiteGiven or None
-        None for a file that names its sites itself, or has none.
+        None if the file names its sites, or has none.
 
     Raises
     ------
     InputError
-        If the study gives a site to a file that names sites itself, or renames one that is not in it.
+        The study states a site for a file that names its sites, or renames a site that is not in the file.
     """
-    own = sorted(runs["site"].dropna().unique()) if "site" in runs else []
-    if own and isinstance(site, str):
-        told = ", ".join(own)
-        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({told})")
+    in_file = sorted(runs["site"].dropna().unique()) if "site" in runs else []
+    sites = ", ".join(in_file)
+    if in_file and isinstance(site, str):
+        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({sites})")
     if isinstance(site, Mapping):
-        if odd := next((name for name in site if name not in own), None):
-            raise InputError(
-                f"{file}: site.{odd}: is no site of this file ({', '.join(own) or 'it has none'})"
-            )
+        if unknown := next((name for name in site if name not in in_file), None):
+            raise InputError(f"{file}: site.{unknown}: is no site of this file ({sites or 'it has none'})")
         runs = runs.assign(site=runs["site"].replace(site))
     if "record" in runs:
 
-        def way_to(name: str) -> str:
-            """A record that lies beside the file it was listed in gets the way to it."""
+        def path_of(name: str) -> str:
+            """Complete the path of a record that is relative to the folder of the file."""
             return str(file.parent / name) if (file.parent / name).is_file() else name
 
-        runs = runs.assign(record=runs["record"].map(way_to, na_action="ignore"))
+        runs = runs.assign(record=runs["record"].map(path_of, na_action="ignore"))
     return runs.assign(site=site) if isinstance(site, str) else runs
 
 
 def known_facts(study: Study) -> Facts:
-    """What the studies that were imported know about themselves.
+    """Collect the facts of the imported studies.
 
     Returns
     -------
     Facts
-        ``cases`` and ``interconnects`` of all imported studies, of equal names the first, and ``sites``;
-        of ``study``, ``inside_nodes``.
+        ``cases``, ``interconnects`` and ``sites`` of all imported studies, and ``study.inside_nodes``. The
+        first of several cases or interconnects with the same name counts.
 
     Raises
     ------
     InputError
-        If the facts beside an imported file are not those of a study.
+        The facts.json next to an imported file is wrong.
     """
     cases: dict[str, AboutCase] = {}
     interconnects: dict[str, AboutInterconnect] = {}
-    sites, inside_nodes = {}, []
+    sites: dict[str, Site] = {}
+    inside_nodes: list[str] = []
     for file in study.imports:
         facts = read_facts(file.parent / FACTS)
         cases, interconnects = {**facts.cases, **cases}, {**facts.interconnects, **interconnects}
@@ -82,12 +81,12 @@ def known_facts(study: Study) -> Facts:
 
 
 def read_facts(file: Path) -> Facts:
-    """Read what a study wrote about itself: nothing where there is no such file.
+    """Read the facts of a study; empty if the file is missing.
 
     Raises
     ------
     InputError
-        If it is something else: one line with the file, and the key, its value and what is allowed.
+        The file is wrong: one line with file, key, value and what is allowed.
     """
     if not file.exists():
         return Facts.of({})

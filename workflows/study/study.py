@@ -1,4 +1,4 @@
-"""A study file, read and checked."""
+"""Read and check a study file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workflows import inputs
 from workflows.domain import InputError, Point
 
 SiteGiven = str | Mapping[str, str]
-"""Of an imported file: its site, or other names for sites that it tells itself."""
+"""Site of an imported file, or new names for the sites in it."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a study may cost: expected core hours, seconds of a run, seconds of waiting for idleness."""
+    """Limits of a study: expected core hours, seconds of a run, seconds of waiting for an idle machine."""
 
     core_hours: float
     run_seconds: float
@@ -26,7 +26,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Until:
-    """How far a study goes on by itself: half-width of its intervals in percent, and the most blocks."""
+    """Target at which a study stops: half-width of its intervals in percent, and the most blocks."""
 
     interval_percent: float
     max_blocks: int
@@ -34,11 +34,11 @@ class Until:
 
 @dataclass(frozen=True)
 class Study:
-    """What is asked: the keys of workflows/schemas/study.yaml, which describes each.
+    """Keys of a study file, which ``workflows/schemas/study.yaml`` describes.
 
-    ``sizes`` is empty unless scaling is weak or there is a scale: by case, the size at each process count.
-    Those of a scale are found with the cases; ``blocks`` that the file does not name are None until the
-    interconnects are known: see `workflows.study.asked.read_asked`.
+    ``sizes`` holds the size of each case at each process count if scaling is weak or the study has a
+    ``scale``; else it is empty. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and the
+    number of ``blocks`` if the file leaves it out (None here), because both need the cases and interconnects.
     """
 
     name: str
@@ -81,27 +81,27 @@ class Study:
     file: Path
 
     def case_at(self, name: str, processes: int) -> str:
-        """Name of the case that runs on a process count: in a study with sizes, at the size of that count."""
+        """Return the name of the case on a process count, with its size in a study with sizes."""
         return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
 
     @property
     def replayed(self) -> Study:
-        """What is replayed, as a study: with the cases and counts of ``simulation``, if it has some."""
-        own = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
-        return replace(self, **own, oversubscription=(1,)) if own else self
+        """The study of what is replayed: with the cases and counts of ``simulation``, if it names any."""
+        changes = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
+        return replace(self, **changes, oversubscription=(1,)) if changes else self
 
     def case_of(self, sized: str) -> str:
-        """Name of the case in results: in a study with sizes, without the size. The reverse of `case_at`."""
+        """Return the name of the case in results, without the size. The reverse of `case_at`."""
         return sized.partition("-")[0] if self.sizes else sized
 
     def excludes(self, point: Point) -> bool:
-        """Whether an entry of ``exclude`` means the point; its keys are fields of a point."""
+        """Return whether an entry of ``exclude``, whose keys are fields of a point, matches the point."""
         fields = vars(point) | {"case": self.case_of(point.case)}
         return any(all(fields[key] == value for key, value in entry.items()) for entry in self.exclude)
 
 
 LEAST_BLOCKS = 6
-"""Blocks with which a study begins that goes on until its intervals are narrow."""
+"""Fewest initial blocks of a study with ``until``."""
 AGAIN = "again"
 """Key of ``--config`` that is no key of a study: see `workflows.plan.again`."""
 _TO_RUN = ("cases", "interconnects", "processes")
@@ -118,31 +118,39 @@ _SORTED = ("processes", "oversubscription", "processes_per_node", "threads")
 def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     """Read a study file.
 
-    `overrides` replace the file's values, key by key (Snakemake's ``--config``).
+    Parameters
+    ----------
+    overrides : mapping, optional
+        Values that replace those of the file, by key (Snakemake's ``--config``).
 
     Raises
     ------
     InputError
-        One line that names the file, the key and the value.
+        One line with the file, the key and the value.
     """
     replaced = {key: value for key, value in (overrides or {}).items() if key != AGAIN}
     data = inputs.replaced(inputs.read_yaml(file), replaced, file)
     inputs.check(data, "study", file)
-    given = [key for key in _TO_RUN if key in data]
-    if len(given) < len(_TO_RUN) and (given or "import" not in data):
+    present = [key for key in _TO_RUN if key in data]
+    if len(present) < len(_TO_RUN) and (present or "import" not in data):
         missing = next(key for key in _TO_RUN if key not in data)
         raise InputError(f"{file}: {missing}: missing; a study has {', '.join(_TO_RUN)}, or import, or all")
-    if not given and (odd := next((key for key in _OF_RUNS if key in data), None)):
+    if not present and (odd := next((key for key in _OF_RUNS if key in data), None)):
         raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
     data = inputs.defaults("study") | {"blocks": None} | data
     route_load = data.get("congestion")
-    return Study(
+    fields: dict[str, Any] = {
         **{key: data[key] for key in _AS_GIVEN},
         **{key: tuple(data.get(key, ())) for key in _LISTS},
         **{key: tuple(sorted(data.get(key, ()))) for key in _SORTED},
         **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
+        **{key: file.parent / data[key] if key in data else None for key in _FOLDERS},
+        **_imports(data, file),
+    }
+    return Study(
+        **fields,
         title=data.get("title", data["name"]),
         question=data.get("question", ""),
         sizes=_sizes(data, file),
@@ -151,8 +159,6 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
         congestion=inputs.defaults("study", "congestion") | route_load if route_load else {},
         limits=Limits(**(inputs.defaults("study", "limits") | data["limits"])),
-        **{key: file.parent / data[key] if key in data else None for key in _FOLDERS},
-        **_imports(data, file),
         site=data.get("site"),
         compare_sites=_compare_sites(data, file),
         simulation=_simulation(data, file),
@@ -162,18 +168,18 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Give the imported files, and the sites, mappings and formats that the study states for some of them."""
-    given = [{"file": entry} if isinstance(entry, str) else entry for entry in data.get("import", ())]
-    paths = [file.parent / entry["file"] for entry in given]
+    """Return the imported files, with the sites, mappings and formats that the study states."""
+    stated = [{"file": entry} if isinstance(entry, str) else entry for entry in data.get("import", ())]
+    paths = [file.parent / entry["file"] for entry in stated]
     for index, path in enumerate(paths):
         if path in paths[:index]:
             where = f"{file}: import[{index}]"
-            raise InputError(f"{where}: {given[index]['file']!r} is there twice; each only once")
-        if "format" in given[index]:
+            raise InputError(f"{where}: {stated[index]['file']!r} is there twice; each only once")
+        if "format" in stated[index]:
             from analysis.importers import FORMATS  # takes seconds that other studies can spare
 
-            inputs.choose(given[index]["format"], FORMATS, "format", f"{file}: import[{index}].format")
-    entries = dict(zip(paths, given, strict=True))
+            inputs.choose(stated[index]["format"], FORMATS, "format", f"{file}: import[{index}].format")
+    entries = dict(zip(paths, stated, strict=True))
     sites = {path: entry["site"] for path, entry in entries.items() if "site" in entry}
     mappings = {path: entry["mapping"] for path, entry in entries.items() if "mapping" in entry}
     formats = {path: entry["format"] for path, entry in entries.items() if "format" in entry}
@@ -186,7 +192,7 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """What simulated interconnects are joined to, and what is replayed, if not what is measured."""
+    """Return ``simulation``: the hosts, and cases and counts to replay if they differ from the measured."""
     given = inputs.defaults("study", "simulation") | data["simulation"]
     ends, stated = given.get("host_speed_range"), given["host_speed"]
     if ends and not ends[0] <= stated <= ends[1]:
@@ -208,18 +214,18 @@ def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 
 def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:
-    """Pairs of sites to compare; those that the runs do not have are found by the analysis."""
+    """Return the pairs of sites to compare; the analysis checks that the runs have them."""
     given = data.get("compare_sites", ())
     if any(isinstance(entry, str) for entry in given):
         if len(given) != 2 or not all(isinstance(entry, str) for entry in given):
-            wanted = "two sites, or a list of pairs of sites"
-            raise InputError(f"{file}: compare_sites: {list(given)!r} is not {wanted}")
+            expected = "two sites, or a list of pairs of sites"
+            raise InputError(f"{file}: compare_sites: {list(given)!r} is not {expected}")
         given = [given]
     return tuple((before, after) for before, after in given)
 
 
 def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
-    """Sizes of a weak study by case and process count; empty for a strong study."""
+    """Return the sizes of a weak study by case and process count; empty for a strong study."""
     sizes, weak = data.get("sizes", {}), data["scaling"] == "weak"
     if not weak:
         if sizes:
@@ -245,7 +251,7 @@ def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
 
 
 def _scale(data: Mapping[str, Any], file: Path) -> float | None:
-    """Share of each case's own size at which it is run; None where cases have the sizes they name."""
+    """Return the fraction of each case's default size to run; None if cases name their sizes."""
     if "scale" not in data:
         return None
     if data["scaling"] == "weak":
@@ -259,12 +265,15 @@ def _scale(data: Mapping[str, Any], file: Path) -> float | None:
 def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
     """Check that the work of a weak study grows with its processes.
 
-    `serial_seconds` are those of a serial run of each case, by the case's name with its size.
+    Parameters
+    ----------
+    serial_seconds : mapping of str to float
+        Rough time of a serial run, by the case's name with its size.
 
     Raises
     ------
     InputError
-        For a size that takes no longer than the size of a smaller count.
+        A size takes no longer than the size of a smaller count.
     """
     for name, sizes in study.sizes.items() if study.scaling == "weak" else ():
         for fewer, more in pairwise(study.processes):
@@ -277,14 +286,14 @@ def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:
 
 
 def check_until(study: Study) -> None:
-    """Check that a study with a target begins with enough blocks, and may add some.
+    """Check that a study with ``until`` begins with enough blocks and may add more.
 
     Raises
     ------
     InputError
-        If it does not.
+        ``blocks`` or ``until.max_blocks`` is too small.
     """
-    if study.until is None:
+    if study.until is None or study.blocks is None:
         return
     if study.blocks < LEAST_BLOCKS:
         raise InputError(
@@ -299,13 +308,17 @@ def check_until(study: Study) -> None:
 def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     """Check that the study's blocks provide every declared comparison.
 
-    A study that imports results is left to the analysis, which knows what the files hold. `kinds` are those
-    of the study's interconnects, by name.
+    The analysis checks a study that imports results, because it knows the content of the files.
+
+    Parameters
+    ----------
+    kinds : mapping of str to str
+        Kind of each interconnect of the study, by name.
 
     Raises
     ------
     InputError
-        For a baseline that is no interconnect of the study, or that has nothing to be compared with.
+        A baseline is no interconnect of the study, or nothing can be compared with it.
     """
     if study.imports:
         return
@@ -327,14 +340,17 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
 
 
 def check_kinds(study: Study, kinds: Collection[str]) -> None:
-    """Check that there are interconnects of the kinds that a study compares.
+    """Check that the study has interconnects of the kinds in ``compare_kinds``.
 
-    `kinds` are those of the study's interconnects, and of what it imports.
+    Parameters
+    ----------
+    kinds : collection of str
+        Kinds of the study's interconnects and of its imports.
 
     Raises
     ------
     InputError
-        For a kind that none is of.
+        No interconnect has one of the kinds.
     """
     for index, pair in enumerate(study.compare_kinds):
         if missing := [kind for kind in pair if kind not in kinds]:
@@ -344,12 +360,12 @@ def check_kinds(study: Study, kinds: Collection[str]) -> None:
 
 
 def check_simulation(study: Study, kinds: Mapping[str, str]) -> None:
-    """Check that cases and counts of ``simulation`` stand beside others that are measured.
+    """Check that a study with cases or counts in ``simulation`` both measures and simulates.
 
     Raises
     ------
     InputError
-        Where nothing is replayed, or nothing else is run.
+        No interconnect, or every interconnect, is simulated.
     """
     key = next((key for key in _SIMULATED if key in study.simulation), None)
     if key is None:
@@ -361,12 +377,12 @@ def check_simulation(study: Study, kinds: Mapping[str, str]) -> None:
 
 
 def check_exclude(study: Study) -> None:
-    """Check that every entry of ``exclude`` names what the study has.
+    """Check that every entry of ``exclude`` can match a point of the study.
 
     Raises
     ------
     InputError
-        For a name or a number that no point of the study can have.
+        A name or number occurs in no point of the study.
     """
     known = {
         "case": tuple(dict.fromkeys([*study.cases, *study.replayed.cases])),
