@@ -2,8 +2,8 @@
 
     python -m workflows.study.catalogue
 
-tests/benchmarks/catalogue.py writes the measurements to docs/cases.csv, with one row per case, size and process
-count:
+tests/benchmarks/catalogue.py writes the measurements to docs/cases.csv, with one row per case, size and
+process count:
 
 - ``cells``, ``cells_of_smallest_rank``, ``cells_of_largest_rank``
 - ``processor_faces``: the most of any rank
@@ -16,8 +16,8 @@ count:
 
 A row without ``seconds`` was prepared but not run. An application without a mesh has no cells.
 
-The same program writes docs/solver_iterations.csv: the ``iterations`` of the linear solver per time step, by case,
-size, process count and field, and the ``share`` of the main loop that the field takes.
+The same program writes docs/solver_iterations.csv: the ``iterations`` of the linear solver per time step, by
+case, size, process count and field, and the ``share`` of the main loop that the field takes.
 """
 
 from __future__ import annotations
