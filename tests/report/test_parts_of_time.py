@@ -51,9 +51,9 @@ def test_sentences(section):
     # U 4 of 8 s serially; p 3 of 8 s, and 2.6 of 5 s, the same over both interconnects.
     assert "U takes 50 % of the main loop on 1 process" in told
     assert "p grows from 38 % to 52 %" in told
-    solver = "the linear solver takes 1.30 times the iterations for p, compared with 1 process."
+    solver = "the linear solver needs 1.30 times the iterations for p, compared with 1 process."
     assert f"on 2 processes {solver}" in told
-    assert "part of no time here: mesh at most 2.00 s" in told
+    assert "excluded from all times: mesh at most 2.00 s" in told
     # Outside of the main loop is 1 s of 9, 6 and 11 s.
     assert "are 9.1 % to 17 % of the runs" in told
 
@@ -77,7 +77,7 @@ def test_the_iterations_part_of_a_lost_efficiency_is_told():
     section = with_efficiency()
     # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
     assert (
-        "over Gigabit, the efficiency is 40 %; more iterations of the linear solver alone would leave 90 %"
+        "over Gigabit, the efficiency is 40 %; the additional iterations of the linear solver alone would leave 90 %"
         in said(section)
     )
     assert "90 %, 7.5 % of the lost time" in said(section)
@@ -88,7 +88,7 @@ def test_the_iterations_part_of_a_lost_efficiency_is_told():
 def test_the_least_efficiency_has_its_interval():
     """From 8 s serially to 10 s x 0.8 and x 1.25 on two processes: 50 % and 32 %."""
     section = with_efficiency(factors=(0.8, 0.8, 0.8, 1, 1, 1.25, 1.25, 1.25))
-    assert "over Gigabit, the efficiency is 40 % [32, 50]; more iterations" in said(section)
+    assert "over Gigabit, the efficiency is 40 % [32, 50]; the additional iterations" in said(section)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_iterations_that_cost_nothing_are_told(on_two, sentence):
 def test_iterations_that_stay_are_said_to_stay():
     runs, tables, facts = study(iterations={1: {"p": 10.0}, 2: {"p": 10.2}})
     told = said(part(make_report(runs, tables, facts, []), "parts"))
-    assert "takes as many iterations on 2 processes as on 1 process, within 5 %" in told
+    assert "needs as many iterations on 2 processes as on 1 process, within 5 %" in told
 
 
 def test_without_parts_there_is_no_section():

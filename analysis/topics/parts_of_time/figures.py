@@ -1,4 +1,4 @@
-"""Parts of the main loop, stacked, at the smallest and the largest process count of each case."""
+"""Figures of the parts of the main loop, at the smallest and the largest process count of each case."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ from analysis.runs.frames import Line, is_missing
 from analysis.topics.parts_of_time.tables import MAIN_LOOP, at_extremes
 
 ROW_HEIGHT = 0.24
+"""Height of a bar with its margin, in inches."""
 MOST = 6
-"""Parts that have a colour of their own; the figure adds up the others."""
+"""Largest number of colours; if there are more parts, the smallest ones are added up."""
 REMAINING = "remaining"
+"""Name of the sum of the smallest parts."""
 
 
 def parts_figures(parts: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the parts of the main loop, one figure for each case whose program prints them.
+    """Draw the parts of the main loop, with one figure for each case whose program prints them.
 
-    Takes the table ``parts``, as `analysis.topics.parts_of_time.tables.make_part_tables` gives it.
+    Parameters
+    ----------
+    parts : DataFrame
+        Table ``parts``.
+    labels : FigureLabels
     """
     loop = at_extremes(parts[parts["stage"] == MAIN_LOOP])
     return [_draw(case, rows, labels) for case, rows in labels.by_case(loop)]
@@ -45,8 +51,8 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
             stacked=True, width=0.7, color=style.COLOURS, linewidth=0.4, legend=False, ax=axes
         )
         for part, patches in zip(shown, axes.containers, strict=True):
-            of_part = bars, patches, sums["seconds"][part], sums["share"][part]
-            for bar, patch, seconds, share in zip(*of_part, strict=True):
+            columns = bars, patches, sums["seconds"][part], sums["share"][part]
+            for bar, patch, seconds, share in zip(*columns, strict=True):
                 if not is_missing(seconds):
                     loop = f"{formats.percent(100 * share)} of the main loop"
                     name = labels.interconnect(bar["interconnect"], bar["kind"])
@@ -62,7 +68,7 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
 
 
 def _largest(rows: pd.DataFrame) -> list[str]:
-    """List the parts that have a colour of their own, the largest first, then the sum of all others."""
+    """Return the parts with a colour, the largest first, then `REMAINING` if there are more."""
     shares = rows.groupby("part")["share"].mean().sort_values(ascending=False, kind="stable")
     names = list(shares.index)
     return names if len(names) <= MOST else [*names[: MOST - 1], REMAINING]

@@ -1,4 +1,4 @@
-"""How much of a parallel efficiency the linear solver's iterations account for."""
+"""Table ``solver_efficiency``: the efficiency that the iterations of the linear solver alone would leave."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOLVER_WORK = table_schemas(
         algorithmic_efficiency=POSITIVE,
     )
 )
-"""Schema of the table of this module by its name."""
+"""Schema of the table, by its name."""
 _COUNTS = ["case", "processes", "reference_processes"]
 _PART = ["case", "processes", "part"]
 
@@ -33,13 +33,18 @@ _PART = ["case", "processes", "part"]
 def make_solver_efficiency(
     parts: pd.DataFrame, iterations: pd.DataFrame, scaling: pd.DataFrame
 ) -> dict[str, pd.DataFrame]:
-    """Make the table ``solver_efficiency``: efficiencies as an algorithmic part times all others.
+    """Factor the efficiency of each point into an algorithmic and an implementation part.
+
+    Parameters
+    ----------
+    parts, iterations, scaling : DataFrame
+        Tables ``parts``, ``solver_iterations`` and ``scaling``.
 
     Returns
     -------
     dict of DataFrame
-        By its name, a row a point above the reference's process count, of the kinds that recorded iterations.
-        Points of which these or the parts of the main loop are missing are left out.
+        Table ``solver_efficiency`` by its name, with one row per point above the reference's process count.
+        Points without iterations or without parts of the main loop are left out.
     """
     if iterations.empty or scaling.empty:
         return {}
@@ -47,44 +52,44 @@ def make_solver_efficiency(
     points = points[points["processes"] > points["reference_processes"]]
     loop = parts[parts["stage"] == MAIN_LOOP]
     algorithmic = algorithmic_efficiency(iterations, loop, points[_COUNTS].drop_duplicates())
-    found = points.merge(algorithmic, on=_COUNTS)
+    table = points.merge(algorithmic, on=_COUNTS)
     for end in ("", "_low", "_high"):
-        found[f"implementation_efficiency{end}"] = found[f"efficiency{end}"] / found["algorithmic_efficiency"]
-    lost, added = (1 / found[name] - 1 for name in ("efficiency", "algorithmic_efficiency"))
-    found["algorithmic_loss_percent"] = (100 * added / lost).where(lost > 0)
-    return {name: validated(schema, found) for name, schema in SOLVER_WORK.items()}
+        table[f"implementation_efficiency{end}"] = table[f"efficiency{end}"] / table["algorithmic_efficiency"]
+    lost, added = (1 / table[name] - 1 for name in ("efficiency", "algorithmic_efficiency"))
+    table["algorithmic_loss_percent"] = (100 * added / lost).where(lost > 0)
+    return {name: validated(schema, table) for name, schema in SOLVER_WORK.items()}
 
 
 def algorithmic_efficiency(
     iterations: pd.DataFrame, shares: pd.DataFrame, counts: pd.DataFrame
 ) -> pd.DataFrame:
-    """Find what the iterations of the linear solver alone would leave of the efficiency.
+    """Compute the efficiency that the iterations of the linear solver alone would leave.
 
-    1 / (1 + sum over fields of s (n(p) / n(p0) - 1)), with the iterations n of a field and its share s of the
-    main loop at the reference. For a solver that takes all of the time it is n(p0) / n(p), the algorithmic
-    efficiency of Gropp, Kaushik, Keyes and Smith, High-performance parallel implicit CFD, Parallel Computing
-    27 (2001) 337; the efficiency over it is the implementation efficiency. A field's share holds the assembly
-    of its equation, so the effect of iterations is rather over- than understated.
+    It is 1 / (1 + sum over fields of s (n(p) / n(p0) - 1)), with the iterations n of a field and its share s
+    of the main loop at the reference. If the solver takes all of the time, it equals n(p0) / n(p), the
+    algorithmic efficiency of Gropp, Kaushik, Keyes and Smith, High-performance parallel implicit CFD,
+    Parallel Computing 27 (2001) 337. The share of a field includes the assembly of its equation, so the
+    effect of iterations is an upper bound.
 
     Parameters
     ----------
     iterations : DataFrame
-        With ``case, processes, field, iterations``; several rows of a field give their median.
+        Columns ``case, processes, field, iterations``; the median over rows of a field counts.
     shares : DataFrame
-        With ``case, processes, part, share``: components of a vector are one part, without x, y, z.
+        Columns ``case, processes, part, share``. The components of a vector are one part, without x, y, z.
     counts : DataFrame
-        With ``case, processes, reference_processes``.
+        Columns ``case, processes, reference_processes``.
 
     Returns
     -------
     DataFrame
-        `counts` with ``algorithmic_efficiency``, those alone of which iterations and shares are known.
+        `counts` with ``algorithmic_efficiency``, for the rows with known iterations and shares.
     """
     solved = iterations.groupby(["case", "processes", "field"], as_index=False)["iterations"].median()
     share = shares.groupby(_PART, as_index=False)["share"].median()
-    timed = pd.MultiIndex.from_frame(share[["case", "part"]].drop_duplicates())
-    own = pd.MultiIndex.from_frame(solved[["case", "field"]]).isin(timed)
-    solved["part"] = solved["field"].where(own, solved["field"].str[:-1])
+    timed_parts = pd.MultiIndex.from_frame(share[["case", "part"]].drop_duplicates())
+    is_part = pd.MultiIndex.from_frame(solved[["case", "field"]]).isin(timed_parts)
+    solved["part"] = solved["field"].where(is_part, solved["field"].str[:-1])
     work = solved.groupby(_PART, as_index=False)["iterations"].sum()
     reference = work.merge(share, on=_PART).rename(
         columns={"processes": "reference_processes", "iterations": "reference_iterations"}

@@ -12,7 +12,7 @@ from analysis.topics.topic import Context, Topic, View
 
 
 def make_parts_of_time(context: Context) -> Tables:
-    """Make the tables about stages, parts and solver iterations."""
+    """Make the tables on parts of time, solver iterations and communication."""
     tables = make_part_tables(context.runs)
     return tables | make_solver_efficiency(
         tables["parts"], tables["solver_iterations"], context.tables["scaling"]
@@ -20,7 +20,7 @@ def make_parts_of_time(context: Context) -> Tables:
 
 
 def draw_parts_of_time(view: View) -> list[Drawing]:
-    """Draw the parts of each point."""
+    """Draw the parts of the main loop."""
     return parts_figures(view.tables["parts"], view.labels) if "parts" in view.tables else []
 
 
