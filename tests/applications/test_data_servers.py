@@ -11,7 +11,7 @@ from workflows.applications import application
 from workflows.benchmarks.data_servers import blocks_of_task, density, expected_sum
 from workflows.domain import Option, Point
 from workflows.measure.attestation import probe
-from workflows.measure.running import placed_ranks
+from workflows.measure.running import started_point
 from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import digest, load_case
 from workflows.study.interconnects import load_interconnect
@@ -49,8 +49,8 @@ def test_the_sum_is_that_of_adding_block_by_block(blocks, block_doubles, tasks):
 def test_servers_that_are_ranks_are_placed_as_ranks_and_are_no_processes_of_the_count():
     point = Point("one", "tcp", 2, 2, nodes=2, cores=2, servers_per_process=1)
     threads, ranks = (Option("servers", 1, {}, server_ranks=own) for own in (False, True))
-    assert placed_ranks(point, None) is point and placed_ranks(point, threads) is point
-    placed = placed_ranks(point, ranks)
+    assert started_point(point, None) is point and started_point(point, threads) is point
+    placed = started_point(point, ranks)
     assert (placed.processes, placed.running, placed.cores) == (4, 4, 2)
     assert (point.processes, point.running) == (2, 4)
 
@@ -111,7 +111,7 @@ def test_the_probe_runs_where_the_servers_ran_too(tmp_path):
     done = measured(tmp_path, way, 2, cores=2, servers=1)
     point = Point(way.name, "tcp_loopback", 2, 2, nodes=1, cores=2, servers_per_process=1)
     joins = load_interconnect("tcp_loopback", INTERCONNECTS)
-    found = probe(placed_ranks(point, way.option), joins, (), done.placement)
+    found = probe(started_point(point, way.option), joins, (), done.placement)
     assert found.problem is None and found.latency_us > 0
 
 

@@ -3,11 +3,11 @@
 import pytest
 
 from workflows.domain import InputError
-from workflows.measure import batch
+from workflows.measure import measure
 
 
 def test_a_job_whose_study_has_changed_since_it_was_submitted_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(batch, "make_plan", lambda *given: None)
-    monkeypatch.setattr(batch, "batches", lambda plan: {})
+    monkeypatch.setattr(measure, "make_plan", lambda *given: None)
+    monkeypatch.setattr(measure, "batches", lambda plan: {})
     with pytest.raises(InputError, match=r"study\.yaml: no longer has the batch duct-8"):
-        batch.measure_in_job(tmp_path / "study.yaml", {}, "duct-8")
+        measure.measure_in_job(tmp_path / "study.yaml", {}, "duct-8")

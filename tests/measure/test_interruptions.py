@@ -223,7 +223,7 @@ def test_a_neighbour_on_exclusive_nodes_makes_a_run_invalid(at_work, monkeypatch
     monkeypatch.setattr(Slurm, "neighbours", lambda _, job: seen.append(job) or [other])
     assert [at_work.here.neighbour() for _ in range(3)] == [f"not alone on its nodes: {other}"] * 3
     assert len(seen) == 1  # asked at most every ten seconds
-    at_work.here.exclusive, at_work.here._seen = False, None
+    at_work.here.exclusive, at_work.here._neighbours = False, None
     assert at_work.here.neighbour() is None
-    at_work.here.exclusive, at_work.here.neighbours_hidden, at_work.here._looked = True, True, None
+    at_work.here.exclusive, at_work.here.neighbours_hidden, at_work.here._asked_at = True, True, None
     assert at_work.here.neighbour() is None and len(seen) == 1  # where nodes are hidden, it would be refused

@@ -18,6 +18,7 @@ from workflows.inputs import choose
 from workflows.jobs import SCHEDULERS
 from workflows.jobs.cluster import Cluster
 from workflows.jobs.scheduler import Scheduler
+from workflows.launch.emulation import EmulatedNode
 from workflows.launch.leftovers import MARK
 from workflows.launch.mpi.library import JobRanks, Launch, RankVariables
 from workflows.launch.mpi.registry import (
@@ -74,7 +75,11 @@ class JobNode:
     environment: Mapping[str, str] = field(default_factory=inherited, compare=False, repr=False)
 
 
-def is_this_machine(node: JobNode) -> bool:
+Node = EmulatedNode | JobNode
+"""A node of a run: emulated, or of a cluster's job."""
+
+
+def is_this_machine(node: Node) -> bool:
     """Whether this process runs on a node; names may include a domain."""
     return platform.node().partition(".")[0] == node.name.partition(".")[0]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.cluster_launch import JobNode, launch_in_job
+from workflows.launch.cluster_launch import JobNode, Node, launch_in_job
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.execution import OUTPUT
 from workflows.launch.mpi.library import Launch, Ranks
@@ -19,7 +19,7 @@ from workflows.launch.ranks import PROGRAMS, rank_command, ranks_of_nodes
 def launch_ranks(
     point: Point,
     interconnect: Interconnect | None,
-    nodes: Sequence[EmulatedNode | JobNode],
+    nodes: Sequence[Node],
     command: Sequence[str],
     environment: Mapping[str, str],
     scratch: Path,
@@ -30,7 +30,7 @@ def launch_ranks(
     ----------
     interconnect : Interconnect or None
         None for a serial run.
-    nodes : sequence of EmulatedNode or JobNode
+    nodes : sequence of Node
         The emulated nodes of the interconnect, or the nodes of the job that the run has; else empty.
     environment : mapping of str to str
         Variables of the case and of the run, for the ranks.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Point, counted
-from workflows.launch.emulation import EmulatedNode
+from workflows.launch.cluster_launch import Node
 from workflows.launch.ranks import PROGRAMS, cores_of_nodes, ranks_of_nodes
 
 IDLE, BUSY = 0.01, 0.5
@@ -54,9 +54,7 @@ def read_threads(file: Path) -> list[dict[str, Any]]:
     return [{"cores": cores, "cpu_seconds": seconds} for seconds, cores in sorted(threads, reverse=True)]
 
 
-def check_placement(
-    placement: Sequence[dict[str, Any]], point: Point, nodes: Sequence[EmulatedNode]
-) -> str | None:
+def check_placement(placement: Sequence[dict[str, Any]], point: Point, nodes: Sequence[Node]) -> str | None:
     """Return one line for the first rank that ran elsewhere than planned; None if all ran as planned."""
     ranks = [rank["rank"] for rank in placement]
     if ranks != list(range(point.processes)):
@@ -84,7 +82,7 @@ def check_placement(
     return None
 
 
-def _is_on(node: Any, host: str, cores: Iterable[int]) -> bool:
+def _is_on(node: Node, host: str, cores: Iterable[int]) -> bool:
     """Whether a host (perhaps with its domain name) is a node, and the cores are cores of that node."""
     is_named = host.partition(".")[0] == node.name.partition(".")[0]
     return is_named and (node.cores is None or set(cores) <= set(node.cores))

@@ -1,8 +1,8 @@
-"""The job in which runs are made: its nodes, the time that is left, and what was under way when it ended.
+"""The job in which runs are made: its nodes, its remaining time, and runs that ended with it.
 
-A job that is killed can write no record. So each run is noted before it starts; whoever comes next finds a
-note without a record, asks Slurm what became of the job, and writes a record of that: an attempt that does
-not count, after which the repetition is made again as the next attempt.
+A killed job cannot write a record. So a note of each run is written before the run starts. If a later process
+finds a note without a record, it asks the scheduler how the job ended and writes the record: an attempt that
+does not count. The repetition then runs again as the next attempt.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,47 +25,51 @@ from workflows.jobs.cluster import Cluster
 from workflows.jobs.scheduler import UNKNOWN, Job
 from workflows.jobs.slurm import not_started
 from workflows.launch.cluster_launch import JobNode, inherited
+from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import StudyPaths
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
 from workflows.plan.rotation import chosen_nodes
 
-STOPPED = "NODEWORTH_STOPPED"  # names a file that gets the number of runs made before a job ended too soon
-NOT_ALONE = "not alone on its nodes"  # begins the reason of runs that somebody disturbed
-MARGIN_SECONDS = 20.0  # between the ends of the last run and of the walltime
-LOST_NODE = "lost communication with a remote daemon"  # mpirun's words for a node that ended its ranks
-LOST_SECONDS = 5.0  # in which this node ends them too, if it is the job: each counts its walltime by itself
-REFUSED_SECONDS = 5.0  # before a run that was not started is left to a further attempt
-ENDING_SECONDS = 30.0  # in which a job that is being cleared away has ended
-NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours is held to be true
+STOPPED = "NODEWORTH_STOPPED"
+"""Environment variable: file for the number of runs made in a job that stops for lack of time."""
+
+NOT_ALONE = "not alone on its nodes"
+"""Beginning of the reason why disturbed runs are invalid."""
+
+MARGIN_SECONDS = 20.0  # between the end of the last run and the end of the walltime
+LOST_SECONDS = 5.0  # after a lost node: if the job ends, this node ends its ranks within this time
+REFUSED_SECONDS = 5.0  # before another attempt of a run that was not started
+ENDING_SECONDS = 30.0  # maximum time for removing a job
+NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours remains valid
 
 
 class OutOfTimeError(InputError):
-    """A job that ends before the next run would; what is recorded is kept."""
+    """The job ends before the next run would end. Its records are kept."""
 
 
 class JobEndedError(InputError):
-    """A job that was over before its run; the note of the run is for whoever comes next."""
+    """The job ended before its run. A later process reads the note of the run."""
 
 
 @dataclass
 class Allocation:
-    """A job with its nodes, its notes and its folder of files.
+    """A job with its nodes, the note of its current run, and the folder for files of its runs.
 
     Attributes
     ----------
     job : Job
     nodes : tuple of JobNode
     exclusive : bool
-        Whether nobody else may be on its nodes; only Slurm is asked.
+        Whether other jobs are kept off its nodes. Only some schedulers are asked.
     notes : Path
-        File of what is under way.
+        File with the note of the current run.
     scratch : Path
-        Folder of its runs' files, which all nodes see.
+        Folder for files of its runs. All nodes see it.
     neighbours_hidden : bool
-        Whether Slurm does not show who else is on them.
+        Whether the scheduler hides the jobs of others.
     made : int
-        Runs made in it until now.
+        Number of runs made in it so far.
     """
 
     job: Job
@@ -75,21 +79,23 @@ class Allocation:
     scratch: Path
     neighbours_hidden: bool = False
     made: int = 0
-    _looked: float | None = None
-    _seen: str | None = None
+    _asked_at: float | None = None
+    _neighbours: str | None = None
 
     def nodes_of(self, repetition: Repetition, seed: int) -> list[JobNode]:
-        """Choose the nodes of a repetition: see `chosen_nodes`.
+        """Return the nodes of a repetition: see `chosen_nodes`.
 
-        By other launchers than srun they are the first: these cannot leave out the node that they are on.
+        Launchers of MPI libraries cannot leave out the node on which they start, so their runs use the first
+        nodes.
         """
-        every, few = len(self.nodes), repetition.point.nodes
-        by_srun = self.nodes[0].launcher == "srun"
-        numbers = chosen_nodes(every, repetition, seed) if by_srun else range(few)
+        first = self.nodes[0]
+        numbers: Iterable[int] = range(repetition.point.nodes)
+        if first.launcher == first.scheduler.own_launcher:
+            numbers = chosen_nodes(len(self.nodes), repetition, seed)
         return [self.nodes[number] for number in numbers]
 
     def check_time(self, seconds: float) -> None:
-        """Raise an `OutOfTimeError` if a run that takes so long does not end before the job does."""
+        """Raise an `OutOfTimeError` if a run of this duration would not end before the job."""
         left = math.inf if self.job.ends is None else self.job.ends - time.time()
         if left < seconds + MARGIN_SECONDS:
             if STOPPED in os.environ:
@@ -100,14 +106,14 @@ class Allocation:
             )
 
     def check_failed(self, errors: str) -> None:
-        """See whether a run failed by itself, as its standard error has it, and not because of its job.
+        """Check whether a run failed because of its job; `errors` is its standard error.
 
         Raises
         ------
         JobEndedError
-            If the job is being ended or was put back into the queue, or if Slurm did not start the run.
+            The job is ending or was put back into the queue, or the scheduler did not start the run.
         """
-        if LOST_NODE in errors:
+        if any(library.lost_node and library.lost_node in errors for library in MPI_LIBRARIES.values()):
             time.sleep(LOST_SECONDS)
         now = self.nodes[0].scheduler.job(self.job.number)
         if now.is_ending or now.restarts != self.job.restarts:
@@ -117,17 +123,17 @@ class Allocation:
             raise JobEndedError(f"job {self.job.number}: a run was not started: {refused}")
 
     def neighbour(self) -> str | None:
-        """Say in one line who else is on nodes that were to be exclusive."""
+        """Return one line for jobs of others on exclusive nodes; None without any."""
         now = time.monotonic()
-        visible = self.exclusive and not self.neighbours_hidden
-        if visible and (self._looked is None or now - self._looked > NEIGHBOURS_SECONDS):
+        is_visible = self.exclusive and not self.neighbours_hidden
+        if is_visible and (self._asked_at is None or now - self._asked_at > NEIGHBOURS_SECONDS):
             others = self.nodes[0].scheduler.neighbours(self.job)
-            self._seen = f"{NOT_ALONE}: {', '.join(others)}" if others else None
-            self._looked = time.monotonic()
-        return self._seen
+            self._neighbours = f"{NOT_ALONE}: {', '.join(others)}" if others else None
+            self._asked_at = time.monotonic()
+        return self._neighbours
 
     def facts(self) -> ClusterJob:
-        """Give what a record says of the job."""
+        """Return the part of a record that describes the job."""
         return ClusterJob(
             job=self.job.number,
             state=self.job.state,
@@ -141,9 +147,9 @@ class Allocation:
 
     @contextlib.contextmanager
     def noted(self, path: Path, planned: Record) -> Iterator[None]:
-        """Note a run as under way until it is recorded, and why it was given up, if that is known.
+        """Keep a note of a run until it is recorded; the note holds the reason if the run is given up.
 
-        The folder of notes is there.
+        The folder of notes must exist.
         """
         note = {
             "record": str(path),
@@ -169,14 +175,14 @@ class Allocation:
 
 @contextlib.contextmanager
 def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> Iterator[Allocation]:
-    """Give the job that this process is in, and let runs put their files where all its nodes see them.
+    """Return the job of this process, and make runs put their files into a folder that all its nodes see.
 
-    The folder of these files is gone afterwards; what a killed job leaves of it, `settle` removes.
+    The folder is removed at the end. `settle` removes the folder of a killed job.
 
     Raises
     ------
     InputError
-        Outside of a job.
+        This process is outside a job, or the job is ending.
     """
     scheduler = cluster.scheduler
     job = scheduler.this_job()
@@ -193,66 +199,68 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
     scratch = Path(cluster.scratch or paths.results / "scratch").absolute() / name
     own_folder(scratch)
     os.environ["NODEWORTH_SCRATCH"] = str(scratch)
-    how = (cluster.launcher, cluster.mpi_plugin, scheduler)
     environment = inherited()
-    nodes = tuple(JobNode(host, *how, environment=environment) for host in scheduler.hosts(job.node_list))
+    nodes = tuple(
+        JobNode(host, cluster.launcher, cluster.mpi_plugin, scheduler, environment=environment)
+        for host in scheduler.hosts(job.node_list)
+    )
     exclusive = cluster.exclusive and scheduler.shows_neighbours
     try:
-        hidden = exclusive and scheduler.hides_neighbours()
-        yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch, hidden)
+        neighbours_hidden = exclusive and scheduler.hides_neighbours()
+        yield Allocation(job, nodes, exclusive, paths.notes(batch), scratch, neighbours_hidden)
     finally:
         shutil.rmtree(scratch)
 
 
 def own_folder(folder: Path) -> None:
-    """Make a folder that nobody else can look into, or take one that this user has made.
+    """Make a private folder, or accept a folder that this user made.
 
-    Where all users may write, somebody could have put a link or a folder of theirs there before.
+    In a folder that all users can write to, another user may have made a link or a folder of the same name.
 
     Raises
     ------
     InputError
-        There is something else of that name.
+        The name belongs to something else.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
-        there = folder.lstat()
-        if not stat.S_ISDIR(there.st_mode) or there.st_uid != os.geteuid():
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             raise InputError(
                 f"{folder}: is a link, no folder, or somebody else's: nothing is put there"
             ) from None
 
 
 def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list[str]:
-    """Write records of the runs that ended with their jobs, and remove their files; gives a line for each.
+    """Write the records of runs that ended with their jobs, and remove their files; return a line for each.
 
-    `own` are the notes of the job in which this process is: what they name was under way in an earlier job,
-    or in this one before it was put back into the queue, which Slurm alone counts.
+    `own` is the file of notes of the current job. Its run belongs to an earlier job, or to the current job
+    before the scheduler put it back into the queue.
     """
     scheduler, lines = cluster.scheduler, []
     for notes in sorted(paths.measured.rglob("*.running.json")):
-        with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it, or has ended
+        with contextlib.suppress(FileNotFoundError, FileExistsError):  # another job settles it
             note = json.loads(notes.read_text())
             path = Path(note["record"])
             if not path.exists():
                 job = _last_known(scheduler.job, note["job"])
-                again = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
-                if again and not scheduler.counts_restarts:
+                is_repeated = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
+                if is_repeated and not scheduler.counts_restarts:
                     job = replace(job, restarts=note["restarts"] + 1)
                 if notes != own and not job.is_over and job.restarts == note["restarts"]:
-                    continue  # it is still at it
+                    continue  # the run is still under way
                 record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("told"))
                 write_record(path, record)
                 lines.append(f"{path.relative_to(paths.records)}: {record.problem}")
-                shutil.rmtree(note["scratch"], ignore_errors=True)  # a node that is off may hold on to some
+                shutil.rmtree(note["scratch"], ignore_errors=True)  # a lost node may hold some files
             notes.unlink()
     return lines
 
 
 def _last_known(ask: Callable[[str], Job], number: str) -> Job:
-    """Ask what became of a job; while it is being cleared away that is not decided."""
+    """Return the state of a job, after waiting for its removal to end."""
     deadline = time.monotonic() + ENDING_SECONDS
     while (job := ask(number)).is_ending and not job.is_over and time.monotonic() < deadline:
         time.sleep(1)
@@ -260,24 +268,24 @@ def _last_known(ask: Callable[[str], Job], number: str) -> Job:
 
 
 def pass_on(paths: StudyPaths, lines: list[str]) -> None:
-    """Keep lines of a job for the Snakemake that submitted it: see `interruptions`."""
+    """Append lines of a job to the file that `interruptions` reads on the submitting machine."""
     if lines:
         with paths.interrupted.open("a") as file:
             file.write("".join(f"{line}\n" for line in lines))
 
 
 def interruptions(cluster: Cluster, paths: StudyPaths) -> list[str]:
-    """One line for each run that ended with its job, settled by jobs or now; each is given once."""
+    """Return one line for each run that ended with its job since the last call."""
     lines, taken = settle(cluster, paths), paths.interrupted.with_suffix(".taken")
     with contextlib.suppress(FileNotFoundError):
-        paths.interrupted.rename(taken)  # jobs go on appending meanwhile
+        paths.interrupted.rename(taken)  # jobs may append at the same time
         lines = [*taken.read_text().splitlines(), *lines]
         taken.unlink()
     return lines
 
 
-def said_by_jobs(folder: Path, since: float) -> list[str]:
-    """Lines of ours in the logs of jobs that failed after a time (seconds since 1970), each once."""
+def messages_of_jobs(folder: Path, since: float) -> list[str]:
+    """Return Nodeworth's lines in the logs of jobs since a time (seconds since 1970), without repetition."""
     folders = {scheduler.log_folder for scheduler in SCHEDULERS.values()}
     logs = sorted(log for name in folders for log in (folder / name).rglob("*.log"))
     recent = (log for log in logs if log.stat().st_mtime >= since)
@@ -285,8 +293,10 @@ def said_by_jobs(folder: Path, since: float) -> list[str]:
     return list(dict.fromkeys(line for line in lines if line.startswith("nodeworth: ")))
 
 
-def interrupted(planned: Record, job: Job, restarts: int, why: str | None = None) -> Record:
-    """Complete the record of a run that ended with its job, or that its job gave up and said `why`."""
+def interrupted(planned: Record, job: Job, restarts: int, reason: str | None = None) -> Record:
+    """Return the record of a run that ended with its job, or that its job gave up for a `reason`."""
+    if planned.cluster is None:
+        raise ValueError("the run was not in a job")
     requeued = job.restarts > restarts
     if requeued:
         ended = f"was put back into the queue (restart {restarts + 1})"
@@ -294,8 +304,8 @@ def interrupted(planned: Record, job: Job, restarts: int, why: str | None = None
         ended = "ended; it is not known any more how"
     else:
         ended = f"ended as {job.state}"
-    if requeued or not why or job.state not in ("RUNNING", "FAILED"):
-        why = f"job {job.number} {ended}"
-    problem = f"{why} on {planned.cluster.nodes}"
+    if requeued or not reason or job.state not in ("RUNNING", "FAILED"):
+        reason = f"job {job.number} {ended}"
+    problem = f"{reason} on {planned.cluster.nodes}"
     cluster = replace(planned.cluster, state="REQUEUED" if requeued else job.state)
     return replace(planned, reason=problem, problem=problem, interrupted=True, cluster=cluster)

@@ -1,20 +1,29 @@
-"""The answer of a run beside the answer that it must give."""
+"""The answer of a run, compared with the expected answer."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TypedDict
 
 from workflows.domain import Case
 from workflows.plan.record import GivenAnswer
 
-Expected = dict[str, float | str | None]
-"""The answer that every run of a case must give: its ``value``, and its ``source``."""
+
+class Expected(TypedDict):
+    """The answer that every run of a case must give.
+
+    ``source`` is ``golden`` or ``serial``, or ``none`` for a case without an answer.
+    """
+
+    value: float | None
+    source: str
 
 
 def read_expected(file: Path) -> Expected:
-    """Read what `workflows.measure.prepare.reference_answer` found."""
-    return json.loads(file.read_text())
+    """Read the answer of `workflows.measure.prepare.reference_answer`."""
+    expected: Expected = json.loads(file.read_text())
+    return expected
 
 
 def compare_answer(
@@ -25,31 +34,31 @@ def compare_answer(
     Returns
     -------
     GivenAnswer or None
-        Its relative difference is ``|value - right| / |right|``, and ``|value|`` where the right answer is 0;
-        None for a case that prints no answer.
+        Its relative difference is ``|value - expected| / |expected|``, or ``|value|`` if the expected answer
+        is 0. None for a case without an answer.
     str or None
-        What is wrong; None for a right answer.
+        One line if the answer is wrong.
     """
     if case.answer is None:
         return None, None
-    right, source, tolerance = expected["value"], expected["source"], case.answer.tolerance
-    if right is None:  # found when the case had no answer yet, and not anew since
+    reference, source, tolerance = expected["value"], expected["source"], case.answer.tolerance
+    if reference is None:  # the case had no answer when it was prepared
         return None, f"the expected {case.answer.quantity} is not known: the case cannot be prepared here"
-    difference = None if value is None else abs(value - right) / (abs(right) or 1.0)
+    difference = None if value is None else abs(value - reference) / (abs(reference) or 1.0)
     answer = GivenAnswer(
         quantity=case.answer.quantity,
         unit=case.answer.unit,
         value=value,
-        reference=right,
+        reference=reference,
         source=source,
         tolerance=tolerance,
         relative_difference=difference,
     )
-    if difference is None:
+    if value is None or difference is None:
         return answer, f"no {case.answer.quantity} in the output"
     if not difference <= tolerance:
         return answer, (
             f"{case.answer.quantity} {value:.10g} differs from the {source} answer "
-            f"{right:.10g} by {difference:.2g}, allowed {tolerance:g}"
+            f"{reference:.10g} by {difference:.2g}, allowed {tolerance:g}"
         )
     return answer, None

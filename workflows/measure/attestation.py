@@ -1,7 +1,7 @@
-"""Does an interconnect carry what its file says? A short ping-pong that attests it.
+"""Attestation of an interconnect: a short ping-pong measures whether its latency and bandwidth are as stated.
 
-The ranks of a repetition play it when MPI is initialised (`workflows.launch.attesters`). Where they cannot,
-it is launched as the repetition was, on the same number of ranks, after it: once a block.
+The ranks of a repetition play the ping-pong when MPI is initialised (`workflows.launch.attesters`). If they
+cannot, the ping-pong is launched separately, once per block, after a repetition and with as many ranks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import attesters
-from workflows.launch.emulation import EmulatedNode
+from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launch import launch_ranks
@@ -24,20 +24,20 @@ from workflows.launch.placement import read_placement
 from workflows.launch.probes import Probe
 from workflows.measure.running import scratch_folder
 
-PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # where nothing can be compiled
+PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # used without a compiler
 TIME_LIMIT_SECONDS = 30.0
-ATTEMPTS = 3  # on a machine that is not idle, one probe may be disturbed from its beginning to its end
+ATTEMPTS = 3  # other programs may disturb a whole probe
 QUANTITIES = {"latency_us": ("latency", "µs"), "bandwidth_MBps": ("bandwidth", "MB/s")}
 
 
 def pair_of(placement: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
-    """Choose two ranks between which the interconnect can be seen: as far apart as there are.
+    """Choose the two ranks of the ping-pong, as far apart as possible.
 
     Returns
     -------
     tuple of int
-        Rank 0, and the last rank on another node than rank 0; where there is no other node, the last rank on
-        other cores; where all share a core, the last rank.
+        Rank 0, and the last rank on another node. On a single node, the last rank on other cores; on a single
+        core, the last rank.
     """
     first = placement[0]
     for key in ("host", "cores"):
@@ -51,49 +51,49 @@ def attest_once(
     case: Case,
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[EmulatedNode],
+    nodes: Sequence[Node],
     placement: Sequence[Mapping[str, Any]],
     block: Hashable,
 ) -> Probe | None:
-    """Attest the interconnect of a repetition that could not do so itself, once a block.
+    """Attest the interconnect of a repetition whose ranks could not, once per block.
 
-    `block` is different for every block, also of other studies; the other arguments are those of `probe`.
+    `block` identifies the block among all studies. The other arguments are those of `probe`.
 
     Returns
     -------
     Probe or None
-        From `attest`, with the reason in its way. Other repetitions of the block on as many nodes get the
-        same probe, if it could be judged and contradicts nothing.
+        Result of `attest`, with the reason in ``way``. Other repetitions of the block on as many nodes share
+        the probe if it could be judged and contradicts nothing.
     """
     key = (block, interconnect.name, point.nodes, tuple(nodes))
-    if key in _of_blocks:
-        return _of_blocks[key]
-    found = attest(point, interconnect, nodes, placement)
-    if found is not None:
+    if key in _probe_of_block:
+        return _probe_of_block[key]
+    probe = attest(point, interconnect, nodes, placement)
+    if probe is not None:
         reason = attesters.hindrance(case, interconnect) or "none of its programs initialised MPI in sight"
-        found = replace(found, way=f"{found.way}: {reason}")
-        if contradiction(found, interconnect) is None and not _says_nothing(found, interconnect):
-            _of_blocks[key] = found
-    return found
+        probe = replace(probe, way=f"{probe.way}: {reason}")
+        if contradiction(probe, interconnect) is None and not _cannot_be_judged(probe, interconnect):
+            _probe_of_block[key] = probe
+    return probe
 
 
-_of_blocks: dict[Hashable, Probe] = {}
+_probe_of_block: dict[Hashable, Probe] = {}
 
 
 def attest(
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[EmulatedNode],
+    nodes: Sequence[Node],
     placement: Sequence[Mapping[str, Any]],
 ) -> Probe | None:
-    """Probe the interconnect of a repetition that has just ended; again where that finds a contradiction.
+    """Probe the interconnect of a repetition that has just ended; repeat a probe with a contradiction.
 
     The arguments are those of `probe`.
 
     Returns
     -------
     Probe or None
-        The last probe, with their number. None where the interconnect's file asks for none.
+        The last probe, with the number of attempts. None if the interconnect's file asks for no probe.
     """
     if interconnect.attest is None:
         return None
@@ -107,21 +107,21 @@ def attest(
 def probe(
     point: Point,
     interconnect: Interconnect,
-    nodes: Sequence[EmulatedNode],
+    nodes: Sequence[Node],
     placement: Sequence[Mapping[str, Any]],
 ) -> Probe:
-    """Measure what the interconnect carries between two ranks of a repetition that has just ended.
+    """Measure latency and bandwidth between two ranks of a repetition that has just ended.
 
-    A program that does nothing else attests it as a run does; without a compiler, a program in Python.
+    A small program attests the interconnect in the same way as a run. Without a compiler, it is in Python.
 
     Parameters
     ----------
     point : Point
-        Of at least two processes.
-    nodes : sequence of EmulatedNode
-        The emulated nodes of the interconnect; empty where it is not emulated.
+        Point with at least two processes.
+    nodes : sequence of Node
+        The emulated nodes of the interconnect, or the nodes of the job; else empty.
     placement : sequence of mapping
-        Where the ranks of the repetition ran.
+        Hosts and cores of the ranks of the repetition.
     """
     pair = pair_of(placement)
     with scratch_folder() as scratch:
@@ -130,40 +130,41 @@ def probe(
         done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
         transports = read_report(interconnect, scratch).transports
         ran = read_placement(scratch)
-        found = attesters.found(scratch, ran, transports)
+        attested = attesters.found(scratch, ran, transports)
     problem = attesters.moved(
-        *([(rank["host"], rank["cores"]) for rank in ranks] for ranks in (placement, ran)),
+        [(rank["host"], rank["cores"]) for rank in placement],
+        [(rank["host"], rank["cores"]) for rank in ran],
         "rank {0} was on core {3} of {4}, in the run on core {1} of {2}",
     )
     if done.timed_out:
         problem = f"stopped at its time limit of {TIME_LIMIT_SECONDS:g} s"
     elif done.signal or done.exit_status:
         ended = f"ended by {done.signal or f'exit status {done.exit_status}'}"
-        why = telling_line(done.errors)
-        problem = f"{ended}: {why}" if why else ended
-    elif problem is None and found is None and not done.lines:
+        reason = telling_line(done.errors)
+        problem = f"{ended}: {reason}" if reason else ended
+    elif problem is None and attested is None and not done.lines:
         problem = "it found nothing"
-    if found is None:
+    if attested is None:
         both = [placement[rank] for rank in pair]
-        found = Probe(
+        attested = Probe(
             ranks=list(pair),
             hosts=[rank["host"] for rank in both],
             cores=[rank["cores"] for rank in both],
             transports=transports,
             **({} if problem else json.loads(done.lines[-1].text)),
         )
-    problem = problem or found.problem
-    return replace(found, way=attesters.BESIDE, seconds=done.wall_seconds, problem=problem)
+    problem = problem or attested.problem
+    return replace(attested, way=attesters.BESIDE, seconds=done.wall_seconds, problem=problem)
 
 
 def _program(
     point: Point, interconnect: Interconnect, pair: Sequence[int], scratch: Path
 ) -> tuple[list[str], dict[str, str]]:
-    """Command of a rank of a probe, and its environment."""
+    """Return the command of a rank of a probe, and its environment."""
     try:
         environment = attesters.environment(point, interconnect, scratch)
     except InputError:
-        # -P: no modules from beside the program
+        # -P: import no modules from the folder of the program.
         command = [sys.executable, "-P", str(PROGRAM), *map(str, pair)]
         reporting = library_of(interconnect).reporting(interconnect.launch, scratch)
         return command, {"MPI4PY_RC_THREADS": "0", **reporting}
@@ -171,26 +172,26 @@ def _program(
 
 
 def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str | None:
-    """Compare what a probe measured with what the interconnect's file attests.
+    """Compare the measurements of a probe with the ranges in the interconnect's file.
 
     Parameters
     ----------
     probe : Probe or None
-        None where nothing was measured, which contradicts nothing.
+        None if nothing was measured, which contradicts nothing.
     interconnect : Interconnect or None
-        Its ``attest`` holds the lowest and highest value of a quantity. None for a serial run.
+        Its ``attest`` holds the lowest and highest value of each quantity. None for a serial run.
 
     Returns
     -------
     str or None
-        One line with what was measured and what is attested. None also for two ranks that take turns on one
-        core, whose latency is the scheduler's, or share a node of an interconnect between nodes.
+        One line with the measured values and the ranges. None if the values lie in the ranges or cannot be
+        judged: the two ranks share a core, or share a node of an interconnect between nodes.
     """
     if probe is None or interconnect is None or not interconnect.attest:
         return None
     if probe.problem:
         return f"the probe of {interconnect.name} did not succeed: {probe.problem}"
-    if _says_nothing(probe, interconnect):
+    if _cannot_be_judged(probe, interconnect):
         return None
     ranges = interconnect.attest
     if all(low <= getattr(probe, quantity) <= high for quantity, (low, high) in ranges.items()):
@@ -198,13 +199,13 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     measured = []
     for quantity, (title, unit) in QUANTITIES.items():
         attested = ranges.get(quantity)
-        wanted = f" (attested {attested[0]:g} to {attested[1]:g})" if attested else ""
-        measured.append(f"{title} {getattr(probe, quantity):.4g} {unit}{wanted}")
+        expected = f" (attested {attested[0]:g} to {attested[1]:g})" if attested else ""
+        measured.append(f"{title} {getattr(probe, quantity):.4g} {unit}{expected}")
     ranks = " and ".join(map(str, probe.ranks))
     return f"the probe between ranks {ranks} contradicts {interconnect.name}: {', '.join(measured)}"
 
 
-def _says_nothing(probe: Probe, interconnect: Interconnect) -> bool:
-    """Whether two ranks take turns on one core, or share a node of an interconnect between nodes."""
-    one_host, one_core = (first == second for first, second in (probe.hosts, probe.cores))
-    return one_host and (one_core or interconnect.joins_nodes)
+def _cannot_be_judged(probe: Probe, interconnect: Interconnect) -> bool:
+    """Whether two ranks share a core, or share a node of an interconnect between nodes."""
+    same_host, same_core = (first == second for first, second in (probe.hosts, probe.cores))
+    return same_host and (same_core or interconnect.joins_nodes)

@@ -1,7 +1,7 @@
-"""What a run's machines counted of its energy: which meters there are, and what their readings come to.
+"""Energy of a run: the meters of its machines, and the joules from their readings.
 
-One rank of each machine reads them (``workflows/launch/metered``) when its program begins, now and then, and
-when it has ended. Nothing is started where nothing counts.
+A rank of each machine reads the meters (``workflows/launch/metered``): when its program begins, at intervals,
+and when the program has ended. On a machine without meters, nothing is started.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from workflows.launch.cluster_launch import JobNode
 PROGRAM = Path(__file__).parents[1].resolve() / "launch" / "metered"
 SYSTEM = Path("/sys")
 COUNTER_SECONDS = 30
-"""Between two readings: a counter of RAPL begins again after 65 kJ or more, two minutes at 500 W."""
+"""Interval of readings. A counter of RAPL wraps after at least 65 kJ, which is two minutes at 500 W."""
 POWER_SECONDS = 1
 ACCOUNT_SECONDS = 10.0
-"""For which Slurm's accounting may lag behind a step."""
+"""Maximum delay of the scheduler's accounting after a step."""
 IPMI = "ipmi"
-"""Stands for a file of microwatts: `PROGRAM` then asks the node's BMC, by DCMI."""
+"""Used instead of a file of microwatts: `PROGRAM` then asks the node's BMC through DCMI."""
 IPMI_SECONDS = 10.0
-"""Between two readings, each of which takes ipmitool some 0.1 s."""
+"""Interval of readings, each of which takes ipmitool about 0.1 s."""
 _IPMI_DEVICES = ("ipmi0", "ipmi/0", "ipmidev/0")
 _UPDATE_SECONDS = 0.001
-"""Of RAPL, by powercap or amd_energy (Intel SDM 3B, 15.10; Linux, Documentation/hwmon/amd_energy.rst)."""
+"""Update interval of RAPL (Intel SDM 3B, 15.10; Linux, Documentation/hwmon/amd_energy.rst)."""
 _COUNTING = {"amd_energy": "Esocket", "aem1": "", "aem2": ""}
-"""Chips of hwmon that count all of a node or of its sockets: how the labels of such counters begin."""
+"""Chips of hwmon that count a whole node or its sockets, with the beginning of the counters' labels."""
 
 
 @dataclass(frozen=True)
 class Meter:
-    """What counts the energy of a machine.
+    """Counter of the energy of a machine, or of a step of a scheduler.
 
     Attributes
     ----------
     source : str
-        What it is and what it covers, for the record.
+        Name and coverage, for the record.
     files : tuple of str
-        Of microjoules, or of microwatts where it is `power`; `IPMI` for a BMC, and none for Slurm, are asked.
+        Files with microjoules, or with microwatts if `power`; `IPMI` for a BMC. Empty for a scheduler.
     ranges : tuple of int or None
-        Of each file, where it begins again; None where it does not.
+        Value at which the counter of each file wraps; None if it never does.
     update_seconds : float or None
-        How often it moves, if that is known.
+        Interval of its updates, if known.
     problem : str or None
-        Why it cannot be read.
+        Why the meter cannot be read.
     scheduler : Scheduler or None
         Scheduler that counts the energy of each step; None for meters of a machine.
     """
@@ -70,42 +70,42 @@ class Meter:
     scheduler: Scheduler | None = None
 
     def prefix(self, readings: Path) -> list[str]:
-        """Give what a rank's command begins with to be read into a folder; nothing if it cannot be read."""
+        """Return the words before a rank's command that read the meter; empty if it cannot be read."""
         if self.problem:
             return []
-        every = max(POWER_SECONDS, self.update_seconds or 0) if self.power else COUNTER_SECONDS
-        return [str(PROGRAM), str(readings), f"{every:g}", " ".join(self.files) or os.devnull]
+        interval = max(POWER_SECONDS, self.update_seconds or 0) if self.power else COUNTER_SECONDS
+        return [str(PROGRAM), str(readings), f"{interval:g}", " ".join(self.files) or os.devnull]
 
     def energy(self, joules: float | None, problem: str | None = None) -> Energy:
-        """Give what a record says."""
+        """Return the part of a record that describes the energy."""
         return Energy(joules, self.source, self.resolution_joules, self.update_seconds, problem)
 
 
 def meter_of(nodes: Sequence[JobNode], root: Path = SYSTEM) -> Meter | None:
-    """Find what counts energy: Slurm, RAPL, hwmon or IPMI, the first of these; None where nothing does.
+    """Return the first meter among scheduler, RAPL, hwmon and IPMI; None without any.
 
     Parameters
     ----------
     nodes : sequence of JobNode
-        Those of the job, all taken to have what this one, the first, has; none elsewhere.
+        Nodes of the job, which are assumed to have the same meters as this first node; else empty.
     root : Path
-        Where the kernel shows its meters; its devices are in ``dev`` beside that.
+        Folder in which the kernel shows its meters. Its devices are in ``../dev``.
     """
     return (_of_scheduler(nodes[0].scheduler) if nodes else None) or _of_machine(root)
 
 
 @cache
 def _of_machine(root: Path) -> Meter | None:
-    first = None
+    meters: list[Meter] = []
     for meter in _meters(root):
         if not meter.problem:
             return meter
-        first = first or meter
-    return first
+        meters.append(meter)
+    return meters[0] if meters else None
 
 
 def _meters(root: Path) -> Iterator[Meter]:
-    """Give what there is; a BMC comes last, since to ask it takes a moment."""
+    """Yield the meters of a machine. A BMC comes last, because asking it takes time."""
     if rapl := _rapl(root / "class/powercap"):
         yield rapl
     yield from _hwmon(root / "class/hwmon")
@@ -124,9 +124,9 @@ def _of_scheduler(scheduler: Scheduler) -> Meter | None:
 
 
 def _rapl(folder: Path) -> Meter | None:
-    """Packages, and memory, which is in no package; what is a part of a package is not counted twice.
+    """Return the counters of packages and of memory, which is not part of a package.
 
-    ``psys`` holds the packages, where there is one, and zones of ``intel-rapl-mmio`` are the packages again.
+    Parts of a package, ``psys`` and ``intel-rapl-mmio`` are left out: they count the same energy again.
     """
     zones = [(zone, _text(zone / "name") or "") for zone in sorted(folder.glob("intel-rapl:*"))]
     zones = [(zone, name) for zone, name in zones if name.startswith("package-") or name == "dram"]
@@ -146,7 +146,7 @@ def _rapl(folder: Path) -> Meter | None:
 
 
 def _hwmon(folder: Path) -> Iterator[Meter]:
-    """Counters of energy of all of a node or its sockets, then the power that ACPI tells of a node."""
+    """Yield counters of the energy of a node or its sockets, then the power of the node from ACPI."""
     chips = [
         (place, _text(place / "name")) for hwmon in sorted(folder.glob("hwmon*")) for place in _places(hwmon)
     ]
@@ -155,7 +155,7 @@ def _hwmon(folder: Path) -> Iterator[Meter]:
             label = _COUNTING[name]
             files = [file for file in sorted(place.glob("energy*_input")) if _covers_all(file, label)]
             if not label:
-                files = files[:1]  # aem2 has those before and behind the power supply
+                files = files[:1]  # aem2 counts before and behind the power supply
             if files:
                 update = _UPDATE_SECONDS if name == "amd_energy" else None
                 ranges = (None,) * len(files)
@@ -170,7 +170,7 @@ def _hwmon(folder: Path) -> Iterator[Meter]:
 
 
 def _ipmi(devices: Path) -> Meter | None:
-    """Power of the node as its BMC tells it, in watts; whether it does is tried once."""
+    """Return the power of the node from its BMC, in watts, after one trial reading."""
     device = next((path for name in _IPMI_DEVICES if (path := devices / name).exists()), None)
     if device is None:
         return None
@@ -181,9 +181,9 @@ def _ipmi(devices: Path) -> Meter | None:
         return replace(meter, problem=f"{device}: needs the program ipmitool, which is not there")
     with tempfile.TemporaryDirectory() as readings:
         subprocess.run([*meter.prefix(Path(readings)), "true"])
-        (told,) = Path(readings).iterdir()
-        counts = told.read_text().split()[-1] != "-"
-    return meter if counts else replace(meter, problem="ipmitool dcmi power reading: tells no watts")
+        (file,) = Path(readings).iterdir()
+        has_watts = file.read_text().split()[-1] != "-"
+    return meter if has_watts else replace(meter, problem="ipmitool dcmi power reading: tells no watts")
 
 
 def _places(hwmon: Path) -> Iterable[Path]:
@@ -191,12 +191,12 @@ def _places(hwmon: Path) -> Iterable[Path]:
 
 
 def _covers_all(counter: Path, label: str) -> bool:
-    told = _text(counter.with_name(counter.name.replace("input", "label"))) or ""
-    return told.startswith(label)
+    text = _text(counter.with_name(counter.name.replace("input", "label"))) or ""
+    return text.startswith(label)
 
 
 def _readable(meter: Meter) -> Meter:
-    """Give the meter, with a problem where this user may not read it."""
+    """Return the meter, with a problem if this user cannot read it."""
     closed = [file for file in meter.files if not os.access(file, os.R_OK)]
     return Meter(meter.source, problem=f"{closed[0]}: may not be read") if closed else meter
 
@@ -208,18 +208,18 @@ def _text(file: Path) -> str | None:
 
 
 def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
-    """Tell the energy of a run that has ended.
+    """Return the energy of a run that has ended.
 
     Parameters
     ----------
     readings : sequence of str
-        What one of its ranks read on each machine.
+        Readings of one rank on each machine.
 
     Returns
     -------
     Energy
-        Of all machines together, from the first rank's begin to its end on each. No joules and a problem
-        where one of them told nothing.
+        Sum over the machines, from the start to the end of that rank. No joules and a problem if a machine
+        has no readings.
     """
     if meter.problem:
         return meter.energy(None, meter.problem)
@@ -236,20 +236,22 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
 
 
 def _joules(meter: Meter, lines: Sequence[str]) -> float:
-    """Sum of what the meters of a machine counted; a `ValueError` says what is wrong with their readings."""
-    rows = sorted([float(time), *values] for time, *values in map(str.split, lines))
+    """Return the joules of the meters of a machine; a `ValueError` explains wrong readings."""
+    rows = sorted((float(seconds), values) for seconds, *values in map(str.split, lines))
     if len(rows) < 2:
         raise ValueError("its end was not read")
     total = 0.0
-    for number, (file, range_uj) in enumerate(zip(meter.files, meter.ranges, strict=True), 1):
-        if any(row[number] == "-" for row in rows):
+    for number, (file, range_uj) in enumerate(zip(meter.files, meter.ranges, strict=True)):
+        if any(values[number] == "-" for _, values in rows):
             raise ValueError(f"{file}: could not be read on every machine")
-        series = [(row[0], int(row[number])) for row in rows]
+        series = [(seconds, int(values[number])) for seconds, values in rows]
         for (began, first), (ended, last) in pairwise(series):
             if meter.power:
                 total += (ended - began) * (first + last) / 2
-            elif last >= first or range_uj:
-                total += last - first if last >= first else last - first + range_uj
+            elif last >= first:
+                total += last - first
+            elif range_uj:
+                total += last - first + range_uj
             else:
                 raise ValueError(f"{file}: fell from {first} to {last}")
     return total / 1e6

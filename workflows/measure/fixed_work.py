@@ -1,21 +1,21 @@
-"""A fixed piece of work on a core, for `workflows.measure.speed`: it needs nothing but Python itself.
+"""A fixed piece of work on a core, for `workflows.measure.speed`. It needs only the standard library.
 
-Prints how long its two parts took, in seconds. The one computes and hardly touches memory, the other copies
-more memory than a cache holds. All begin at the same moment, since cores that stream share the memory.
+It prints the seconds of its two parts. The first part computes and hardly uses memory. The second part copies
+more memory than a cache holds. All cores begin at the same moment, because they share the memory bandwidth.
 """
 
 import hashlib
 import sys
 import time
 
-ROUNDS = 100_000  # of a hash, some 50 ms
-COPIED_BYTES, COPIES = 1 << 25, 8  # some 50 ms
+ROUNDS = 100_000  # of a hash, about 50 ms
+COPIED_BYTES, COPIES = 1 << 25, 8  # about 50 ms
 
 
 def main(start: float) -> None:
-    """Work from the time `start` on, in seconds since 1970, or at once where that is over."""
+    """Start working at `start` (seconds since 1970), or at once if that has passed."""
     target, source = memoryview(bytearray(COPIED_BYTES)), memoryview(bytearray(COPIED_BYTES))
-    target[:] = source  # the kernel gives the memory
+    target[:] = source  # now the kernel provides the memory
     time.sleep(max(start - time.time(), 0))
     began = time.perf_counter()
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", ROUNDS)

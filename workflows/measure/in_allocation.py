@@ -1,4 +1,4 @@
-"""A study inside one allocation: started in its job by cluster/allocation.sh."""
+"""Run a study inside one allocation: cluster/allocation.sh starts this program in its job."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SITE = "cluster/site.yaml"
 
 
 def snakemake_command(arguments: Sequence[str]) -> list[str]:
-    """Make Snakemake run a study in the job in which it runs itself.
+    """Return the command with which Snakemake runs a study in its own job.
 
     Parameters
     ----------
     arguments : sequence of str
-        A study file, if wanted, and options of Snakemake. If ``--config`` is among them and says something of
-        ``cluster``, that replaces cluster/site.yaml.
+        A study file (optional) and options of Snakemake. A ``cluster`` after ``--config`` replaces
+        cluster/site.yaml.
     """
     study, options = [], list(arguments)
     if options and options[0].endswith((".yaml", ".yml")):
@@ -41,10 +41,10 @@ _SNAKEMAKE = (sys.executable, "-m", "snakemake")
 
 
 def run_in_allocation(arguments: Sequence[str]) -> int:
-    """Run a study until it is done or the job's time is, and in that case put the job back into the queue.
+    """Run a study until it is complete or the job's time is over; return the exit status.
 
-    A job in which nothing was recorded is not put back: the next job would not get further. Gives the exit
-    status.
+    A job whose time is over goes back into the queue, unless nothing was recorded in it: the next job would
+    not get further.
     """
     with tempfile.TemporaryDirectory() as folder:
         stopped = Path(folder) / "stopped"

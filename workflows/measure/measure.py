@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import gzip
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from workflows.applications import application
-from workflows.domain import Line, Noise, Point, Repetition
+from workflows.domain import InputError, Line, Noise, Point, Repetition
 from workflows.launch import provenance
-from workflows.launch.cluster_launch import JobNode, is_this_machine
+from workflows.launch.cluster_launch import Node, is_this_machine
 from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.launch import program_of_build
 from workflows.launch.leftovers import remove_stale
@@ -28,20 +28,20 @@ from workflows.measure.attestation import attest_once, contradiction
 from workflows.measure.energy import energy_of, meter_of
 from workflows.measure.noise import noise_between, read_counters, wait_until_idle
 from workflows.measure.progress import Progress, say
-from workflows.measure.running import placed_ranks, run
+from workflows.measure.running import run, started_point
 from workflows.measure.speed import FROM_SECONDS, NOT_TIMED, speed_of, time_fixed_work
 from workflows.plan import records
 from workflows.plan.design import expected_cost, expected_simulation
-from workflows.plan.jobs import Batch
+from workflows.plan.jobs import Batch, batches, cluster_of
 from workflows.plan.machine import only_one, only_study_on_this_machine
-from workflows.plan.plan import Plan
+from workflows.plan.plan import Plan, make_plan
 from workflows.plan.record import Exit, Record, RunNoise, Times
 from workflows.plan.stopping import Stopping
 from workflows.study.cases import check_prepared
 from workflows.traffic.cases import needs_trace
 
 Report = Callable[[float | None, Callable[[str], None]], None]
-"""Makes a report of what is recorded; gets the seconds that are left, if known, and what takes its line."""
+"""Makes a report of the records from the seconds left (None: unknown) and a function that logs a line."""
 
 
 def measure_study(
@@ -51,21 +51,21 @@ def measure_study(
     report: Report | None = None,
     first_block: bool = False,
 ) -> list[Path]:
-    """Run what is not yet recorded of a study, block by block, and further blocks if it asks for them.
+    """Run the missing repetitions of a study, block by block, and further blocks if it has a target.
 
-    Whether a block is added follows from the records alone, so a study that was killed goes on by the same
-    rule, and a study that has ended adds nothing.
+    Only the records decide whether a block is added. So a killed study continues by the same rule, and a
+    complete study adds nothing.
 
     Parameters
     ----------
     log : text file
-        Gets the lines that also show the progress on standard error.
+        Gets the progress, like standard error.
     stopping : callable
-        Judges by the records whether a study has reached its target; called for a study with a target.
+        Decides from the records whether a study has reached its target. Called for studies with a target.
     report : callable, optional
-        Called after each block but the last, while nothing is timed.
+        Called after each block except the last, while nothing is timed.
     first_block : bool
-        Run the first block alone: what is simulated comes next.
+        Run only the first block, because simulated points come next.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def measure_study(
     Raises
     ------
     InputError
-        In one line: a damaged record, another study that keeps the machine, or a job that is over too soon.
+        One line: a damaged record, another study on this machine, or a job without enough time.
     OSError
         A record that cannot be written.
     """
@@ -84,18 +84,47 @@ def measure_study(
     measure_missing(plan, files, first_block=first_block)
     if first_block:
         return [plan.paths.record(repetition, 1) for repetition in _of_first_block(plan.design.repetitions)]
-    while plan.asked.study.until and not (now := stopping(plan)).reason:
+    until = plan.asked.study.until
+    while until and not (now := stopping(plan)).reason:
         plan = replace(plan, design=replace(plan.design, blocks=plan.design.blocks + 1))
         widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
-        wanted = f"±{plan.asked.study.until.interval_percent:g} %"
-        say(f"block {plan.design.blocks} is added: the widest interval is {widest}, wanted {wanted}", files)
+        target = f"±{until.interval_percent:g} %"
+        say(f"block {plan.design.blocks} is added: the widest interval is {widest}, wanted {target}", files)
         measure_missing(plan, files)
     return [plan.paths.record(repetition, 1) for repetition in plan.design.repetitions]
 
 
 def measure_batch(plan: Plan, batch: Batch, log: TextIO) -> list[Path]:
-    """Run what is not yet recorded of a batch in the job in which this process is; see `measure_study`."""
+    """Run the missing repetitions of a batch in the job of this process; see `measure_study`."""
     return _measure_in_job(plan, (sys.stderr, log), batch)
+
+
+def measure_in_job(study: Path, config: Mapping[str, Any], name: str) -> None:
+    """Run the missing repetitions of a batch, and write the list of its records.
+
+    Parameters
+    ----------
+    study, config
+        See `workflows.plan.plan.make_plan`.
+    name : str
+        Name of the batch.
+
+    Raises
+    ------
+    InputError
+        See `workflows.plan.plan.make_plan` and `measure_batch`; or the study no longer has the batch.
+    """
+    plan = make_plan(study, config)
+    if name not in (planned := batches(plan)):
+        raise InputError(
+            f"{study}: no longer has the batch {name}: the study changed after the job was submitted"
+        )
+    batch_list, log = plan.paths.batch(name), plan.paths.results / f"logs/measured/{name}.log"
+    batch_list.unlink(missing_ok=True)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as file:
+        measured = measure_batch(plan, planned[name], file)
+    batch_list.write_text("".join(f"{path}\n" for path in measured))
 
 
 def _measure_in_job(
@@ -105,10 +134,10 @@ def _measure_in_job(
     report: Report | None = None,
     first_block: bool = False,
 ) -> list[Path]:
-    """Run what is not yet recorded of a batch, or of all, in the job in which this process is."""
+    """Run the missing repetitions of a batch, or of the study, in the job of this process."""
     name = batch.name if batch else None
     repetitions = batch.repetitions if batch else plan.design.repetitions
-    cluster, paths = plan.here.cluster, plan.paths
+    cluster, paths = cluster_of(plan), plan.paths
     notes = paths.notes(name)
     lock = notes.with_suffix(".lock")
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -137,13 +166,13 @@ def _measure_in_job(
 def _measure_missing(
     plan: Plan, files: Sequence[TextIO], report: Report | None = None, first_block: bool = False
 ) -> None:
-    """Run what is not yet recorded of the blocks that the plan has."""
+    """Run the missing repetitions of the plan on this machine."""
     if missing := plan.missing(plan.design.repetitions):
         with _progress(plan, missing, files) as progress, contextlib.ExitStack() as stack:
             stack.enter_context(only_study_on_this_machine(progress.say))
             for removed in remove_stale():
                 progress.say(f"removed what a killed run left: {removed}")
-            # Again, since whoever had the machine may have run some of it.
+            # Look again: the study that had the machine may have run some of them.
             missing = plan.missing([repetition for repetition, _ in missing])
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
 
@@ -161,7 +190,7 @@ def _run_all(
     report: Report | None,
     first_block: bool,
 ) -> None:
-    """Run what is missing, or its first block alone, one after another, with a report between two blocks."""
+    """Run repetitions one after another, with a report between two blocks; perhaps only the first block."""
     until = plan.asked.study.until is not None
     for (repetition, attempt), following in zip_longest(missing, missing[1:]):
         if first_block and repetition.block > 1:
@@ -178,7 +207,7 @@ def _progress(plan: Plan, missing: Sequence[tuple[Repetition, int]], files: Sequ
 
 
 def _seconds_to_trace(plan: Plan) -> float:
-    """What is expected of traces that are still to be taken, and of their replay."""
+    """Return the expected seconds of missing traces and their replay."""
     traced = [point for point in plan.design.simulated if needs_trace(plan.asked.cases[point.case])]
     missing = [point for point in traced if not plan.paths.trace(point.case, point.processes).exists()]
     return expected_simulation(missing)
@@ -192,24 +221,24 @@ def measure(
     plan: Plan,
     repetition: Repetition,
     attempt: int,
-    nodes: Sequence[EmulatedNode | JobNode],
+    nodes: Sequence[Node],
     allocation: Allocation | None = None,
 ) -> Record:
-    """Make one repetition and write its record and its log.
+    """Run a repetition, and write its record and its log.
 
     Parameters
     ----------
     attempt : int
-        Number of the attempt, from 1; there must be no record of it yet.
-    nodes : sequence of EmulatedNode or JobNode
-        Nodes of the interconnect, if it is emulated, or those of the job that it has.
+        Number of the attempt, from 1. Its record must not exist yet.
+    nodes : sequence of Node
+        Nodes of an emulated interconnect, or nodes of the job.
     allocation : Allocation, optional
         The job, on a cluster.
 
     Raises
     ------
     InputError
-        The case was edited after it was prepared: see `workflows.study.cases.check_prepared`.
+        The case changed after it was prepared: see `workflows.study.cases.check_prepared`.
     """
     point, limits = repetition.point, plan.asked.study.limits
     case = plan.asked.cases[point.case]
@@ -222,24 +251,30 @@ def measure(
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
         if case.drop_page_cache:
             drop_page_cache()
+        busy: float | None
         waited, busy = wait_until_idle(limits.idle_seconds)
-        long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
-        speed_before = time_fixed_work(point, interconnect, nodes) if long else None
+        is_long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
+        speed_before = time_fixed_work(point, interconnect, nodes) if is_long else None
         meter = meter_of(allocation.nodes if allocation else ())
         before = read_counters()
         done = run(case, point, prepared, interconnect, nodes, limits.run_seconds, attest=True, meter=meter)
         if allocation and done.problem:
             allocation.check_failed(done.execution.errors)
-        # The CPU time of ranks that Slurm started is not known here, so that of others is not known either.
+        # In a job, the CPU time of the ranks is unknown here, so the CPU time of others is unknown as well.
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
         if allocation and not any(map(is_this_machine, nodes)):
-            noise, busy = Noise(), None  # the counters are those of another node
-        speed_after = time_fixed_work(point, interconnect, nodes) if long and not done.problem else NOT_TIMED
+            noise, busy = Noise(), None  # the counters belong to another node
+        speed_after = (
+            time_fixed_work(point, interconnect, nodes) if is_long and not done.problem else NOT_TIMED
+        )
         attested = done.probe
         if interconnect and attested is None and done.problem is None and point.processes > 1:
-            placed, block = placed_ranks(point, case.option), (plan.paths.results.resolve(), repetition.block)
-            attested = attest_once(case, placed, interconnect, nodes, done.placement, block)
+            started, block = (
+                started_point(point, case.option),
+                (plan.paths.results.resolve(), repetition.block),
+            )
+            attested = attest_once(case, started, interconnect, nodes, done.placement, block)
         expected = read_expected(plan.paths.expected(case.name))
         answer, wrong_answer = compare_answer(case, done.reading.answer, expected)
         problem = done.problem or (allocation.neighbour() if allocation else None)
@@ -258,7 +293,7 @@ def measure(
             answer=answer,
             noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
             speed=speed_before and speed_of(speed_before, speed_after),
-            energy=meter and energy_of(meter, done.meter_readings, point.nodes if allocation else 1),
+            energy=energy_of(meter, done.meter_readings, point.nodes if allocation else 1) if meter else None,
             exit=Exit(
                 ended.exit_status, ended.signal, ended.timed_out, limits.run_seconds, ended.errors[-4000:]
             ),
@@ -281,7 +316,7 @@ def measure(
 
 
 def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Allocation | None) -> Record:
-    """Give the record as far as it is known before the run."""
+    """Return the record with the values that are known before the run."""
     point = repetition.point
     case = plan.asked.cases[point.case]
     interconnect = plan.asked.interconnects[point.interconnect] if point.interconnect else None
@@ -306,20 +341,20 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
 
 
 def write_log(path: Path, lines: Iterable[Line]) -> None:
-    """Write ``<seconds since the launch> <text>`` of each line, microseconds kept, through gzip."""
+    """Write ``<seconds since the launch> <text>`` of each line with microseconds, compressed by gzip."""
     raw = "".join(f"{line.seconds:.6f} {line.text}\n" for line in lines).encode(errors="replace")
-    # Without the file's name and date in it, the same lines give the same bytes.
+    # mtime=0: the same lines give the same bytes.
     path.write_bytes(gzip.compress(raw, compresslevel=6, mtime=0))
 
 
 Layout = tuple[str | None, tuple[tuple[str, int], ...]]
-"""Interconnect of a point, and number and size of the nodes if its placement is not the usual one."""
+"""Interconnect of a point, and number and size of its nodes if the study varies the placement."""
 
 
 def _emulated_nodes(
     plan: Plan, missing: Sequence[Point], stack: contextlib.ExitStack
 ) -> dict[Layout, tuple[EmulatedNode, ...]]:
-    """Build the nodes of every emulated interconnect and placement still to be run; `stack` ends them."""
+    """Build the nodes of each emulated interconnect and placement of missing points; `stack` removes them."""
     nodes = {}
     for layout in dict.fromkeys(map(_layout_of, missing)):
         name, changes = layout

@@ -1,4 +1,4 @@
-"""How busy the machine is, from the kernel's counters."""
+"""How busy the machine is, from counters of the kernel."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from pathlib import Path
 from workflows.domain import Noise
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_LOOK_SECONDS = 0.1
+_INTERVAL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class Counters:
-    """Counters of the whole machine at one moment, in seconds since it was started.
+    """Counters of the whole machine at one moment, in seconds since boot.
 
     Attributes
     ----------
     clock : float
         Monotonic clock.
     pressure : float or None
-        Time in which at least one runnable task waited for a CPU; None on a kernel without
-        /proc/pressure.
+        Time in which at least one runnable task waited for a CPU. None on a kernel without /proc/pressure.
     busy, steal : float
-        CPU time spent running anything, and CPU time the hypervisor gave to others, over all CPUs.
+        CPU time of all tasks, and CPU time that the hypervisor gave to others, over all CPUs.
     """
 
     clock: float
@@ -37,9 +36,9 @@ class Counters:
 def read_counters() -> Counters:
     """Read /proc/pressure/cpu and /proc/stat."""
     try:
-        some = _first_line("/proc/pressure/cpu")
-        pressure = int(some.rsplit(b"total=", 1)[1]) / 1e6
-    except OSError:  # a kernel without pressure accounting, or that forbids reading it
+        line = _first_line("/proc/pressure/cpu")
+        pressure = int(line.rsplit(b"total=", 1)[1]) / 1e6
+    except OSError:  # the kernel has no pressure accounting, or forbids reading it
         pressure = None
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, _first_line("/proc/stat").split()[1:9])
     return Counters(
@@ -56,7 +55,7 @@ def _first_line(file: str) -> bytes:
 
 
 def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:
-    """Noise between two readings; `own_cpu_seconds` (None: not known) of the busy time are the run's own."""
+    """Return the noise between two readings; `own_cpu_seconds` is the CPU time of the run (None: unknown)."""
     elapsed = max(after.clock - before.clock, 1e-9)
     share = None
     if before.pressure is not None and after.pressure is not None:
@@ -74,14 +73,14 @@ def wait_until_idle(limit_seconds: float, idle_cores: float = 0.1) -> tuple[floa
     -------
     waited_seconds : float
     busy_cores : float
-        CPUs that were busy, or stolen by the hypervisor, in the last look.
+        CPUs that were busy, or stolen by the hypervisor, in the last interval.
     """
     start = before = read_counters()
     while True:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_INTERVAL_SECONDS)
         after = read_counters()
-        seen = noise_between(before, after, own_cpu_seconds=0.0)
-        busy = seen.foreign_cores + seen.stolen_cores
+        noise = noise_between(before, after, own_cpu_seconds=0.0)
+        busy = (noise.foreign_cores or 0.0) + (noise.stolen_cores or 0.0)
         if busy < idle_cores or after.clock - start.clock >= limit_seconds:
             return after.clock - start.clock, busy
         before = after

@@ -1,4 +1,4 @@
-"""Cases made ready to run, and the answers that their runs must give."""
+"""Prepare cases, and find the answers that their runs must give."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workflows.study.cases import PREPARED_FROM, digest
 
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) -> None:
-    """Prepare a case for a process count in a folder, which may be there.
+    """Prepare a case for a process count in a folder, which may exist.
 
-    `base` is the case prepared for one process, for more of them.
+    `base` is the case prepared for one process; None if `processes` is 1.
 
     Raises
     ------
     InputError
-        If a program fails: one line.
+        A program fails: one line.
     """
     folder.mkdir(parents=True, exist_ok=True)
     prepared_from = digest(case)
@@ -36,24 +36,24 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
 def reference_answer(
     case: Case, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
 ) -> Expected:
-    """The answer that every run of a case must give, and where it is from.
+    """Return the answer that every run of a case must give, and its source.
 
     Parameters
     ----------
     prepared : Path
-        The case prepared for one process. It is run once, untimed, where there is no golden answer.
+        The case prepared for one process. It runs once, untimed, if there is no golden answer.
     nodes : sequence of JobNode
-        Those of the job, on a cluster.
+        Nodes of the job, on a cluster.
 
     Returns
     -------
     Expected
-        ``value`` and ``source``: ``golden`` or ``serial``, or ``none`` for a case that prints no answer.
+        See `workflows.measure.answers.Expected`.
 
     Raises
     ------
     InputError
-        If the serial run fails: one line.
+        The serial run fails: one line.
     """
     if case.answer is None:
         return {"value": None, "source": "none"}

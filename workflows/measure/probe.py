@@ -1,8 +1,8 @@
 """Ping-pong between two ranks of a launch, for `workflows.measure.attestation`.
 
-The other ranks sleep meanwhile. The lower of the two prints a JSON object: ``latency_us``, the shortest half
-round trip of an empty message, ``bandwidth_MBps``, the highest rate of a large one, and ``library``, the MPI
-library by its own account.
+The other ranks sleep. The first of the two ranks prints a JSON object: ``latency_us`` is the shortest half
+round trip of an empty message, ``bandwidth_MBps`` the highest rate of a large message, and ``library`` the
+version that the MPI library reports.
 """
 
 import json
@@ -12,13 +12,13 @@ import time
 from mpi4py import MPI
 
 LARGE_BYTES = 1_000_000
-EACH_SECONDS = 0.05  # aimed at, for messages of one size
+EACH_SECONDS = 0.05  # target for messages of one size
 FEWEST, MOST = {0: 100, LARGE_BYTES: 3}, 1000  # round trips
 NAP_SECONDS = 0.001
 
 
 def shortest_one_way_seconds(leads: bool, peer: int, size_bytes: int) -> float:
-    """Shortest half of a round trip to a peer, as many of them as the time allows."""
+    """Return half the shortest round trip to a peer, over as many round trips as the time allows."""
     comm = MPI.COMM_WORLD
     message = [bytearray(b"x" * size_bytes), size_bytes, MPI.BYTE]
 
@@ -32,7 +32,9 @@ def shortest_one_way_seconds(leads: bool, peer: int, size_bytes: int) -> float:
             comm.Send(message, peer)
         return (time.perf_counter() - start) / 2
 
-    best = min(half_round_trip() for _ in range(FEWEST[size_bytes]))  # the first of them makes the connection
+    best = min(
+        half_round_trip() for _ in range(FEWEST[size_bytes])
+    )  # the first round trip makes the connection
     if leads:
         rounds = max(FEWEST[size_bytes], min(MOST, int(EACH_SECONDS / 2 / best)))
         comm.send(rounds, peer)
@@ -48,9 +50,9 @@ def main(first: int, second: int) -> None:
         peer = second if rank == first else first
         empty, large = (shortest_one_way_seconds(rank == first, peer, size) for size in FEWEST)
         if rank == first:
-            found = {"latency_us": empty * 1e6, "bandwidth_MBps": LARGE_BYTES / large / 1e6}
+            results = {"latency_us": empty * 1e6, "bandwidth_MBps": LARGE_BYTES / large / 1e6}
             library = MPI.Get_library_version().splitlines()[0].split(",")[0]
-            print(json.dumps(found | {"library": " ".join(library.split())}), flush=True)
+            print(json.dumps(results | {"library": " ".join(library.split())}), flush=True)
     ended = MPI.COMM_WORLD.Ibarrier()
     while not ended.Test():
         time.sleep(NAP_SECONDS)

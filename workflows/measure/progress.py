@@ -1,4 +1,4 @@
-"""What is shown while a study runs: done, to do, time left, last result, how noisy the machine is."""
+"""Progress of a study: runs done and left, time left, last result, noise of the machine."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from workflows.plan.design import duration, expected_cost
 from workflows.plan.record import Record
 
 RECENT = 10
-"""Runs over which the noise of the machine is taken."""
+"""Number of runs over which the noise of the machine is averaged."""
 BAR_WIDTH = 16
 UNKNOWN_WIDTH = 80
-"""Columns of a terminal that says none."""
+"""Columns of a terminal that does not report its width."""
 
 
 class Progress(AbstractContextManager):
-    """What is shown of a running study: on a terminal one live line, elsewhere a line a run.
+    """Progress of a running study: one live line on a terminal, one line per run in a file.
 
     Nothing is drawn while a run is timed.
 
@@ -33,11 +33,11 @@ class Progress(AbstractContextManager):
     total : int
         Repetitions of the whole study.
     missing : sequence of Point
-        What is about to be run, once for every repetition.
+        The point of each repetition that is about to run.
     files : sequence of text file
-        Where it is shown.
-    seconds_besides : float
-        What is still to be done beside runs is expected to take.
+        Terminals and files that show the progress.
+    seconds_afterwards : float
+        Expected duration of the work that follows the runs.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Progress(AbstractContextManager):
         total: int,
         missing: Sequence[Point],
         files: Sequence[TextIO],
-        seconds_besides: float = 0.0,
+        seconds_afterwards: float = 0.0,
     ) -> None:
         self._cases, self._total = cases, total
         self._files = files
@@ -55,9 +55,9 @@ class Progress(AbstractContextManager):
         self._left = len(missing)
         self._expected_done = 0.0
         self._expected_left = self._expected(missing)
-        self._besides = seconds_besides
+        self._seconds_afterwards = seconds_afterwards
         self._taken_by_others: deque[float] = deque(maxlen=RECENT)
-        self.seconds_left = self._expected_left + seconds_besides
+        self.seconds_left = self._expected_left + seconds_afterwards
 
     def __exit__(self, *_: object) -> None:
         for line in self._lines:
@@ -68,26 +68,26 @@ class Progress(AbstractContextManager):
         say(text, self._files)
 
     def made(self, repetition: Repetition, record: Record) -> None:
-        """Show a repetition that was just recorded, and how long the rest will take."""
+        """Show a repetition that was just recorded, and the time left."""
         expected = self._expected([repetition.point])
         self._left -= 1
         self._expected_done += expected
         self._expected_left = max(self._expected_left - expected, 0.0)
         runs_left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
-        self.seconds_left = runs_left + self._besides
-        which = f"{describe(repetition.point)}, block {repetition.block}"
-        which += f", attempt {record.attempt}" if record.attempt > 1 else ""
+        self.seconds_left = runs_left + self._seconds_afterwards
+        name = f"{describe(repetition.point)}, block {repetition.block}"
+        name += f", attempt {record.attempt}" if record.attempt > 1 else ""
         result = f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
         left = f"{duration(self.seconds_left)} left"
-        done = f"[{self._total - self._left}/{self._total}] {which}: {result}, {left}"
+        done = f"[{self._total - self._left}/{self._total}] {name}: {result}, {left}"
         say(done, [file for file in self._files if not (record.valid and file.isatty())])
         for line in self._lines:
-            line.step(", ".join([left, f"{result} for {which}", *self._noise(record)]))
+            line.step(", ".join([left, f"{result} for {name}", *self._noise(record)]))
 
     def _noise(self, record: Record) -> list[str]:
-        """CPUs that others kept busy in recent runs; nothing where that is not known."""
+        """Return the CPUs that others kept busy in recent runs; empty if unknown."""
         if record.noise and record.noise.foreign_cores is not None:
-            self._taken_by_others.append(record.noise.foreign_cores + record.noise.stolen_cores)
+            self._taken_by_others.append(record.noise.foreign_cores + (record.noise.stolen_cores or 0.0))
         return [f"noise {mean(self._taken_by_others):.2f} cores"] if self._taken_by_others else []
 
     def _expected(self, points: Sequence[Point]) -> float:
@@ -95,7 +95,7 @@ class Progress(AbstractContextManager):
 
 
 class LiveLine:
-    """A bar with a text behind it, on one line of a terminal; it is drawn when it is told to."""
+    """A bar with a text behind it, on one line of a terminal."""
 
     def __init__(self, terminal: TextIO, length: int, done: int) -> None:
         self._terminal = terminal
@@ -112,7 +112,7 @@ class LiveLine:
         self._bar.render_progress()
 
     def step(self, text: str) -> None:
-        """Go on by one, with a text that is cut where the line ends."""
+        """Advance by one, with a text that is cut at the end of the line."""
         self._bar.label = ""
         room = (os.get_terminal_size(self._terminal.fileno()).columns or UNKNOWN_WIDTH) - 1
         room -= len(self._bar.format_progress_line()) + 2
@@ -125,15 +125,15 @@ class LiveLine:
 
 
 def say(text: str, files: Sequence[TextIO], end: str = "\n") -> None:
-    """Write one line to every file; on a terminal, in the place of a live line, which comes again below."""
+    """Write one line to each file. On a terminal it replaces a live line, which is drawn again below."""
     for file in files:
         print(f"\r\033[K{text}" if file.isatty() else text, end=end, file=file, flush=True)
 
 
 def describe(point: Point) -> str:
-    """Name a point in words."""
+    """Describe a point in words."""
     if point.interconnect is None:
         return f"{point.case}, serial"
     oversubscribed = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
-    placed = f", {point.processes_per_node} a node" if point.processes_per_node else ""
-    return f"{point.case}, {point.interconnect}, {point.in_words}{placed}{oversubscribed}"
+    placement = f", {point.processes_per_node} a node" if point.processes_per_node else ""
+    return f"{point.case}, {point.interconnect}, {point.in_words}{placement}{oversubscribed}"

@@ -1,7 +1,7 @@
-"""How fast the cores of a repetition are just now: a fixed piece of work that is timed beside it.
+"""Speed of the cores of a repetition: a fixed piece of work, timed before and after the repetition.
 
-Half of its 0.1 s computes, half streams memory (`workflows.measure.fixed_work`). It is launched as the
-repetition is, a process a core, before and after it, and is part of nothing that the repetition costs.
+Half of its 0.1 s computes, and half streams memory (`workflows.measure.fixed_work`). It is launched like the
+repetition, with one process per core. Its time does not count for the repetition.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workflows.domain import Interconnect, Point
-from workflows.launch.emulation import EmulatedNode
+from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launch import launch_ranks
@@ -21,27 +21,27 @@ from workflows.measure.running import scratch_folder
 from workflows.plan.record import Speed
 
 FROM_SECONDS = 5.0
-"""What a repetition is expected to take at least, for such a piece of work beside it."""
+"""Minimum expected duration of a repetition for which the work is timed."""
 PROGRAM = Path(__file__).parent.resolve() / "fixed_work.py"
 LEAD_SECONDS = 0.4
-"""From the launch to the beginning of the work; processes that were started later begin at once."""
+"""Time from the launch to the beginning of the work. Processes that start later begin at once."""
 TIME_LIMIT_SECONDS = 30.0
 
 Taken = tuple[float | None, float | None, str | None]
-"""Seconds of the part that computes and of the part that streams, on the slowest core; or why not."""
+"""Seconds of the computing and the streaming part on the slowest core, or the reason why there are none."""
 
 NOT_TIMED: Taken = (None, None, "the run does not count")
 
 
-def time_fixed_work(point: Point, interconnect: Interconnect | None, nodes: Sequence[EmulatedNode]) -> Taken:
+def time_fixed_work(point: Point, interconnect: Interconnect | None, nodes: Sequence[Node]) -> Taken:
     """Time the fixed piece of work on all cores of a point at once.
 
     Parameters
     ----------
     interconnect : Interconnect or None
         None for a serial run.
-    nodes : sequence of EmulatedNode
-        The emulated nodes of the interconnect, or the nodes of the job; empty where there are none.
+    nodes : sequence of Node
+        The emulated nodes of the interconnect, or the nodes of the job; else empty.
     """
     every_core = replace(point, processes=point.cores, oversubscription=1, servers_per_process=0, threads=1)
     with scratch_folder() as scratch:
@@ -53,7 +53,7 @@ def time_fixed_work(point: Point, interconnect: Interconnect | None, nodes: Sequ
 
 
 def read_fixed_work(done: Execution, cores: int) -> Taken:
-    """Read what the piece of work printed on each core."""
+    """Read the seconds that the work printed on each core."""
     parts = []
     for line in done.lines:
         try:
@@ -69,5 +69,5 @@ def read_fixed_work(done: Execution, cores: int) -> Taken:
 
 
 def speed_of(before: Taken, after: Taken) -> Speed:
-    """Give what a record holds of the two."""
+    """Return the part of a record that describes the speed before and after a repetition."""
     return Speed(*before[:2], *after[:2], before[2] or after[2])

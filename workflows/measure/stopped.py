@@ -1,4 +1,4 @@
-"""What is said of a study that has stopped before its end."""
+"""Messages about a study that stopped before its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from workflows.measure.allocation import interruptions, said_by_jobs
+from workflows.measure.allocation import interruptions, messages_of_jobs
 from workflows.paths import FACTS, record_name
 from workflows.plan.plan import Plan
 from workflows.plan.records import recorded
@@ -15,10 +15,10 @@ from workflows.study.sites import read_facts
 
 
 def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int | None:
-    """Processes that the kernel has ended for want of memory since it started; None where it does not say."""
+    """Return how many processes the kernel killed for lack of memory since boot; None if unknown."""
     try:
-        found = (line.split() for line in counters.read_text().splitlines())
-        return next((int(value) for name, value in found if name == "oom_kill"), None)
+        pairs = (line.split() for line in counters.read_text().splitlines())
+        return next((int(value) for name, value in pairs if name == "oom_kill"), None)
     except OSError:
         return None
 
@@ -27,33 +27,33 @@ _KILLED_BEFORE = killed_for_memory()
 
 
 def tell_stopped(plan: Plan) -> None:
-    """Say on standard error that a study has stopped, what is there of it, and what became of its jobs.
+    """Print on standard error that a study has stopped, its state, and what happened to its jobs.
 
-    What is killed for want of memory, a trace or its ranks, has no word of its own.
+    Processes killed for lack of memory, such as a tracer, cannot report that themselves.
     """
     cluster = plan.here.cluster
     if _KILLED_BEFORE is not None and (killed := (killed_for_memory() or 0) - _KILLED_BEFORE) > 0:
-        what = "a process" if killed == 1 else f"{killed} processes"
+        processes = "a process" if killed == 1 else f"{killed} processes"
         print(
-            f"nodeworth: out of memory: the kernel has ended {what} on this machine meanwhile",
+            f"nodeworth: out of memory: the kernel has ended {processes} on this machine meanwhile",
             file=sys.stderr,
         )
     for line in interruptions(cluster, plan.paths) if cluster else ():
         print(f"nodeworth: {line}", file=sys.stderr)
-    for line in said_by_jobs(Path(".snakemake"), psutil.Process().create_time()):
+    for line in messages_of_jobs(Path(".snakemake"), psutil.Process().create_time()):
         print(line, file=sys.stderr)
-    print(f"stopped; {what_is_there(plan)}; the same command goes on from there", file=sys.stderr)
+    print(f"stopped; {state_of(plan)}; the same command goes on from there", file=sys.stderr)
 
 
-def what_is_there(plan: Plan) -> str:
-    """Say how many blocks are recorded, and where there is a report of how many of them."""
+def state_of(plan: Plan) -> str:
+    """Return one line with the number of recorded blocks, and the latest report."""
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
     made = recorded(paths)
-    missing = {one.block for one in repetitions if record_name(one, 1) not in made}
-    there = f"{blocks - len(missing)} of {blocks} blocks recorded"
+    missing = {repetition.block for repetition in repetitions if record_name(repetition, 1) not in made}
+    state = f"{blocks - len(missing)} of {blocks} blocks recorded"
     if not paths.report.is_symlink():
-        return there
+        return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded
-    return f"{there}; report of {reported} of them in {paths.report}"
+    return f"{state}; report of {reported} of them in {paths.report}"

@@ -26,7 +26,7 @@ from workflows.launch.mpi.open_mpi import YIELD_WHEN_IDLE
 from workflows.launch.ranks import cores_of_nodes, ranks_of_nodes
 from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import reference_answer
-from workflows.measure.running import placed_ranks, run
+from workflows.measure.running import run, started_point
 from workflows.paths import ROOT
 from workflows.simulation import programs
 from workflows.simulation.model import InterconnectModel
@@ -101,7 +101,7 @@ def way_to_wait(case: Case, point: Point) -> str:
 
 def ranks_of(case: Case, point: Point) -> list[tuple[int, int, int]]:
     """Node, core of it, and whether it computes, of each rank, placed as a run places them."""
-    placed = placed_ranks(point, case.option)
+    placed = started_point(point, case.option)
     counts = zip(ranks_of_nodes(placed), cores_of_nodes(placed), strict=True)
     share = 1 + point.servers_per_process
     return [

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workflows.errors import one_line_errors
-from workflows.measure.batch import measure_in_job
+from workflows.measure.measure import measure_in_job
 from workflows.plan.machine import end_with_snakemake
 
 with end_with_snakemake(), one_line_errors():

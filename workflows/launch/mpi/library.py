@@ -204,6 +204,9 @@ class MpiLibrary(ABC):
     status_lines: ClassVar[str | None] = None
     """Regular expression for texts of its launcher that tell no more than an exit status."""
 
+    lost_node: ClassVar[str | None] = None
+    """Text with which its launcher reports a lost node."""
+
     pmi_query: ClassVar[str | None] = None
     """Shell command that prints which process-management interfaces (PMI) the library has."""
 
