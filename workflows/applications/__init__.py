@@ -32,7 +32,7 @@ def application(name: str, where: str = "application") -> Application:
     Raises
     ------
     InputError
-        There is no such application; the line lists those that exist.
+        The name is unknown; the line lists the known names.
     """
     inputs.choose(name, names(), "application", where)
     plug_in: Application = importlib.import_module(f"{__name__}.{name}").APPLICATION

@@ -51,7 +51,7 @@ _PARTS = {
 _ROW = r"^ *(?:d= *\d+,ls=[\d.]+,diis)? *(\d+)(?: +-?\d*\.\d+(?:[DE][-+]\d+)?){3,} *$"
 """Row of the iteration table that each theory prints: number, energy, change of the energy, ..."""
 _NOT_CONVERGED = r"^ *\*\*\* arr?ived at the Maximum iteration"
-"""Plane waves exit normally without convergence; the other theories fail. NWChem prints "arived"."""
+"""Message of plane waves, which exit normally without convergence; NWChem prints it with one r."""
 
 
 class NWChem(Application):

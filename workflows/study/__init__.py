@@ -1,1 +1,1 @@
-"""What a user wrote: a study file and all that it names, read and checked."""
+"""Study files and the files that they name: read and checked."""

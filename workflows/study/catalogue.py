@@ -45,11 +45,11 @@ _INTRODUCTION = """\
 
 # Cases
 
-A study names a case, `rotor`, or another of its sizes, `rotor-smoke`. The case's own size is **bold**; what
-begins with - is an option, another way to run the case. Each case's file says what is computed, what it
-stands for, how it differs from that, which answer is right, and why within so much. Smoke sizes take
-seconds; the tests run them. To make a case: [add a case](add-a-case.md). Cases of `mpi4py` measure the
-interconnect itself: [networks](networks.md).
+A study names a case, `rotor`, or another size of it, `rotor-smoke`. The default size is **bold**. A name that
+begins with - is an option: another way to run the case. Each case file describes the computation, the case that it
+represents, the differences from that case, the expected answer, and the reason for its tolerance. Smoke sizes take
+seconds; the tests run them. See also: [add a case](add-a-case.md), and [networks](networks.md) for the cases of
+`mpi4py`, which measure the interconnect itself.
 
 [What a size takes](#what-a-size-takes) is for planning, measured on {machines}. [cases.csv](cases.csv) has
 more: mesh and decomposition, cells and processor faces up to 64 processes, answers.
