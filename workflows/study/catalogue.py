@@ -45,11 +45,11 @@ _INTRODUCTION = """\
 
 # Cases
 
-A study names a case, `rotor`, or another size of it, `rotor-smoke`. The default size is **bold**. A name that
-begins with - is an option: another way to run the case. Each case file describes the computation, the case that it
-represents, the differences from that case, the expected answer, and the reason for its tolerance. Smoke sizes take
-seconds; the tests run them. See also: [add a case](add-a-case.md), and [networks](networks.md) for the cases of
-`mpi4py`, which measure the interconnect itself.
+A study names a case, `rotor`, or another size of it, `rotor-smoke`. The default size is **bold**. A name
+that begins with - is an option: another way to run the case. Each case file describes the computation, the
+case that it represents, the differences from that case, the expected answer, and the reason for its
+tolerance. Smoke sizes take seconds; the tests run them. See also: [add a case](add-a-case.md), and
+[networks](networks.md) for the cases of `mpi4py`, which measure the interconnect itself.
 
 [What a size takes](#what-a-size-takes) is for planning, measured on {machines}. [cases.csv](cases.csv) has
 more: mesh and decomposition, cells and processor faces up to 64 processes, answers.
@@ -57,19 +57,19 @@ more: mesh and decomposition, cells and processor faces up to 64 processes, answ
 _TAKES = """\
 ## What a size takes
 
-Seconds are those of the main loop by the clock, serially and on two processes over shared memory. A ~ marks
-those during which other programs kept more than {busy:g} CPUs busy, an upper bound. CPU time and peak
-memory are those of the serial run.
+Seconds are wall time of the main loop, serially and on two processes over shared memory. A ~ marks an upper
+bound: other programs kept more than {busy:g} CPUs busy during the run. CPU time and peak memory are those of
+the serial run.
 """
 _SOLVER = """\
 ## Iterations of the linear solver
 
-Iterations in a time step, or in an iteration of a steady solver, by process count; of a vector all
-components together. Shown are equations that take {shown} of the serial main loop or more. The last
-columns are what these counts alone, of all equations by their shares, would leave of the efficiency:
-[`algorithmic_efficiency`](reference/tables.md#solver_efficiency). No load of the machine and no interconnect
-changes them. Where it is 100 %, what is lost is communication, imbalance and memory; above, partitions help
-the solver. All equations are in [solver_iterations.csv](solver_iterations.csv). NWChem's SCF
+Iterations per time step, or per iteration of a steady solver, by process count; the components of a vector
+count together. The table shows equations that take at least {shown} of the serial main loop. The last
+columns are the efficiency that the iteration counts of all equations alone would allow:
+[`algorithmic_efficiency`](reference/tables.md#solver_efficiency). It does not depend on the load of the
+machine or the interconnect. At 100 %, all losses come from communication, imbalance and memory; above 100 %,
+partitions help the solver. All equations are in [solver_iterations.csv](solver_iterations.csv). NWChem's SCF
 and DFT take the same iterations on 1, 2 and 4 processes (`smoke`); atoms in a melt solve no equations.
 """
 _LEAST_SHARE = 0.1
