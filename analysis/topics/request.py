@@ -1,4 +1,4 @@
-"""What a study wants of its runs, as its facts state it."""
+"""The request of a study: its settings, queue, rule and market, read from the study's facts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import pandas as pd
 
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Queue, Rule, Settings
-from analysis.topics.money.market import Market
+from analysis.topics.money.market import Market, PricedItem
 from analysis.topics.prices.books import BOOK
 from analysis.topics.prices.parts import PART_LIST
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted of a study's runs.
+    """The questions that a study asks of its runs.
 
     Attributes
     ----------
+    settings : Settings
+    queue : Queue
     rule : Rule or None
-        Without one there is no table ``proposal``.
+        There is no table ``proposal`` without a rule.
     market : Market or None
-        Without one there is no table about money.
+        There are no tables about money without a market.
     """
 
     settings: Settings
@@ -33,19 +35,19 @@ class Request:
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """How much each case counts in what the cluster is for; nothing where that is not told."""
+        """Weight of each case in the use of the cluster; empty if the study states none."""
         return self.market.mix.weights if self.market and self.market.mix else {}
 
 
 def request_of(facts: Facts) -> Request:
     """Read a request from the facts of a study."""
     economics = facts.economics
-    market = None
-    if economics:
-        offers = {}
-        for name, offer in economics.offers.items():
-            schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
-            listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
-            offers[name] = listing, offer.item
-        market = Market(economics.node, offers, economics.mix, economics.lifetime)
+    if economics is None:
+        return Request(facts.all_settings(), facts.queue, facts.proposal)
+    offers: dict[str, PricedItem] = {}
+    for name, offer in economics.offers.items():
+        schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
+        listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
+        offers[name] = listing, offer.item
+    market = Market(economics.node, offers, economics.mix, economics.lifetime)
     return Request(facts.all_settings(), facts.queue, facts.proposal, market)

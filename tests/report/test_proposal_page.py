@@ -18,7 +18,7 @@ from analysis.runs.frames import stacked
 from analysis.runs.settings import Limit, Rule, Settings
 from analysis.topics.proposal.section import MOST_COUNTS, Choice, choose, page
 from analysis.topics.proposal.sheets import sheets, to_latex, write_word
-from analysis.topics.proposal.tables import proposal_columns
+from analysis.topics.proposal.topic import proposal_columns
 from workflows.report.pdf import write_proposal
 
 RULE = Rule("d", "1.5 a doubling", "speedup_per_doubling", (Limit(1.5),), "here")
@@ -78,7 +78,7 @@ class TestChoice:
     def test_the_studys_choice(self):
         choice = choose(proposal(runs_table(*two_curves())), RULE, LABELS, "slow")
         assert titles(choice) == ["Duct over slow."]
-        assert "of slow, or where it was not run the one with the highest speedup" in choice.introduction
+        assert "of slow, or the curve with the highest speedup" in choice.introduction
 
     def test_a_choice_that_a_case_lacks(self):
         runs = runs_table(*two_curves(), rows("wing", "fast", {2: 7.0, 4: 4.0}, (1, 1)))
@@ -93,10 +93,11 @@ class TestChoice:
         quick = rows("duct", "quick", {2: 2.0, 4: 1.0}, (1,), kind="simulated")
         choice = choose(proposal(runs_table(*two_curves(), quick)), RULE, LABELS)
         assert (
-            "the one with the highest speedup of its measured, else simulated runs, at" in choice.introduction
+            "the curve with the highest speedup of its measured, else simulated runs, at"
+            in choice.introduction
         )
         alone = choose(proposal(runs_table(*two_curves())), RULE, LABELS)
-        assert "the one with the highest speedup, at" in alone.introduction
+        assert "the curve with the highest speedup, at" in alone.introduction
 
     def test_the_lowest_oversubscription(self):
         doubled = rows("duct", "fast", {4: 3.0, 8: 2.0}, (1, 1), oversubscription=2)
@@ -110,14 +111,14 @@ class TestChoice:
         assert len(ranks) == MOST_COUNTS
         assert (ranks[0], ranks[-1]) == (1, 39)
         assert max(np.diff(ranks)) - min(np.diff(ranks)) <= 1
-        assert "process counts where a curve has more than 12" in page(choice, 1, LABELS)["paragraphs"][1]
+        assert "process counts beyond 12 per curve" in page(choice, 1, LABELS)["paragraphs"][1]
 
     def test_what_does_not_fit_is_named(self):
         choice = choose(proposal(many(8, 2, (2, 4))), RULE, LABELS)
         said = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
         assert said == (
-            "Left out: 8 other curves and for want of room 6 cases (case 2, case 3, case 4, case 5 and 2 "
-            "more); all is in tables/proposal.csv, proposal.tex and proposal.docx."
+            "Left out: 8 other curves and 6 cases without space (case 2, case 3, case 4, case 5 and 2 more); "
+            "the whole table is in tables/proposal.csv, proposal.tex and proposal.docx."
         )
         assert len(page(choice, 2, LABELS)["sheets"]) == 2
 
@@ -140,7 +141,7 @@ class TestPdf:
         pages, shown, text = print_pages(proposal(many(30, 1, range(2, 30))), LABELS, tmp_path)
         assert pages == 2
         assert 4 <= shown < 30
-        assert f"for want of room {30 - shown} cases" in text
+        assert f"{30 - shown} cases without space" in text
 
     def test_names_that_are_far_too_long(self, tmp_path):
         labels = Labels(Facts.of({"study": {"title": "word" * 500}}))

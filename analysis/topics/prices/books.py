@@ -1,4 +1,4 @@
-"""Price books: dated, sourced prices of interconnects by size, and the price at a size in between."""
+"""Price books: dated, sourced prices of interconnects by size, with interpolation between sizes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from analysis.runs.runs import NAME, TableError
 
 _PRICE = ("price_per_node", "price_per_node_low", "price_per_node_high")
 QUOTE = ("item", "nodes", "currency", "year", *_PRICE, "basis", "source", "note")
-"""Columns of a quotation, whether it comes from a price book or from a switch tree."""
+"""Columns of a quotation from a price book or a switch tree."""
 
 NO_NEED, INTERPOLATED = "none needed", "interpolated"
-"""Bases of a price: of one node's interconnect, which is 0; and between two published sizes."""
+"""Bases of a price: 0 for a single node, and between two published sizes."""
 ALONE = "one node needs no interconnect"
 
-_CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, as USD")
+_CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, such as USD")
 _YEAR = pa.Check.in_range(1950, 2200, error="must be a year")
 _SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no interconnect")
 MONEY = pa.Check.in_range(0, 1e15, error="must be a price, 0 or more")
 
 
 def listing_schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
-    """Closed schema of a list of prices: item, currency and year, then `columns`, then source and note."""
+    """Return the closed schema of a list of prices: item, currency, year, `columns`, source and note."""
     money = {
         "item": pa.Column(str, NAME),
         "currency": pa.Column(str, _CURRENCY),
@@ -49,7 +49,7 @@ BOOK = listing_schema(
         "max_nodes": pa.Column("Int64", _SIZE, nullable=True),
     },
 )
-"""Columns of a price book; columns.yaml says what they mean."""
+"""Columns of a price book; columns.yaml describes them."""
 
 
 def read_book(path: str | Path) -> pd.DataFrame:
@@ -63,14 +63,13 @@ def read_book(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows of the file by item and size. `price`, `price_low` and `price_high` are prices of the whole
-        interconnect divided by the nodes where `per` is ``cluster``; a missing `price` is the middle of
-        its range.
+        Rows of the file sorted by item and size. Prices ``per`` cluster are divided by the nodes. A missing
+        `price` is the middle of its range.
 
     Raises
     ------
     TableError
-        In one line with file, line and column.
+        If the file is damaged. The message is one line with file, line and column.
     """
     book = read_listing(path, BOOK, _BOOK_RULES)
     book = book.sort_values(["item", "nodes_from"], kind="stable", ignore_index=True)
@@ -84,20 +83,22 @@ def _first(listing: pd.DataFrame, column: str) -> pd.Series:
     return listing.groupby("item")[column].transform("first")
 
 
-ONE_MONEY: list[RowRule] = [
-    (
+def _one_value(column: str) -> RowRule:
+    """Make the rule that all rows of an item have the same value in a column."""
+    return (
         column,
-        lambda listing, column=column: listing[column] != _first(listing, column),
-        "differs from a row before of the same item",
+        lambda listing: listing[column] != _first(listing, column),
+        "differs from a previous row of the same item",
     )
-    for column in ("currency", "year")
-]
-"""All rows of an item are in the money of one year."""
+
+
+ONE_MONEY: list[RowRule] = [_one_value("currency"), _one_value("year")]
+"""Rules that all rows of an item have one currency and one year."""
 
 
 def _overlaps(book: pd.DataFrame) -> pd.Series:
-    ended = book.assign(end=book["nodes_to"].fillna(10**9))
-    ordered = ended.sort_values(["item", "nodes_from"], kind="stable")
+    closed = book.assign(end=book["nodes_to"].fillna(10**9))
+    ordered = closed.sort_values(["item", "nodes_from"], kind="stable")
     return (ordered.groupby("item")["end"].shift() >= ordered["nodes_from"]).reindex(book.index)
 
 
@@ -107,13 +108,13 @@ _BOOK_RULES: list[RowRule] = [
     (
         "nodes_to",
         lambda book: (book["per"] == "cluster") & (book["nodes_to"] != book["nodes_from"]).fillna(True),
-        "must equal nodes_from where the price is per cluster",
+        "must equal nodes_from if the price is per cluster",
     ),
     ("nodes_from", _overlaps, "overlaps another row of the same item"),
     (
         "price",
         lambda book: book["price"].isna() & (book["price_low"].isna() | book["price_high"].isna()),
-        "is empty: give a price, or price_low and price_high",
+        "is empty: state a price, or price_low and price_high",
     ),
     (
         "price_low",
@@ -135,25 +136,25 @@ _BOOK_RULES: list[RowRule] = [
 
 
 def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
-    """Price of an interconnect at each of several sizes.
+    """Return the price of an interconnect at each of several sizes.
 
-    Inside a published range of sizes its price holds. Between two published sizes the price of the
-    whole interconnect is interpolated linearly, so that the price per node lies between the prices of its
-    neighbours, which are then its range; `basis` is ``interpolated``. Outside the published sizes there
-    is no price, and `note` says why. One node needs no interconnect.
+    A published price holds for its range of sizes. Between two published sizes the price of the whole
+    interconnect is interpolated linearly. The price per node then lies between the prices of the two sizes,
+    which are its range; `basis` is ``interpolated``. Outside the published sizes there is no price, and
+    `note` says why. A single node needs no interconnect.
 
     Parameters
     ----------
     book : DataFrame
-        As `read_book` gives it.
+        As `read_book` returns it.
     nodes : array (sizes,)
         Whole numbers, 1 or more.
 
     Returns
     -------
     DataFrame
-        `QUOTE`, one row a size. `price_per_node` is the price of one node's share of the interconnect;
-        the range is empty where none was published.
+        Columns `QUOTE`, one row per size. `price_per_node` is the price of one node's share of the
+        interconnect; the range is empty if none was published.
 
     Raises
     ------
@@ -163,32 +164,34 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     rows = rows_of(book, item)
     pieces = _pieces(rows)
     nodes = np.asarray(nodes, np.int64)
-    found = pieces.iloc[np.searchsorted(pieces["nodes_from"], nodes, side="right") - 1].reset_index(drop=True)
+    position = np.searchsorted(pieces["nodes_from"], nodes, side="right") - 1
+    quotes = pieces.iloc[position].reset_index(drop=True)
     money = {name: rows[name].iloc[0] for name in ("currency", "year")}
-    price = found["base"] / nodes + found["price_per_node"]
-    return found.assign(item=item, nodes=nodes, **money, price_per_node=price)[list(QUOTE)]
+    price = quotes["base"] / nodes + quotes["price_per_node"]
+    return quotes.assign(item=item, nodes=nodes, **money, price_per_node=price)[list(QUOTE)]
 
 
 def rows_of(listing: pd.DataFrame, item: str) -> pd.DataFrame:
-    """Rows of one item, index from 0; a `TableError` where there are none."""
+    """Return the rows of an item with an index from 0; raise a `TableError` if there are none."""
     rows = listing[listing["item"] == item].reset_index(drop=True)
     if rows.empty:
-        known = ", ".join(sorted(listing["item"].unique()))
-        raise TableError(f"no '{item}' here; there are {known}", "prices", column="item")
+        items = ", ".join(sorted(listing["item"].unique()))
+        raise TableError(f"there is no item '{item}'; known are {items}", "prices", column="item")
     return rows
 
 
 def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
-    """Ranges of sizes that cover every size from 1 on, in order.
+    """Return ordered ranges of sizes that cover every size from 1 node on.
 
-    In each, the whole interconnect of n nodes costs base + n price_per_node; empty where no price is
-    known.
+    In each range the interconnect of n nodes costs base + n price_per_node; both are empty without a price.
     """
-    pieces = [{"nodes_from": 1, "price_per_node": 0.0, "basis": NO_NEED, "note": ALONE}]
+    pieces: list[dict[str, object]] = [
+        {"nodes_from": 1, "price_per_node": 0.0, "basis": NO_NEED, "note": ALONE}
+    ]
     first = int(rows["nodes_from"].iloc[0])
     if first > 2:
         pieces.append({"nodes_from": 2, "note": f"no price below {first} nodes, the smallest published size"})
-    for number, row in rows.iterrows():
+    for number, (_, row) in enumerate(rows.iterrows()):
         pieces.append(
             {
                 "nodes_from": row["nodes_from"],
@@ -213,7 +216,7 @@ def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gap(below: pd.Series, above: pd.Series) -> dict[str, object]:
-    """Sizes between two published ones, on the straight line through their whole prices."""
+    """Interpolate between two published sizes, on the straight line through their total prices."""
     size, next_size = int(below["nodes_to"]), int(above["nodes_from"])
     price, next_price = size * below["price"], next_size * above["price"]
     slope = (next_price - price) / (next_size - size)

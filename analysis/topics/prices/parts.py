@@ -1,4 +1,4 @@
-"""Part lists: the priced parts of which the switch trees of an interconnect are made."""
+"""Part lists: prices of the parts of an interconnect's switch trees."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-from numpy.typing import NDArray
 
 from analysis.runs.files import RowRule, read_listing
 from analysis.runs.runs import COUNT, TableError
+from analysis.statistics import Floats, Integers
 from analysis.topics.prices.books import MONEY, ONE_MONEY, listing_schema
 
 _PART = pa.Check.isin(["port", "switch", "uplink"], error="must be port, switch or uplink")
@@ -33,12 +33,12 @@ PART_LIST = listing_schema(
         "basis": pa.Column(str, _BASIS),
     },
 )
-"""Columns of a part list; columns.yaml says what they mean."""
+"""Columns of a part list; columns.yaml describes them."""
 _IN_ORDER = ["item", "part", "level", "nodes_from"]
 
 
 def read_parts(path: str | Path) -> pd.DataFrame:
-    """Read a part list: what the trees of interconnects are made of.
+    """Read a part list.
 
     Parameters
     ----------
@@ -48,12 +48,13 @@ def read_parts(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows by item, part, level and size.
+        Rows sorted by item, part, level and size.
 
     Raises
     ------
     TableError
-        In one line with file, line and column; or if an item lacks a part or a size.
+        If the file is damaged, or an item lacks a part or a size. The message is one line with file, line and
+        column.
     """
     parts = read_listing(path, PART_LIST, _PART_RULES)
     parts = parts.sort_values(_IN_ORDER, kind="stable", ignore_index=True)
@@ -71,11 +72,11 @@ def read_parts(path: str | Path) -> pd.DataFrame:
 
 
 def _misfits(parts: pd.DataFrame) -> pd.Series:
-    """Rows whose sizes do not begin where the sizes of the row before, of the same part, end."""
+    """Mark rows whose sizes do not begin where those of the previous row of the same part end."""
     ordered = parts.sort_values(_IN_ORDER, kind="stable")
-    before = ordered.groupby(_IN_ORDER[:-1], dropna=False)["nodes_to"].shift()
-    wanted = before.mask(~ordered.duplicated(_IN_ORDER[:-1]), 0) + 1
-    return (ordered["nodes_from"] != wanted).fillna(True).reindex(parts.index)
+    previous_end = ordered.groupby(_IN_ORDER[:-1], dropna=False)["nodes_to"].shift()
+    expected = previous_end.mask(~ordered.duplicated(_IN_ORDER[:-1]), 0) + 1
+    return (ordered["nodes_from"] != expected).fillna(True).reindex(parts.index)
 
 
 _PART_RULES: list[RowRule] = [
@@ -83,36 +84,36 @@ _PART_RULES: list[RowRule] = [
     (
         "level",
         lambda parts: (parts["part"] == "switch") != parts["level"].notna(),
-        "belongs to a switch, and only there",
+        "belongs to a switch, and to no other part",
     ),
     (
         "radix",
         lambda parts: (parts["part"] == "switch") != parts["radix"].notna(),
-        "belongs to a switch, and only there",
+        "belongs to a switch, and to no other part",
     ),
     (
         "blocking",
         lambda parts: (parts["part"] != "switch") & parts["blocking"].notna(),
-        "belongs to a switch only",
+        "belongs only to a switch",
     ),
     ("nodes_to", lambda parts: parts["nodes_to"] < parts["nodes_from"], "is below nodes_from"),
-    ("nodes_from", _misfits, "must follow the sizes of the row before; the first from 1 on"),
+    ("nodes_from", _misfits, "must follow the sizes of the previous row; the first row starts at 1"),
 ]
 
 
 class Switch(NamedTuple):
-    """Ports of a switch, and downward ports to each uplink (NaN at the top of a tree)."""
+    """Ports of a switch, and its downward ports per uplink (NaN at the top of a tree)."""
 
     radix: int
     blocking_ratio: float
 
 
 def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
-    """Switches of the levels of one item, from the edge to the top."""
+    """Return the switches of the levels of one item, from the edge to the top."""
     rows = parts[parts["part"] == "switch"]
     kinds = rows.groupby("level")[["radix", "blocking"]].agg(["nunique", "first"])
     top = int(rows["level"].max())
-    for level, kind in kinds.iterrows():
+    for level, (_, kind) in enumerate(kinds.iterrows(), start=1):
         if kind["radix", "nunique"] > 1 or kind["blocking", "nunique"] > 1:
             raise TableError(f"level {level} has two kinds of switch", source, column="radix")
         if level < top and pd.isna(kind["blocking", "first"]):
@@ -124,10 +125,10 @@ def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
     ]
 
 
-def part_price(rows: pd.DataFrame, part: str, nodes: NDArray[np.int64], level: int | None = None) -> NDArray:
-    """Price of one part in a cluster of so many nodes, NaN above the part's sizes."""
+def part_price(rows: pd.DataFrame, part: str, nodes: Integers, level: int | None = None) -> Floats:
+    """Return the price of a part in clusters of several sizes, NaN above the part's sizes."""
     rows = rows[(rows["part"] == part) & (rows["level"].isna() if level is None else rows["level"] == level)]
-    index = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
+    position = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
     last = rows["nodes_to"].iloc[-1]
-    prices = rows["price"].to_numpy()[index]
+    prices = rows["price"].to_numpy(float)[position]
     return prices if pd.isna(last) else np.where(nodes <= int(last), prices, np.nan)

@@ -1,8 +1,8 @@
-"""Switch trees: from a number of nodes to switches, ports and cables, and to a price.
+"""Switch trees: the switches, ports and cables for a number of nodes, and their price.
 
-A tree is a folded Clos network (Leiserson, Fat-Trees, IEEE Transactions on Computers C-34, 1985). A
-switch below the top level uses some ports downwards and the rest as uplinks, in the ratio that is
-its blocking ratio; a switch at the top uses all of them downwards.
+A tree is a folded Clos network (Leiserson, Fat-Trees, IEEE Transactions on Computers C-34, 1985). A switch
+below the top level uses some ports downwards and the others as uplinks. Its blocking ratio is the ratio of
+the two. A switch at the top uses all ports downwards.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from math import ceil, prod
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from analysis.statistics import Integers
 from analysis.topics.prices.books import ALONE, NO_NEED, rows_of
 from analysis.topics.prices.parts import part_price, switches_of
 
 
 def uplinks_of(radix: int, blocking_ratio: float) -> int:
-    """Ports of a switch that go up: the fewest that leave at most `blocking_ratio` times as many."""
+    """Return the smallest number of uplinks with at most `blocking_ratio` downward ports per uplink."""
     return max(1, ceil(radix / (1 + blocking_ratio) - 1e-9))
 
 
 def capacity(radices: Sequence[int], ratios: Sequence[float]) -> int:
-    """Nodes that a tree of full switches joins: downward ports of every level multiplied.
+    """Return the number of nodes that a full tree joins: the product of the downward ports of all levels.
 
     Parameters
     ----------
@@ -39,23 +40,23 @@ def capacity(radices: Sequence[int], ratios: Sequence[float]) -> int:
 
 
 def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[float]) -> pd.DataFrame:
-    """Switches and cables of a tree.
+    """Count the switches and cables of a tree.
 
-    A level has as many switches as its links from below need; every switch below the top uses all its
-    uplinks, spread over the switches above as evenly as they go.
+    A level has enough switches for its links from below. Every switch below the top uses all its uplinks,
+    spread evenly over the switches above.
 
     Parameters
     ----------
     nodes : array (sizes,)
         Whole numbers, 1 or more.
     radices, ratios : sequences
-        As `capacity` takes them.
+        As in `capacity`.
 
     Returns
     -------
     DataFrame
-        One row a level and size: ``level, nodes, switches`` and ``uplinks`` (cables to the level above);
-        the last two are empty where the tree cannot join so many nodes.
+        One row per level and size: ``level, nodes, switches`` and ``uplinks`` (cables to the level above).
+        The last two are empty if the tree cannot join the nodes.
     """
     nodes = np.asarray(nodes, np.int64)
     links, levels = nodes, []
@@ -71,22 +72,22 @@ def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[fl
 
 
 def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
-    """Cheapest tree that the switches of an interconnect allow, for each of several sizes.
+    """Find the cheapest tree of an interconnect's switches for each of several sizes.
 
-    A tree may leave levels out: a cluster that fits one switch needs no second.
+    A tree may leave out levels: a cluster that fits one switch has a single level.
 
     Parameters
     ----------
     parts : DataFrame
-        As `analysis.topics.prices.parts.read_parts` gives it.
+        As `analysis.topics.prices.parts.read_parts` returns it.
     nodes : array (sizes,)
 
     Returns
     -------
     DataFrame
-        ``nodes, levels, switches, uplinks, price``, one row a size. `levels` and `switches` read
-        ``24 + 288`` and ``36 + 1``, from the edge to the top. `price` is of ports, switches and cables
-        together; it is empty, as the counts are, where no tree is large enough.
+        ``nodes, levels, switches, uplinks, price``, one row per size. `levels` and `switches` look like
+        ``24 + 288`` and ``36 + 1``, from the edge to the top. `price` is the total of ports, switches and
+        cables. Price and counts are empty if no tree is large enough.
     """
     rows, nodes = rows_of(parts, item), np.asarray(nodes, np.int64)
     levels = range(1, len(switches_of(rows)) + 1)
@@ -96,8 +97,8 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
     return trees.iloc[prices.argmin(axis=0) * len(nodes) + np.arange(len(nodes))].reset_index(drop=True)
 
 
-def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.int64]) -> pd.DataFrame:
-    """Columns of `tree_prices` for one choice of levels."""
+def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: Integers) -> pd.DataFrame:
+    """Make the columns of `tree_prices` for one choice of levels."""
     switches = [switch for level, switch in enumerate(switches_of(rows), start=1) if level in levels]
     radices, ratios = zip(*switches, strict=True)
     counts = count_switches(nodes, radices, ratios[:-1])
@@ -121,18 +122,18 @@ def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: NDArray[np.in
 
 
 def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
-    """Price of an interconnect at each of several sizes, from the parts of its switch tree.
+    """Return the price of an interconnect at each of several sizes, from the parts of its switch tree.
 
     Parameters
     ----------
     parts : DataFrame
-        As `analysis.topics.prices.parts.read_parts` gives it.
+        As `analysis.topics.prices.parts.read_parts` returns it.
     nodes : array (sizes,)
 
     Returns
     -------
     DataFrame
-        `analysis.topics.prices.books.QUOTE`; `basis` is ``computed``, `note` names the tree, and
+        Columns `analysis.topics.prices.books.QUOTE`. `basis` is ``computed``; `note` names the tree and says
         whether prices of its parts are inferred.
     """
     rows, trees = rows_of(parts, item), tree_prices(parts, item, nodes)
@@ -141,7 +142,7 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
     several = trees["switches"] + " switches of " + trees["levels"] + " ports, " + uplinks
     shape = several.mask(trees["uplinks"] == 0, "1 switch of " + trees["levels"] + " ports")
     largest = f"larger than any tree of these switches: no price above {_largest(rows)} nodes"
-    known, single = trees["price"].notna(), trees["nodes"] == 1
+    priced, single = trees["price"].notna(), trees["nodes"] == 1
     return pd.DataFrame(
         {
             "item": item,
@@ -151,15 +152,16 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
             "price_per_node": (trees["price"] / trees["nodes"]).mask(single, 0.0),
             "price_per_node_low": np.nan,
             "price_per_node_high": np.nan,
-            "basis": pd.Series("computed", trees.index, dtype="str").where(known).mask(single, NO_NEED),
-            "source": pd.Series(rows["source"].iloc[0], trees.index, dtype="str").where(known),
-            "note": (shape + inferred).where(known, largest).mask(single, ALONE),
+            "basis": pd.Series("computed", trees.index, dtype="str").where(priced).mask(single, NO_NEED),
+            "source": pd.Series(rows["source"].iloc[0], trees.index, dtype="str").where(priced),
+            "note": (shape + inferred).where(priced, largest).mask(single, ALONE),
         }
     )
 
 
 def _largest(rows: pd.DataFrame) -> int:
+    """Return the largest number of nodes of any tree whose parts all have a price."""
     radices, ratios = zip(*switches_of(rows), strict=True)
-    joined = capacity(radices, ratios[:-1])
-    priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()
-    return joined if pd.isna(priced) else min(joined, int(priced))
+    capacity_of_tree = capacity(radices, ratios[:-1])
+    largest_priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()
+    return capacity_of_tree if pd.isna(largest_priced) else min(capacity_of_tree, int(largest_priced))

@@ -12,24 +12,24 @@ from analysis.runs.settings import Limit, Rule
 from analysis.runs.yaml_files import read_yaml
 
 QUANTITIES = ("speedup_per_doubling", "incremental_efficiency", "efficiency")
-"""What a rule may ask a minimum of."""
+"""Quantities for which a rule may set a minimum."""
 
 SCHEMA = {
     "title": "Rule for a proposal",
-    "description": "What a computing centre asks of a scaling table.",
+    "description": "The minimum that a computing centre requires of a scaling table.",
     "type": "object",
     "additionalProperties": False,
     "required": ["name", "title", "quantity", "limits", "source"],
     "properties": {
         "name": {
-            "description": "Name of the rule; the file is called the same.",
+            "description": "Name of the rule, equal to the name of its file.",
             "type": "string",
             "pattern": "^[a-z][a-z0-9_]*$",
         },
-        "title": {"description": "What is asked, in a few words.", "type": "string", "minLength": 1},
-        "quantity": {"description": "What has to reach the minimum.", "enum": list(QUANTITIES)},
+        "title": {"description": "The requirement in a few words.", "type": "string", "minLength": 1},
+        "quantity": {"description": "The quantity that has to reach the minimum.", "enum": list(QUANTITIES)},
         "limits": {
-            "description": "Minima by number of cores, rising. Above the last limit there is no verdict.",
+            "description": "Minima by rising number of cores. There is no verdict above the last limit.",
             "type": "array",
             "minItems": 1,
             "items": {
@@ -39,18 +39,22 @@ SCHEMA = {
                 "properties": {
                     "at_least": {"description": "The minimum.", "type": "number", "exclusiveMinimum": 0},
                     "up_to_cores": {
-                        "description": "Largest number of cores; the last limit may leave it out.",
+                        "description": "Largest number of cores. The last limit may omit it.",
                         "type": "integer",
                         "minimum": 1,
                     },
                 },
             },
         },
-        "source": {"description": "Where the centre says so.", "type": "string", "minLength": 1},
-        "note": {"description": "Shown below the table.", "type": "string", "minLength": 1},
+        "source": {
+            "description": "Document in which the centre states the rule.",
+            "type": "string",
+            "minLength": 1,
+        },
+        "note": {"description": "Note below the table.", "type": "string", "minLength": 1},
     },
 }
-"""Schema of a rule's file, from which docs/reference/proposal.md is made."""
+"""Schema of a rule's file. docs/reference/proposal.md is generated from it."""
 
 
 def read_rule(path: str | Path) -> Rule:
@@ -59,12 +63,12 @@ def read_rule(path: str | Path) -> Rule:
     Parameters
     ----------
     path : path of a YAML file
-        As `SCHEMA` says.
+        Its keys are described by `SCHEMA`.
 
     Raises
     ------
     TableError
-        In one line with file, key and what is allowed.
+        If the file is wrong. The message is one line with file, key and allowed values.
     """
     path = Path(path)
     data = read_yaml(path)
@@ -72,7 +76,8 @@ def read_rule(path: str | Path) -> Rule:
     if fault is not None:
         key = fault.json_path.removeprefix("$").removeprefix(".")
         raise TableError(" ".join(fault.message.split()), str(path), f"key '{key}'" if key else "")
-    rule = Rule(**data | {"limits": tuple(Limit(**limit) for limit in data["limits"])})
+    assert isinstance(data, dict)  # as the schema requires
+    rule = Rule(**{**data, "limits": tuple(Limit(**limit) for limit in data["limits"])})
     bounds = [math.inf if limit.up_to_cores is None else limit.up_to_cores for limit in rule.limits]
     if bounds != sorted(set(bounds)):
         raise TableError(

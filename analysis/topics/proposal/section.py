@@ -1,4 +1,4 @@
-"""What the page of a proposal shows: one curve a case, and what it leaves out."""
+"""The page of a proposal: one curve per case, and a note on what it leaves out."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from analysis.runs.settings import Rule
 from analysis.topics.proposal.sheets import Sheet, rule_text, sheets
 
 MOST_COUNTS = 12
-"""Process counts of a curve, evenly taken from the smallest to the largest."""
+"""Largest number of process counts per curve, spread evenly from the smallest to the largest."""
 MOST_NAMED = 4
 LONGEST = 240
-"""Letters of a text that a study or rule gives."""
+"""Largest number of letters of a text of the study or the rule."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The curves of a page, in its order, and how many there were to choose from.
+    """The curves of a page, in its order.
 
     Attributes
     ----------
     sheets, cases : tuple
-        One sheet a case, and the titles of the cases.
+        One sheet per case, and the titles of the cases.
     curves : int
-        Of the whole table.
+        Number of curves in the whole table.
     thinned : bool
-        Whether a curve has more counts than are shown.
+        Whether a curve has more counts than the page shows.
     introduction : str
-        The rule, and how the curves were chosen.
+        The rule, and the choice of the curves.
     """
 
     sheets: tuple[Sheet, ...]
@@ -48,11 +48,11 @@ class Choice:
 
 
 def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect: str | None = None) -> Choice:
-    """Choose one curve a case.
+    """Choose one curve per case.
 
-    It is the curve of the study's interconnect or, where the case did not run over it or the study names
-    none, the curve with the highest speedup; at the lowest oversubscription level, and of the first kind of
-    `analysis.runs.kinds.ORDER` that the case has, since kinds are not compared.
+    The curve is of the study's interconnect. If the case did not run over it, or the study names none, it is
+    the curve with the highest speedup. It is at the lowest oversubscription level and of the case's first
+    kind in the order `analysis.runs.kinds.ORDER`, because kinds are not compared.
 
     Parameters
     ----------
@@ -61,23 +61,27 @@ def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect:
     """
     if rule is None or table.empty:
         return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
-    chosen = pd.concat([_curve(rows, interconnect) for _, rows in labels.by_case(table)])
-    found = sheets(chosen, rule, labels)
+    chosen = pd.concat([_chosen_curve(rows, interconnect) for _, rows in labels.by_case(table)])
+    all_sheets = sheets(chosen, rule, labels)
     kinds = [kind for kind in ORDER if kind in set(table["kind"])]
-    how = "with the highest speedup" + f" of its {', else '.join(kinds)} runs" * (len(kinds) > 1)
+    choice = "the curve with the highest speedup"
+    if len(kinds) > 1:
+        choice += f" of its {', else '.join(kinds)} runs"
     if interconnect is not None:
-        how = f"of {labels.interconnect(interconnect)}, or where it was not run the one {how}"
+        choice = (
+            f"the curve of {labels.interconnect(interconnect)}, or {choice} if a case did not run over it"
+        )
     return Choice(
-        sheets=tuple(_thinned(sheet) for sheet in found),
+        sheets=tuple(_thinned(sheet) for sheet in all_sheets),
         cases=tuple(map(labels.case, labels.sorted_cases(table["case"]))),
         curves=table.groupby(CURVE, dropna=False).ngroups,
-        thinned=any(len(sheet.rows) > MOST_COUNTS for sheet in found),
-        introduction=f"{_cut(rule_text(rule))} Tabulated is one curve a case: the one {how}, at the lowest "
+        thinned=any(len(sheet.rows) > MOST_COUNTS for sheet in all_sheets),
+        introduction=f"{_cut(rule_text(rule))} The tables show one curve per case: {choice}, at the lowest "
         "oversubscription that was run.",
     )
 
 
-def _curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
+def _chosen_curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
     first_kind = min(rows["kind"], key=ORDER.index)
     rows = rows[rows["kind"] == first_kind]
     rows = rows[rows["oversubscription"] == rows["oversubscription"].min()]
@@ -104,19 +108,19 @@ def _cut(text: str) -> str:
 def page(
     choice: Choice, number: int, labels: Labels, figures: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any]:
-    """Put together a page of the first `number` curves of a choice, as plain data.
+    """Make a page of the first `number` curves of a choice, as plain data.
 
     Parameters
     ----------
     figures : sequence of mapping
-        Entries of the report's figures, of which the page shows the first of all cases side by side.
+        Entries of the report's figures; the page shows the first figure of all cases side by side.
 
     Returns
     -------
     dict
-        ``title, subtitle, paragraphs, figure, sheets``, the sheets as mappings of the attributes of
-        `analysis.topics.proposal.sheets.Sheet`, each title of the header as a list of lines; the figure is an
-        entry, or None.
+        ``title, subtitle, paragraphs, figure, sheets``. A sheet is a mapping of the attributes of
+        `analysis.topics.proposal.sheets.Sheet`, with each title of the header as a list of lines. The figure
+        is an entry or None.
     """
     shown = choice.sheets[:number]
     return {
@@ -131,18 +135,20 @@ def page(
 
 
 def _left_out(choice: Choice, number: int) -> list[str]:
-    """Say what is not shown, and where it is."""
-    said = []
+    """State what the page does not show, and where it is."""
+    omitted = []
     if others := choice.curves - len(choice.sheets):
-        said.append(counted(others, "other curve"))
+        omitted.append(counted(others, "other curve"))
     if missing := [_cut(title) for title in choice.cases[number:]]:
         named = missing[:MOST_NAMED]
         more = [counted(len(missing) - len(named), "more", "more")] if len(missing) > len(named) else []
-        said.append(f"for want of room {counted(len(missing), 'case')} ({listed([*named, *more])})")
+        omitted.append(f"{counted(len(missing), 'case')} without space ({listed([*named, *more])})")
     if choice.thinned:
-        said.append(f"process counts where a curve has more than {MOST_COUNTS}")
-    if not said:
+        omitted.append(f"process counts beyond {MOST_COUNTS} per curve")
+    if not omitted:
         return []
-    steps = " Incremental efficiency is that over the next smaller count that was run." * choice.thinned
     files = "tables/proposal.csv, proposal.tex and proposal.docx"
-    return [f"Left out: {listed(said)}; all is in {files}.{steps}"]
+    text = f"Left out: {listed(omitted)}; the whole table is in {files}."
+    if choice.thinned:
+        text += " Incremental efficiency refers to the next smaller count that was run."
+    return [text]

@@ -1,4 +1,4 @@
-"""The scaling table of a proposal as text: for LaTeX, for Word, for a page of its own."""
+"""The scaling table of a proposal as text, for LaTeX, for Word and for a printed page."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from analysis.presentation.labels import Labels
 from analysis.runs.errors import one_line
 from analysis.runs.frames import CURVE, Line, as_lines, is_missing
 from analysis.runs.settings import Rule
-from analysis.topics.proposal.tables import UNTESTED
+from analysis.topics.proposal.topic import UNTESTED
 
 _HEADINGS = {"speedup_per_doubling": "Speedup per doubling"}
-"""Heading of the judged quantity, where it is no column of every table anyway."""
+"""Headings of judged quantities that need an extra column."""
 _ENDS = {
     "fail": "fails at {}",
     "undecided": "undecided at {}",
     UNTESTED[1]: "would fail at {} (untested)",
 }
-"""What a sentence says of the first count that does not pass."""
+"""Text about the first count that does not pass, by its verdict."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """One table with its caption, everything as text.
+    """A table and its caption as text.
 
     Attributes
     ----------
     title : str
         Case and interconnect.
     reading : str
-        What the times and brackets are, and what speedup refers to.
+        Explanation of times, brackets and the reference of the speedup.
     rule, outcome : str
-        The rule that judges, and up to where it is passed.
+        The rule, and the counts that pass it.
     header, rows : tuple
-        Texts; rows are as long as the header.
+        Texts; each row is as long as the header.
     """
 
     title: str
@@ -54,28 +54,28 @@ class Sheet:
 
     @property
     def caption(self) -> str:
-        """All that a reader of the table needs to know."""
+        """Text above the table."""
         return f"{self.title} {self.reading} {self.rule} {self.outcome}"
 
 
 def sheets(table: pd.DataFrame, rule: Rule, labels: Labels) -> list[Sheet]:
-    """One sheet a curve of the `table` ``proposal``, judged by `rule`."""
-    known = table.astype(object).where(table.notna(), None)
+    """Make one sheet per curve of the table ``proposal``, judged by `rule`."""
+    cells = table.astype(object).where(table.notna(), None)
     curves = table.groupby(CURVE, sort=False, dropna=False)
-    return [_sheet(rows, known.loc[rows.index], rule, labels) for _, rows in curves]
+    return [_sheet(rows, cells.loc[rows.index], rule, labels) for _, rows in curves]
 
 
-def _sheet(rows: pd.DataFrame, known: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
+def _sheet(rows: pd.DataFrame, cells: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
     extra = [_HEADINGS[rule.quantity]] if rule.quantity in _HEADINGS else []
     header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
     header += ["Incremental efficiency", "Node hours", *extra, "Verdict"]
     return Sheet(
-        title=_title(rows.iloc[0], labels),
+        title=_title(rows.iloc[0].to_dict(), labels),
         reading=_reading(rows, labels),
         rule=rule_text(rule),
         outcome=outcome_text(rows),
         header=tuple(header),
-        rows=tuple(_cells(line, bool(extra)) for line in as_lines(known)),
+        rows=tuple(_cells(line, bool(extra)) for line in as_lines(cells)),
     )
 
 
@@ -99,15 +99,15 @@ def _cells(line: Line, extra: bool) -> tuple[str, ...]:
     )
 
 
-def _title(row: pd.Series, labels: Labels) -> str:
+def _title(row: Line, labels: Labels) -> str:
     name = labels.curve(row)
     if row["oversubscription"] > 1:
-        name += f", {row['oversubscription']} processes a core"
+        name += f", {row['oversubscription']} processes per core"
     return f"{labels.case(row['case'])} over {name}."
 
 
 def _reading(rows: pd.DataFrame, labels: Labels) -> str:
-    first = rows.iloc[0]
+    first = rows.iloc[0].to_dict()
     times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
     text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
@@ -116,12 +116,12 @@ def _reading(rows: pd.DataFrame, labels: Labels) -> str:
 
 
 def rule_text(rule: Rule) -> str:
-    """Say what a rule asks for, and who asks."""
+    """State a rule and its source."""
     note = one_line(rule.note)
     return f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).{f' {note}' if note else ''}"
 
 
-def _reference(row: pd.Series, labels: Labels) -> str:
+def _reference(row: Line, labels: Labels) -> str:
     time = formats.seconds(row["reference_seconds"])
     if is_missing(row["reference_interconnect"]):
         return f"the serial run of {time}"
@@ -149,13 +149,13 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in one_line(text))
 
 
-def to_latex(found: Sequence[Sheet]) -> str:
-    r"""Tables to paste into a LaTeX document that loads ``booktabs`` and ``graphicx``.
+def to_latex(shown: Sequence[Sheet]) -> str:
+    """Write tables for a LaTeX document that loads ``booktabs`` and ``graphicx``.
 
-    Each is as wide as the text at most.
+    Each table is at most as wide as the text.
     """
     tables = []
-    for sheet in found:
+    for sheet in shown:
         lines = [r"\begin{table}", r"  \centering", f"  \\caption{{{latex_text(sheet.caption)}}}"]
         lines += [r"  \resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"]
         lines += [f"  \\begin{{tabular}}{{{'r' * (len(sheet.header) - 1)}l}}", r"    \toprule"]
@@ -170,8 +170,10 @@ def _latex_row(cells: Sequence[str]) -> str:
     return " & ".join(latex_text(cell) for cell in cells) + r" \\"
 
 
-def write_word(found: Sequence[Sheet], path: str | Path, title: str) -> None:
-    """Write tables to a Word document in landscape format, or nothing.
+def write_word(shown: Sequence[Sheet], path: str | Path, title: str) -> None:
+    """Write tables to a Word document in landscape format.
+
+    The file is complete or does not appear.
 
     Raises
     ------
@@ -183,7 +185,7 @@ def write_word(found: Sequence[Sheet], path: str | Path, title: str) -> None:
     section.orientation = WD_ORIENT.LANDSCAPE
     section.page_width, section.page_height = section.page_height, section.page_width
     document.add_heading(one_line(title), level=1)
-    for sheet in found:
+    for sheet in shown:
         document.add_paragraph(one_line(sheet.caption))
         table = document.add_table(rows=0, cols=len(sheet.header), style="Light Grid Accent 1")
         for row in (sheet.header, *sheet.rows):
@@ -197,18 +199,18 @@ def write_word(found: Sequence[Sheet], path: str | Path, title: str) -> None:
 
 
 def outcome_text(rows: pd.DataFrame) -> str:
-    """Say in a sentence up to which number of ranks one curve passes, from its rows of table ``proposal``."""
+    """State up to which number of ranks a curve passes, from its rows of the table ``proposal``."""
     judged = rows.dropna(subset="verdict").sort_values("ranks")
     if judged.empty:
         return "The rule judges none of these runs."
     tested = judged["verdict"].eq("pass").cummin()
     passed = judged["verdict"].isin(["pass", UNTESTED[0]]).cummin()
-    said = [f"passes up to {judged.loc[tested, 'ranks'].max()} ranks"] if tested.any() else []
+    outcomes = [f"passes up to {judged.loc[tested, 'ranks'].max()} ranks"] if tested.any() else []
     if passed.sum() > tested.sum():
-        said.append(f"would pass up to {judged.loc[passed, 'ranks'].max()} ranks (untested)")
-    said = said or ["passes nowhere"]
+        outcomes.append(f"would pass up to {judged.loc[passed, 'ranks'].max()} ranks (untested)")
+    outcomes = outcomes or ["passes nowhere"]
     if not passed.all():
         first = judged[~passed].iloc[0]
-        said.append(_ENDS[first["verdict"]].format(first["ranks"]))
-    text = "; ".join(said)
+        outcomes.append(_ENDS[first["verdict"]].format(first["ranks"]))
+    text = "; ".join(outcomes)
     return f"{text[0].upper()}{text[1:]}."

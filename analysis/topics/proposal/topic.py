@@ -1,10 +1,154 @@
-"""Which node counts can a request for core-hours defend?"""
+"""Which node counts can a request for core-hours defend, by the rule of a computing centre?"""
 
 from __future__ import annotations
 
-from analysis.runs.frames import Tables, stacked
-from analysis.topics.proposal.tables import PROPOSAL, proposal_columns
+import numpy as np
+
+from analysis.curves.curves import Curve
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    OF_A_CURVE,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    table_schemas,
+    with_interval,
+)
+from analysis.runs.frames import Piece, Tables, stacked, with_ends
+from analysis.runs.settings import Rule, Settings
+from analysis.statistics import Floats
+from analysis.statistics.bootstrap import percentile_interval
+from analysis.statistics.metrics import efficiency
+from analysis.topics.money.exchange import Texts, texts_where
+from analysis.topics.money.market import joined, nodes_of
 from analysis.topics.topic import Context, Topic
+
+PROPOSAL = table_schemas(
+    proposal=dict(
+        **OF_A_CURVE,
+        processes_per_node=POSITIVE,
+        nodes=COUNT,
+        ranks=COUNT,
+        ranks_per_node=POSITIVE,
+        n=COUNT,
+        **with_interval("seconds", POSITIVE),
+        coverage=SHARE,
+        **with_interval("speedup", POSITIVE),
+        reference_seconds=POSITIVE,
+        reference_processes=COUNT,
+        reference_interconnect=NOTE,
+        **with_interval("efficiency", POSITIVE),
+        **with_interval("incremental_efficiency", POSITIVE),
+        node_hours=POSITIVE,
+        rule=TEXT,
+        quantity=TEXT,
+        **with_interval("value", POSITIVE),
+        at_least=POSITIVE,
+        verdict=NOTE,
+        note=NOTE,
+    ),
+)
+
+NO_MINIMUM = "the rule has no minimum for this number of cores"
+UNTESTED = ("would pass (untested)", "would fail (untested)")
+"""Verdicts from estimates without an interval."""
+
+
+def proposal_columns(curve: Curve, rule: Rule, settings: Settings, cores_per_node: int | None) -> Piece:
+    """Make the scaling table of a curve, judged by a rule.
+
+    `speedup_per_doubling` of neighbouring counts p < q is (S(q) / S(p))^(1 / log2(q / p)). The rule
+    "1.5 times per doubling" therefore means T(p) / T(q) >= 1.5^log2(q / p). `judge` compares the interval of
+    the quantity with the minimum.
+
+    Parameters
+    ----------
+    cores_per_node : int or None
+        Used to count nodes if the runs do not record them.
+
+    Returns
+    -------
+    Piece
+        Columns of table ``proposal``, one row per count. Node hours are nodes × seconds / 3600.
+    """
+    table, reference = curve.table, curve.reference
+    seconds, processes, nodes = table["seconds"], curve.processes, nodes_of(curve, cores_per_node)
+    quantities = _quantities(curve, settings)
+    value, low, high = quantities[rule.quantity]
+    minimum = np.array([rule.at_least(count) for count in table["cores"]])
+    has_reference_time = (processes == reference.processes) & (seconds == reference.seconds)
+    is_reference = ~curve.own | (has_reference_time & (curve.interconnect == reference.interconnect))
+    beyond_rule = np.isnan(minimum)
+    judged = ~np.isnan(value) & ~beyond_rule & ~is_reference
+    notes = [
+        joined("reference" if first else None, NO_MINIMUM if second else None)
+        for first, second in zip(is_reference, beyond_rule, strict=True)
+    ]
+    return {
+        **curve.names,
+        "nodes": nodes,
+        "ranks": processes,
+        "ranks_per_node": processes / nodes,
+        **{name: table[name] for name in ("n", "seconds", "seconds_low", "seconds_high", "coverage")},
+        **with_ends("speedup", *quantities["speedup"]),
+        "reference_seconds": reference.seconds,
+        "reference_processes": reference.processes,
+        "reference_interconnect": reference.interconnect or None,
+        **with_ends("efficiency", *quantities["efficiency"]),
+        **with_ends("incremental_efficiency", *quantities["incremental_efficiency"]),
+        "node_hours": nodes * seconds / 3600,
+        "rule": rule.name,
+        "quantity": rule.quantity,
+        **with_ends("value", value, low, high),
+        "at_least": minimum,
+        "verdict": texts_where(judged, judge(value, low, high, minimum)),
+        "note": np.array(notes, object),
+    }
+
+
+def _quantities(curve: Curve, settings: Settings) -> dict[str, tuple[Floats, Floats, Floats]]:
+    """Compute the speedup and the quantities of rules: value, low and high end, each (counts,).
+
+    Efficiency increases with the speedup. Incremental efficiency (by cores) and speedup per doubling (by
+    processes) increase with the ratio of times. Their intervals are therefore transformed intervals.
+    """
+    speedup = curve.speedup, curve.speedup_low, curve.speedup_high
+    cores, growth = _steps(curve.table["cores"]), 1 / _steps(curve.processes.astype(float))
+    times = _steps(curve.table["seconds"]), *percentile_interval(_steps(curve.draws), settings.level)
+    strong = settings.scaling == "strong"
+    return {
+        "speedup": speedup,
+        "efficiency": tuple(
+            efficiency(values, curve.table["cores"], curve.reference.cores) for values in speedup
+        ),
+        "incremental_efficiency": tuple(values * cores if strong else values for values in times),
+        "speedup_per_doubling": tuple(
+            (values if strong else values * growth) ** (1 / np.log2(growth)) for values in times
+        ),
+    }
+
+
+def _steps(values: np.ndarray) -> Floats:
+    """Return the ratio of the previous value to each value, along the counts; NaN for the first."""
+    steps = np.empty(values.shape)
+    steps[0] = np.nan
+    np.divide(values[:-1], values[1:], out=steps[1:])
+    return steps
+
+
+def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> Texts:
+    """Compare intervals with the minimum.
+
+    A count passes if the whole interval reaches the minimum, fails if the whole interval is below it, and is
+    ``undecided`` otherwise. If an end is NaN, the verdict is one of `UNTESTED`, from the value.
+    """
+    untested = np.isnan(low) | np.isnan(high)
+    return np.select(
+        [untested & (value >= at_least), untested, low >= at_least, high < at_least],
+        [*UNTESTED, "pass", "fail"],
+        "undecided",
+    ).astype(object)
 
 
 def make_proposal(context: Context) -> Tables:

@@ -89,7 +89,7 @@ def test_one_node_needs_no_interconnect(ames):
 
 
 def test_an_unknown_item_is_named(ames):
-    with pytest.raises(TableError, match="no 'token_ring' here; there are gigabit_ethernet, "):
+    with pytest.raises(TableError, match="no item 'token_ring'; known are gigabit_ethernet, "):
         quote(ames, "token_ring", [2])
 
 
@@ -99,22 +99,22 @@ def test_an_unknown_item_is_named(ames):
         ("850", "cheap", "price", "'cheap' is no number"),
         ("850", "-1", "price", "'-1' must be a price, 0 or more"),
         ("850", "inf", "price", "'inf' must be a price, 0 or more"),
-        ("850", "", "price", "is empty: give a price, or price_low and price_high"),
+        ("850", "", "price", "is empty: state a price, or price_low and price_high"),
         ("850,,", "850,900,", "price_low", "'900' is above the price or price_high"),
         ("850,,", "850,,800", "price_high", "'800' is below the price"),
-        ("USD", "dollars", "currency", "'dollars' must be three capital letters, as USD"),
+        ("USD", "dollars", "currency", "'dollars' must be three capital letters, such as USD"),
         ("2004", "04", "year", "'04' must be a year"),
         (",2,128", ",2.5,128", "nodes_from", "'2.5' is no whole number"),
         (",2,128", ",1,128", "nodes_from", "'1' must be 2 or more"),
         (",2,128", ",128,64", "nodes_to", "'64' is below nodes_from"),
         ("1024", "100", "max_nodes", "'100' is below nodes_to"),
         ("node", "port", "per", "'port' must be node or cluster"),
-        ("node", "cluster", "nodes_to", "'128' must equal nodes_from where the price is"),
+        ("node", "cluster", "nodes_to", "'128' must equal nodes_from if the price is"),
         ("a survey", "", "source", "must not be empty"),
         ("myrinet", "../myrinet", "item", "'../myrinet' must be letters, digits"),
         ("myrinet", "old", "nodes_from", "'2' overlaps another row of the same item"),
-        ("myrinet,USD", "old,EUR", "currency", "'EUR' differs from a row"),
-        ("myrinet,USD,2004", "old,USD,2005", "year", "'2005' differs from a row"),
+        ("myrinet,USD", "old,EUR", "currency", "'EUR' differs from a previous row"),
+        ("myrinet,USD,2004", "old,USD,2005", "year", "'2005' differs from a previous row"),
     ],
 )
 def test_a_bad_row_is_told_in_one_line(tmp_path, old, new, column, message):

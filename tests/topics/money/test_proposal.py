@@ -13,7 +13,7 @@ from analysis.runs.runs import TableError
 from analysis.runs.settings import Limit, Rule, Settings
 from analysis.topics.proposal.rules import read_rule
 from analysis.topics.proposal.sheets import latex_text, outcome_text, sheets, to_latex, write_word
-from analysis.topics.proposal.tables import UNTESTED, judge, proposal_columns
+from analysis.topics.proposal.topic import UNTESTED, judge, proposal_columns
 
 SETTINGS = Settings(draws=300)
 RULES = ROOT / "config/proposals"
@@ -90,7 +90,7 @@ def test_limits_by_the_number_of_cores(exact_runs):
     found = table(exact_runs, rule).set_index("ranks")
     assert found["at_least"].iloc[1:3].tolist() == [1.6, 1.2]
     assert found["verdict"].iloc[1:3].tolist() == ["fail", "pass"]
-    assert found.loc[16, "note"] == "the rule says nothing about so many cores"
+    assert found.loc[16, "note"] == "the rule has no minimum for this number of cores"
     assert found["verdict"].isna().tolist() == [True, False, False, True]
 
 

@@ -202,7 +202,7 @@ def test_a_part_list_of_a_users_own(tmp_path):
         ("edge", "8,1,1", "8,,1", "level 1 is below the top and needs a blocking ratio"),
         ("top", ",1,,500", ",2,,500", "line 4, column 'nodes_from': '2' must follow the sizes"),
         ("port", "port,,", "port,1,", "line 2, column 'level': '1' belongs to a switch"),
-        ("top", "2,8,", "2,,", "line 4, column 'radix': belongs to a switch, and only there"),
+        ("top", "2,8,", "2,,", "line 4, column 'radix': belongs to a switch, and to no other part"),
         ("edge", "8,1,1", "8,0.5,1", "line 3, column 'blocking': '0.5' must be a ratio"),
         ("edge", "published", "guessed", "column 'basis': 'guessed' must be published or"),
     ],
