@@ -1,4 +1,4 @@
-"""Loads of links and switches, the bound they set to what can be accepted, and the congestion matrix."""
+"""Route loads of links and switches, the bound of accepted traffic, and the congestion matrix."""
 
 from __future__ import annotations
 
@@ -12,65 +12,74 @@ from analysis.topics.congestion.routing import ROUTINGS, routed
 from analysis.topics.congestion.topology import Topology
 
 FLOWS = ("source", "destination", "load")
-"""Columns of traffic: bytes go from node `source` to node `destination`, at `load` link bandwidths."""
+"""Columns of traffic from node `source` to node `destination`; `load` is in link bandwidths."""
 ROUNDING = 1e-9
-"""Relative error of a sum of loads that counts as none."""
+"""Relative error of a sum of loads that counts as rounding error."""
 
 
 def link_loads(topology: Topology, flows: pd.DataFrame, routing: str) -> pd.DataFrame:
-    """Route load of every link: a row a link, `analysis.topics.congestion.topology.ENDS` and ``load``.
+    """Compute the route load of every link.
 
-    Loads are in link bandwidths. Of flows (`FLOWS`, whole numbers of nodes) several rows of a pair add up;
-    `routing` is ``deterministic`` or ``spread``.
+    Parameters
+    ----------
+    flows : DataFrame
+        Columns `FLOWS`; several rows of a pair of nodes add up.
+    routing : str
+        One of `ROUTINGS`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each link: `analysis.topics.congestion.topology.ENDS` and ``load`` in link bandwidths.
     """
     source, destination, load = (flows[name].to_numpy() for name in FLOWS)
     return topology.links().assign(load=routed(topology, source, destination, load, routing == "spread"))
 
 
 def switch_loads(links: pd.DataFrame) -> pd.DataFrame:
-    """Route load of every switch, from that of all links (`link_loads`): what comes in over its own.
+    """Compute the route load of every switch, the sum over its incoming links (`link_loads`).
 
     Returns
     -------
     DataFrame
-        ``level, switch, load``, one row a switch, ascending.
+        ``level, switch, load``: a row for each switch, ascending.
     """
-    coming = links[links["end_level"] > 0].groupby(["end_level", "end"], as_index=False)["load"].sum()
-    return coming.set_axis(["level", "switch", "load"], axis=1)
+    incoming = links[links["end_level"] > 0].groupby(["end_level", "end"])[["load"]].sum().reset_index()
+    return incoming.set_axis(["level", "switch", "load"], axis=1)
 
 
 def accepted_bound(links: pd.DataFrame) -> float:
-    """Largest share of the offered traffic that links (`link_loads`) can carry: 1 / highest load, at most 1.
+    """Compute the largest share of the offered traffic that links (`link_loads`) can carry.
 
-    All flows are held back alike. No flow control can accept more of each; a real one accepts less. Infinite
-    buffers and no overhead are assumed: it is a bound and no prediction (Dally, Towles 2004, section 3.3).
+    The share is 1 / highest load, at most 1, and equal for all flows. It is an upper bound, not a prediction:
+    buffers are infinite and overheads zero (Dally, Towles 2004, section 3.3). Flow control accepts less.
     """
     highest = links["load"].max()
     return 1.0 if highest <= 1 else 1 / highest
 
 
 def free_of_conflict(links: pd.DataFrame) -> bool:
-    """Whether no link (`link_loads`) carries more than one link's bandwidth.
+    """Return whether no link (`link_loads`) carries more than its bandwidth.
 
-    For a permutation whose nodes all send at full rate (a load of 1): whether no two of its messages share
-    a link (``deterministic``), or whether an even division lets all go at full rate (``spread``).
+    In a permutation with full loads of 1, deterministic routing is then free of shared links, and evenly
+    divided traffic moves at full rate.
     """
     return bool(links["load"].max() <= 1 + ROUNDING)
 
 
 def pattern_bounds(topology: Topology, patterns: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """What a topology can carry of several patterns.
+    """Compute loads and bounds of several traffic patterns in a topology.
 
     Parameters
     ----------
     patterns : mapping of str to DataFrame
-        Flows, as `link_loads` takes them.
+        Flows of each pattern: see `link_loads`.
 
     Returns
     -------
     DataFrame
-        One row a pattern and routing. Loads are in link bandwidths; `accepted_bound` and `free_of_conflict`
-        are as the functions of these names give them.
+        A row for each pattern and routing. Loads are in link bandwidths. `accepted_bound` and
+        `free_of_conflict` are the results of these functions.
     """
     rows = []
     for pattern, routing in itertools.product(patterns, ROUTINGS):
@@ -89,35 +98,35 @@ def pattern_bounds(topology: Topology, patterns: Mapping[str, pd.DataFrame]) -> 
 
 
 def congestion_matrix(links: pd.DataFrame) -> pd.DataFrame:
-    """Loads as they stand around the switches of a tree.
+    """Arrange loads around the switches of a tree.
 
-    The form is as in figure 15 of Petrini and others (2003): a row a level, a block a switch, above the
-    links from the switches over it, beneath those from switches or nodes under it, in the middle the sum.
-    There the numbers are waiting times that were measured; here they are route load. Links from a switch to
-    its nodes are in neither, since nothing comes in by them: see `link_loads`.
+    The form follows figure 15 of Petrini and others (2003): a row per level and a block per switch. The links
+    from above stand at the top of a block, the links from below at its bottom, and their sum in the middle.
+    The figure has measured waiting times; this matrix has route loads. Links from switches to nodes are
+    missing from both, because they lead into no switch.
 
     Parameters
     ----------
     links : DataFrame
-        As `link_loads` gives it for a tree.
+        Loads of the links of a tree: see `link_loads`.
 
     Returns
     -------
     DataFrame
-        ``level, switch, side, port, load, share``. One row a link by which traffic comes in, with `side`
-        ``above`` or ``below`` (where it comes from) and `port` from 0; and one a switch, `side` ``switch``,
-        `port` empty. `load` is in link bandwidths; `share` is of the most loaded link, for a switch of the
-        most loaded switch (0 where nothing moves).
+        ``level, switch, side, port, load, share``: a row for each incoming link of a switch and a row for
+        each switch. `side` is ``above`` or ``below`` for a link, ``switch`` for a switch. `port` numbers the
+        links of a side from 0. `load` is in link bandwidths. `share` is relative to the most loaded link, or
+        to the most loaded switch; 0 without traffic.
     """
-    coming = links[links["end_level"] > 0].sort_values(["end_level", "end", "start_level", "start"])
+    incoming = links[links["end_level"] > 0].sort_values(["end_level", "end", "start_level", "start"])
     ports = pd.DataFrame(
         {
-            "level": coming["end_level"],
-            "switch": coming["end"],
-            "side": np.where(coming["start_level"] > coming["end_level"], "above", "below"),
-            "port": coming.groupby(["end_level", "end", "start_level"]).cumcount().astype("Int64"),
-            "load": coming["load"],
-            "share": _shares(coming["load"]),
+            "level": incoming["end_level"],
+            "switch": incoming["end"],
+            "side": np.where(incoming["start_level"] > incoming["end_level"], "above", "below"),
+            "port": incoming.groupby(["end_level", "end", "start_level"]).cumcount().astype("Int64"),
+            "load": incoming["load"],
+            "share": _shares(incoming["load"]),
         }
     )
     switches = switch_loads(links)

@@ -1,14 +1,17 @@
-"""Routing: how much of some traffic goes over each link of a topology.
+"""Routing: how much traffic each link of a topology carries.
 
-Routes are shortest ones. Trees: up to a nearest common ancestor, then down, where there is one way only
-(Petrini, Vanneschi 1997). ``deterministic`` takes the way up by the destination's number, D-mod-k (Zahavi,
-Johnson, Kerbyson, Lang, Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns,
-Concurrency and Computation 22, 2010). ``spread`` divides all traffic evenly over the links up, as an
-adaptive ascending phase does at its best (QsNet's picks the least loaded link).
+All routes are shortest routes. ``deterministic`` routing has one route per destination. ``spread`` routing
+divides traffic evenly between equally good links.
 
-Tori: dimension by dimension from the first, the shorter way round (Dally, Towles, Principles and practices of
-interconnection networks, 2004, chapter 8). Where both ways are equally long, ``deterministic`` goes towards
-higher numbers, ``spread`` goes half each way.
+Trees: a route goes up to a nearest common ancestor, then down its only way (Petrini, Vanneschi 1997).
+``deterministic`` chooses the way up by the number of the destination, D-mod-k (Zahavi, Johnson, Kerbyson,
+Lang, Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns, Concurrency and
+Computation 22, 2010). ``spread`` is the best case of an adaptive ascending phase; QsNet picks the least
+loaded link.
+
+Tori: a route goes dimension by dimension from the first, the shorter way round (Dally, Towles, Principles and
+practices of interconnection networks, 2004, chapter 8). If both ways are equally long, ``deterministic``
+goes towards higher numbers and ``spread`` goes half each way.
 """
 
 from __future__ import annotations
@@ -26,26 +29,34 @@ Nodes = NDArray[np.integer]
 
 
 def routed(topology: Topology, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> Floats:
-    """Load of every link, in the unit of `load` and the order of ``topology.links()``.
+    """Compute the load of every link, in the unit of `load` and the order of ``topology.links()``.
 
     Parameters
     ----------
     source, destination : arrays (flows,)
         Numbers of nodes; traffic of a node to itself uses no link.
     spread : bool
-        Whether traffic is divided where routes are equally good.
+        Whether traffic is divided between equally good routes.
     """
-    route = _in_tree if isinstance(topology, Tree) else _in_torus
-    return np.concatenate(route(topology, source, destination, load, spread))
+    if isinstance(topology, Tree):
+        loads = _tree_loads(topology, source, destination, load, spread)
+    else:
+        loads = _torus_loads(topology, source, destination, load, spread)
+    return np.concatenate(loads)
 
 
-def _in_tree(tree: Tree, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
-    """Links up from and down to each subtree, level by level.
+def _sums(index: Nodes, load: Floats, size: int) -> Floats:
+    """Add up loads by index, array (size,)."""
+    return np.asarray(np.bincount(index, load, size), float)
 
-    On every route to a destination d that passes level i, the switch is (t, d mod W(i)) of the subtree
-    t it is in; so only the flows that leave or enter a subtree have to be counted.
+
+def _tree_loads(tree: Tree, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
+    """Compute the loads of the links up from and down to each subtree, level by level.
+
+    Every route to a destination d through level i uses switch (t, d mod W(i)) of a subtree t. It is therefore
+    enough to count the flows that leave or enter each subtree.
     """
-    loads = []
+    loads: list[Floats] = []
     for level in range(tree.levels):
         subtrees, paths = tree.nodes // tree.below(level), tree.paths(level + 1)
         from_subtree, to_subtree = source // tree.below(level), destination // tree.below(level)
@@ -56,58 +67,58 @@ def _in_tree(tree: Tree, source: Nodes, destination: Nodes, load: Floats, spread
         source = from_subtree * tree.below(level)
         for subtree in (from_subtree, destination // tree.below(level)):
             if spread:
-                crossing = np.bincount(subtree, load, subtrees) / paths
+                crossing = _sums(subtree, load, subtrees) / paths
                 loads.append(np.repeat(crossing, paths))
             else:
                 link = subtree * paths + destination % paths
-                loads.append(np.bincount(link, load, subtrees * paths))
+                loads.append(_sums(link, load, subtrees * paths))
     return loads
 
 
 def _merged(first: Nodes, second: Nodes, load: Floats, sizes: tuple[int, int]) -> tuple[Nodes, Nodes, Floats]:
-    """One flow for all with the same two numbers, below `sizes`, where there are many."""
+    """Add up the flows between the same two numbers, which are below `sizes`, if there are many flows."""
     if len(load) <= sizes[0] * sizes[1] // 2:
         return first, second, load
-    total = np.bincount(first * sizes[1] + second, load, sizes[0] * sizes[1])
-    (there,) = np.nonzero(total)
-    return there // sizes[1], there % sizes[1], total[there]
+    total = _sums(first * sizes[1] + second, load, sizes[0] * sizes[1])
+    (used,) = np.nonzero(total)
+    return used // sizes[1], used % sizes[1], total[used]
 
 
-def _in_torus(torus: Torus, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
-    away = source != destination
-    source, destination, load = source[away], destination[away], load[away]
-    loads = [np.bincount(end, load, torus.nodes) for end in (source, destination)]
+def _torus_loads(torus: Torus, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
+    """Compute the loads of the links from nodes, to nodes, and in each direction of a torus."""
+    leaves = source != destination
+    source, destination, load = source[leaves], destination[leaves], load[leaves]
+    loads: list[Floats] = [_sums(end, load, torus.nodes) for end in (source, destination)]
     carried = {}
     for dimension, size in enumerate(torus.sizes):
         stride = prod(torus.sizes[dimension + 1 :])
-        goal = destination // stride % size
-        at, to, moved = _merged(source, goal, load, (torus.nodes, size))
-        steps = (to - at // stride) % size
+        start, goal, moved = _merged(source, destination // stride % size, load, (torus.nodes, size))
+        steps = (goal - start // stride) % size
         share = (2 * steps <= size).astype(float)
         if spread and size > 2:
             share[2 * steps == size] = 0.5
-        carried[dimension, 1] = _along(torus, dimension, at, steps, moved * share)
-        # The other way round, a flow passes the links that one from its end would pass this way: link x,
-        # which leaves node x upwards, is the one that leaves x + 1 downwards.
-        turned = at + (to - at // stride % size) * stride
-        downwards = _along(torus, dimension, turned, (size - steps) % size, moved * (1 - share))
+        carried[dimension, 1] = _along(torus, dimension, start, steps, moved * share)
+        # A flow downwards uses the cables of a flow upwards from its end. The link that leaves node x upwards
+        # shares a cable with the link that leaves node x + 1 downwards.
+        end = start + (goal - start // stride % size) * stride
+        downwards = _along(torus, dimension, end, (size - steps) % size, moved * (1 - share))
         leaving = downwards.reshape(-1, size, stride)
         carried[dimension, -1] = np.roll(leaving, 1, axis=1).ravel()
-        source = source + (goal - source // stride % size) * stride
-    return loads + [carried[way] for way in torus.ways()]
+        source = source + (destination // stride % size - source // stride % size) * stride
+    return loads + [carried[direction] for direction in torus.directions()]
 
 
 def _along(torus: Torus, dimension: int, first: Nodes, hops: Nodes, load: Floats) -> Floats:
-    """Load of the links towards higher numbers along a dimension, by the node they leave.
+    """Compute the load of the links towards higher numbers along a dimension, by the node they leave.
 
-    A flow adds its load where it begins and takes it away where it ends, on a line twice as long as the
-    ring; the running sum, folded, is what each link carries.
+    Each ring is unrolled to a line of twice its length. A flow adds its load at its start and subtracts it
+    at its end. The running sum, folded back to the ring, is the load of each link.
     """
     size, stride = torus.sizes[dimension], prod(torus.sizes[dimension + 1 :])
     ring, position = first // (size * stride) * stride + first % stride, first // stride % size
     lines, twice = torus.nodes // size, 2 * size
-    change = np.bincount(ring * twice + position, load, lines * twice)
-    change -= np.bincount(ring * twice + position + hops, load, lines * twice)
+    start = ring * twice + position
+    change = _sums(start, load, lines * twice) - _sums(start + hops, load, lines * twice)
     running = np.cumsum(change.reshape(lines, twice), axis=1)
     by_ring = (running[:, :size] + running[:, size:]).reshape(-1, stride, size)
     return by_ring.transpose(0, 2, 1).ravel()

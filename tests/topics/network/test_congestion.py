@@ -20,7 +20,7 @@ from analysis.topics.congestion.loads import (
     switch_loads,
 )
 from analysis.topics.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
-from analysis.topics.congestion.waits import link_waits, started
+from analysis.topics.congestion.waits import link_waits, start_times
 from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, jobs_of
 from workflows.traffic.schedule import Demand
@@ -129,15 +129,15 @@ def test_two_messages_that_d_mod_k_puts_on_one_link_by_hand():
 def test_packets_wait_for_the_ones_before_them_on_their_link_by_hand():
     # on link 3: sent at 0, 10, 20, and again when the next comes at 45; on link 9 nothing is before
     link, time = np.array([3, 9, 3, 3, 3]), np.array([0, 7, 2, 4, 45])
-    assert started(link, time, 10).tolist() == [0, 7, 10, 20, 45]
-    assert started(link[:0], time[:0], 10).tolist() == []
+    assert start_times(link, time, 10).tolist() == [0, 7, 10, 20, 45]
+    assert start_times(link[:0], time[:0], 10).tolist() == []
 
 
 def test_waits_of_one_link_are_those_of_queueing_theory():
     # Pollaczek and Khinchine: packets of equal length at random moments wait rho / (2 (1 - rho)) of their time
     rng, share, count = np.random.default_rng(1), 0.8, 400_000
     time = np.sort(rng.integers(0, int(count * 1000 / share), count))
-    waits = started(np.zeros(count, int), time, 1000) - time
+    waits = start_times(np.zeros(count, int), time, 1000) - time
     assert waits.mean() / 1000 == pytest.approx(share / (2 * (1 - share)), rel=0.03)
 
 
