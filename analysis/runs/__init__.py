@@ -1,1 +1,1 @@
-"""What comes in: the table of runs, and what a study decides about its analysis."""
+"""Inputs of the analysis: the runs table, side tables, facts and settings of a study."""

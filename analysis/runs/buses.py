@@ -1,4 +1,4 @@
-"""Peripheral buses between an adapter and its node, and what they carry at most."""
+"""Bandwidth of peripheral buses between an adapter and its node."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from typing import NamedTuple
 from analysis.runs.errors import TableError
 
 LANE_MBps = {1: 250.0, 2: 500.0, 3: 8000 * 128 / 130 / 8, 4: 16000 * 128 / 130 / 8, 5: 32000 * 128 / 130 / 8}
-"""What a lane of PCI Express carries in one direction after its coding (8b/10b, from 3.0 on 128b/130b), by
-generation: 10^6 bytes/s of PCI Express Base Specifications 1.0 to 5.0."""
+"""Bandwidth of a PCI Express lane in one direction by generation, in 10^6 bytes/s after coding.
+
+The coding is 8b/10b, from 3.0 on 128b/130b (PCI Express Base Specifications 1.0 to 5.0)."""
 
 PATTERN = r"^PCIe [1-5]\.0 x(1|2|4|8|12|16|32)$|^PCI(-X)? [0-9]+$"
-"""PCI Express by generation and lanes, or PCI and PCI-X of 64 bits by MHz: ``PCIe 1.0 x8``, ``PCI-X 133``."""
+"""Names of buses: PCI Express by generation and lanes (``PCIe 1.0 x8``), 64-bit PCI and PCI-X by MHz."""
 
 
 class BusPeak(NamedTuple):
-    """Most that a bus carries, 10^6 bytes/s: in one direction, and in both together."""
+    """Peak bandwidth of a bus in one direction and in both directions together, 10^6 bytes/s."""
 
     one_way_MBps: float  # noqa: N815
     both_ways_MBps: float  # noqa: N815
 
 
 def bus_peak(bus: str) -> BusPeak:
-    """Work out what a bus, as `PATTERN` describes it, carries.
+    """Compute the peak bandwidth of a bus.
 
-    PCI and PCI-X have one set of wires for both directions; a lane of PCI Express has one for each.
+    PCI and PCI-X share their wires between both directions; PCI Express has wires for each direction.
 
     Raises
     ------
     TableError
-        If it is written otherwise.
+        If the name does not match `PATTERN`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Schemas of the tables: the contract's columns first, in its order, then those appended here."""
+"""Column types and schemas of the result tables."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ SHARE = pa.Column(float, pa.Check.in_range(0, 1, error="must be from 0 to 1"), n
 MONEY = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=True)
 
 THREADS = {"threads": COUNT}
-"""Column of what names a curve or a point that comes last in every table."""
+"""Column that is last in every table."""
 OF_A_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, **THREADS}
-"""Columns that name a curve."""
+"""Columns that identify a curve."""
 OF_A_POINT = OF_A_CURVE | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
-"""Columns that name a point; a serial run has no interconnect."""
+"""Columns that identify a point; a serial run has no interconnect."""
 OF_A_PAIR = dict.fromkeys(("baseline_interconnect", "interconnect", "kind"), TEXT)
-"""Columns that name two curves that are compared."""
+"""Columns that identify the two curves of a comparison."""
 P_VALUES = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": MARK}
 OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
-"""Columns about a test after Holm's correction."""
+"""Columns of a test after Holm's correction."""
 JUDGED = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
-"""What a comparison came to, what its interval covers, and the least p-value that its blocks can give."""
+"""Verdict of a comparison, coverage of its interval, and smallest p-value that its blocks allow."""
 SIZE = {"processes_per_node": POSITIVE, "nodes": COUNT, "processes": COUNT, "cores": COUNT}
-"""Columns of the size of a run."""
+"""Columns for the size of a run."""
 DEPENDENCE = dict.fromkeys(("lag_one_correlation", "effective_blocks"), NUMBER)
-"""How far the paired blocks of a comparison depend on the ones before."""
+"""Dependence of the paired blocks of a comparison on earlier blocks."""
 AT_ONCE = {"simultaneous_low": NUMBER, "simultaneous_high": NUMBER}
-"""Interval of a comparison in percent that holds together with those of the whole table."""
+"""Simultaneous interval of a comparison in percent: all intervals of a table hold together."""
 OF_AN_IMPROVEMENT = {"case": TEXT, **OF_A_PAIR, "oversubscription": COUNT, "at_processes": COUNT}
-"""Columns that name a row of ``improvement``, with `THREADS`."""
+"""Columns that identify a row of ``improvement``, together with `THREADS`."""
 
 
 def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
-    """Columns of a quantity and of the ends of its interval."""
+    """Return the columns of a quantity and of the ends of its interval."""
     return {name: column, f"{name}_low": column, f"{name}_high": column}
 
 
 def in_percent(name: str) -> dict[str, pa.Column]:
-    """Columns of a change in percent and of the ends of its interval."""
+    """Return the columns of a change in percent and of the ends of its interval."""
     return {f"{name}_{end}": NUMBER for end in ("percent", "low", "high")}
 
 
@@ -63,39 +63,39 @@ OF_A_GAIN = dict(
     **JUDGED,
     **AT_ONCE,
 )
-"""What a placement, or a number of threads, brings beside its baseline."""
+"""Columns of the gain of a placement, level or number of threads over its baseline."""
 
 
 def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
-    """Closed schema of a table: these columns in this order, then site and threads, cast to their types."""
+    """Make the closed schema of a table: the given columns in order, then site and threads."""
     last = {"site": NOTE, **{key: columns.pop(key) for key in THREADS if key in columns}}
     return pa.DataFrameSchema(columns | last, name=name, ordered=True, strict=True, coerce=True)
 
 
 def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchema]:
-    """Closed schemas of several tables by their names: see `table_schema`."""
+    """Make the closed schemas of several tables by name: see `table_schema`."""
     return {name: table_schema(name, **columns) for name, columns in tables.items()}
 
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
-    """Validate a table after giving it the schema's columns, empty where it has none, in its order."""
+    """Validate a table; missing columns are added empty, and columns are put in order."""
     return schema.validate(table.reindex(columns=list(schema.columns)))
 
 
 def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
-    """Give a table of a schema without rows."""
+    """Return a table without rows."""
     return validated(schema, pd.DataFrame())
 
 
 def first_fault(errors: SchemaErrors, source: str) -> TableError:
-    """Describe the first of the faults that a schema finds in a table."""
+    """Return the first fault of a table as an error."""
     fault = errors.failure_cases.iloc[0]
     shown = "" if fault["check"] == "not_nullable" else f"{str(fault['failure_case'])!r} "
     return TableError(shown + explained(errors.schema, fault), source, column=fault["column"])
 
 
 def explained(schema: pa.DataFrameSchema, fault: pd.Series) -> str:
-    """Say what a failed check of pandera means; types and missing values have no message of their own.
+    """Describe a failed check of pandera; checks of types and missing values carry no message.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The error of a bad table or file, and putting texts on one line."""
+"""Errors about tables and files, in one line."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SHAPELESS = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
-"""Unicode categories: control, format, private and unassigned characters, separators of lines."""
+"""Unicode categories of characters without a shape: control, format, private and line separators."""
 
 
 class TableError(Exception):
-    """A bad table, described in one line: the file, the row, the column, what is wrong.
+    """Fault of a table, in one line with file, row and column.
 
     Parameters
     ----------
     message : str
-        What is wrong with the value.
+        Fault of the value.
     source : str
-        The file, or what else the table is called.
+        File or other name of the table.
     location : str
-        ``line 7`` of a text file, ``row 6`` of another table; empty where no row is to blame.
+        ``line 7`` of a text file, ``row 6`` of another table; empty if no row is at fault.
+    column : str
+        Column at fault; empty for none.
     row : int or None
         Position of the row in the table, from 0.
     """
@@ -37,19 +39,21 @@ class TableError(Exception):
 
 @contextmanager
 def readable(path: Path, *faults: type[Exception]) -> Iterator[None]:
-    """Tell in one line why a file cannot be read; `faults` are what its reader raises of damaged ones."""
+    """Turn errors of reading a file into a `TableError`; `faults` are further errors of its reader."""
     try:
         yield
     except FileNotFoundError:
         raise TableError("there is no such file", str(path)) from None
     except UnicodeDecodeError as error:
         raise TableError(f"is no UTF-8 text: {error.reason} at byte {error.start}", str(path)) from None
-    except (OSError, *faults) as error:
+    except Exception as error:
+        if not isinstance(error, (OSError, *faults)):
+            raise
         first, *_ = str(error).splitlines() or [type(error).__name__]
         raise TableError(f"cannot be read: {getattr(error, 'strerror', None) or first}", str(path)) from None
 
 
 def one_line(text: object) -> str:
-    """Put a text on one line: line breaks, tabs and characters without a shape become single spaces."""
+    """Put a text on one line; line breaks, tabs and shapeless characters become single spaces."""
     shaped = "".join(" " if unicodedata.category(letter) in SHAPELESS else letter for letter in str(text))
     return re.sub(" +", " ", shaped).strip(" ")

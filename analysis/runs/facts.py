@@ -1,12 +1,12 @@
-"""What a study and its machine say about themselves beside the runs table, as ``facts.json`` holds it.
+"""Facts about a study and its machine, as ``facts.json`` holds them.
 
-The attributes are the keys of ``workflows/schemas/facts.yaml``, which says what each of them is. What a file
-of an earlier version lacks has the default that it has here.
+The attributes are the keys of ``workflows/schemas/facts.yaml``, which describes each. Keys that a file of an
+earlier version lacks take the defaults of this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ Pairs = Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class AboutTarget(JsonPart):
-    """``study.until``: how far a study goes on by itself, and how far it is."""
+    """``study.until``: the target at which a study stops by itself, and its progress."""
 
     interval_percent: float
     max_blocks: int
@@ -33,7 +33,7 @@ class AboutTarget(JsonPart):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
-    """``study``: the question, and how it was run."""
+    """``study``: the question, and how the study was run."""
 
     name: str | None = None
     title: str | None = None
@@ -53,16 +53,16 @@ class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
 
     @property
     def unfinished(self) -> bool:
-        """Whether blocks of the plan are still to be recorded, or to be added until a target."""
-        going_on = self.until is not None and self.until.reason is None
+        """Whether planned blocks are missing, or the target is not reached yet."""
+        before_target = self.until is not None and self.until.reason is None
         if self.blocks is None or self.blocks_recorded is None:
             return False
-        return self.blocks_recorded < self.blocks or going_on
+        return self.blocks_recorded < self.blocks or before_target
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check(JsonPart, optional={"reference", "source", "references"}):
-    """``answer`` of a case: what a run must print; by size where there are several."""
+    """``answer`` of a case: the expected answer, by size if there are several."""
 
     quantity: str
     unit: str | None = None
@@ -74,7 +74,7 @@ class Check(JsonPart, optional={"reference", "source", "references"}):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutCase(JsonPart, made={"answer": Check.of}, optional={"other_size"}):
-    """One of ``cases``."""
+    """Entry of ``cases``."""
 
     title: str | None = None
     application: str | None = None
@@ -88,7 +88,7 @@ class AboutCase(JsonPart, made={"answer": Check.of}, optional={"other_size"}):
 
 @dataclass(frozen=True)
 class AboutFit(JsonPart):
-    """``fit`` of a model: how well it repeats what it was fitted to."""
+    """``fit`` of a model: its error at the fitted points."""
 
     points: int
     mean_percent: float
@@ -100,7 +100,7 @@ class AboutFit(JsonPart):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutProcessor(JsonPart):
-    """``processor`` of a host: two benchmarks of one of its cores, and of the core that traced."""
+    """``processor`` of a host: benchmarks of one of its cores and of the core that traced."""
 
     name: str
     traced_on: str | None
@@ -109,7 +109,7 @@ class AboutProcessor(JsonPart):
 
 @dataclass(frozen=True)
 class Host(JsonPart, made={"processor": AboutProcessor.of}):
-    """``host`` of a model: how fast its cores are, relative to which processor, and who says so."""
+    """``host`` of a model: speed of its cores, the processor it is relative to, and the source."""
 
     host_speed: float | None
     source: str | None = None
@@ -134,7 +134,7 @@ class AboutModel(JsonPart, made={"fit": AboutFit.of, "host": Host.of}):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"model", "host_bus"}):
-    """One of ``interconnects``."""
+    """Entry of ``interconnects``."""
 
     title: str | None = None
     kind: str | None = None
@@ -148,7 +148,7 @@ class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"mode
 
 @dataclass(frozen=True)
 class Offer(JsonPart):
-    """One of ``economics.offers``: an item, and its rows of a price book or part list."""
+    """Entry of ``economics.offers``: an item, and its rows of a price book or part list."""
 
     source: str
     file: str
@@ -162,7 +162,7 @@ class Economics(
     made={"node": NodePrice.of, "offers": each(Offer.of), "mix": Mix.of, "lifetime": Lifetime.of},
     optional={"lifetime"},
 ):
-    """``economics``: what nodes and interconnects cost, to buy and to run, and what is to be bought."""
+    """``economics``: prices and running costs of nodes and interconnects, and the planned purchase."""
 
     node: NodePrice
     offers: Mapping[str, Offer]
@@ -172,7 +172,7 @@ class Economics(
 
 @dataclass(frozen=True)
 class Site(JsonPart):
-    """One of ``sites``: where the results of a site are from."""
+    """Entry of ``sites``: origin of the results of a site."""
 
     file: str
     made: str | None = None
@@ -182,7 +182,7 @@ class Site(JsonPart):
 
 @dataclass(frozen=True)
 class LeftOut(JsonPart):
-    """One of ``left_out``: something the study asks for that is not run, and why."""
+    """Entry of ``left_out``: a part of the study that is not run, and the reason."""
 
     what: str
     reason: str
@@ -190,7 +190,7 @@ class LeftOut(JsonPart):
 
 @dataclass(frozen=True, kw_only=True)
 class Counts(JsonPart):
-    """``runs``: how many there are, and which do not count."""
+    """``runs``: numbers of runs, and of runs that do not count."""
 
     planned: int | None = None
     recorded: int | None = None
@@ -202,7 +202,7 @@ class Counts(JsonPart):
     lost: Sequence[str] = ()
 
 
-_MADE = {
+_MADE: dict[str, Callable[[Any], Any]] = {
     "study": AboutStudy.of,
     "cases": each(AboutCase.of),
     "settings": Chosen.of,
@@ -218,7 +218,7 @@ _MADE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Facts(JsonPart, made=_MADE):
-    """All of the file. Before a run it has no more than what the study asks of the analysis."""
+    """The whole file. Before a run, it holds only what the study file states about the analysis."""
 
     study: AboutStudy = AboutStudy()
     cases: Mapping[str, AboutCase] = field(default_factory=dict)
@@ -237,15 +237,15 @@ class Facts(JsonPart, made=_MADE):
     version: str | None = None
 
     def case(self, name: str) -> AboutCase:
-        """Give what is known of a case, which may be nothing."""
+        """Return the facts about a case; empty ones if there are none."""
         return self.cases.get(name, AboutCase())
 
     def interconnect(self, name: str) -> AboutInterconnect:
-        """Give what is known of an interconnect, which may be nothing."""
+        """Return the facts about an interconnect; empty ones if there are none."""
         return self.interconnects.get(name, AboutInterconnect())
 
     def all_settings(self) -> Settings:
-        """Join what the study says of its analysis with what it says of itself."""
+        """Return the settings of the analysis together with those of the study."""
         study = self.study
         return Settings(
             **{key.name: getattr(self.settings, key.name) for key in Chosen.entries()},

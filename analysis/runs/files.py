@@ -13,9 +13,10 @@ from pandera.errors import SchemaErrors
 
 from analysis.runs.columns import explained
 from analysis.runs.errors import TableError, one_line, readable
+from analysis.runs.frames import is_missing
 
 RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
-"""A column, the rows (as booleans) whose value there breaks a rule, and what is wrong with it."""
+"""A column, a function that marks the rows whose value breaks a rule, and the message."""
 
 
 def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRule]) -> pd.DataFrame:
@@ -25,12 +26,14 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
     ----------
     path : path of a UTF-8 CSV file
     schema : DataFrameSchema
-        Its checks have an ``error`` that reads after "it".
+        Checks have an ``error`` that continues a sentence after the value.
+    rules : list of RowRule
+        Rules about several cells.
 
     Returns
     -------
     DataFrame
-        Typed, in the file's order, index from 0. Missing is missing.
+        Typed rows in the order of the file, with index from 0. Empty cells are missing values.
 
     Raises
     ------
@@ -41,8 +44,8 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
     names = list(schema.columns)
     odd = next((name for name in [*names, *frame] if (name in frame) != (name in names)), None)
     if odd is not None:
-        what = "is missing" if odd in names else "is no column of this table"
-        raise TableError(f"{what} (columns: {', '.join(names)})", str(path), column=odd)
+        fault_text = "is missing" if odd in names else "is no column of this table"
+        raise TableError(f"{fault_text} (columns: {', '.join(names)})", str(path), column=odd)
     if frame.empty:
         raise TableError("holds no row", str(path))
     frame = frame[names]
@@ -61,7 +64,7 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
 
 
 def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
-    """Cells as text, missing where empty, and the line on which each row ends."""
+    """Return the cells as text, with empty cells missing, and the line on which each row ends."""
     with readable(path, csv.Error), path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file, strict=True)
         names = next(reader, [])
@@ -80,6 +83,6 @@ def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
 def _fault(
     frame: pd.DataFrame, column: str, row: int, message: str, path: str | Path, lines: list[int]
 ) -> TableError:
-    cell = frame.at[row, column]
-    fault = message if pd.isna(cell) else f"'{one_line(cell)}' {message}"
+    cell = frame[column].iloc[row]
+    fault = message if is_missing(cell) else f"'{one_line(cell)}' {message}"
     return TableError(fault, str(path), f"line {lines[row]}", column, row)

@@ -1,7 +1,7 @@
-"""Groups of equal rows, as arrays: one sort, then each group is a slice.
+"""Groups of rows with equal keys, as arrays.
 
-A million small groups are no work for ``groupby().apply``: rows are numbered by their keys, sorted once, and
-groups of the same size make a rectangular array.
+Rows are sorted by their keys, so that each group is a slice. Groups of equal size form a rectangular array. A
+million small groups would take ``groupby().apply`` too long.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ _ROOM = 2**62
 
 
 def coded(column: pd.Series) -> tuple[Integers, Any]:
-    """Number the values of a column in their order; missing values come last.
+    """Encode a column as numbers in the order of its values; missing values come last.
 
     Returns
     -------
     codes : array (rows,)
     values : Index or array (values,)
-        Value of each code but the missing one's.
+        Value of each code, without a missing value.
     """
     codes, values = pd.factorize(column, sort=True)
     return np.where(codes < 0, len(values), codes), values
 
 
 def labelled(column: pd.Series, missing: str | int) -> tuple[Integers, NDArray]:
-    """Number the values of a column in their order; `missing` stands for missing values and comes first.
+    """Encode a column as numbers in the order of its values; `missing` replaces missing values, first.
 
     Returns
     -------
     codes : array (rows,)
     labels : array (values + 1,)
-        Value of each code: of counts whole numbers, else objects.
+        Value of each code: whole numbers for counts, else objects.
     """
     codes, values = pd.factorize(column, sort=True)
     return codes + 1, np.array([missing, *values], np.int64 if isinstance(missing, int) else object)
 
 
 def combined(keys: Sequence[Integers]) -> Integers:
-    """One number a row that sorts as the keys do, the first key slowest.
+    """Combine keys into one number per row that sorts like them, by the first key first.
 
     Parameters
     ----------
     keys : sequence of arrays (rows,)
-        Of whole numbers, 0 or more.
+        Whole numbers of 0 or more.
     """
     whole = np.zeros(len(keys[0]), np.int64)
     room = 1
@@ -66,15 +66,16 @@ def combined(keys: Sequence[Integers]) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows in groups.
+    """Rows of a table in groups.
 
     Attributes
     ----------
     order : array (rows,)
-        Rows in order of their groups, within a group as they were.
+        Rows sorted by group; within a group in their original order.
     first : array (groups,)
-        Where each group begins in `order`.
+        Position of each group in `order`.
     size : array (groups,)
+        Number of rows of each group.
     """
 
     order: Integers
@@ -83,14 +84,14 @@ class Groups:
 
     @classmethod
     def of(cls, *keys: Integers) -> Groups:
-        """Rows with the same keys, in order of these (see `combined`)."""
+        """Group rows with equal keys, in the order of the keys (see `combined`)."""
         key = combined(keys)
         order = np.argsort(key, kind="stable")
         return cls(order, *runs_of(key[order]))
 
     @property
     def number(self) -> Integers:
-        """Number of the group of each row, array (rows,)."""
+        """Group of each row, array (rows,)."""
         number = np.empty(len(self.order), np.int64)
         number[self.order] = np.repeat(np.arange(len(self.first)), self.size)
         return number
@@ -108,12 +109,12 @@ class Groups:
         return self.order[self.first]
 
     def of_size(self) -> Iterator[tuple[Integers, Integers]]:
-        """Groups (some,) of each size that occurs, and their rows (some, size)."""
+        """Yield, for each size, the groups of this size (groups,) and their rows (groups, size)."""
         for groups, positions in rectangles(self.first, self.size):
             yield groups, self.order[positions]
 
     def median(self, values: Floats) -> Floats:
-        """Median of each group, array (groups,); NaN where a value is."""
+        """Compute the median of each group, array (groups,); NaN if a value of the group is NaN."""
         medians = np.empty(len(self.first))
         for groups, rows in self.of_size():
             medians[groups] = values[rows[:, 0]] if rows.shape[1] == 1 else np.median(values[rows], axis=1)
@@ -121,13 +122,13 @@ class Groups:
 
 
 def runs_of(ordered: NDArray) -> tuple[Integers, Integers]:
-    """First position and length of each run of equal values, arrays (runs,)."""
+    """Return first position and length of each run of equal values, arrays (runs,)."""
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
     return first, np.diff(first, append=len(ordered))
 
 
 def rectangles(first: Integers, size: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Slices of each length that occurs: their numbers (some,), and their positions (some, length)."""
+    """Yield, for each length, the slices of this length (slices,) and their positions (slices, length)."""
     for length in np.unique(size):
-        some = np.flatnonzero(size == length)
-        yield some, first[some][:, None] + np.arange(length)
+        slices = np.flatnonzero(size == length)
+        yield slices, first[slices][:, None] + np.arange(length)

@@ -1,4 +1,4 @@
-"""Parts of a JSON file as dataclasses, whose attributes are its keys."""
+"""Parts of a JSON file as dataclasses, whose attributes are the keys of the file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True)
 class JsonPart:
-    """Part of a file, written in the order of its attributes.
+    """Part of a file; its attributes are written in their order.
 
-    A subclass names with ``made`` the functions that make values that are no plain data, by key, and with
-    ``optional`` the keys that are written only if they have a value.
+    A subclass states two things. ``made`` maps keys to functions that convert plain data to the attribute.
+    ``optional`` lists keys that are written only if they have a value.
 
     Attributes
     ----------
     absent : frozenset of str
-        Keys that the file lacks. They have their defaults, and stay away when it is written with these.
+        Keys that the file lacks. They have their defaults, and are not written while they keep them.
     """
 
     _made: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
@@ -28,18 +28,18 @@ class JsonPart:
     def __init_subclass__(
         cls, made: Mapping[str, Callable[[Any], Any]] | None = None, optional: Collection[str] = ()
     ) -> None:
-        """Add `made` and `optional` to what the parent class has."""
+        """Add `made` and `optional` to those of the parent class."""
         cls._made = {**cls._made, **(made or {})}
         cls._optional = {*cls._optional, *optional}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """Take a part from what a file holds, which has been checked."""
+        """Make a part from the content of a file, which has been checked."""
         given = {key: make(data[key]) for key, make in cls._made.items() if data.get(key) is not None}
         return cls(**{**data, **given}, absent=frozenset(key.name for key in cls.entries()) - data.keys())
 
     def as_json(self) -> dict[str, Any]:
-        """Give what its file holds."""
+        """Return the content of the file."""
         return {key.name: _plain(getattr(self, key.name)) for key in self.entries() if not self._lacks(key)}
 
     def _lacks(self, key: Field) -> bool:
@@ -50,12 +50,12 @@ class JsonPart:
 
     @classmethod
     def entries(cls) -> list[Field]:
-        """Give the fields of all keys that it may have, in order."""
+        """Return the fields of all keys in order."""
         return [key for key in fields(cls) if key.name != "absent"]
 
 
 def each(make: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Make every value of a section of the file."""
+    """Return a function that applies `make` to every value of a section."""
     return lambda section: {name: make(value) for name, value in section.items()}
 
 

@@ -1,4 +1,4 @@
-"""Which kinds of result may stand in one comparison."""
+"""Kinds of results, and which of them may be compared."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ ORDER = ("measured", "emulated", "simulated", "published")
 
 
 def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Find the largest sets of kinds of which any two may be compared.
+    """Return the largest sets of kinds in which any two kinds may be compared.
 
     Parameters
     ----------
     declared : sequence of pairs of str
-        What the study declares comparable (``compare_kinds``). Nothing follows from two pairs: measured
-        with emulated and measured with simulated leaves emulated and simulated apart.
+        Pairs that the study declares comparable (``compare_kinds``). Comparability is not transitive:
+        measured with emulated and measured with simulated does not include emulated with simulated.
 
     Returns
     -------
     list of tuple of str
-        Every kind is in one set at least; in the order of `ORDER`, unknown kinds last.
+        Every kind is in at least one set. Kinds are in the order of `ORDER`, unknown kinds last.
 
     Examples
     --------
@@ -32,14 +32,14 @@ def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> 
     sets: list[tuple[str, ...]] = []
     for size in range(len(ordered), 0, -1):
         for subset in combinations(ordered, size):
-            together = all(frozenset(pair) in pairs for pair in combinations(subset, 2))
-            if together and not any(set(subset) <= set(larger) for larger in sets):
+            comparable = all(frozenset(pair) in pairs for pair in combinations(subset, 2))
+            if comparable and not any(set(subset) <= set(larger) for larger in sets):
                 sets.append(subset)
     return sorted(sets, key=lambda members: [ordered.index(kind) for kind in members])
 
 
 def ran(kind: str) -> bool:
-    """Whether results of a kind, or one side of a comparison, are from runs and not from models or papers.
+    """Return whether results of a kind, or one side of a comparison, come from runs.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def ran(kind: str) -> bool:
 
 
 def side(kind: str, index: int) -> str:
-    """Give the kind of one side of a comparison: index 0 is the baseline, 1 what is compared with it.
+    """Return the kind of one side of a comparison: index 0 is the baseline, 1 the other side.
 
     Examples
     --------

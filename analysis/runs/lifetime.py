@@ -1,4 +1,4 @@
-"""What a study assumes about the years that a cluster runs: power, prices, licences, each with its range."""
+"""Assumptions about the lifetime of a cluster: power, prices and licences, each with its range."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from analysis.runs.json_parts import JsonPart, each
 
 @dataclass(frozen=True)
 class Assumed(JsonPart, made={"range": tuple}, optional={"range", "year", "source"}):
-    """A number that is not measured, with the range in which it is known.
+    """A number that is assumed instead of measured, with its range.
 
     Attributes
     ----------
     range : pair of float or None
-        Its least and its most; None where it has no range.
+        Smallest and largest possible value; None without a range.
     year : int or None
-        When it held.
+        Year of the number.
     """
 
     value: float
@@ -29,14 +29,17 @@ class Assumed(JsonPart, made={"range": tuple}, optional={"range", "year", "sourc
 
     @classmethod
     def of(cls, data: float | Mapping[str, Any]) -> Self:
-        """Take a number alone, or a section with it; a missing value is the middle of its range."""
-        given = dict(data) if isinstance(data, Mapping) else {"value": data}
+        """Make it from a number, or from a section; a missing value is the middle of its range."""
+        given: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"value": data}
         if "value" not in given and "range" not in given:
             raise ValueError("needs a value or a range")
-        return super().of({"value": sum(given.get("range", ())) / 2} | given)
+        if "value" not in given:
+            low, high = given["range"]
+            given["value"] = (low + high) / 2
+        return super().of(given)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         low, high = self.ends
         if low > high:
             raise ValueError(f"range: {low:g} to {high:g}; the least first")
@@ -45,13 +48,13 @@ class Assumed(JsonPart, made={"range": tuple}, optional={"range", "year", "sourc
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the most that it may be."""
+        """Smallest and largest possible value."""
         return self.range or (self.value, self.value)
 
 
 @dataclass(frozen=True)
 class Port(JsonPart, made=dict.fromkeys(("idle_watts", "loaded_watts"), Assumed.of)):
-    """Power of a node's share of an interconnect: adapter, and ports of switches."""
+    """Power per node of an interconnect: adapter and switch ports."""
 
     idle_watts: Assumed
     loaded_watts: Assumed
@@ -82,20 +85,20 @@ _ONE_OF = (("maintenance_percent", "maintenance_per_node"), ("licence_per_proces
 class Lifetime(
     JsonPart, made={**dict.fromkeys(_NUMBERS, Assumed.of), "ports": each(Port.of)}, optional=_NUMBERS
 ):
-    """What happens to a cluster after it is bought. None is not counted.
+    """Running costs and power of a cluster. Items that are None are not counted.
 
     Attributes
     ----------
     utilisation : Assumed
-        Share of the time that nodes compute; else they are idle.
+        Share of time in which nodes compute; otherwise they are idle.
     ports : mapping of interconnect to Port
-        Without any, no interconnect draws power.
+        Power per node of each interconnect; other interconnects draw no power.
     pue : Assumed or None
-        Power of the building over that of nodes and interconnect; None counts these alone.
+        Power usage effectiveness: power of the building divided by power of nodes and interconnect.
     maintenance_percent, maintenance_per_node : Assumed or None
-        A year: of the price of nodes and interconnect, or money a node.
+        Maintenance per year: percent of the price of nodes and interconnect, or money per node.
     licence_per_process, licence_per_core : Assumed or None
-        Money a year for each process that runs, or for each core that it runs on.
+        Money per year for each process that runs, or for each core in use.
     """
 
     years: Assumed
@@ -113,32 +116,34 @@ class Lifetime(
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """Take what a file holds; an error names the key."""
+        """Make it from the content of a file; an error names the key."""
         for key, given in data.items():
             ports = given.items() if key == "ports" else ()
-            of_ports = {f"ports.{name}.{way}": watts for name, port in ports for way, watts in port.items()}
-            for name, one in (of_ports or {key: given}).items():
-                _check(name, one)
+            port_watts = {f"ports.{name}.{way}": watts for name, port in ports for way, watts in port.items()}
+            for name, number in (port_watts or {key: given}).items():
+                _check(name, number)
         return super().of(data)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         for name, (low, high, allowed) in _BOUNDS.items():
             least, most = getattr(self, name).ends if getattr(self, name) else (high, high)
             if not (low < least and most <= high):
                 raise ValueError(f"{name}: {least if least <= low else most:g}; {allowed}")
         if self.pue and self.pue.ends[0] < 1:
             raise ValueError(f"pue: {self.pue.ends[0]:g}; 1 or more")
-        for one, other in _ONE_OF:
-            if getattr(self, one) and getattr(self, other):
-                raise ValueError(f"{other}: does not belong here, since {one} is given")
-        watts = [self.node_idle_watts, self.node_loaded_watts]
+        for first, second in _ONE_OF:
+            if getattr(self, first) and getattr(self, second):
+                raise ValueError(f"{second}: does not belong here, since {first} is given")
+        idle_watts, loaded_watts = self.node_idle_watts, self.node_loaded_watts
         for name in ("node_idle_watts", "node_loaded_watts"):
-            needed = any(watts) or self.pue or self.energy_price or self.CO2_kg_per_kWh or self.ports
-            if needed and getattr(self, name) is None:
+            counted = self.pue or self.energy_price or self.CO2_kg_per_kWh or self.ports
+            if (idle_watts or loaded_watts or counted) and getattr(self, name) is None:
                 raise ValueError(f"{name}: missing, since power is counted")
-        of_ports = {f"ports.{name}.": (one.idle_watts, one.loaded_watts) for name, one in self.ports.items()}
-        for owner, (idle, loaded) in (of_ports | ({"node_": watts} if all(watts) else {})).items():
+        pairs = {f"ports.{name}.": (port.idle_watts, port.loaded_watts) for name, port in self.ports.items()}
+        if idle_watts and loaded_watts:
+            pairs["node_"] = idle_watts, loaded_watts
+        for owner, (idle, loaded) in pairs.items():
             for less, more in zip((idle.value, *idle.ends), (loaded.value, *loaded.ends), strict=True):
                 if less > more:
                     raise ValueError(f"{owner}idle_watts: {less:g}; at most {owner}loaded_watts, {more:g}")
@@ -149,14 +154,14 @@ class Lifetime(
         return bool(self.licence_per_process or self.licence_per_core)
 
     def licences(self, processes: Any, cores: Any) -> Any:
-        """Licences for so many processes on so many cores, in the type of these."""
+        """Return the number of licences, which is `cores` or `processes`."""
         return cores if self.licence_per_core else processes
 
     def assumed(self) -> Iterator[tuple[str, Assumed]]:
-        """Every number that is given, by its name: of ports, ``NAME: loaded_watts``."""
+        """Yield the name and value of every number; for ports the name is ``NAME: loaded_watts``."""
         for name in _NUMBERS:
-            if (one := getattr(self, name)) is not None:
-                yield name, one
+            if (number := getattr(self, name)) is not None:
+                yield name, number
         for interconnect, port in self.ports.items():
             for way in ("idle_watts", "loaded_watts"):
                 yield f"{interconnect}: {way}", getattr(port, way)

@@ -1,7 +1,7 @@
-"""The runs table: one row a repetition, whoever made it.
+"""The runs table, with one row per repetition.
 
-`runs` of any function is such a table, as `read_runs` gives it, unless that says otherwise. The order of its
-rows counts only for rows that have no `block`, no `started` and no `repetition`: they were run in that order.
+An argument called `runs` is such a table, as `read_runs` returns it, unless stated otherwise. The order of
+rows matters only for rows without `block`, `started` and `repetition`, which were run in this order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import csv
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
 REPETITION = (*_POINT, "block", "repetition", "attempt")
 UNKNOWN_ORDER = "unknown"
-"""What stands in column ``order_from`` where nothing gives the order of the runs of a point."""
+"""Value of column ``order_from`` if nothing shows the order of the runs of a point."""
 LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
 NODE_NAMES = "node_names"
@@ -38,18 +39,20 @@ NODE_NAMES = "node_names"
 SOLVER_ITERATIONS = "solver_iterations."
 GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
 RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
-"""Beginnings of columns that an application's runs may have: time of a part of the main loop, time of a part
-of the untimed preparation, iterations of the linear solver in a time step for a field, and what rank 0 did by
-an operation of the Global Arrays. Those that a record has are `RECORDED`."""
+"""Prefixes of columns that records of an application may have.
+
+`LOOP_SECONDS` is followed by a part of the main loop, and `PREPARE_SECONDS` by a part of the untimed
+preparation, which records lack. `SOLVER_ITERATIONS` is followed by a field (linear iterations per time step),
+and `GLOBAL_ARRAYS` by an operation of rank 0."""
 ENDS_OF_COMPUTING = ("seconds_least_computing_low", "seconds_least_computing_high",
                      "seconds_most_computing_low", "seconds_most_computing_high")  # fmt: skip
-"""Columns of simulated times with all computing at an end of its range, the interconnect at both of its."""
+"""Simulated times with computing at an end of its range, and the interconnect at either end of its band."""
 _NUMBERS = ("seconds_low", "seconds_high", *ENDS_OF_COMPUTING, "wall_seconds", "cpu_seconds",
             "startup_seconds", "output_seconds", "foreign_cores", "stolen_cores", "idle_wait_seconds",
             "answer", "speed_probe_seconds", "probe_latency_us")  # fmt: skip
-"""Columns of numbers that a table may have beside those of `RUNS`."""
+"""Columns of numbers that a table may have in addition to `RUNS`."""
 STOPPED = "stopped at its time limit"
-"""Why a censored repetition is not valid, where its table does not say."""
+"""Default reason of a censored repetition."""
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 NAME = pa.Check.str_matches(
     r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z",
@@ -104,13 +107,16 @@ RUNS = pa.DataFrameSchema(
     name="runs",
     coerce=True,
 )
-"""Columns of a completed runs table, in the contract's order; others may follow. `work` is what a run does
-in `seconds`, in `work_unit`; a table without it gives no rates. A `censored` repetition was stopped at its
-time limit, which is its `seconds`: it is not valid, but took longer than that. `resolution_seconds` is the
-step that `seconds` was rounded to, empty at full precision. `origin` is how a row came into a study's table;
-it is empty for results of other tools. `order_from` is what gives the order of the runs of a point:
-``block``, ``started``, ``repetition``, ``row`` (in its file) or `UNKNOWN_ORDER`, with the file of an imported
-row. It is empty for a row with a `block` that is not imported."""
+"""Columns of a complete runs table, in the order of the contract; other columns may follow.
+
+- `work` is the work of a run, in `work_unit`; a table without it has no rates.
+- A `censored` repetition was stopped at its time limit, which is its `seconds`. It is not valid, and
+  `seconds` is a lower bound.
+- `resolution_seconds` is the step to which `seconds` was rounded, empty at full precision.
+- `origin` is how a row entered a study's table; it is empty for results of other tools.
+- `order_from` is the evidence for the order of the runs of a point: ``block``, ``started``, ``repetition``,
+  ``row`` (of its file) or `UNKNOWN_ORDER`, followed by the file of an imported row. It is empty for a row
+  with a `block` that is not imported."""
 COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
 _TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")
@@ -126,12 +132,12 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     path : path of a ``.csv`` or ``.parquet`` file
-        With the columns ``case, interconnect, processes, seconds`` at least.
+        With at least the columns ``case, interconnect, processes, seconds``.
 
     Returns
     -------
     DataFrame
-        One row a repetition, as `complete_runs` gives it.
+        One row per repetition, as `complete_runs` returns it.
 
     Raises
     ------
@@ -156,33 +162,33 @@ def read_runs(path: str | Path) -> pd.DataFrame:
 
 
 def read_complete(path: str | Path) -> pd.DataFrame:
-    """Read a runs table that was completed before it was written as Parquet; it is not checked again.
+    """Read a complete runs table from a Parquet file, without checking it again.
 
-    One of an earlier version, which lacks columns, is completed anew.
+    A table of an earlier version, which lacks columns, is completed again.
 
     Raises
     ------
     TableError
-        As `complete_runs` does.
+        As `complete_runs`.
     """
     runs = pd.read_parquet(path)
     return runs if set(COLUMNS) <= set(runs) else complete_runs(runs, str(path), may_be_empty=True)
 
 
 def _read_csv(path: Path) -> pyarrow.Table:
-    """Every cell as text, null where empty; any row of another length is an error."""
+    """Read every cell as text, null if empty; a row of another length is an error."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         names = next(csv.reader(file), [])
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
     convert = pyarrow.csv.ConvertOptions(
         column_types=dict.fromkeys(names, pyarrow.string()), strings_can_be_null=True, null_values=[""]
     )
-    one_thread = pyarrow.csv.ReadOptions(use_threads=False)  # else errors do not name the row
+    one_thread = pyarrow.csv.ReadOptions(use_threads=False)  # several threads would lose the row of an error
     return pyarrow.csv.read_csv(path, one_thread, parse, convert)
 
 
 def line_of(path: Path, row: int) -> int:
-    """Line on which a row of a CSV file begins, the header being line 1; rows count from 0."""
+    """Return the line on which a row of a CSV file begins; the header is line 1, and rows count from 0."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         next(reader)
@@ -195,34 +201,37 @@ def complete_runs(
 ) -> pd.DataFrame:
     """Complete the optional columns of a runs table and check it.
 
-    An empty cell counts as a missing column does: `kind` is then ``published``, `threads` 1,
-    `oversubscription` (processes × threads + data servers) / cores, or 1 without `cores`, `cores` the same /
-    oversubscription, `valid` true. A row without a `block` is a block of its own, paired with nothing; such
-    blocks of a point have numbers in the order of its runs, and `order_from` says what gave that order.
+    Empty cells and missing columns have the same defaults: `kind` ``published``, `threads` 1, `valid` true,
+    `oversubscription` (processes × threads + data servers) / cores or 1 without `cores`, and `cores`
+    (processes × threads + data servers) / oversubscription. A row without a `block` is a block of its own,
+    which is not paired. Such blocks of a point are numbered in the order of its runs, and `order_from` is the
+    evidence for this order.
 
     Parameters
     ----------
     frame : DataFrame
-        One row a repetition; text or numbers.
+        One row per repetition, as text or numbers.
+    source : str
+        Name of the table for messages.
     may_be_empty : bool
-        Whether a table may be without rows, as in a study of published figures alone.
+        Whether the table may have no rows, as in a study of published figures only.
 
     Returns
     -------
     DataFrame
-        `COLUMNS` first, then whatever else `frame` has; rows in the same order, index from 0. Counts
-        are ``Int64``, times ``float64`` in seconds, names ``str``.
+        `COLUMNS`, then the other columns of `frame`; rows in the same order, index from 0. Counts are
+        ``Int64``, times ``float64`` in seconds, names ``str``.
 
     Raises
     ------
     TableError
-        In one line with row and column, for the first fault found.
+        In one line with row and column, for the first fault.
     """
     missing = [name for name in REQUIRED if name not in frame]
     if missing:
         needed = ", ".join(REQUIRED)
         raise TableError(
-            f"is missing (needed: {needed}; found: {', '.join(frame)})", source, column=missing[0]
+            f"is missing (needed: {needed}; found: {', '.join(map(str, frame))})", source, column=missing[0]
         )
     if frame.empty and not may_be_empty:
         raise TableError("holds no row", source)
@@ -241,17 +250,17 @@ def complete_runs(
 
 
 def valid_rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """Rows that are valid."""
+    """Return the valid rows."""
     return runs[runs["valid"]]
 
 
 def timed_rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """Rows that say how long a run took, or which time it exceeded: valid and censored ones."""
+    """Return the valid and the censored rows, whose time or lower bound is known."""
     return runs[runs["valid"] | runs["censored"]] if "censored" in runs else valid_rows(runs)
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Every known column with its type, empty where it was not there; extra columns as they are."""
+    """Return all columns of `RUNS` with their types, empty if missing, and other columns unchanged."""
     names = [*COLUMNS, *(name for name in frame if name not in COLUMNS)]
     return pd.DataFrame({name: _column(frame, name) for name in names})
 
@@ -270,7 +279,7 @@ def _text(column: pd.Series) -> pd.Series:
 
 
 def _number(column: pd.Series) -> pd.Series:
-    """Floats, NaN where empty; text that is no number, nan included, is a fault."""
+    """Return floats, NaN if empty; text that is not a number, including nan, is a fault."""
     numbers = pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(float, na_value=np.nan)
     if not pd.api.types.is_numeric_dtype(column):
         rows = np.flatnonzero(np.isnan(numbers) & column.notna().to_numpy())
@@ -311,7 +320,7 @@ _READ = {
 
 
 def _filled(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs with every optional column given its value."""
+    """Fill the optional columns."""
     runs["kind"] = runs["kind"].fillna("published")
     runs["valid"] = runs["valid"].fillna(True).astype(bool)
     if "censored" in runs:
@@ -339,18 +348,18 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lone_order(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
-    """Number the rows without a block of each case, from 0, those of a point in the order of the runs.
+    """Number the rows of each case that have no block, from 0, in the order of the runs of a point.
 
-    The order of a point follows from `started`, else from `repetition`, else from the rows. Nothing gives the
-    order where some runs of a point lack `started` or `repetition`, or where repetitions have equal numbers
-    (unless all do). Such rows are numbered at random, so that no test sees an order that never was.
+    The order of a point follows from `started`, else from `repetition`, else from the rows. It is unknown if
+    some runs of a point lack `started` or `repetition`, or if some (but not all) repetitions have equal
+    numbers. Such rows are numbered at random, so that no test sees a false order.
 
     Returns
     -------
     number : array (rows,)
-        Points that are ordered by rows keep the order of all their rows; other points follow one by one.
+        Points that are ordered by rows keep the order of all their rows; other points follow in turn.
     source : array (rows,)
-        What gives the order of the point: see `RUNS`.
+        Evidence for the order of the point: see `RUNS`.
     """
     points = _rows_with_the_same(runs, _POINT)
     point, rows = points.number, np.arange(len(runs))
@@ -364,9 +373,9 @@ def _lone_order(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
         return np.bincount(point, marks & timed, len(points.first)).astype(np.int64)
 
     def different(*keys: Integers) -> Integers:
-        own = np.flatnonzero(timed)
-        groups = Groups.of(*(key[own] for key in (point, *keys)))
-        return np.bincount(point[own][groups.rows], minlength=len(points.first))
+        timed_positions = np.flatnonzero(timed)
+        groups = Groups.of(*(key[timed_positions] for key in (point, *keys)))
+        return np.bincount(point[timed_positions][groups.rows], minlength=len(points.first))
 
     size, starts, repeated = map(count, (timed, started.notna(), runs["repetition"].notna()))
     source = np.select(
@@ -398,47 +407,49 @@ def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:
 
 
 def _running(runs: pd.DataFrame) -> pd.Series:
-    """Threads that compute, one a process or more, and data servers."""
+    """Return the number of computing threads and data servers of each run."""
     servers = runs["data_servers"].fillna(0) if "data_servers" in runs else 0
     return runs["processes"] * runs["threads"].clip(lower=1) + servers
 
 
 def _fitting(runs: pd.DataFrame) -> None:
-    """Refuse what the stated cores and oversubscription have no room for."""
+    """Refuse runs with more threads and servers than cores × oversubscription."""
     running = _running(runs)
     crowded = (running > runs["cores"] * runs["oversubscription"]).to_numpy()
     if crowded.any():
         row = int(crowded.argmax())
-        stated, needed = runs.at[row, "oversubscription"], running[row] / runs.at[row, "cores"]
-        message = f"{stated}: by processes and cores it is {needed:g}"
+        stated, cores = (int(runs[name].iloc[row]) for name in ("oversubscription", "cores"))
+        message = f"{stated}: by processes and cores it is {running[row] / cores:g}"
         raise TableError(message, column="oversubscription", row=row)
 
 
 def _no_coarser_than_its_time(runs: pd.DataFrame) -> None:
-    """Refuse a time that is less than the step it was rounded to: half a step below it would be no time."""
+    """Refuse a time below its rounding step, since half a step less could be negative."""
     if "resolution_seconds" not in runs:
         return
     coarser = (runs["resolution_seconds"] > runs["seconds"]).to_numpy()
     if coarser.any():
         row = int(coarser.argmax())
-        stated, seconds = runs.at[row, "resolution_seconds"], runs.at[row, "seconds"]
+        stated, seconds = (float(runs[name].iloc[row]) for name in ("resolution_seconds", "seconds"))
         message = f"{stated:g}: must be at most the time, {seconds:g}"
         raise TableError(message, column="resolution_seconds", row=row)
 
 
 def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
+    """Raise `TableError` for the first fault that a schema finds."""
     try:
         schema.validate(runs, lazy=True)
     except SchemaErrors as errors:
         fault = errors.failure_cases.iloc[0]
         row, column = int(fault["index"]), fault["column"]
-        value = runs.at[row, column]
+        value: Any = runs.at[row, column]
         shown = repr(value) if isinstance(value, str) else f"{value:g}"
-        found = "is empty" if pd.isna(value) else f"{shown}: it {fault['check']}"
-        raise TableError(found, column=column, row=row) from None
+        message = "is empty" if pd.isna(value) else f"{shown}: it {fault['check']}"
+        raise TableError(message, column=column, row=row) from None
 
 
 def _distinct(runs: pd.DataFrame) -> None:
+    """Refuse a repetition that occurs twice."""
     twice = _rows_with_the_same(runs, REPETITION).position > 0
     if twice.any():
         row = int(twice.argmax())

@@ -1,4 +1,4 @@
-"""What a study decides about its analysis."""
+"""Settings of the analysis of a study."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from analysis.runs.json_parts import JsonPart
 from analysis.runs.lifetime import Assumed
 
 DISTINGUISHABLE = 0.05
-"""Holm-adjusted p-value up to which two things count as told apart, at the first look."""
+"""Largest Holm-adjusted p-value of distinguishable results at the first look."""
 
 
 @dataclass(frozen=True)
 class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_interconnect"}):
-    """What a study says of its analysis alone; every value has a default.
+    """Settings that only concern the analysis; every value has a default.
 
     Attributes
     ----------
@@ -24,15 +24,15 @@ class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_int
     level : float
         Nominal coverage of the intervals.
     target_speedups : tuple of float
-        Speedups for which node equivalents are estimated; without any, the speedups that a baseline has at
-        each of its counts up to its peak.
+        Speedups for which node equivalents are estimated; by default the speedups of a baseline at each of
+        its counts up to its peak.
     extrapolation : float
-        Models say nothing beyond this many times the largest process count they were fitted to.
+        Models predict up to this multiple of the largest process count of their fit.
     target_percent : float
-        Wanted half-width of an improvement's interval, in percentage points.
+        Target half-width of an improvement's interval, in percentage points.
     reference_interconnect : str or None
-        Whose smallest process count is the reference of a case without a serial run. A kind or case
-        that has no run of it takes the default baseline.
+        Interconnect whose smallest process count is the reference of a case without a serial run. The
+        default baseline is used if a kind or case has no run of it.
     """
 
     draws: int = 10_000
@@ -43,7 +43,7 @@ class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_int
     reference_interconnect: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         if self.draws < 100:
             raise ValueError(f"draws: {self.draws}; at least 100")
         if not 0.5 <= self.level <= 0.999:
@@ -58,28 +58,28 @@ class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_int
 
 @dataclass(frozen=True)
 class Settings(Chosen):
-    """All that a study decides about its analysis.
+    """All settings of a study that its analysis uses.
 
     Attributes
     ----------
     study : str
         Name, for messages.
     baselines : tuple of str
-        Interconnects that others are compared with. A kind that has none of them takes its default
-        baseline: the interconnect with the most points, of equals the first by name.
+        Interconnects that others are compared with. A kind without them takes its default baseline, the
+        interconnect with the most points (the first by name if several are equal).
     compare_kinds : tuple of pairs
-        Kinds that may be compared with each other, as ``(("measured", "simulated"),)``.
+        Kinds that may be compared with each other, for example ``(("measured", "simulated"),)``.
     scaling : str
         ``strong`` (fixed size) or ``weak`` (size grows with the processes).
     compare_sites : tuple of pairs
-        Sites whose times are compared point by point, as ``(("before", "after"),)``.
+        Sites whose times are compared point by point, for example ``(("before", "after"),)``.
     unfinished : bool
-        Whether planned blocks are still to be recorded, so that no direction is told.
+        Whether planned blocks are still missing, so that the report states no direction.
     look : int
-        Which whole report of the study this is, from 1: later ones are of more blocks.
+        Number of the complete report, from 1; later reports have more blocks.
     inside_nodes : tuple of str
-        Interconnects that carry the messages inside a node, as shared memory does. Every other interconnect
-        joins nodes: processes that share one node send nothing through it.
+        Interconnects that carry messages inside a node, such as shared memory. Other interconnects connect
+        nodes: processes on one node send nothing through them.
     """
 
     study: str = "study"
@@ -94,15 +94,15 @@ class Settings(Chosen):
 
     @property
     def alpha(self) -> float:
-        """Holm-adjusted p-value up to which two things count as told apart: at look k > 1, over 2^k."""
+        """Largest Holm-adjusted p-value of distinguishable results: 0.05, and 0.05 / 2^k at look k > 1."""
         return DISTINGUISHABLE / (2**self.look if self.look > 1 else 1)
 
     def baselines_among(self, names: Sequence[str]) -> list[str]:
-        """Baselines among interconnects of one kind: those that are named, else the first."""
+        """Return the named baselines among interconnects of one kind, else the first interconnect."""
         return [name for name in self.baselines if name in names] or list(names[:1])
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         super().__post_init__()
         if self.scaling not in ("strong", "weak"):
             raise ValueError(f"scaling: '{self.scaling}'; strong or weak")
@@ -110,16 +110,17 @@ class Settings(Chosen):
 
 @dataclass(frozen=True)
 class Queue(JsonPart, optional={"cores"}):
-    """What waits to be run, and on what.
+    """Jobs that wait to be run, and the machine for them.
 
     Attributes
     ----------
     jobs : int
-        Equal jobs, k.
+        Number k of equal jobs.
     efficiency : float
-        Least efficiency that a shared machine asks for.
+        Smallest efficiency that a shared machine accepts.
     cores : int or None
-        N; without it, the largest number of cores on which the case was run, by kinds that are compared.
+        Number N of cores; by default the largest number on which the case was run, over all kinds that are
+        compared with each other.
     """
 
     jobs: int = 3
@@ -127,7 +128,7 @@ class Queue(JsonPart, optional={"cores"}):
     cores: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         if not 1 <= self.jobs <= 100_000:
             raise ValueError(f"jobs: {self.jobs}; from 1 to 100000")
         if self.cores is not None and self.cores < 1:
@@ -138,20 +139,20 @@ class Queue(JsonPart, optional={"cores"}):
 
 @dataclass(frozen=True)
 class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "source", "price_range"}):
-    """A node without its interconnect.
+    """Price of a node without its interconnect.
 
     Attributes
     ----------
     price : float
         Above 0.
     year : int
-        Of the price.
+        Year of the price.
     cores : int or None
-        Cores of a node, by which nodes are counted where the runs do not say.
+        Cores of a node, to count nodes if the runs do not state them.
     source : str or None
-        Where the price is from.
+        Source of the price.
     price_range : pair of float or None
-        The least and the most that the price may be.
+        Smallest and largest possible price.
     """
 
     price: float
@@ -163,7 +164,7 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
 
     @property
     def assumed(self) -> Assumed:
-        """The price with its range, its year and where it is from."""
+        """Price with its range, year and source."""
         return Assumed(self.price, self.price_range, self.year, self.source)
 
     @property
@@ -172,7 +173,7 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
         return (self.price, *self.assumed.ends)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         try:
             least = self.assumed.ends[0]
         except ValueError as error:
@@ -185,16 +186,16 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
 
 @dataclass(frozen=True)
 class Mix(JsonPart, made={"budgets": tuple}, optional={"kilowatts"}):
-    """What the cluster is for, and what it may cost.
+    """Mix of cases that the cluster is for, and its budget.
 
     Attributes
     ----------
     weights : mapping of case to float
-        Above 0; only their ratios count.
+        Weights above 0, of which only the ratios count.
     budgets : tuple of float
-        In the currency of the node's price.
+        Budgets in the currency of the node's price.
     kilowatts : float or None
-        Most power that all of the cluster may draw; None is no limit.
+        Largest power of the whole cluster; None for no limit.
     """
 
     weights: Mapping[str, float]
@@ -202,7 +203,7 @@ class Mix(JsonPart, made={"budgets": tuple}, optional={"kilowatts"}):
     kilowatts: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `ValueError` for impossible values."""
         for case, weight in self.weights.items():
             if not 0 < weight < math.inf:
                 raise ValueError(f"weight of case '{case}': {weight}; above 0")
@@ -212,7 +213,7 @@ class Mix(JsonPart, made={"budgets": tuple}, optional={"kilowatts"}):
 
 @dataclass(frozen=True)
 class Limit(JsonPart):
-    """A minimum, and the largest number of cores that it is for (None: any)."""
+    """A minimum, and the largest number of cores that it applies to (None for any)."""
 
     at_least: float
     up_to_cores: int | None = None
@@ -220,14 +221,14 @@ class Limit(JsonPart):
 
 @dataclass(frozen=True)
 class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))}):
-    """What a computing centre asks of a scaling table.
+    """Rule of a computing centre for scaling tables.
 
     Attributes
     ----------
     quantity : str
         One of `analysis.topics.proposal.rules.QUANTITIES`.
     limits : tuple of Limit
-        By increasing number of cores.
+        Limits by increasing number of cores.
     """
 
     name: str
@@ -238,6 +239,6 @@ class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))
     note: str = ""
 
     def at_least(self, cores: int) -> float:
-        """Minimum at a number of cores; NaN where the rule says nothing."""
+        """Return the minimum at a number of cores; NaN if the rule has none."""
         fitting = (limit for limit in self.limits if limit.up_to_cores is None or cores <= limit.up_to_cores)
         return next((limit.at_least for limit in fitting), math.nan)

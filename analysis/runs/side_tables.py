@@ -1,4 +1,4 @@
-"""Side tables of the runs table: what runs record beside seconds, traces, and how well models fit."""
+"""Side tables of the runs table: details of runs, traces, and fits of models."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from analysis.runs.columns import (
 from analysis.runs.errors import TableError, readable
 
 WHOLE = pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more"), nullable=True)
-"""Bytes or number of a rank: 0 is a value."""
+"""Whole number of 0 or more, such as bytes or a rank."""
 RATE = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=True)
 SECONDS = pa.Column(float)
 
 RUN = ("record", "started")
-"""What names a run: an import may have a record of the same path."""
+"""Columns that identify a run; an import may have a record with the same path."""
 PERCENTILES = (5, 25, 50, 75, 95)
 DELAYS = (5, 50, 95)
 LABELS = ("bytes", "pairs", "source", "target", "part")
-"""Columns that distinguish the rows of a run of a benchmark; a benchmark has some of them."""
+"""Columns that identify a row of a benchmark run; each benchmark uses some of them."""
 CHOICES = ("sizes", "intervals", "io_mapping", "application_mapping", "destinations", "write_ratio")
-"""Columns of what a pattern of traffic leaves open; a case has some of them."""
+"""Columns with the parameters of a traffic pattern; each case uses some of them."""
 PHASE = ("pattern", "job", *CHOICES, "mean_bytes", "offered_load", "beside_load")
-"""Columns that distinguish the rows of a run of a pattern."""
+"""Columns that identify a row of a traffic run."""
 USES = ("compute", "waiting", "transfer")
-"""What the time of a replayed rank is spent with."""
+"""Parts of the time of a replayed rank."""
 FACTORS = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
 """Factors of the parallel efficiency, as the POP centre of excellence defines them."""
 
 OF_A_TRACE = {"case": TEXT, "processes": COUNT, **THREADS}
-"""Columns that name a trace."""
+"""Columns that identify a trace."""
 
 CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
 
 
 def _of_runs(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
-    """Schema of a table that is joined with the runs table by `RUN`."""
+    """Make the schema of a table that is joined with the runs table by `RUN`."""
     return pa.DataFrameSchema(
         dict.fromkeys(RUN, TEXT) | columns, name=name, ordered=True, strict=True, coerce=True
     )
@@ -145,14 +145,14 @@ DETAILS = {
         ),
     ),
 }
-"""Schema of each side table by its name, which is that of its file."""
+"""Schema of each side table by the name of its file."""
 
 Details = Mapping[str, pd.DataFrame]
-"""Side tables of a study by their names; those without rows may be missing."""
+"""Side tables of a study by name; tables without rows may be missing."""
 
 
 def with_fewest_threads(traces: pd.DataFrame) -> pd.DataFrame:
-    """Choose of the traces of a process count those with the fewest threads: all send the same messages."""
+    """Keep the traces with the fewest threads of each process count; all send the same messages."""
     fewest = traces.groupby(["case", "processes"])["threads"].transform("min")
     return traces[traces["threads"] == fewest]
 
@@ -163,18 +163,18 @@ def empty_details() -> dict[str, pd.DataFrame]:
 
 
 def read_details(folder: str | Path) -> dict[str, pd.DataFrame]:
-    """Read the side tables of a study, all of `DETAILS`; one that has no CSV file in the folder has no rows.
+    """Read all side tables of `DETAILS`; a table without a CSV file in the folder has no rows.
 
     Raises
     ------
     TableError
-        A table that is damaged.
+        If a table is damaged.
     """
     return {name: _read(Path(folder) / f"{name}.csv", schema) for name, schema in DETAILS.items()}
 
 
 def write_details(tables: Details, folder: str | Path) -> None:
-    """Write the side tables that have rows, as `read_details` reads them."""
+    """Write the side tables that have rows; `read_details` reads them."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         if len(table):

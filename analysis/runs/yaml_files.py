@@ -19,18 +19,18 @@ def load_yaml(text: str) -> object:
     Raises
     ------
     YAMLError
-        If the text is no YAML. The parser in Python, unlike libyaml, names the fault and its line.
+        If the text is not YAML. The parser in Python, unlike libyaml, names the fault and its line.
     """
     return YAML(typ="safe", pure=True).load(text)
 
 
 def read_yaml(path: Path) -> object:
-    """Read a YAML file, whatever it holds.
+    """Read a YAML file with any content.
 
     Raises
     ------
     TableError
-        In one line with file and line, if there is no such file or it is no YAML.
+        In one line with file and line, if there is no such file or it is not YAML.
     """
     try:
         return load_yaml(path.read_text(encoding="utf-8"))
