@@ -251,9 +251,9 @@ def test_collectives_have_a_table_by_size_and_process_count(pages):
 def test_traffic_tells_best_and_least_and_the_slowdown(pages):
     section = part(pages[1], "traffic")
     text = said(section)
-    most = "most is accepted of transpose, 1.0 (1.0 from run to run) of an offered load of 1.2"
+    most = "transpose has the highest accepted load, 1.0 (1.0 from run to run) of an offered load of 1.2"
     assert f"Shared memory, 64 processes: {most}" in text
-    assert "slowed down most 1.40 times, the median of 2 runs (distributed I/O nodes, I/O load 0.300)" in text
+    assert "slowed down most 1.40 times, the median of 2 runs (I/O nodes distributed, I/O load 0.300)" in text
     names = [one["name"] for one in blocks(section, "figure")]
     assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 

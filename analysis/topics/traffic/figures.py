@@ -1,4 +1,4 @@
-"""Traffic patterns: accepted load, bandwidth by message size, nodes and process, jobs side by side."""
+"""Figures of traffic patterns: accepted load, bandwidth and simultaneous jobs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from analysis.presentation.marks import Point, draw_curve
 from analysis.presentation.network_words import size_text
 from analysis.presentation.size_axes import positions, size_axis
 from analysis.presentation.style import FigureLabels
-from analysis.topics.traffic.sentences import distribution_words, nodes_words, with_titles
-from analysis.topics.traffic.tables import cases_that_vary
+from analysis.topics.traffic.tables import cases_that_vary, distribution_words, nodes_words, with_titles
 
 COLUMNS = 4
+"""Largest number of panels in a row."""
 ROW_HEIGHT = 1.35
+"""Height of a row of panels, in inches."""
 TITLE_LETTERS = 24
 SHADES = sns.blend_palette([style.PAPER, style.BLUE], as_cmap=True)
 
@@ -30,27 +31,27 @@ Finish = Callable[[Axes, pd.DataFrame, Drawing], None]
 
 
 def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw every figure of traffic patterns that the tables allow.
+    """Draw the figures of traffic patterns that the tables allow.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        The tables of `analysis.topics.traffic.tables.TRAFFIC_TABLES` that the study has.
+        The tables of the study. Those of `analysis.topics.traffic.tables.TRAFFIC_TABLES` are drawn.
+    labels : FigureLabels
 
     Returns
     -------
     list of Drawing
-        Topic ``traffic``: loads at every process count, all other figures at the largest, except the figure
-        against the processes.
+        Accepted load at every process count, bandwidth against the process count, and all other figures at
+        the largest process count.
     """
     if "traffic" not in tables:
         return []
     traffic, clients = (labels.in_order(tables[name], "case") for name in ("traffic", "traffic_processes"))
-    spread, sized = (
-        cases_that_vary(traffic, choices) for choices in (["sizes", "intervals"], ["mean_bytes"])
-    )
-    one_job = traffic[traffic["pattern"] != "combined"]
-    alone = with_titles(one_job[~one_job["case"].isin(spread | sized)])
+    varies_distribution = cases_that_vary(traffic, ["sizes", "intervals"])
+    varies_size = cases_that_vary(traffic, ["mean_bytes"])
+    single_jobs = traffic[traffic["pattern"] != "combined"]
+    alone = with_titles(single_jobs[~single_jobs["case"].isin(varies_distribution | varies_size)])
     most = traffic[traffic["processes"] == traffic["processes"].max()]
     clients = clients[
         clients["case"].isin(alone["case"]) & (clients["processes"] == clients["processes"].max())
@@ -58,8 +59,8 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
     compute = most[(most["pattern"] == "combined") & (most["job"] == "compute")]
     parts: list[tuple[pd.DataFrame, Callable[[pd.DataFrame, FigureLabels], list[Drawing]]]] = [
         (alone, _node_figures),
-        (most[most["case"].isin(sized) & (most["pattern"] != "combined")], _size_figures),
-        (most[most["case"].isin(spread)], _distribution_figures),
+        (most[most["case"].isin(varies_size) & (most["pattern"] != "combined")], _size_figures),
+        (most[most["case"].isin(varies_distribution)], _distribution_figures),
         (with_titles(clients), _process_figures),
         (compute, _combined_figures),
         (with_titles(compute[compute["slowdown"].notna()]), _slowdown_figures),
@@ -80,18 +81,18 @@ def _figure(
     share: bool = True,
     joined: bool = True,
 ) -> Drawing:
-    """Draw one panel per title, in each a curve per interconnect, or per value of a column ``curve``.
+    """Draw one panel per title, with a curve per interconnect or per value of the column ``curve``.
 
     Parameters
     ----------
     columns : pair of str
-        Columns along the horizontal and the vertical axis, which both begin at 0.
+        Columns of the horizontal and the vertical axis; both axes begin at 0.
     finish : callable, optional
-        Adds to a panel, or changes its axes.
+        Function that completes a panel.
     share : bool
-        Whether the panels have the same vertical axis.
+        Whether the panels share the vertical axis.
     joined : bool
-        Whether lines join the points, which then show their values on hover; else there are small dots only.
+        Whether lines join the points, with values on hover; else the points are small dots.
     """
     along, up = columns
     panels = dict(list(rows.groupby("title", sort=False)))
@@ -112,13 +113,19 @@ def _figure(
                     points = _points(curve, along, up, look, labels)
                     draw_curve(drawing, axes, points, style.line_of(kind), size=3.2)
                 else:
-                    dots = {"color": look.colour, "marker": look.marker, "markersize": 2.2}
-                    (artist,) = axes.plot(curve[along], curve[up], linestyle="none", **dots)
+                    (artist,) = axes.plot(
+                        curve[along],
+                        curve[up],
+                        linestyle="none",
+                        color=look.colour,
+                        marker=look.marker,
+                        markersize=2.2,
+                    )
                     drawing.mark(artist, curve["interconnect"].iloc[0])
             axes.set_ylim(0, 1.1 * max(float((rows if share else panel)[up].max()), 1e-9))
             if finish:
                 finish(axes, panel, drawing)
-            axes.set_title(shortened(title, TITLE_LETTERS, lines=4))
+            axes.set_title(shortened(str(title), TITLE_LETTERS, lines=4))
         if names:
             add_look_legend(drawing, looks, style.line_of(rows["kind"].iloc[0]), 2)
         else:
@@ -127,7 +134,7 @@ def _figure(
 
 
 def _points(rows: pd.DataFrame, along: str, up: str, look: style.Look, labels: FigureLabels) -> list[Point]:
-    """List the points of a curve; on hover a column ``called`` names their places along the axis."""
+    """Return the points of a curve; a column ``called`` replaces the horizontal value on hover."""
     points = []
     for row in rows.to_dict("records"):
         name, called = row["interconnect"], row.get("called", number(row[along]))
@@ -151,8 +158,8 @@ _AXES = {
 
 def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     caption = (
-        f"Accepted against offered load on {counted(count, 'process')}, pattern by pattern: bytes per second "
-        "of a process over the bandwidth of its link. On the grey line the network accepts the whole load."
+        f"Accepted against offered load on {counted(count, 'process')}, by pattern: bytes per second of a "
+        "process over the bandwidth of its link. On the grey line the network accepts the whole load."
     )
     if (rows["runs"] > 1).any():
         caption += " Bands reach from the lowest to the highest run."
@@ -160,9 +167,17 @@ def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
         axes.axline((0, 0), slope=1, color=style.IDEAL, linewidth=0.8)
         for (name, _), curve in panel.groupby(["interconnect", "kind"], sort=False):
-            ends = (curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest"))
-            colour = labels.look(name).colour
-            band = axes.fill_between(curve["offered_load"], *ends, color=colour, alpha=0.18, linewidth=0)
+            lowest, highest = (
+                curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest")
+            )
+            band = axes.fill_between(
+                curve["offered_load"],
+                lowest,
+                highest,
+                color=labels.look(name).colour,
+                alpha=0.18,
+                linewidth=0,
+            )
             drawing.mark(band, name)
         axes.set_ylim(0, 1.05 * float(rows[["offered_load", "accepted_load"]].max(axis=None)))
 
@@ -171,7 +186,7 @@ def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
 
 
 def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the highest bandwidth against the processes, where the study has several counts."""
+    """Draw the highest bandwidth against the processes, if the study has several counts."""
     counts = sorted(rows["processes"].unique())
     if len(counts) < 2:
         return []
@@ -179,7 +194,7 @@ def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     best = _bandwidth(rows).groupby(key, sort=False, as_index=False)["MBps"].max()
     caption = (
         "Highest accepted bandwidth over all offered loads against the number of processes: of a process, or "
-        "of an I/O node where the pattern has I/O nodes. A level line is a network that grows with its nodes."
+        "of an I/O node if the pattern has I/O nodes. On a level line the network grows with its nodes."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -197,7 +212,7 @@ def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     rows = rows.assign(place=positions(rows["mean_bytes"]), called=rows["mean_bytes"].map(size_text))
     caption = (
         f"Accepted bandwidth on {_count(rows)} at the highest offered load against the mean size of "
-        "messages: of a process, or of an I/O node where the pattern has I/O nodes. At a load of 1 a link "
+        "messages: of a process, or of an I/O node if the pattern has I/O nodes. At a load of 1 a link "
         "carries messages of this size without a pause."
     )
 
@@ -209,7 +224,7 @@ def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _bandwidth(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the bandwidth that rates a pattern: of an I/O node if the pattern has them, else of a process."""
+    """Add the column ``MBps``: bandwidth of an I/O node if the pattern has them, else of a process."""
     return rows.assign(MBps=rows["accepted_MBps"].where(rows["job"] == "compute", rows["target_MBps"]))
 
 
@@ -218,7 +233,7 @@ def _count(rows: pd.DataFrame) -> str:
 
 
 def _distribution_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw accepted against offered load by the distributions of sizes and intervals."""
+    """Draw accepted against offered load, by the distributions of sizes and intervals."""
     rows = with_titles(rows, unnamed=["sizes", "intervals"]).assign(curve=distribution_words)
     caption = (
         f"Accepted against offered load on {_count(rows)} over {{}}, by the distributions of message sizes "
@@ -229,28 +244,28 @@ def _distribution_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Draw
 
 
 def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw accepted against offered bandwidth of the compute job, alone and next to the I/O job."""
+    """Draw accepted bandwidth against offered load of the compute job, alone and with the I/O job."""
     if rows["offered_load"].nunique() < 2:
         return []
     alone, combined = rows[rows["beside_load"].isna()], rows[rows["beside_load"].notna()]
-    shown = []
-    for (load, mapping), own in combined.groupby(["beside_load", "application_mapping"]):
+    tables = []
+    for (load, mapping), with_io_job in combined.groupby(["beside_load", "application_mapping"]):
         title = f"{mapping} I/O nodes, I/O load {number(load)}"
         point = alone[alone["application_mapping"] == mapping].groupby(
             ["interconnect", "kind", "offered_load"]
         )
         medians = point["accepted_MBps"].median().reset_index()
-        shown += [
+        tables += [
             medians.assign(title=title, curve="no I/O job"),
-            own.assign(title=title, curve=nodes_words),
+            with_io_job.assign(title=title, curve=nodes_words),
         ]
     caption = (
         f"Accepted bandwidth of a process of the compute job on {_count(rows)} of both jobs, over {{}}, "
-        "against the offered load: alone, and together with an I/O job, by the places of the I/O nodes. "
+        "against the offered load: alone, and together with an I/O job, by the position of the I/O nodes. "
         "Shared nodes compute too; dedicated nodes do not."
     )
     columns, titles = ("offered_load", "accepted_MBps"), ("Offered load", "Accepted (MB/s)")
-    shown = pd.concat(shown, ignore_index=True).sort_values("offered_load", kind="stable")
+    shown = pd.concat(tables, ignore_index=True).sort_values("offered_load", kind="stable")
     return _figures_by_interconnect("combined", caption, shown, columns, titles, labels)
 
 
@@ -262,17 +277,17 @@ def _figures_by_interconnect(
     titles: tuple[str, str],
     labels: FigureLabels,
 ) -> list[Drawing]:
-    """Draw one figure per interconnect, whose title the caption takes; ``curve`` names the curves."""
+    """Draw one figure per interconnect, with its title in the caption; ``curve`` names the curves."""
     return [
         _figure(
             file_stem("traffic", stem, name),
             caption.format(labels.interconnect(name, kind)),
-            of_interconnect,
+            rows_of_interconnect,
             columns,
             titles,
             labels,
         )
-        for (name, kind), of_interconnect in rows.groupby(["interconnect", "kind"], sort=False)
+        for (name, kind), rows_of_interconnect in rows.groupby(["interconnect", "kind"], sort=False)
     ]
 
 
@@ -312,7 +327,7 @@ def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
 
 
 def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the compute job's loss of bandwidth, by the places of the I/O nodes and the I/O job's load."""
+    """Draw the compute job's loss of bandwidth, by the position of the I/O nodes and the I/O job's load."""
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     rows = rows.assign(
         title=[labels.interconnect(*pair) for pair in zip(rows["interconnect"], rows["kind"], strict=True)],
@@ -323,9 +338,9 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     panels = dict(list(rows.groupby("title", sort=False)))
     caption = (
         f"Bandwidth that the compute job loses together with the I/O job on {_count(rows)} of both, in "
-        "percent of its bandwidth alone at its highest load: down, the places of the I/O nodes, which "
-        "compute too (shared) or do not (dedicated); along, the load of the I/O job. Below 0 the compute "
-        "job gains."
+        "percent of its bandwidth alone at its highest load. Rows are positions of the I/O nodes, which also "
+        "compute (shared) or do not (dedicated); columns are loads of the I/O job. Below 0 the compute job "
+        "gains."
     )
     height = (0.2 * len(placements) + 0.55) * -(-len(panels) // 2) + 0.1
     with new_drawing("traffic-map", "traffic", height, caption) as drawing:
@@ -337,7 +352,7 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
                 cells, cmap=SHADES, vmin=0, vmax=100, annot=True, fmt=".0f", cbar=False,
                 annot_kws={"fontsize": 7, "color": style.INK}, rasterized=True, ax=axes,
             )  # fmt: skip
-            axes.set(title=shortened(title), xlabel="", ylabel="")
+            axes.set(title=shortened(str(title)), xlabel="", ylabel="")
             axes.tick_params(length=0, labelrotation=0)
             axes.grid(False)
         drawing.figure.supxlabel("Load of the I/O job")

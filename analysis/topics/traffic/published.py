@@ -1,6 +1,6 @@
-"""Traffic patterns beside the figures that were published of them on QsNet, statement by statement.
+"""Comparison of traffic patterns with statements published about QsNet.
 
-The statements are from ``qsnet.csv`` (Petrini, Frachtenberg, Hoisie, Coll 2003), on 64 nodes and fewer.
+The statements are from ``qsnet.csv`` (Petrini, Frachtenberg, Hoisie, Coll 2003), on up to 64 nodes.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ import pandas as pd
 from analysis.runs.frames import Tables
 from analysis.topics.traffic.tables import TRAFFIC_TABLES
 
-PUBLISHED_OF = "quadrics_elan3"
-"""Interconnects whose names begin so stand for what was measured."""
+INTERCONNECT = "quadrics_elan3"
+"""Beginning of the names of interconnects that the statements are compared with."""
 
 NODES = 64
-OF_IO = ("hot_spot", "multiple_hot_spots")
+IO_PATTERNS = ("hot_spot", "multiple_hot_spots")
 BYTES = {"compute": 262144, "io": 1048576}
-"""Mean sizes of the messages of the source, of patterns without and with I/O nodes."""
+"""Mean message sizes of the source, for patterns without and with I/O nodes."""
 UNEVEN = ("shuffle", "transpose", "bit_reversal")
-"""Permutations of which the source states the lowest and the highest bandwidth."""
+"""Permutations whose lowest and highest bandwidth the source states."""
 
 Statement = tuple[str, str, str]
 Finder = Callable[[Tables], float | None]
 
 
 def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
-    """Find what each interconnect came to for each statement.
+    """Compare each statement with the result of each interconnect.
 
     Parameters
     ----------
@@ -40,36 +40,39 @@ def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a statement and interconnect: ``experiment, condition, quantity, unit, published, interconnect,
-        kind, found, error_percent``. Statements without a counterpart have no row; a statement in
-        percent has no error in percent.
+        One row per statement and interconnect: ``experiment, condition, quantity, unit, published,
+        interconnect, kind, result, error_percent``. Statements without a counterpart have no row.
+        Statements in percent have no ``error_percent``.
     """
     traffic = tables["traffic"]
-    owners = traffic.loc[traffic["interconnect"].str.startswith(PUBLISHED_OF), ["interconnect", "kind"]]
+    is_compared = traffic["interconnect"].str.startswith(INTERCONNECT)
+    pairs = traffic.loc[is_compared, ["interconnect", "kind"]].drop_duplicates()
     rows = []
     for statement in statements.to_dict("records"):
-        finder = FOUND.get((statement["experiment"], statement["condition"], statement["quantity"]))
-        for interconnect, kind in owners.drop_duplicates().itertuples(index=False) if finder else ():
-            found = finder({name: _of(tables[name], interconnect, kind) for name in TRAFFIC_TABLES})
-            if found is None:
+        find = FINDERS.get((statement["experiment"], statement["condition"], statement["quantity"]))
+        if find is None:
+            continue
+        for interconnect, kind in pairs.itertuples(index=False):
+            result = find({name: _select(tables[name], interconnect, kind) for name in TRAFFIC_TABLES})
+            if result is None:
                 continue
             value = float(statement["value"])
             rows.append(
                 {name: statement[name] for name in ("experiment", "condition", "quantity", "unit")}
-                | {"published": value, "interconnect": interconnect, "kind": kind, "found": found}
-                | {"error_percent": 100 * (found / value - 1) if statement["unit"] != "%" else None}
+                | {"published": value, "interconnect": interconnect, "kind": kind, "result": result}
+                | {"error_percent": 100 * (result / value - 1) if statement["unit"] != "%" else None}
             )
-    columns = ["experiment", "condition", "quantity", "unit", "published", "interconnect", "kind", "found"]
+    columns = ["experiment", "condition", "quantity", "unit", "published", "interconnect", "kind", "result"]
     return pd.DataFrame(rows, columns=[*columns, "error_percent"]).astype({"error_percent": float})
 
 
-def _of(table: pd.DataFrame, interconnect: str, kind: str) -> pd.DataFrame:
+def _select(table: pd.DataFrame, interconnect: str, kind: str) -> pd.DataFrame:
     return table[(table["interconnect"] == interconnect) & (table["kind"] == kind)]
 
 
 def _pattern(tables: Tables, name: str, processes: int = NODES) -> pd.DataFrame:
     rows = tables["traffic"]
-    size = BYTES["io" if name in OF_IO else "compute"]
+    size = BYTES["io" if name in IO_PATTERNS else "compute"]
     return rows[(rows["pattern"] == name) & (rows["processes"] == processes) & (rows["mean_bytes"] == size)]
 
 
@@ -77,17 +80,19 @@ def _highest(rows: pd.DataFrame, column: str) -> float | None:
     return float(rows[column].max()) if len(rows) and rows[column].notna().any() else None
 
 
-def _of_pattern(name: str, column: str = "accepted_MBps", processes: int = NODES) -> Finder:
+def _highest_of(name: str, column: str = "accepted_MBps", processes: int = NODES) -> Finder:
+    """Return a function that finds the highest value of a column in a pattern."""
     return lambda tables: _highest(_pattern(tables, name, processes), column)
 
 
-def _of_uneven(tables: Tables, choose: Callable[[list[float]], float]) -> float | None:
-    found = [_of_pattern(name)(tables) for name in UNEVEN]
-    return None if None in found else choose(found)
+def _extreme_of(tables: Tables, choose: Callable[[list[float]], float]) -> float | None:
+    """Choose one of the highest bandwidths of the uneven permutations, if all of them ran."""
+    bandwidths = [bandwidth for name in UNEVEN if (bandwidth := _highest_of(name)(tables)) is not None]
+    return choose(bandwidths) if len(bandwidths) == len(UNEVEN) else None
 
 
-_HALF = _of_pattern("hot_spot", "target_MBps", NODES // 2)
-_WHOLE = _of_pattern("hot_spot", "target_MBps")
+_HALF = _highest_of("hot_spot", "target_MBps", NODES // 2)
+_WHOLE = _highest_of("hot_spot", "target_MBps")
 
 
 def _hot_decrease(tables: Tables) -> float | None:
@@ -96,7 +101,7 @@ def _hot_decrease(tables: Tables) -> float | None:
 
 
 def _hot_share(tables: Tables, first: int, last: int) -> float | None:
-    """Mean bandwidth of some senders: the plain mean, since all of them send for the same time."""
+    """Return the mean bandwidth of a range of senders, all of which send for the same time."""
     rows = tables["traffic_processes"]
     rows = rows[(rows["pattern"] == "hot_spot") & (rows["processes"] == NODES)]
     rows = rows[rows["mean_bytes"] == BYTES["io"]]
@@ -123,15 +128,15 @@ def _degradation(tables: Tables, mapping: str, application: str) -> float | None
 
 
 _UNEVEN = "shuffle, transpose, bit-reversal"
-FOUND: Mapping[Statement, Finder] = {
-    ("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)"): _of_pattern("uniform"),
-    ("uniform", "64 nodes", "fraction of bidirectional maximum"): _of_pattern("uniform", "accepted_load"),
+FINDERS: Mapping[Statement, Finder] = {
+    ("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)"): _highest_of("uniform"),
+    ("uniform", "64 nodes", "fraction of bidirectional maximum"): _highest_of("uniform", "accepted_load"),
     **{
-        ("permutation", name, "asymptotic bandwidth"): _of_pattern(name)
+        ("permutation", name, "asymptotic bandwidth"): _highest_of(name)
         for name in ("neighbor", "butterfly", "complement")
     },
-    ("permutation", _UNEVEN, "asymptotic bandwidth, lowest"): partial(_of_uneven, choose=min),
-    ("permutation", _UNEVEN, "asymptotic bandwidth, highest"): partial(_of_uneven, choose=max),
+    ("permutation", _UNEVEN, "asymptotic bandwidth, lowest"): partial(_extreme_of, choose=min),
+    ("permutation", _UNEVEN, "asymptotic bandwidth, highest"): partial(_extreme_of, choose=max),
     ("hot-spot", "1 MB messages, up to 32 nodes", "aggregate bandwidth"): _HALF,
     ("hot-spot", "1 MB messages, 64 nodes", "decrease"): _hot_decrease,
     **{
@@ -159,4 +164,4 @@ FOUND: Mapping[Statement, Finder] = {
         _degradation, mapping="clustered_compute", application="dedicated"
     ),
 }
-"""How each statement is found in what ran."""
+"""Functions that find the result for each statement, by experiment, condition and quantity."""

@@ -1,4 +1,4 @@
-"""The section on traffic patterns: what was accepted of what was offered, how fairly, and at whose cost."""
+"""The section on traffic patterns: accepted load, fairness, and the slowdown of simultaneous jobs."""
 
 from __future__ import annotations
 
@@ -10,29 +10,34 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, number
 from analysis.presentation.labels import Labels
 from analysis.topics.traffic.published import beside_published
-from analysis.topics.traffic.sentences import with_titles
+from analysis.topics.traffic.tables import with_titles
 
 HOW = (
-    "Every process sends messages at random times; their sizes, times and targets are those of a seeded "
-    "schedule, the same for every interconnect. A load of 1 is what a process sends while each of the first "
-    "half exchanges messages of that size with one of the second half, measured in every run. Fairness is "
-    "Jain's index: 1 where all clients had the same share of what was due, 1/n where one of n had everything."
+    "Every process sends messages at random times. A seeded schedule, the same for every interconnect, "
+    "states their sizes, times and targets. A load of 1 is the bandwidth of a process when each process of "
+    "the first half exchanges messages of that size with a process of the second half, measured in every "
+    "run. Fairness is Jain's index of the shares that clients received of their scheduled load: 1 if all "
+    "shares are equal, 1/n if one of n clients received everything."
 )
 
 
 def traffic(content: Content) -> Section | None:
-    """What traffic patterns came to, of a study that ran any."""
+    """Write the section on traffic patterns."""
     if "traffic" not in content.tables:
         return None
     labels = content.labels
     rows = with_titles(labels.in_order(content.tables["traffic"], "case"))
-    alone, beside = rows[rows["pattern"] != "combined"], rows[rows["slowdown"].notna()]
-    said = [*_shared_cores(rows), *accepted_sentences(alone, labels), *slowdown_sentences(beside, labels)]
-    blocks: list[Block] = [paragraph(HOW), bullets(said), *content.figures("traffic")]
+    alone, combined = rows[rows["pattern"] != "combined"], rows[rows["slowdown"].notna()]
+    sentences = [
+        *_shared_cores(rows),
+        *accepted_sentences(alone, labels),
+        *slowdown_sentences(combined, labels),
+    ]
+    blocks: list[Block] = [paragraph(HOW), bullets(sentences), *content.figures("traffic")]
     if len(alone):
         blocks.append(_accepted_table(alone, labels))
-    if len(beside):
-        blocks.append(_slowdown_table(beside, labels))
+    if len(combined):
+        blocks.append(_slowdown_table(combined, labels))
     if "network_statements" in content.published:
         blocks += _published_table(content)
     return section("traffic", "Traffic patterns", blocks, True)
@@ -43,64 +48,70 @@ def _shared_cores(rows: pd.DataFrame) -> list[str]:
     if level == 1:
         return []
     return [
-        f"Up to {level} processes share a core: what is accepted is then what the cores can move, and tells "
-        "little of the interconnect."
+        f"Up to {level} processes share a core: the accepted load then depends on the cores more than on the "
+        "interconnect."
     ]
 
 
 def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say of every interconnect which pattern is accepted best and least, and which is the least fair.
+    """Name the patterns with the highest and lowest accepted load of every interconnect, and the least fair.
 
-    Takes the table ``traffic`` with titles, without combined jobs. The sentences are about the highest
-    offered load of each pattern on most processes.
+    Parameters
+    ----------
+    rows : DataFrame
+        Table ``traffic`` with titles, without combined jobs. The sentences are about the highest offered
+        load of each pattern on the largest process count.
+    labels : Labels
     """
     rows = _highest(rows[rows["processes"] == rows["processes"].max()]) if len(rows) else rows
-    said = []
-    for (name, kind, count), own in rows.groupby(["interconnect", "kind", "processes"], sort=False):
-        best, least = (own.loc[getattr(own["accepted_load"], end)()] for end in ("idxmax", "idxmin"))
+    sentences = []
+    for (name, kind, count), group in rows.groupby(["interconnect", "kind", "processes"], sort=False):
+        best = group.nlargest(1, "accepted_load").iloc[0]
+        least = group.nsmallest(1, "accepted_load").iloc[0]
         text = (
-            f"{labels.interconnect(name, kind)}, {counted(count, 'process')}: most is accepted "
-            f"of {best['title']}, {_accepted(best)} of an offered load of {number(best['offered_load'], 2)}"
+            f"{labels.interconnect(name, kind)}, {counted(count, 'process')}: "
+            f"{best['title']} has the highest accepted load, {_accepted(best)} of an offered load of "
+            f"{number(best['offered_load'], 2)}"
         )
         if best["title"] != least["title"]:
-            text += f"; least of {least['title']}, {_accepted(least)}"
-        if own["fairness"].notna().any():
-            unfair = own.loc[own["fairness"].idxmin()]
+            text += f"; {least['title']} has the lowest, {_accepted(least)}"
+        if group["fairness"].notna().any():
+            unfair = group.nsmallest(1, "fairness").iloc[0]
             text += f"; least fair is {unfair['title']}, {number(unfair['fairness'], 2)}"
-        said.append(f"{text}.")
-    return said
+        sentences.append(f"{text}.")
+    return sentences
 
 
 def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say beside which I/O job the compute job loses most, and where the I/O nodes cost it least."""
+    """Name the I/O job that slows the compute job most, and the I/O nodes that slow it least."""
     if rows.empty:
         return []
     rows = rows[rows["processes"] == rows["processes"].max()]
-    said = []
-    for (name, kind), own in rows.groupby(["interconnect", "kind"], sort=False):
-        worst = own.loc[own["slowdown"].idxmax()]
-        medians = own.groupby("title")["slowdown"].median()
+    sentences = []
+    for (name, kind), group in rows.groupby(["interconnect", "kind"], sort=False):
+        worst = group.nlargest(1, "slowdown").iloc[0]
+        medians = group.groupby("title")["slowdown"].median()
         text = (
             f"{labels.interconnect(name, kind)}: the compute job is slowed down most "
             f"{_times(worst['slowdown'])}, the median of {counted(worst['runs'], 'run')} "
             f"({_nodes(worst['title'])}, I/O load {number(worst['beside_load'])})"
         )
         if len(medians) > 1:
-            least = f"{_nodes(medians.idxmin())}, {_times(medians.min())}"
+            least = f"{_nodes(str(medians.idxmin()))}, {_times(medians.min())}"
             text += f"; least, at the median over loads, with {least}"
-        said.append(f"{text}.")
-    return said
+        sentences.append(f"{text}.")
+    return sentences
 
 
 def _accepted(line: pd.Series) -> str:
-    """Write an accepted load with how far it differs from run to run, where there are several."""
+    """Format an accepted load, with its range over runs if there are several."""
     value, *ends = (number(line[f"accepted_load{end}"], 2) for end in ("", "_lowest_run", "_highest_run"))
     return value if line["runs"] < 2 else f"{value} ({formats.spanned(*ends)} from run to run)"
 
 
 def _nodes(title: str) -> str:
-    """Where the I/O nodes of combined jobs are."""
-    return f"{title.removeprefix('combined, ')} I/O nodes"
+    """Name the position of the I/O nodes of combined jobs."""
+    return f"I/O nodes {title.removeprefix('combined, ')}"
 
 
 def _times(factor: float) -> str:
@@ -108,25 +119,25 @@ def _times(factor: float) -> str:
 
 
 def _highest(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the highest offered load of each pattern."""
+    """Return the rows of the highest offered load of each pattern."""
     return rows[rows["offered_load"] == rows.groupby("title")["offered_load"].transform("max")]
 
 
 def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
     rows = _highest(rows)
-    owners = _owners(rows, labels)
-    columns = [*left("Pattern"), *right("Offered", *owners.values())]
+    titles = _titles(rows, labels)
+    columns = [*left("Pattern"), *right("Offered", *titles.values())]
     groups = {}
-    for (count, level), of_point in rows.groupby(["processes", "oversubscription"]):
+    for (count, level), rows_of_point in rows.groupby(["processes", "oversubscription"]):
         lines = []
-        for title, own in of_point.groupby("title", sort=False):
-            found = own.set_index(["interconnect", "kind"])
-            cells = [_load_cell(found.loc[[owner]]) if owner in found.index else MISSING for owner in owners]
-            lines.append(row([title, number(own["offered_load"].iloc[0], 2), *cells]))
+        for title, group in rows_of_point.groupby("title", sort=False):
+            indexed = group.set_index(["interconnect", "kind"])
+            cells = [_load_cell(indexed.loc[[pair]]) if pair in indexed.index else MISSING for pair in titles]
+            lines.append(row([str(title), number(group["offered_load"].iloc[0], 2), *cells]))
         groups[_point(int(count), int(level))] = lines
     caption = (
-        "Accepted load at the highest offered load, in brackets its fairness. Bandwidths, delays and "
-        "messages that were withheld are in tables/traffic.csv, each process in tables/traffic_processes.csv."
+        "Accepted load at the highest offered load, with its fairness in brackets. Bandwidths, delays and "
+        "withheld messages are in tables/traffic.csv, and each process in tables/traffic_processes.csv."
     )
     return table(caption, columns, groups)
 
@@ -138,61 +149,58 @@ def _load_cell(rows: pd.DataFrame) -> str:
 
 def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
-    owners = _owners(rows, labels)
-    columns = [*left("I/O nodes"), *right("I/O load", *owners.values())]
+    titles = _titles(rows, labels)
+    columns = [*left("I/O nodes"), *right("I/O load", *titles.values())]
     groups = {}
-    for (count, level, load), of_load in rows.groupby(["processes", "oversubscription", "offered_load"]):
+    for (count, level, load), rows_of_load in rows.groupby(["processes", "oversubscription", "offered_load"]):
         lines = []
-        for (title, beside), own in of_load.groupby(["title", "beside_load"], sort=False):
-            times = own.groupby(["interconnect", "kind"])["slowdown"].median()
-            cells = [number(times.get(owner)) for owner in owners]
-            lines.append(row([title.removeprefix("combined, "), number(beside), *cells]))
+        for (title, io_load), group in rows_of_load.groupby(["title", "beside_load"], sort=False):
+            slowdowns = group.groupby(["interconnect", "kind"])["slowdown"].median()
+            cells = [number(slowdowns.get(pair)) for pair in titles]
+            lines.append(row([title.removeprefix("combined, "), number(io_load), *cells]))
         groups[f"{_point(int(count), int(level))}, compute job's load {number(load)}"] = lines
     caption = (
-        "Slowdown of the compute job beside the I/O job, at the highest load of the compute job: its "
-        "accepted bandwidth alone over that beside it. Other loads are in tables/traffic.csv."
+        "Slowdown of the compute job by the I/O job, at the highest load of the compute job: its accepted "
+        "bandwidth alone over that together with the I/O job. Other loads are in tables/traffic.csv."
     )
     return table(caption, columns, groups)
 
 
 def _published_table(content: Content) -> list[Block]:
-    """Published figures of these patterns beside the results here; nothing where no two belong together."""
-    found = beside_published(content.tables, content.published["network_statements"])
-    if found.empty:
+    """Tabulate published statements on these patterns with the results of this study."""
+    comparison = beside_published(content.tables, content.published["network_statements"])
+    if comparison.empty:
         return []
-    owners = _owners(found, content.labels)
+    titles = _titles(comparison, content.labels)
     columns = [*left("Published of"), *right("Value"), *left("Unit")]
-    columns += right(*owners.values())
+    columns += right(*titles.values())
     lines = []
-    for (experiment, condition, quantity), own in found.groupby(
-        ["experiment", "condition", "quantity"], sort=False
-    ):
-        first = own.iloc[0]
-        by_owner = own.set_index(["interconnect", "kind"])
-        cells = [
-            _beside_cell(by_owner.loc[owner]) if owner in by_owner.index else MISSING for owner in owners
-        ]
+    keys = ["experiment", "condition", "quantity"]
+    for (experiment, condition, quantity), group in comparison.groupby(keys, sort=False):
+        first = group.iloc[0]
+        indexed = group.set_index(["interconnect", "kind"])
+        cells = [_result_cell(indexed.loc[pair]) if pair in indexed.index else MISSING for pair in titles]
         unit = "" if pd.isna(first["unit"]) else first["unit"]
-        what = f"{experiment}, {condition}: {quantity}"
-        lines.append(row([what, formats.exact(first["published"]), unit, *cells]))
+        statement = f"{experiment}, {condition}: {quantity}"
+        lines.append(row([statement, formats.exact(first["published"]), unit, *cells]))
     caption = (
-        "Published figures of these patterns beside what they came to here at the highest load, in brackets "
-        "the difference in percent of the published figure."
+        "Published values of these patterns, and the results of this study at the highest load. Brackets "
+        "hold the difference in percent of the published value."
     )
     return [table(caption, columns, {"": lines})]
 
 
-def _beside_cell(found: pd.Series) -> str:
-    value, error = number(found["found"]), found["error_percent"]
+def _result_cell(result: pd.Series) -> str:
+    value, error = number(result["result"]), result["error_percent"]
     return value if pd.isna(error) else f"{value} ({formats.percent(error, signed=True, places=0)})"
 
 
-def _owners(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
-    """Titles of the interconnects, in the study's order."""
-    owners = labels.in_order(rows[["interconnect", "kind"]].drop_duplicates(), "interconnect")
-    return {pair: labels.interconnect(*pair) for pair in owners.itertuples(index=False, name=None)}
+def _titles(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
+    """Return the titles of interconnects by name and kind, in the study's order."""
+    pairs = labels.in_order(rows[["interconnect", "kind"]].drop_duplicates(), "interconnect")
+    return {pair: labels.interconnect(*pair) for pair in pairs.itertuples(index=False, name=None)}
 
 
 def _point(count: int, level: int) -> str:
     text = counted(count, "process")
-    return f"{text}, {level} a core" if level > 1 else text
+    return f"{text}, {level} per core" if level > 1 else text

@@ -1,13 +1,14 @@
-"""Traffic patterns that were carried out: offered against accepted load, processes, fairness, slowdown."""
+"""Tables on traffic patterns: offered and accepted load, fairness and slowdown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
+from analysis.presentation.network_words import size_text
 from analysis.runs.columns import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schemas, validated
-from analysis.runs.side_tables import CHOICE, DELAYS, PHASE, RATE, RUN, WHOLE, Details
+from analysis.runs.side_tables import CHOICE, CHOICES, DELAYS, PHASE, RATE, RUN, WHOLE, Details
 
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes")
 
@@ -41,24 +42,42 @@ TRAFFIC_TABLES = table_schemas(
     ),
     traffic_processes=dict(**_PATTERN, process=WHOLE, accepted_MBps=RATE, **_CASE),
 )
-"""``traffic`` has one row a point, job of a pattern and load, medians over runs; ``traffic_processes`` one a
-client of these. columns.yaml says what the columns mean."""
+"""Schemas of the tables.
+
+``traffic`` has one row per point, job of a pattern and load, with medians over runs. ``traffic_processes``
+has one row per client of these.
+"""
+
+NAMED = (*CHOICES, "mean_bytes")
+"""Columns that titles name if they vary within a pattern."""
+
+_MAPPINGS = {
+    "clustered_io": "clustered under the I/O job",
+    "clustered_compute": "clustered under the compute job",
+}
+_WORDS = {
+    "sizes": lambda name: f"{name} sizes",
+    "intervals": lambda name: f"{name} intervals",
+    "io_mapping": lambda name: _MAPPINGS.get(name, name),
+    "write_ratio": lambda share: f"{100 * share:.0f} % writes",
+    "mean_bytes": lambda size: f"{size_text(size)} messages",
+}
 
 
 def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.DataFrame]:
-    """Gather what traffic patterns came to over the repetitions of each point.
+    """Summarise the results of traffic patterns over the repetitions of each point.
 
     Parameters
     ----------
     runs : DataFrame
-        With the columns of `RUN` and `POINT`.
+        Columns of `RUN` and `POINT`.
     details : mapping of str to DataFrame
-        Side tables; ``traffic`` and ``traffic_processes`` are used.
+        Side tables ``traffic`` and ``traffic_processes``.
 
     Returns
     -------
     dict of DataFrame
-        Those of `TRAFFIC_TABLES`, empty where no run carried out a pattern; loads rise within a pattern.
+        The tables of `TRAFFIC_TABLES`, with rising loads within a pattern; empty if no run had a pattern.
     """
     frame = runs.reindex(columns=[*RUN, *POINT]).merge(details["traffic"], on=list(RUN))
     if frame.empty:
@@ -82,14 +101,39 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
 
 
 def cases_that_vary(traffic: pd.DataFrame, choices: Sequence[str]) -> set[str]:
-    """Cases whose runs had several values, or pairs of values, of the columns `choices` in one job."""
+    """Return the cases with several values, or combinations of values, of the columns `choices` in a job."""
     different = traffic.drop_duplicates(["case", "job", *choices])
     several = different.duplicated(["case", "job"])
     return set(different.loc[several, "case"])
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Cases in the order of the runs, then by point and choices, loads rising."""
+    """Sort cases in the order of the runs, then by point and choices, with rising loads."""
     ordered = table.assign(order=pd.factorize(table["case"])[0])
     by = ["order", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
     return ordered.sort_values(by, kind="stable", ignore_index=True)
+
+
+def with_titles(table: pd.DataFrame, unnamed: Collection[str] = ()) -> pd.DataFrame:
+    """Add the column ``title`` to a table of `TRAFFIC_TABLES`.
+
+    A title names the pattern and the choices that vary within it, such as ``multiple hot spots, clustered,
+    dedicated``. It omits the `unnamed` columns, which an axis or a legend shows.
+    """
+    titles = table["pattern"].astype(object)
+    for _, rows in table.groupby(["pattern", "job"]):
+        for name in (choice for choice in NAMED if choice not in unnamed):
+            if rows[name].nunique() > 1:
+                words = rows[name].map(_WORDS.get(name, str))
+                titles.loc[rows.index] = titles.loc[rows.index] + ", " + words
+    return table.assign(title=titles.str.replace("_", " "))
+
+
+def distribution_words(rows: pd.DataFrame) -> pd.Series:
+    """Name the distributions of sizes (S) and of intervals (T), with the letters of the source."""
+    return rows["sizes"] + " S, " + rows["intervals"] + " T"
+
+
+def nodes_words(rows: pd.DataFrame) -> pd.Series:
+    """Name the positions of the I/O nodes."""
+    return rows["io_mapping"].map(lambda name: _MAPPINGS.get(name, name))

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.topics.traffic.published import BYTES, FOUND, beside_published
+from analysis.topics.traffic.published import BYTES, FINDERS, beside_published
 from workflows.paths import ROOT
 
 STATEMENTS = pd.read_csv(ROOT / "analysis/published/qsnet.csv")
@@ -36,7 +36,7 @@ def found(rows, processes=()):
 
 def test_every_statement_that_is_looked_for_was_published():
     told = set(STATEMENTS[["experiment", "condition", "quantity"]].itertuples(index=False, name=None))
-    assert set(FOUND) <= told
+    assert set(FINDERS) <= told
 
 
 def test_the_highest_load_is_held_against_what_was_published():
@@ -47,7 +47,7 @@ def test_the_highest_load_is_held_against_what_was_published():
         {"pattern": "uniform", "accepted_MBps": 210.0, "accepted_load": 0.7, "mean_bytes": 4096},
     ]
     one = found(rows).loc[("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)")]
-    assert (one["published"], one["found"]) == (120, 150) and one["error_percent"] == pytest.approx(25)
+    assert (one["published"], one["result"]) == (120, 150) and one["error_percent"] == pytest.approx(25)
     assert len(found(rows)) == 2  # with the fraction of the bidirectional maximum
 
 
@@ -56,7 +56,7 @@ def test_lowest_and_highest_of_three_permutations_need_all_three():
     rows = [{"pattern": name, "accepted_MBps": rate} for name, rate in two]
     assert found(rows).empty
     told = found([*rows, {"pattern": "bit_reversal", "accepted_MBps": 100.0}])
-    assert told["found"].tolist() == [70, 280]
+    assert told["result"].tolist() == [70, 280]
 
 
 def test_a_hot_spot_its_decrease_and_the_shares_of_its_senders():
@@ -64,7 +64,7 @@ def test_a_hot_spot_its_decrease_and_the_shares_of_its_senders():
             for count, rate in ((32, 340.0), (64, 306.0))]  # fmt: skip
     processes = [{"pattern": "hot_spot", "process": place, "accepted_MBps": rate}
                  for place, rate in ((1, 9.0), (3, 7.0), (4, 5.0), (63, 4.0))]  # fmt: skip
-    assert found(rows, processes)["found"].tolist() == pytest.approx([340, 10, 8, 5, 4])
+    assert found(rows, processes)["result"].tolist() == pytest.approx([340, 10, 8, 5, 4])
 
 
 def test_io_nodes_and_the_compute_job_beside_them():
@@ -78,7 +78,7 @@ def test_io_nodes_and_the_compute_job_beside_them():
         placed | {"application_mapping": "dedicated", "beside_load": 0.5, "slowdown": 1.0},
     ]
     told = found(rows)
-    assert told["found"].tolist() == pytest.approx([210, 130, 50, 0])
+    assert told["result"].tolist() == pytest.approx([210, 130, 50, 0])
     assert told["error_percent"].isna().tolist() == [False, False, True, True]
 
 

@@ -9,8 +9,7 @@ from told import traffic_of
 from analysis.presentation import style
 from analysis.runs.facts import Facts
 from analysis.topics.traffic.figures import traffic_figures
-from analysis.topics.traffic.sentences import with_titles
-from analysis.topics.traffic.tables import TRAFFIC_TABLES, make_traffic_tables
+from analysis.topics.traffic.tables import TRAFFIC_TABLES, make_traffic_tables, with_titles
 
 RUNS = pd.DataFrame(
     {"site": None, "case": "uniform", "interconnect": "shared_memory", "kind": "measured", "oversubscription": 1,
