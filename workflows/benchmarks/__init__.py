@@ -1,17 +1,17 @@
-"""What the network benchmarks of cases/mpi4py share; it is copied beside the program of a run."""
+"""Network benchmarks of cases/mpi4py. A run gets a copy of this folder next to its program."""
 
 import math
 from collections.abc import Sequence
 
 SERVERS = "NODEWORTH_SERVERS"
-"""Environment variable with the data servers a process; none where it is not set."""
+"""Environment variable with the number of data servers per process; 0 if it is not set."""
 
 PERCENTILES = (5, 25, 50, 75, 95)
-"""Those of a column of times that a run prints."""
+"""Percentiles of times that a run prints."""
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Percentile by linear interpolation between the sorted values (NumPy's default)."""
+    """Return a percentile by linear interpolation between the sorted values (the default of NumPy)."""
     ordered = sorted(values)
     position = share / 100 * (len(ordered) - 1)
     low = math.floor(position)

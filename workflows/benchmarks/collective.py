@@ -1,4 +1,4 @@
-"""Collective operations over all sizes: what a case's program gives to `collective_sweep`."""
+"""Collective operations over all message sizes."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from workflows.benchmarks.messages import PERIOD, content, pages, powers, wrong_
 from workflows.benchmarks.sweep import Task, Tasks
 
 MOST_BYTES_OF_A_RANK = 1 << 24
-"""Largest buffer of a rank where it has a block for each process; larger messages are left out."""
+"""Maximum size of a buffer with a block for each process. Larger messages are left out."""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A collective of one message size on one rank.
+    """A collective operation with one message size, on one rank.
 
     Attributes
     ----------
     call : callable
-        Does it once.
+        Performs the operation once.
     fill, check : callable
         See `workflows.benchmarks.sweep.Task`.
     multiple : int
-        Iterations after which every process has been the root.
+        Number of iterations after which every process has been the root.
     """
 
     call: Callable[[], object]
@@ -39,10 +39,10 @@ class Operation:
 def collective_sweep(
     comm: MPI.Comm, operation: Callable[[MPI.Comm, int], Operation], sizes: list[int], seconds: float
 ) -> Tasks:
-    """Time a collective over message sizes, by the mean over the processes.
+    """Time a collective operation for each message size, as a mean over the processes.
 
-    Batches follow each other without a barrier, and the root moves on from one iteration to the next, as in
-    the Intel MPI Benchmarks: with a fixed root, messages of several operations would overlap.
+    Batches follow each other without a barrier. The root changes after each iteration, as in the Intel MPI
+    Benchmarks: with a fixed root, messages of several operations would overlap.
     """
     for size in sizes:
         collective = operation(comm, size)
@@ -57,7 +57,7 @@ def collective_sweep(
 
 
 def allreduce(comm: MPI.Comm, size: int) -> Operation:
-    """Sum of doubles, exact in any order."""
+    """Return the sum of doubles, which is exact in any order."""
     sent, received = pages(size), pages(size)
     count = size // 8
     spec, result = [sent, count, MPI.DOUBLE], [received, count, MPI.DOUBLE]
@@ -77,7 +77,7 @@ def allreduce(comm: MPI.Comm, size: int) -> Operation:
 
 
 def alltoall(comm: MPI.Comm, size: int) -> Operation:
-    """Every process sends a block of `size` bytes to every process."""
+    """Return the exchange in which each process sends a block of `size` bytes to each process."""
     sent, received = pages(size * comm.size), pages(size * comm.size)
     spec, result = [sent, size, MPI.BYTE], [received, size, MPI.BYTE]
 
@@ -89,14 +89,14 @@ def alltoall(comm: MPI.Comm, size: int) -> Operation:
         sent[: size * comm.size] = blocks([(comm.rank, target) for target in range(comm.size)], number)
 
     def check(number: int) -> int:
-        wanted = blocks([(source, comm.rank) for source in range(comm.size)], number)
-        return wrong_bytes(received[: size * comm.size], wanted)
+        expected = blocks([(source, comm.rank) for source in range(comm.size)], number)
+        return wrong_bytes(received[: size * comm.size], expected)
 
     return Operation(lambda: comm.Alltoall(spec, result), fill, check)
 
 
 def bcast(comm: MPI.Comm, size: int) -> Operation:
-    """One process sends `size` bytes to all, each process in turn what it was sent before."""
+    """Return the broadcast of `size` bytes. Each process is the root in turn, and sends what it received."""
     memory = pages(size)
     spec = [memory, size, MPI.BYTE]
     roots = cycle(range(comm.size))
@@ -113,31 +113,31 @@ def bcast(comm: MPI.Comm, size: int) -> Operation:
 
 
 def gatherv(comm: MPI.Comm, size: int) -> Operation:
-    """Every process sends `size` bytes to one of them, to each in turn."""
+    """Return the gathering of `size` bytes from each process. Each process is the root in turn."""
     sent, received = pages(size), pages(size * comm.size)
     counts = [size] * comm.size
     spec, result = [sent, size, MPI.BYTE], [received, counts, MPI.BYTE]
     roots = cycle(range(comm.size))
 
     def call() -> None:
-        here = next(roots)
-        comm.Gatherv(spec, result if here == comm.rank else None, here)
+        root = next(roots)
+        comm.Gatherv(spec, result if root == comm.rank else None, root)
 
     def fill(number: int) -> None:
         sent[:size] = content(2 * comm.rank + number, size)
 
     def check(number: int) -> int:
-        wanted = b"".join(content(2 * source + number, size) for source in range(comm.size))
-        return wrong_bytes(received[: size * comm.size], wanted)
+        expected = b"".join(content(2 * source + number, size) for source in range(comm.size))
+        return wrong_bytes(received[: size * comm.size], expected)
 
     return Operation(call, fill, check, multiple=comm.size)
 
 
 def barrier(comm: MPI.Comm) -> Operation:
-    """Every process waits for all; there is nothing to check."""
+    """Return the barrier, which has nothing to check."""
     return Operation(comm.Barrier, lambda number: None, lambda number: 0)
 
 
 def block_sizes(comm: MPI.Comm, largest_bytes: int) -> list[int]:
-    """Sizes of a message where each rank has a block for each process."""
+    """Return the message sizes of operations with a block for each process."""
     return powers(min(largest_bytes, MOST_BYTES_OF_A_RANK // comm.size))

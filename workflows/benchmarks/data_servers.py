@@ -1,12 +1,11 @@
-"""A distributed array in the manner of GAMESS: processes that compute, and data servers that hold the array.
+"""A distributed array as in GAMESS: processes compute, and data servers hold the array.
 
-In GAMESS's distributed data interface, as in the runs that the source measured, a second process beside each
-that computes acts as data server: it does nothing but wait for requests and answer them (Fletcher, Schmidt,
-Bode, Gordon, The distributed data interface in GAMESS, 2000). Without servers, each process holds
-blocks of the array itself, and answers while it waits for an answer.
+In the distributed data interface of GAMESS, each computing process has a second process as data server, which
+only waits for requests and answers them (Fletcher, Schmidt, Bode, Gordon, The distributed data interface in
+GAMESS, 2000). Without servers, each process holds blocks of the array, and answers requests while it waits.
 
-The work is that of a direct self-consistent field: a task gets two blocks of an array that was put before
-(the density), computes, and accumulates what they give to a block of another (the Fock matrix).
+The work is that of a direct self-consistent field. A task gets two blocks of an array (the density),
+computes, and accumulates the result to a block of a second array (the Fock matrix).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from workflows.benchmarks.data_tasks import (
     blocks_of_task,
     operation_rows,
 )
-from workflows.benchmarks.program import Told
+from workflows.benchmarks.program import Result
 
 Block = NDArray[np.float64]
 
@@ -51,27 +50,27 @@ DENSITY, FOCK = range(2)
 
 
 class DistributedArrays:
-    """Two arrays of blocks of doubles, each block with one of the processes.
+    """Two arrays of blocks of doubles. Each block belongs to a process.
 
     Parameters
     ----------
     servers_per_process : int
-        0: every process computes and holds blocks.
+        Number of data servers per computing process. 0: each process computes and holds blocks.
     blocks, block_doubles : int
-        Blocks of each array, and doubles of a block.
+        Number of blocks of an array, and of doubles in a block.
 
     Attributes
     ----------
     computing, holding : list of int
-        Ranks that compute, and that hold blocks. On each node, the first ranks compute and the others serve;
-        ranks are dealt to cores in turn, so a process and its server share a core where there are two a core.
+        Ranks that compute, and ranks that hold blocks. On each node, the first ranks compute and the others
+        serve. Ranks take the cores in turn, so a process shares a core with its server if each core has two.
     seconds : dict of str to list of float
-        Time of each operation that this process had done for it elsewhere.
+        By operation, the times of the calls that another process served.
 
     Raises
     ------
     ValueError
-        The ranks of a node cannot be divided into processes with so many servers.
+        The ranks of a node cannot be divided into processes and their servers.
     """
 
     def __init__(self, comm: MPI.Comm, servers_per_process: int, blocks: int, block_doubles: int) -> None:
@@ -81,44 +80,41 @@ class DistributedArrays:
             raise ValueError(
                 f"{node.size} ranks on a node are no processes with {servers_per_process} servers each"
             )
-        computes = node.rank < node.size // (1 + servers_per_process)
+        is_computing = node.rank < node.size // (1 + servers_per_process)
         node.Free()
-        everyone = comm.allgather(computes)
-        self.computing = [rank for rank in range(comm.size) if everyone[rank]]
-        self.holding = [rank for rank in range(comm.size) if not everyone[rank]] or self.computing
+        all_computing = comm.allgather(is_computing)
+        self.computing = [rank for rank in range(comm.size) if all_computing[rank]]
+        self.holding = [rank for rank in range(comm.size) if not all_computing[rank]] or self.computing
         self.serves_itself = self.holding == self.computing
-        own = [block for block in range(blocks) if self.holder(block) == comm.rank]
-        self.held = {(which, block): np.zeros(block_doubles) for which in (DENSITY, FOCK) for block in own}
+        held = [block for block in range(blocks) if self.holder(block) == comm.rank]
+        self.held = {(number, block): np.zeros(block_doubles) for number in (DENSITY, FOCK) for block in held}
         self.update = np.zeros(block_doubles)
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
 
     def holder(self, block: int) -> int:
-        """Rank that holds a block."""
+        """Return the rank that holds a block."""
         return self.holding[block % len(self.holding)]
 
-    def get(self, which: int, block: int, into: Block) -> None:
-        """Copy a block of an array."""
-        if (which, block) in self.held:
-            into[:] = self.held[which, block]
+    def get(self, number: int, block: int, into: Block) -> None:
+        """Copy a block of an array into memory."""
+        if (number, block) in self.held:
+            into[:] = self.held[number, block]
             return
         with self._timed("get"):
             reply = self.comm.Irecv([into, MPI.DOUBLE], self.holder(block), _REPLY)
-            self._ask(_Operation.GET, which, block)
-            self._wait(reply)
+            self._ask(_Operation.GET, number, block)
+            self.wait(reply)
 
-    def put(self, which: int, block: int, values: Block) -> None:
-        """Replace a block of an array; it is done when this returns."""
-        self._write(_Operation.PUT, which, block, values)
+    def put(self, number: int, block: int, values: Block) -> None:
+        """Replace a block of an array, and wait until it is replaced."""
+        self._write(_Operation.PUT, number, block, values)
 
-    def accumulate(self, which: int, block: int, values: Block) -> None:
-        """Add to a block of an array, undivided by what others do; it is done when this returns."""
-        self._write(_Operation.ACCUMULATE, which, block, values)
+    def accumulate(self, number: int, block: int, values: Block) -> None:
+        """Add to a block of an array in one step, and wait until it is added."""
+        self._write(_Operation.ACCUMULATE, number, block, values)
 
     def serve(self, waiting: str) -> float:
-        """Answer requests until every process that computes has said that it is done.
-
-        Returns the share of that time for which this process's core was busy with it.
-        """
+        """Answer requests until every computing process is done; return the busy share of this core."""
         left, status = len(self.computing), MPI.Status()
         start, busy = MPI.Wtime(), time.process_time()
         while left:
@@ -128,36 +124,36 @@ class DistributedArrays:
         return (time.process_time() - busy) / (MPI.Wtime() - start)
 
     def done(self) -> None:
-        """Say that this process needs the arrays no more; without servers, go on answering until all have."""
+        """Report that this process is done with the arrays. Without servers, answer until all are done."""
         if not self.serves_itself:
             for rank in self.holding:
                 self.comm.Send([array("q", [_Operation.STOP, 0, 0]), MPI.INT64_T], rank, _REQUEST)
         else:
-            self._wait(self.comm.Ibarrier())
+            self.wait(self.comm.Ibarrier())
 
-    def _ask(self, operation: _Operation, which: int, block: int) -> None:
-        request = array("q", [operation, which, block])
+    def _ask(self, operation: _Operation, number: int, block: int) -> None:
+        request = array("q", [operation, number, block])
         self.comm.Send([request, MPI.INT64_T], self.holder(block), _REQUEST)
 
-    def _write(self, operation: _Operation, which: int, block: int, values: Block) -> None:
-        if (which, block) in self.held:
-            self._change(operation, which, block, values)
+    def _write(self, operation: _Operation, number: int, block: int, values: Block) -> None:
+        if (number, block) in self.held:
+            self._change(operation, number, block, values)
             return
         with self._timed(operation.name.lower()):
             holder = self.holder(block)
             confirmed = self.comm.Irecv([bytearray(1), 0, MPI.BYTE], holder, _REPLY)
-            self._ask(operation, which, block)
-            self._wait(self.comm.Isend([values, MPI.DOUBLE], holder, _UPDATE))
-            self._wait(confirmed)
+            self._ask(operation, number, block)
+            self.wait(self.comm.Isend([values, MPI.DOUBLE], holder, _UPDATE))
+            self.wait(confirmed)
 
-    def _change(self, operation: _Operation, which: int, block: int, values: Block) -> None:
+    def _change(self, operation: _Operation, number: int, block: int, values: Block) -> None:
         if operation == _Operation.PUT:
-            self.held[which, block][:] = values
+            self.held[number, block][:] = values
         else:
-            self.held[which, block] += values
+            self.held[number, block] += values
 
-    def _wait(self, request: MPI.Request) -> None:
-        """Wait for a request; without servers, answer others meanwhile."""
+    def wait(self, request: MPI.Request) -> None:
+        """Wait for a request. Without servers, answer the requests of others while waiting."""
         if not self.serves_itself:
             request.Wait()
             return
@@ -167,18 +163,18 @@ class DistributedArrays:
                 self._serve_one(status)
 
     def _serve_one(self, status: MPI.Status) -> bool:
-        """Answer the next request; whether it was that a process is done."""
+        """Answer the next request; return whether it reports that a process is done."""
         request = array("q", [0] * REQUEST_WORDS)
         self.comm.Recv([request, MPI.INT64_T], MPI.ANY_SOURCE, _REQUEST, status)
-        operation, which, block = request
+        operation, number, block = request
         client = status.Get_source()
         if operation == _Operation.STOP:
             return True
         if operation == _Operation.GET:
-            self.comm.Send([self.held[which, block], MPI.DOUBLE], client, _REPLY)
+            self.comm.Send([self.held[number, block], MPI.DOUBLE], client, _REPLY)
         else:
             self.comm.Recv([self.update, MPI.DOUBLE], client, _UPDATE)
-            self._change(_Operation(operation), which, block, self.update)
+            self._change(_Operation(operation), number, block, self.update)
             self.comm.Send([b"", 0, MPI.BYTE], client, _REPLY)
         return False
 
@@ -189,36 +185,36 @@ class DistributedArrays:
         self.seconds[operation].append(MPI.Wtime() - start)
 
 
-def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, products: int) -> Told:
-    """Fill one array, do a fixed number of tasks that read it and accumulate to another, and sum that up.
+def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, products: int) -> Result:
+    """Fill an array, do a fixed number of tasks that accumulate to a second array, and sum that up.
 
     Parameters
     ----------
     blocks, block_doubles : int
         See `DistributedArrays`.
     tasks : int
-        Of all processes together; process r of p does tasks r, r + p, ...
+        Number of tasks. Process r of p does the tasks r, r + p, ...
     products : int
-        Matrix products of 64 x 64 doubles that stand for the work of a task.
+        Number of products of 64 x 64 matrices that represent the work of a task.
 
     Returns
     -------
     dict
-        ``seconds``: from the first task to the end of the last. ``answer``: sum of the second array;
-        `expected_sum` is right. ``rows``: for each operation, ``calls`` that left their process,
-        ``block_bytes``, and percentiles of the time of a call, ``operation_seconds_p50`` and so on.
-        ``busy_share``: of a core, mean over the processes that compute while they did tasks, and over the
-        servers while they served. ``servers``, and how they were ``waiting``.
+        ``seconds``: from the start of the first task to the end of the last.
+        ``answer``: sum of the second array, which should be `expected_sum`.
+        ``rows``: see `workflows.benchmarks.data_tasks.operation_rows`.
+        ``busy_share``: busy share of a core, mean over the computing processes and over the servers.
+        ``servers``, ``waiting``: number of servers, and how they waited.
     """
     servers = int(os.environ.get(SERVERS, "0")) if comm.size > 1 else 0
     waiting = os.environ.get(WAITING, "receive")
     if waiting not in ("receive", "sleep"):
         raise ValueError(f"{WAITING}: {waiting!r}: must be 'receive' or 'sleep'")
     arrays = DistributedArrays(comm, servers, blocks, block_doubles)
-    computes = comm.rank in arrays.computing
-    colleagues = comm.Split(int(computes), comm.rank)
+    is_computing = comm.rank in arrays.computing
+    colleagues = comm.Split(int(is_computing), comm.rank)
     total = seconds = 0.0
-    if computes:
+    if is_computing:
         seconds, busy = _tasks(arrays, colleagues, (blocks, block_doubles, tasks, products))
         total = _sum(arrays, colleagues, blocks, block_doubles)
         arrays.done()
@@ -242,12 +238,12 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
 
 
 def density(block: int, block_doubles: int) -> Block:
-    """What the first array holds: whole numbers, so that sums of doubles are exact in any order."""
+    """Return a block of the first array: whole numbers, whose sums are exact in any order."""
     return (block + np.arange(block_doubles)) % float(_PRIME)
 
 
 def expected_sum(blocks: int, block_doubles: int, tasks: int) -> float:
-    """What the second array must sum up to, on any number of processes and servers."""
+    """Return the right sum of the second array, for any number of processes and servers."""
     sums = [float(density(block, block_doubles).sum()) for block in range(blocks)]
     return sum(sums[block] for task in range(tasks) for block in blocks_of_task(task, blocks))
 
@@ -255,10 +251,9 @@ def expected_sum(blocks: int, block_doubles: int, tasks: int) -> float:
 def _tasks(
     arrays: DistributedArrays, colleagues: MPI.Comm, size: tuple[int, int, int, int]
 ) -> tuple[float, float]:
-    """Do this process's tasks; seconds until all had done theirs, and its busy share of them."""
+    """Do the tasks of this process; return the seconds until all processes are done, and its busy share."""
     blocks, block_doubles, tasks, products = size
-    mine = range(colleagues.rank, blocks, colleagues.size)
-    for block in mine:
+    for block in range(colleagues.rank, blocks, colleagues.size):
         arrays.put(DENSITY, block, density(block, block_doubles))
     _together(arrays, colleagues)
     first_values, second_values = np.empty(block_doubles), np.empty(block_doubles)
@@ -277,12 +272,12 @@ def _tasks(
 
 
 def _together(arrays: DistributedArrays, colleagues: MPI.Comm) -> None:
-    """Wait for all that compute; without servers, answer them meanwhile."""
-    arrays._wait(colleagues.Ibarrier())
+    """Wait for all computing processes. Without servers, answer their requests while waiting."""
+    arrays.wait(colleagues.Ibarrier())
 
 
 def _work() -> Callable[[int], None]:
-    """Give what multiplies matrices so many times, in memory that is used again."""
+    """Return a function that multiplies matrices a number of times, always in the same memory."""
     matrix = np.eye(_MATRIX) + 1 / _MATRIX
     result = np.empty_like(matrix)
 
@@ -302,10 +297,12 @@ def _sum(arrays: DistributedArrays, colleagues: MPI.Comm, blocks: int, block_dou
     return colleagues.allreduce(total)
 
 
-def _rows(of_ranks: list[dict[str, list[float]]] | None, block_bytes: int) -> list[dict[str, str | float]]:
-    """Sum up the times of operations over the processes; none on ranks that have none of the others."""
+def _rows(
+    times_of_ranks: list[dict[str, list[float]]] | None, block_bytes: int
+) -> list[dict[str, str | float]]:
+    """Summarize the times of operations over the processes; empty on other ranks than the first."""
     seconds: defaultdict[str, list[float]] = defaultdict(list)
-    for of_rank in of_ranks or []:
-        for name, times in of_rank.items():
+    for times_of_rank in times_of_ranks or []:
+        for name, times in times_of_rank.items():
             seconds[name] += times
     return operation_rows(seconds, block_bytes)

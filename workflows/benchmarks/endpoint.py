@@ -1,13 +1,12 @@
-"""One process's end of a pattern of traffic: it issues messages when due, and answers those of others.
+"""One process in a pattern of traffic: it issues its messages when they are due, and answers other processes.
 
-A client has `WINDOW` messages under way at most; the others wait at the client. Whoever sends data announces
-it and sends it at once, out of memory that is never written, so a buffer that was given to a message gets
-free again without anything else happening: there is no circle of processes that wait for each other, at any
-load. Nothing waits for one certain message: all requests are tested in turn.
+A client has at most `WINDOW` messages under way; further messages wait at the client. A sender announces data
+and sends it at once, from memory that is never written. So each buffer becomes free again without any other
+event, and processes cannot wait for each other in a circle at any load. All requests are tested together.
 
-What is under way when the time is over is brought to its end. A process that has nothing under way enters a
-barrier that does not block, and goes on answering until all have entered it (Hoefler, Siebert, Lumsdaine,
-Scalable communication protocols for dynamic sparse data exchange, 2010).
+Messages that are under way at the end of the time are completed. A process without messages under way enters
+a non-blocking barrier, and answers until all processes have entered it (Hoefler, Siebert, Lumsdaine, Scalable
+communication protocols for dynamic sparse data exchange, 2010).
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from workflows.benchmarks.messages import PERIOD, content, pages
 from workflows.traffic.schedule import BUFFERS, HEAD_WORDS, WINDOW
 
 DRAIN_SECONDS = 60.0
-"""Time for what is under way when the time is over; beyond it something is wrong."""
+"""Maximum time for messages under way at the end. Longer times are an error."""
 
 _HEADS = 8
 _HEAD_TAG = 0
 
 
 class _Kind(IntEnum):
-    """What a head, the small message before data or without any, says to whom it goes to."""
+    """Meaning of a head, the small message that precedes data or answers."""
 
     WRITE = 0  # data follows
     READ = 1  # asks for data
-    ANSWER = 2  # the data that was asked for follows
-    DONE = 3  # what was written has arrived
+    ANSWER = 2  # the requested data follows
+    DONE = 3  # the written data has arrived
 
 
 class Endpoint:
-    """One process.
+    """One process in a pattern of traffic.
 
     Parameters
     ----------
@@ -53,8 +52,8 @@ class Endpoint:
     Attributes
     ----------
     wrong_bytes : int
-        Bytes that this process received and that were not those that were sent, and bytes that a client and
-        its target count differently.
+        Number of received bytes that differ from the sent bytes, and of bytes that a client and its target
+        count differently.
     """
 
     def __init__(self, comm: MPI.Comm, largest: int) -> None:
@@ -69,12 +68,12 @@ class Endpoint:
             self.comm.Recv_init([head, HEAD_WORDS, MPI.INT64_T], MPI.ANY_SOURCE, _HEAD_TAG)
             for head in self.heads
         ]
-        self.handlers: list[Callable[[], None]] = [partial(self._heard, index) for index in range(_HEADS)]
+        self.handlers: list[Callable[[], None]] = [partial(self._read_head, index) for index in range(_HEADS)]
         MPI.Prequest.Startall(self.requests)
         self.schedules = self.wrong_bytes = 0
 
     def close(self) -> None:
-        """Give back what was asked of MPI; nothing may be under way."""
+        """Free the requests and the communicator. Nothing may be under way."""
         for request in self.requests:
             request.Cancel()
             request.Wait()
@@ -82,25 +81,25 @@ class Endpoint:
         self.comm.Free()
 
     def carry(self, messages: NDArray[np.void], seconds: float) -> NDArray[np.float64]:
-        """Issue this process's messages and answer those of the others, together with all processes.
+        """Issue the messages of this process, and answer other processes. All processes call it together.
 
         Parameters
         ----------
         messages : structured array of `workflows.traffic.schedule.MESSAGE`
-            Those that this process issues, ascending in time.
+            Messages of this process, in ascending order of time.
         seconds : float
-            No message is issued later; the same for all processes.
+            No message is issued later. All processes have the same value.
 
         Returns
         -------
         array (messages,)
-            When each was known here to have arrived, in seconds since the start; NaN if it was never
-            issued, since the network, or its target, did not take those before it in time.
+            Time in seconds after the start when this process learned of each arrival. NaN if the message was
+            never issued, because the network or its target was too slow.
 
         Raises
         ------
         TimeoutError
-            Something is under way `DRAIN_SECONDS` after the last message was issued.
+            A message is under way `DRAIN_SECONDS` after `seconds`.
         """
         due = messages["seconds"].tolist()
         self.messages = list(
@@ -113,25 +112,28 @@ class Endpoint:
         self.schedules += 1
         self.comm.Barrier()
         self.start = MPI.Wtime()
-        issued, all_over = 0, None
+        issued = 0
+        barrier: MPI.Request | None = None
         while True:
             now = MPI.Wtime() - self.start
-            over = now >= seconds or issued == len(due)
-            while not over and len(self.under_way) < WINDOW and due[issued] <= now:
+            is_over = now >= seconds or issued == len(due)
+            while not is_over and len(self.under_way) < WINDOW and due[issued] <= now:
                 self._issue(min(slots - self.under_way.keys()), issued)
                 issued += 1
-                over = issued == len(due)
-            if over and not self.under_way and all_over is None:
-                all_over = self.comm.Ibarrier()
-            if all_over is not None and all_over.Test():
+                is_over = issued == len(due)
+            if is_over and not self.under_way and barrier is None:
+                barrier = self.comm.Ibarrier()
+            if barrier is not None and barrier.Test():
                 break
             if now > seconds + DRAIN_SECONDS:
                 raise TimeoutError(self._stuck())
             self._progress()
         while len(self.requests) > _HEADS:
             self._progress()
-        theirs = self.comm.alltoall(self.claimed)
-        self.wrong_bytes += sum(abs(claim - own) for claim, own in zip(theirs, self.served, strict=True))
+        claims = self.comm.alltoall(self.claimed)
+        self.wrong_bytes += sum(
+            abs(claim - bytes_served) for claim, bytes_served in zip(claims, self.served, strict=True)
+        )
         return np.array(self.arrived)
 
     def _issue(self, slot: int, sequence: int) -> None:
@@ -140,19 +142,19 @@ class Endpoint:
         if write:
             self._send(_Kind.WRITE, target, slot, size, sequence)
         else:
-            self._say(_Kind.READ, target, slot, size, sequence)
+            self._send_head(_Kind.READ, target, slot, size, sequence)
 
-    def _say(self, kind: _Kind, target: int, slot: int, size: int, sequence: int) -> None:
+    def _send_head(self, kind: _Kind, target: int, slot: int, size: int, sequence: int) -> None:
         head = array("q", [kind, self.comm.rank, slot, size, sequence])
         self._add(self.comm.Isend([head, HEAD_WORDS, MPI.INT64_T], target, _HEAD_TAG), _nothing)
 
     def _send(self, kind: _Kind, target: int, slot: int, size: int, sequence: int) -> None:
-        self._say(kind, target, slot, size, sequence)
+        self._send_head(kind, target, slot, size, sequence)
         data = self._content(self.comm.rank, sequence, size)
         self._add(self.comm.Isend([data, size, MPI.BYTE], target, _tag(kind, slot)), _nothing)
 
     def _content(self, sender: int, sequence: int, size: int) -> NDArray[np.uint8]:
-        """What a message must hold; it differs in every byte from the messages that its sender sends next."""
+        """Return the content of a message. It differs in every byte from the sender's next messages."""
         first = (31 * sender + 7 * self.schedules + sequence) % PERIOD
         return self.content[first : first + size]
 
@@ -161,19 +163,19 @@ class Endpoint:
         self.handlers.append(handler)
 
     def _progress(self) -> None:
-        """Handle whatever has come to its end."""
-        ended = MPI.Request.Testsome(self.requests)
-        if not ended:
+        """Handle the requests that are complete."""
+        complete = MPI.Request.Testsome(self.requests)
+        if not complete:
             return
-        for index in ended:
+        for index in complete:
             self.handlers[index]()
-        gone = {index for index in ended if index >= _HEADS}
-        if gone:
-            left = [index for index in range(len(self.requests)) if index not in gone]
-            self.requests = [self.requests[index] for index in left]
-            self.handlers = [self.handlers[index] for index in left]
+        removed = {index for index in complete if index >= _HEADS}
+        if removed:
+            kept = [index for index in range(len(self.requests)) if index not in removed]
+            self.requests = [self.requests[index] for index in kept]
+            self.handlers = [self.handlers[index] for index in kept]
 
-    def _heard(self, index: int) -> None:
+    def _read_head(self, index: int) -> None:
         kind, source, slot, size, sequence = self.heads[index]
         self.requests[index].Start()
         match kind:
@@ -187,7 +189,7 @@ class Endpoint:
                 self._receive()
 
     def _receive(self) -> None:
-        """Give buffers to data that was announced, in the order of the announcements."""
+        """Receive announced data into free buffers, in the order of the announcements."""
         while self.announced and self.free:
             kind, source, slot, size, sequence = self.announced.popleft()
             buffer = self.free.pop()
@@ -203,7 +205,7 @@ class Endpoint:
             self._completed(slot)
         else:
             self.served[source] += size
-            self._say(_Kind.DONE, source, slot, size, sequence)
+            self._send_head(_Kind.DONE, source, slot, size, sequence)
         self._receive()
 
     def _completed(self, slot: int) -> None:
@@ -213,16 +215,16 @@ class Endpoint:
         self.claimed[target] += size
 
     def _stuck(self) -> str:
-        """What is under way when nothing should be."""
+        """Describe the messages that are under way too long."""
         targets = sorted({self.messages[sequence][0] for sequence in self.under_way.values()})
         waits = f"for process {', '.join(map(str, targets))}" if targets else "for others to end"
         return f"process {self.comm.rank} waits {waits} {DRAIN_SECONDS:g} s after the last message was issued"
 
 
 def _tag(kind: _Kind, slot: int) -> int:
-    """Tag of data, which no other message between the same two processes has at the same time."""
+    """Return the tag of data, which is unique among the messages under way between two processes."""
     return 1 + 2 * slot + (kind == _Kind.ANSWER)
 
 
 def _nothing() -> None:
-    """What follows when a message has left."""
+    """Handle a sent message, which needs nothing."""

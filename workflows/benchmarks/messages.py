@@ -1,4 +1,4 @@
-"""Messages of a benchmark: their sizes, the memory that they are in, and what they must hold."""
+"""Messages of a benchmark: sizes, memory and content."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import mmap
 from itertools import takewhile
 
 PERIOD = 251
-"""Length after which the content repeats: a prime, so that a shifted message is wrong."""
+"""Period of the content: a prime, so that a shifted message is wrong."""
 
 
 def powers(largest: int, smallest: int = 1) -> list[int]:
-    """Powers of two from `smallest`, itself a power of two, to `largest`, in bytes."""
+    """Return the powers of two from `smallest` (a power of two) to `largest`, in bytes."""
     return list(takewhile(lambda size: size <= largest, (smallest << exponent for exponent in range(64))))
 
 
 def netpipe_sizes(largest: int, perturbation: int, between: int = 0) -> list[int]:
-    """Sizes of a sweep, rising: 0, the powers of two, and from 16 bytes on those just below and above each.
+    """Return the ascending sizes of a sweep up to `largest`, in bytes: 0 and the powers of two.
 
-    Nothing above `largest` is sent; a `perturbation` of 0 gives the powers alone. From 16 bytes on there are
-    also so many sizes `between` two powers, evenly spaced.
+    From 16 bytes on, sizes `perturbation` below and above each size are added, as NetPIPE does. From 16 bytes
+    on, there are also `between` evenly spaced sizes between two powers.
     """
     steps = range(0, between + 1)
     near = {
@@ -31,11 +31,11 @@ def netpipe_sizes(largest: int, perturbation: int, between: int = 0) -> list[int
 
 
 def pages(size: int) -> mmap.mmap:
-    """Memory of at least `size` bytes in touched pages of 4 KiB.
+    """Return memory of at least `size` bytes in pages of 4 KiB that have been written.
 
-    The kernel is asked for no huge pages: NumPy asks for them from 4 MiB on, which makes large messages up
-    to three times faster than those of a C program. A page that was never written is a shared page of
-    zeros, which is faster to send than any real one.
+    Huge pages are refused. NumPy requests them from 4 MiB on, so its large messages are up to three times
+    faster than messages of a C program. A page that was never written is a shared page of zeros, which is
+    faster to send than a page with data.
     """
     memory = mmap.mmap(-1, max(size, mmap.PAGESIZE))
     memory.madvise(mmap.MADV_NOHUGEPAGE)
@@ -44,12 +44,14 @@ def pages(size: int) -> mmap.mmap:
 
 
 def content(seed: int, size: int) -> bytes:
-    """Content of a message of `size` bytes; it differs in every byte from that of the next 250 seeds."""
+    """Return the content of a message, which differs in every byte from the content of the next 250 seeds."""
     start = seed % PERIOD
     period = bytes((start + index) % PERIOD for index in range(PERIOD))
     return (period * (size // PERIOD + 1))[:size]
 
 
-def wrong_bytes(got: bytes, wanted: bytes) -> int:
-    """Count the bytes that differ between two messages of one length."""
-    return 0 if got == wanted else sum(byte != right for byte, right in zip(got, wanted, strict=True))
+def wrong_bytes(received: bytes, expected: bytes) -> int:
+    """Count the bytes that differ between two messages of the same length."""
+    if received == expected:
+        return 0
+    return sum(byte != right for byte, right in zip(received, expected, strict=True))

@@ -1,6 +1,6 @@
-"""Two processes that exchange messages: in turn, both at once, while they work, and many pairs of them.
+"""Messages between two processes: in turn, at the same time, during work, and in many pairs at once.
 
-Persistent requests keep what Python adds low: at each message only ``Start`` and ``Wait`` are called.
+Persistent requests keep the overhead of Python low: each message only calls ``Start`` and ``Wait``.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from workflows.benchmarks.messages import content, netpipe_sizes, pages, powers,
 from workflows.benchmarks.sweep import FEWEST_BATCHES, Row, Task, Tasks
 
 _LOOPS = 20_000
-"""Of work, by which its speed is found; what it really takes is measured."""
+"""Number of loops that measures the speed of work. The work itself is timed as well."""
 
 _PIECE_BYTES = 4096
-"""Of memory that work copies between two looks at the clock, in about 0.3 µs."""
+"""Memory that work copies between two readings of the clock, in about 0.3 µs."""
 
 
 class Side:
-    """A side of a pair: a message to the partner and a message from it, in memory that is used again."""
+    """One side of a pair: a message to the partner and a message from it, always in the same memory."""
 
     def __init__(self, comm: MPI.Comm, largest: int) -> None:
         self.comm = comm
         self.sent, self.received = pages(largest), pages(largest)
 
     def fill(self, size: int) -> Callable[[int], None]:
-        """Give what puts a round's content of this rank into the message to send."""
+        """Return a function that fills the message to send with the content of a round."""
 
         def fill(number: int) -> None:
             self.sent[:size] = content(2 * self.comm.rank + number, size)
@@ -39,12 +39,12 @@ class Side:
         return fill
 
     def check(self, size: int, partner: int) -> Callable[[int], int]:
-        """Give what counts wrong bytes in the message received."""
+        """Return a function that counts wrong bytes in the received message."""
         return lambda number: wrong_bytes(self.received[:size], content(2 * partner + number, size))
 
     @contextmanager
     def requests(self, size: int, partner: int) -> Iterator[tuple[MPI.Prequest, MPI.Prequest]]:
-        """Persistent requests to send and to receive `size` bytes."""
+        """Yield persistent requests to send and to receive `size` bytes."""
         send = self.comm.Send_init([self.sent, size, MPI.BYTE], partner)
         receive = self.comm.Recv_init([self.received, size, MPI.BYTE], partner)
         try:
@@ -55,7 +55,7 @@ class Side:
 
 
 def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> Tasks:
-    """Half a round trip between two ranks by the clock of the first; on one process, to itself."""
+    """Time half a round trip between two ranks, by the clock of the first; a single rank sends to itself."""
     if first == last:
         yield from exchange(side, first, size, seconds, {})
         return
@@ -94,10 +94,7 @@ def _in_turn(earlier: MPI.Prequest, later: MPI.Prequest) -> Callable[[int], None
 def exchange(
     side: Side, partner: int | None, size: int, seconds: float, labels: Row, loops: int = 0
 ) -> Generator[Task, Row, Row]:
-    """Send to the partner and receive from it at once, doing so many loops of work meanwhile.
-
-    Returns the task's row.
-    """
+    """Send to the partner and receive from it at the same time, during `loops` of work; return the row."""
     labels = {"bytes": size, **labels}
     moved = 2 * size * labels.get("pairs", 1)
     together = "pairs" in labels
@@ -129,12 +126,12 @@ def exchange(
 
 
 def _partner(comm: MPI.Comm) -> int | None:
-    """The last rank for the first, the first for the last; None for others."""
+    """Return the last rank for the first rank, and the first for the last; None for other ranks."""
     return {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
 
 
 def _idle(labels: Row, seconds: float, moved: int, messages: int = 1, together: bool = False) -> Task:
-    """The task of a rank that only waits."""
+    """Return the task of a rank that only waits."""
     return Task(
         labels,
         iterate=lambda count: None,
@@ -151,7 +148,7 @@ def _idle(labels: Row, seconds: float, moved: int, messages: int = 1, together: 
 def pingpong_sweep(
     comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int
 ) -> Tasks:
-    """Ping-pong between the first and the last rank over all sizes."""
+    """Time a ping-pong between the first and the last rank over all sizes."""
     side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
     for size in sizes:
         yield from ping_pong(side, 0, comm.size - 1, size, seconds / len(sizes))
@@ -160,7 +157,7 @@ def pingpong_sweep(
 def sendrecv_sweep(
     comm: MPI.Comm, largest_bytes: int, perturbation_bytes: int, seconds: float, between: int
 ) -> Tasks:
-    """Exchange between the first and the last rank over all sizes."""
+    """Time an exchange between the first and the last rank over all sizes."""
     side, sizes = Side(comm, largest_bytes), netpipe_sizes(largest_bytes, perturbation_bytes, between)
     partner = _partner(comm)
     for size in sizes:
@@ -168,7 +165,7 @@ def sendrecv_sweep(
 
 
 def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: float) -> Tasks:
-    """Ping-pong of a small and a large message between every two ranks, one pair after the other."""
+    """Time ping-pongs of a small and a large message between all pairs of ranks, one pair at a time."""
     side = Side(comm, max(small_bytes, large_bytes))
     couples = list(combinations(range(comm.size), 2)) or [(0, 0)]
     for first, last in couples:
@@ -179,9 +176,9 @@ def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: flo
 
 
 def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
-    """Exchange in 1, 2, 4 ... pairs at once: rank r of the first half with rank r of the second.
+    """Time exchanges in 1, 2, 4 ... pairs at once: rank r of the first half with rank r of the second.
 
-    Ranks are numbered node by node, so on two nodes all pairs share the nodes' two adapters.
+    Ranks are numbered node by node. So on two nodes, all pairs share the two adapters.
     """
     side, half = Side(comm, largest_bytes), comm.size // 2
     sizes = [0, *powers(largest_bytes, smallest=8)]
@@ -198,25 +195,25 @@ def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
 
 
 def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
-    """Time an exchange alone, work alone, and work during the exchange, over all sizes.
+    """Time an exchange, work, and work during an exchange, over all sizes.
 
-    With work that takes twice as long as the exchange, what the exchange adds to it is the
-    processor's overhead, and the rest of the exchange's time is available to the application.
+    The work takes twice as long as the exchange. The time that the exchange adds to it is overhead of the
+    processor. The rest of the exchange's time is available to the application.
     """
     side, sizes, partner = Side(comm, largest_bytes), [0, *powers(largest_bytes)], _partner(comm)
-    a_loop = _seconds_of_a_loop(comm)
+    loop_seconds = _seconds_of_a_loop(comm)
     for size in sizes:
         share = seconds / len(sizes) / 5
         alone = yield from exchange(side, partner, size, share, {"part": "exchange"})
-        loops = math.ceil(2 * alone["seconds_p50"] / a_loop)
+        loops = math.ceil(2 * alone["seconds_p50"] / loop_seconds)
         yield _work(size, loops, 2 * share, partner is not None)
         yield from exchange(side, partner, size, 2 * share, {"part": "exchange_and_work"}, loops)
 
 
 def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float, memory_bytes: int) -> Tasks:
-    """Time exchanges of empty messages that two ranks begin at once, and after work from 8 µs on.
+    """Time exchanges of empty messages, without work and after work of 8 µs and more.
 
-    Caches and predictors forget meanwhile what sends and receives.
+    During the work, caches and branch predictors lose the code that sends and receives.
     """
     side, partner, lengths = Side(comm, 1), _partner(comm), [0, *powers(longest_us, smallest=8)]
     work = _memory_work(memory_bytes)
@@ -227,9 +224,9 @@ def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float, memory_byt
 
 
 def _memory_work(memory_bytes: int) -> Callable[[float], None]:
-    """Give what works for so many µs: it copies one half of memory to the other, each time the next pieces.
+    """Return a function that works for a number of µs: it copies piece after piece of memory.
 
-    Messages then find caches as an application leaves them, which goes through its memory.
+    Caches are then in the state in which an application leaves them.
     """
     clock = MPI.Wtime
     memory, half = memoryview(pages(memory_bytes)), memory_bytes // 2
@@ -246,9 +243,9 @@ def _memory_work(memory_bytes: int) -> Callable[[float], None]:
 
 
 def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
-    """Give the task with work for so long before each exchange, which does not count.
+    """Return the task with `us` of untimed work before each exchange.
 
-    A rank that is early waits for the other: the shorter time of the two is what the exchange takes.
+    The earlier rank waits for the other, so the shorter time of the two is the time of the exchange.
     """
     clock, communicate = MPI.Wtime, task.iterate
 
@@ -265,7 +262,7 @@ def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
 
 
 def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
-    """Complete what the first rank has asked of the last by one-sided calls, which is nothing."""
+    """Time the completion of one-sided calls of the first rank to the last, of which there are none."""
     window, last = MPI.Win.Allocate(1, comm=comm), comm.size - 1
     window.Lock_all()
 
@@ -280,7 +277,7 @@ def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
 
 
 def window_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
-    """Make a window for one-sided calls, and free it."""
+    """Time making and freeing a window for one-sided calls."""
 
     def iterate(count: int) -> None:
         for _ in repeat(None, count):
@@ -290,22 +287,24 @@ def window_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
 
 
 def _seconds_of_a_loop(comm: MPI.Comm) -> float:
-    """Seconds of a loop of work, on the rank where it is shortest."""
+    """Return the seconds of a loop of work on the fastest rank."""
 
-    def taken() -> float:
+    def loops_seconds() -> float:
         start = MPI.Wtime()
         for _ in repeat(None, _LOOPS):
             pass
         return MPI.Wtime() - start
 
-    return comm.allreduce(min(taken() for _ in range(FEWEST_BATCHES)), MPI.MIN) / _LOOPS
+    return comm.allreduce(min(loops_seconds() for _ in range(FEWEST_BATCHES)), MPI.MIN) / _LOOPS
 
 
-def _work(size: int, loops: int, seconds: float, active: bool) -> Task:
+def _work(size: int, loops: int, seconds: float, is_active: bool) -> Task:
+    """Return the task of timing work without messages."""
+
     def iterate(count: int) -> None:
         for _ in repeat(None, count):
             for _ in repeat(None, loops):
                 pass
 
     idle = _idle({"bytes": size, "part": "work"}, seconds, moved=0)
-    return idle if not active else Task(idle.labels, iterate, idle.fill, idle.check, seconds)
+    return idle if not is_active else Task(idle.labels, iterate, idle.fill, idle.check, seconds)

@@ -1,8 +1,7 @@
-"""What every benchmark program does: read its parameters and print what it found.
+"""Frame of a benchmark program: read its parameters and print its result.
 
-Rank 0 prints two lines of JSON: ``started`` when all ranks are up, and ``finished`` with the seconds, the
-answer and whatever else the benchmark gives. Nothing is printed between, as whoever passes it on takes CPU
-time.
+Rank 0 prints two lines of JSON: ``started`` when all ranks run, and ``finished`` with the seconds, the answer
+and the other results. Nothing is printed in between, because forwarding output takes CPU time.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ from typing import Any
 import mpi4py
 from mpi4py import MPI
 
-Told = dict[str, Any]
+Result = dict[str, Any]
+"""Result of a benchmark on rank 0: ``seconds``, ``answer``, ``rows`` and more."""
 
 
-def start(program: Callable[..., Told], known: Sequence[str] | None = None) -> None:
-    """Run a benchmark with the parameters of the case's size, and print its result.
+def start(program: Callable[..., Result], names: Sequence[str] | None = None) -> None:
+    """Run a benchmark with the parameters of the case, and print its result.
 
     Parameters
     ----------
     program : callable
-        Takes the communicator and the parameters; gives, on rank 0, ``seconds``, ``answer`` and ``rows``.
-        What it gives on other ranks is not used.
-    known : sequence of str, optional
-        Names of the parameters, by default those of its signature.
+        Takes the communicator and the parameters. Its return value on rank 0 is printed.
+    names : sequence of str, optional
+        Names of the parameters; by default, the names in its signature.
 
     Raises
     ------
     ValueError
-        The size has a parameter that the benchmark does not take, or lacks a parameter.
+        The case has an unknown parameter, or lacks a parameter.
     """
     comm = MPI.COMM_WORLD
     parameters = json.loads(Path("parameters.json").read_text())
-    known = known or list(inspect.signature(program).parameters)[1:]
-    if set(parameters) != set(known):
-        odd = min(set(parameters) ^ set(known))
-        raise ValueError(f"parameter {odd!r}: this benchmark takes {', '.join(known)}, each of them")
+    names = names or list(inspect.signature(program).parameters)[1:]
+    if set(parameters) != set(names):
+        wrong = min(set(parameters) ^ set(names))
+        raise ValueError(f"parameter {wrong!r}: this benchmark takes {', '.join(names)}, each of them")
     comm.Barrier()
     if comm.rank == 0:
         print(json.dumps({"started": about()}), flush=True)
@@ -57,8 +56,8 @@ def start(program: Callable[..., Told], known: Sequence[str] | None = None) -> N
         print(json.dumps({"finished": result | ranks}), flush=True)
 
 
-def about() -> Told:
-    """What runs: versions, and how the machine treats huge pages."""
+def about() -> Result:
+    """Return versions, and how the machine treats huge pages."""
     huge = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     return {
         "mpi4py": mpi4py.__version__,
@@ -70,7 +69,7 @@ def about() -> Told:
 
 
 def memory() -> dict[str, int]:
-    """Bytes of this rank's memory: the most it had, what is locked, and what is pinned for an adapter."""
+    """Return the memory of this rank in bytes: its peak, locked pages, and pages pinned for an adapter."""
     status = Path("/proc/self/status").read_text()
     kilobytes = {name: int(size) for name, size in re.findall(r"^(Vm\w+):\s*(\d+) kB", status, re.M)}
     return {

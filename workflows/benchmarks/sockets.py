@@ -1,7 +1,7 @@
 """Round trips and streams over TCP and UDP, below MPI: between the first and the last process.
 
-MPI starts the processes and tells them where to meet; no message that is timed is its. Sockets are as the
-system has them, but for TCP's delay of small messages, which is off. Python adds some microseconds a message.
+MPI starts the processes and exchanges their addresses. No timed message goes through MPI. Sockets have the
+options of the system, except that TCP does not delay small messages. Python adds microseconds per message.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from mpi4py import MPI
 
 from workflows.benchmarks import percentile
 from workflows.benchmarks.messages import content, wrong_bytes
-from workflows.benchmarks.program import Told
+from workflows.benchmarks.program import Result
 
 INTERFACE = "NODEWORTH_INTERFACE"
-"""Environment variable with the interface of the network (ib0 for IP over InfiniBand); by default the first
-that leads to the other process's node."""
+"""Environment variable with the network interface (ib0 for IP over InfiniBand). By default, the first
+interface that reaches the node of the other process is used."""
 
 LARGEST_DATAGRAM = 65507
 PERCENTILES = (5, 50, 95)
 ANSWER_SECONDS = 0.1
-"""After so long without an answer a datagram counts as lost."""
+"""Time without an answer after which a datagram counts as lost."""
 QUIET_SECONDS = 0.05
-"""After so long without a datagram, when the sender is done, nothing more comes."""
+"""Time without a datagram after which a receiver stops, if the sender is done."""
 STUCK_SECONDS = 30.0
-"""After so long without anything on a connection the run ends with an error."""
+"""Time without data on a connection after which the run ends with an error."""
 PAUSE_SECONDS = 0.0005
-"""A sender that has nothing due sleeps for so long; what is due meanwhile leaves at once."""
-LOOKED_AT = 64
-"""Every so many datagrams are compared byte by byte."""
+"""Time for which a sender sleeps if no datagram is due."""
+COMPARED_EVERY = 64
+"""One of this number of datagrams is compared byte by byte."""
 _GET_ADDRESS = 0x8915
 _NUMBER = struct.Struct("!Q")
 
@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Stream:
-    """What one side of a stream counted: messages, bytes, seconds, seconds of its processor, wrong bytes."""
+    """Counts of one side of a stream. `busy_seconds` is its CPU time."""
 
     messages: int
     bytes: int
@@ -58,25 +58,26 @@ class Stream:
 
 def sockets(
     comm: MPI.Comm, round_trip_bytes: str, stream_bytes: str, rates: str | float, seconds: float
-) -> Told:
-    """Measure both transports.
+) -> Result:
+    """Measure TCP and UDP.
 
     Parameters
     ----------
     round_trip_bytes, stream_bytes : str
-        Sizes with blanks between them; those above `LARGEST_DATAGRAM` are of TCP alone.
+        Sizes separated by blanks. Sizes above `LARGEST_DATAGRAM` are for TCP only.
     rates : str or float
-        Rates of datagrams, over what TCP carries in messages of that size; they are sent at full speed too.
+        Rates of datagrams, as a share of the bandwidth of TCP. Datagrams are also sent at full speed.
     seconds : float
-        Of all measurements together.
+        Duration of all measurements.
 
     Returns
     -------
     dict
-        ``seconds``: geometric mean of the median times of half a round trip. ``answer``: wrong bytes.
-        ``rows``: of each ``transport`` (tcp, udp), ``test`` (pingpong, stream) and ``bytes``: half a round
-        trip (``latency_us_p50`` and so on), or its rates (``sent_MBps``, ``received_MBps``, ``offered_MBps``,
-        which is missing at full speed), ``lost_percent``, and the cores that were busy at both ends.
+        ``seconds``: geometric mean of the median times of half a round trip.
+        ``answer``: number of wrong bytes.
+        ``rows``: for each ``transport`` (tcp, udp), ``test`` (pingpong, stream) and ``bytes``. A ping-pong
+        has half a round trip (``latency_us_p50`` and so on). A stream has ``sent_MBps``, ``received_MBps``,
+        ``offered_MBps`` (None at full speed), ``lost_percent``, and the busy cores of both ends.
     """
     if comm.size < 2:
         raise ValueError("sockets: 2 or more processes are needed, one at each end")
@@ -90,11 +91,11 @@ def sockets(
     link = Link(comm)
     rows = [link.tcp_round_trip(size, share) for size in trips]
     rows += [link.udp_round_trip(size, share) for size in trips if size <= LARGEST_DATAGRAM]
-    of_tcp = {size: link.tcp_stream(size, share) for size in streams}
-    rows += of_tcp.values()
+    tcp_rows = {size: link.tcp_stream(size, share) for size in streams}
+    rows += tcp_rows.values()
     for size, factor in product(datagrams, (*shares, None)):
-        known = comm.bcast(of_tcp[size].get("received_MBps"))
-        rows.append(link.udp_stream(size, share, None if factor is None else factor * known))
+        tcp_rate = comm.bcast(tcp_rows[size].get("received_MBps"))
+        rows.append(link.udp_stream(size, share, None if factor is None else factor * tcp_rate))
     wrong = comm.allreduce(link.wrong_bytes)
     if comm.rank != 0:
         return {}
@@ -110,7 +111,7 @@ def _geometric_mean(values: list[float]) -> float:
 
 
 class Link:
-    """Sockets between the first and the last process. All call every method; rank 0 gets a row."""
+    """Sockets between the first and the last process. All ranks call each method; rank 0 gets its row."""
 
     def __init__(self, comm: MPI.Comm) -> None:
         self.comm, self.last = comm, comm.size - 1
@@ -118,7 +119,7 @@ class Link:
         self.address = self._address()
 
     def tcp_round_trip(self, size: int, seconds: float) -> Row:
-        """Messages of `size` bytes and their answers, over one connection."""
+        """Time messages of `size` bytes and their answers, over one connection."""
         sent = content(1, size)
         with self._connection() as connection:
             times: list[float] = []
@@ -137,7 +138,7 @@ class Link:
         return self._round_trip_row("tcp", size, times, None)
 
     def udp_round_trip(self, size: int, seconds: float) -> Row:
-        """Datagrams and their answers; one that is not back after `ANSWER_SECONDS` is lost."""
+        """Time datagrams and their answers. A datagram is lost if its answer takes over `ANSWER_SECONDS`."""
         times: list[float] = []
         lost = 0
         with self._datagrams() as here:
@@ -160,20 +161,20 @@ class Link:
         return self._round_trip_row("udp", size, times, 100 * lost / max(len(times) + lost, 1))
 
     def tcp_stream(self, size: int, seconds: float) -> Row:
-        """Messages of `size` bytes one after the other over one connection."""
+        """Stream messages of `size` bytes over one connection."""
         with self._connection() as connection:
-            told = None
+            counts = None
             if self.comm.rank == 0:
                 sent = content(1, size)
-                told = _timed(lambda: _sent(connection.sendall, lambda number: sent, size, seconds, None))
+                counts = _timed(lambda: _sent(connection.sendall, lambda number: sent, size, seconds, None))
                 connection.shutdown(socket.SHUT_WR)
             elif self.comm.rank == self.last:
-                told = _timed(lambda: _drained(connection, content(1, size)))
-        return self._stream_row("tcp", size, None, told)
+                counts = _timed(lambda: _drained(connection, content(1, size)))
+        return self._stream_row("tcp", size, None, counts)
 
     def udp_stream(self, size: int, seconds: float, rate_MBps: float | None) -> Row:  # noqa: N803
-        """Datagrams of `size` bytes, as fast as can be or at a rate; what is received of them."""
-        told = None
+        """Stream datagrams of `size` bytes, at a rate or at full speed."""
+        counts = None
         with self._datagrams() as here:
             if self.comm.rank == 0:
                 body = content(1, size)
@@ -181,47 +182,48 @@ class Link:
                 def numbered(number: int) -> bytes:
                     return _NUMBER.pack(number)[-size:] + body[_NUMBER.size :]
 
-                told = _timed(lambda: _sent(here.send, numbered, size, seconds, rate_MBps))
+                counts = _timed(lambda: _sent(here.send, numbered, size, seconds, rate_MBps))
                 self.comm.send(None, self.last)
             elif self.comm.rank == self.last:
                 body = content(1, size)[_NUMBER.size :]
-                told = _timed(lambda: _counted(self._arriving(here, size), body))
-        return self._stream_row("udp", size, rate_MBps, told)
+                counts = _timed(lambda: _counted(self._arriving(here, size), body))
+        return self._stream_row("udp", size, rate_MBps, counts)
 
     def _address(self) -> str:
-        """Where the last process listens: the loopback on one node, else an address that leads there."""
+        """Return the address of the last process: the loopback on one node, else a reachable address."""
         comm = self.comm
         hosts = comm.allgather(socket.gethostname())
         if hosts[0] == hosts[self.last]:
             return "127.0.0.1"
         offered = comm.bcast(_addresses() if comm.rank == self.last else None, self.last)
-        reached = comm.bcast([one for one in offered if _leads_to(one)] if comm.rank == 0 else None)
-        if not reached:
+        reachable = [address for address in offered if _leads_to(address)] if comm.rank == 0 else None
+        reachable = comm.bcast(reachable)
+        if not reachable:
             raise ValueError(f"sockets: no network leads to {hosts[self.last]} (addresses there: {offered})")
-        return reached[0]
+        return reachable[0]
 
     @contextmanager
     def _connection(self) -> Iterator[socket.socket]:
-        """A connection between the two processes; an unconnected socket elsewhere."""
+        """Yield the connection between the two processes; on other ranks, an unconnected socket."""
         with socket.socket() as listener:
-            here = listener
+            connection = listener
             if self.comm.rank == self.last:
                 listener.bind((self.address, 0))
                 listener.listen(1)
             port = self.comm.bcast(_port(listener) if self.comm.rank == self.last else None, self.last)
             if self.comm.rank == 0:
-                here.connect((self.address, port))
+                connection.connect((self.address, port))
             elif self.comm.rank == self.last:
-                here, _ = listener.accept()
-            here.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            here.settimeout(STUCK_SECONDS)
-            with here:
-                yield here
-                self.comm.Barrier()  # not where there was an error: that is to end the run
+                connection, _ = listener.accept()
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.settimeout(STUCK_SECONDS)
+            with connection:
+                yield connection
+                self.comm.Barrier()  # not after an error, which must end the run
 
     @contextmanager
     def _datagrams(self) -> Iterator[socket.socket]:
-        """Datagram sockets that know each other."""
+        """Yield datagram sockets that are connected to each other."""
         with socket.socket(type=socket.SOCK_DGRAM) as here:
             if self.comm.rank == self.last:
                 here.bind((self.address, 0))
@@ -236,7 +238,7 @@ class Link:
             self.comm.Barrier()
 
     def _arriving(self, here: socket.socket, largest: int) -> Iterator[bytes]:
-        """Datagrams until the sender has said that it is done and nothing more comes."""
+        """Yield datagrams until the sender is done and no more datagrams arrive."""
         here.settimeout(QUIET_SECONDS)
         while True:
             try:
@@ -261,22 +263,22 @@ class Link:
             **half,
         }
 
-    def _stream_row(self, transport: str, size: int, rate: float | None, told: Stream | None) -> Row:
-        """Row from what both ends counted; datagrams are over the time in which they were sent."""
-        everyone = self.comm.gather(told)
-        if everyone is None:
+    def _stream_row(self, transport: str, size: int, rate: float | None, counts: Stream | None) -> Row:
+        """Return a row from the counts of both ends. Rates of datagrams refer to the time of sending."""
+        counts_of_ranks = self.comm.gather(counts)
+        if counts_of_ranks is None:
             return {}
-        out, back = everyone[0], everyone[self.last]
+        out, back = counts_of_ranks[0], counts_of_ranks[self.last]
         self.wrong_bytes += back.wrong_bytes + (abs(out.bytes - back.bytes) if transport == "tcp" else 0)
-        over = max(out.seconds, back.seconds) if transport == "tcp" else out.seconds
+        seconds = max(out.seconds, back.seconds) if transport == "tcp" else out.seconds
         return {
             "transport": transport,
             "test": "stream",
             "bytes": size,
             "n": out.messages,
             "offered_MBps": rate,
-            "sent_MBps": out.bytes / over / 1e6,
-            "received_MBps": back.bytes / over / 1e6,
+            "sent_MBps": out.bytes / seconds / 1e6,
+            "received_MBps": back.bytes / seconds / 1e6,
             "lost_percent": 100 * (1 - back.messages / out.messages) if transport == "udp" else None,
             "sender_busy": out.busy_seconds / out.seconds,
             "receiver_busy": back.busy_seconds / back.seconds,
@@ -284,7 +286,7 @@ class Link:
 
 
 def _timed(count: Callable[[], tuple[int, int, int]]) -> Stream:
-    """Carry out one side of a stream, which gives messages, bytes and wrong bytes."""
+    """Carry out one side of a stream; `count` returns its messages, bytes and wrong bytes."""
     begin, busy = time.perf_counter(), time.process_time()
     messages, moved, wrong = count()
     return Stream(messages, moved, time.perf_counter() - begin, time.process_time() - busy, wrong)
@@ -297,7 +299,7 @@ def _sent(
     seconds: float,
     rate_MBps: float | None,  # noqa: N803
 ) -> tuple[int, int, int]:
-    """Send for a time, as fast as can be or what is due at a rate."""
+    """Send for a time, at a rate or at full speed."""
     start, sent = time.perf_counter(), 0
     while not sent or (now := time.perf_counter() - start) < seconds:
         if sent and rate_MBps is not None and sent * size > now * rate_MBps * 1e6:
@@ -309,27 +311,27 @@ def _sent(
 
 
 def _drained(connection: socket.socket, message: bytes) -> tuple[int, int, int]:
-    """Receive until the end; whole messages are compared."""
+    """Receive until the end, and compare whole messages."""
     count = moved = wrong = 0
     while got := _received(connection, len(message)):
         count, moved = count + 1, moved + len(got)
-        if count % LOOKED_AT == 1:
+        if count % COMPARED_EVERY == 1:
             wrong += wrong_bytes(got, message[: len(got)])
     return count, moved, wrong
 
 
 def _counted(arriving: Iterator[bytes], body: bytes) -> tuple[int, int, int]:
-    """Count datagrams; of every `LOOKED_AT`th the bytes after its number are compared."""
+    """Count datagrams, and compare the bytes after the number in one of `COMPARED_EVERY`."""
     count = moved = wrong = 0
     for got in arriving:
         count, moved = count + 1, moved + len(got)
-        if count % LOOKED_AT == 1:
+        if count % COMPARED_EVERY == 1:
             wrong += wrong_bytes(got[_NUMBER.size :], body)
     return count, moved, wrong
 
 
 def _received(connection: socket.socket, size: int) -> bytes:
-    """Receive a message whole; nothing at the end of a connection, or what there is of the last message."""
+    """Receive a whole message; at the end of a connection, the rest of the last message, perhaps empty."""
     parts: list[bytes] = []
     missing = size
     while missing:
@@ -342,7 +344,7 @@ def _received(connection: socket.socket, size: int) -> bytes:
 
 
 def _answer(here: socket.socket, sent: bytes) -> bytes | None:
-    """Receive the answer to a datagram, passing over late answers to others; None where there is none."""
+    """Receive the answer to a datagram, ignoring late answers to others; None without an answer."""
     try:
         while (got := here.recv(LARGEST_DATAGRAM)) != sent:
             continue
@@ -356,26 +358,28 @@ def _port(here: socket.socket) -> int:
 
 
 def _addresses() -> list[str]:
-    """IPv4 addresses of this node's interfaces but the loopback; of that of `INTERFACE` where it is set."""
-    wanted = os.environ.get(INTERFACE)
-    known = {}
-    with socket.socket(type=socket.SOCK_DGRAM) as asking:
+    """Return the IPv4 addresses of `INTERFACE`, or else of all interfaces except the loopback."""
+    interface = os.environ.get(INTERFACE)
+    address_of = {}
+    with socket.socket(type=socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             try:
-                answer = fcntl.ioctl(asking, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
-            except OSError:  # has no address
+                answer = fcntl.ioctl(probe, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
+            except OSError:  # the interface has no address
                 continue
-            known[name] = socket.inet_ntoa(answer[20:24])
-    if wanted and wanted not in known:
-        raise ValueError(f"{INTERFACE}: {wanted!r}: this node has {', '.join(known)}")
-    return [address for name, address in known.items() if (name == wanted if wanted else name != "lo")]
+            address_of[name] = socket.inet_ntoa(answer[20:24])
+    if interface:
+        if interface not in address_of:
+            raise ValueError(f"{INTERFACE}: {interface!r}: this node has {', '.join(address_of)}")
+        return [address_of[interface]]
+    return [address for name, address in address_of.items() if name != "lo"]
 
 
 def _leads_to(address: str) -> bool:
-    """Whether this node has a way to an address, through `INTERFACE` where that is set."""
-    with socket.socket(type=socket.SOCK_DGRAM) as asking:
+    """Whether this node reaches an address, through `INTERFACE` if it is set."""
+    with socket.socket(type=socket.SOCK_DGRAM) as probe:
         try:
-            asking.connect((address, 9))
-            return not os.environ.get(INTERFACE) or asking.getsockname()[0] in _addresses()
+            probe.connect((address, 9))
+            return not os.environ.get(INTERFACE) or probe.getsockname()[0] in _addresses()
         except OSError:
             return False

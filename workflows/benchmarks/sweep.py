@@ -1,9 +1,9 @@
-"""Measuring a benchmark message size by message size, in short batches; `main` is what a program calls.
+"""Benchmarks of one message size after another, in short batches. A program calls `main`.
 
-A program is a generator of tasks that all ranks run alike. What it is sent for a task is the task's row, the
-same on every rank. Whatever is decided while measuring is decided from times that all ranks know, so no rank
-can wait for a rank that does something else. Every count is bounded by the seconds of its task; a network
-that hangs is ended by the time limit of the run, and an exception on one rank by ``python -m mpi4py``.
+A program is a generator of tasks that all ranks run in the same order. After a task, the generator receives
+the row of the task, which is the same on every rank. Decisions depend on times that all ranks know, so no
+rank waits for a rank that does something else. The seconds of a task bound every count. The time limit of the
+run ends a network that hangs, and ``python -m mpi4py`` ends the run after an exception on one rank.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any
 from mpi4py import MPI
 
 from workflows.benchmarks import PERCENTILES, percentile
-from workflows.benchmarks.program import Told, start
+from workflows.benchmarks.program import Result, start
 
 BATCH_SECONDS = 1e-4
-"""A batch is at least one message, and as many as take this long: the clock's own cost is then nothing."""
+"""Minimum duration of a batch, so that the cost of the clock does not matter."""
 
 FEWEST_BATCHES = 3
 MOST_BATCHES = 200
 _WARM_UP_SHARE = 0.1
 _AGREEMENTS = 10
-"""Times that the ranks agree during a task on whether its time is over."""
+"""How often during a task the ranks agree on whether its time is over."""
 
 Row = dict[str, Any]
 Tasks = Generator["Task", Row, None]
@@ -37,33 +37,33 @@ Tasks = Generator["Task", Row, None]
 
 @dataclass(frozen=True)
 class Task:
-    """A message size of a benchmark, on one rank.
+    """Measurement of a message size, on one rank.
 
     Attributes
     ----------
     labels : dict
-        What the row is of: ``bytes`` (None where there is no message), and how else it differs from others.
+        ``bytes`` (None without messages), and other values that tell the rows apart.
     iterate : callable
-        Does so many iterations; gives the seconds of them that count, or None where all do.
+        Performs a number of iterations; returns the seconds that count, or None if all count.
     fill : callable
-        Fills what is sent with the content of round 0 or 1.
+        Fills the sent message with the content of round 0 or 1.
     check : callable
-        Counts the bytes received that are not of that round.
+        Counts the received bytes that differ from the content of that round.
     seconds : float
-        What the task may take; more only where even `FEWEST_BATCHES` messages do.
+        Duration of the task; it takes longer only for `FEWEST_BATCHES` batches.
     times_it : bool
         Whether the time of this rank counts.
     messages : int
-        Messages one after the other in an iteration: a time is divided by it (2 in a ping-pong).
+        Number of successive messages in an iteration, by which times are divided (2 in a ping-pong).
     moved_bytes : int or None
-        Bytes that all processes together send in the time of one message; None for a collective.
+        Bytes that all processes send in the time of a message; None for a collective operation.
     multiple : int
-        Iterations of a batch are a multiple of it.
+        The iterations of a batch are a multiple of this number.
     together : bool
         Whether ranks wait for each other before each batch.
     one_by_one : bool
-        Whether a batch is one iteration, of which the shortest time of a rank counts, not the mean: the
-        same on all ranks, since batches are counted by it.
+        Whether a batch is a single iteration, and the shortest time of a rank counts instead of the mean. All
+        ranks have the same value.
     """
 
     labels: Row
@@ -80,16 +80,16 @@ class Task:
 
 
 def main(program: Callable[..., Tasks]) -> None:
-    """Run a benchmark message size by message size with the parameters of the case's size; print its rows.
+    """Run a benchmark for one message size after another with the parameters of the case; print its rows.
 
     Parameters
     ----------
     program : callable
-        Takes the communicator and the parameters; gives the tasks.
+        Takes the communicator and the parameters; yields the tasks.
     """
 
     @functools.wraps(program)
-    def sweep(comm: MPI.Comm, **parameters: Any) -> Told:
+    def sweep(comm: MPI.Comm, **parameters: Any) -> Result:
         rows, wrong_bytes = run(comm, program(comm, **parameters))
         seconds = summary([row["seconds_p50"] for row in rows if row["summary"]])
         return {"seconds": seconds, "answer": wrong_bytes, "rows": rows}
@@ -98,50 +98,50 @@ def main(program: Callable[..., Tasks]) -> None:
 
 
 def run(comm: MPI.Comm, tasks: Tasks) -> tuple[list[Row], int]:
-    """Measure one task after the other: their rows, and wrong bytes on all ranks."""
+    """Measure tasks one after another; return their rows, and the number of wrong bytes on all ranks."""
     rows: list[Row] = []
     wrong_bytes = 0
     gc.disable()
     while True:
         try:
-            task = tasks.send(rows[-1] if rows else None)
+            task = tasks.send(rows[-1]) if rows else next(tasks)
         except StopIteration:
             return rows, wrong_bytes
         if not rows:
-            task.iterate(task.multiple)  # makes the connections, which may take longer than the task
+            task.iterate(task.multiple)  # makes connections, which may take longer than the task
         row, wrong = measure(comm, task)
         rows.append(row)
         wrong_bytes += wrong
 
 
 def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
-    """Warm up, time and check one task; a different content is sent in each of the two.
+    """Warm up, time and check a task. Warm-up and timing send different contents.
 
     Returns
     -------
     dict
-        The labels, ``n`` batches of ``iterations`` each, percentiles over the batches of the time of one
-        message (mean over the ranks that time it, or the shortest), the lowest and highest rank's median, the
-        share of a core that the ranks were busy for, and whether the row counts for the summary time.
+        The labels; ``n`` batches of ``iterations`` each; percentiles over the batches of the time of a
+        message (mean over the ranks that time it, or the shortest); the lowest and the highest median of a
+        rank; the share of a core that the ranks kept busy; whether the row counts for the summary time.
     int
-        Wrong bytes on all ranks.
+        Number of wrong bytes on all ranks.
     """
     task.fill(0)
     comm.Barrier()
-    each = _warm_up(comm, task)
+    seconds_per_iteration = _warm_up(comm, task)
     wrong = task.check(0)
     batch = 0.0 if task.one_by_one else BATCH_SECONDS
-    iterations = task.multiple * max(1, round(batch / each / task.multiple))
-    most = int(min(max(task.seconds / (iterations * each), FEWEST_BATCHES), MOST_BATCHES))
+    iterations = task.multiple * max(1, round(batch / seconds_per_iteration / task.multiple))
+    most = int(min(max(task.seconds / (iterations * seconds_per_iteration), FEWEST_BATCHES), MOST_BATCHES))
     task.fill(1)
     comm.Barrier()
     times, busy = _batches(comm, task, iterations, most)
     wrong += task.check(1)
-    of_ranks = [of_rank for of_rank in comm.allgather(times if task.times_it else None) if of_rank]
+    times_of_ranks = [rank for rank in comm.allgather(times if task.times_it else None) if rank]
     factor = 1 / (iterations * task.messages)
-    of_batch = min if task.one_by_one else statistics.fmean
-    batches = [factor * of_batch(batch) for batch in zip(*of_ranks, strict=True)]
-    medians = [factor * statistics.median(times) for times in of_ranks]
+    combine = min if task.one_by_one else statistics.fmean
+    batches = [factor * combine(batch) for batch in zip(*times_of_ranks, strict=True)]
+    medians = [factor * statistics.median(times) for times in times_of_ranks]
     size = task.labels["bytes"]
     row = {
         **task.labels,
@@ -158,9 +158,9 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
 
 
 def _warm_up(comm: MPI.Comm, task: Task) -> float:
-    """Iterate until the warm-up's time is over; gives the least seconds of one iteration.
+    """Iterate until the warm-up's time is over; return the shortest seconds of an iteration.
 
-    What comes first also waits for connections to be made; its time counts only where there is no other.
+    The first iterations also wait for connections. Their time counts only if there are no others.
     """
     limit = min(_WARM_UP_SHARE * task.seconds, 10 * BATCH_SECONDS)
     iterations, least, spent = task.multiple, math.inf, 0.0
@@ -175,14 +175,14 @@ def _warm_up(comm: MPI.Comm, task: Task) -> float:
 
 
 def _batches(comm: MPI.Comm, task: Task, iterations: int, most: int) -> tuple[list[float], float]:
-    """Time up to so many batches, fewer where they take longer than the task may.
+    """Time at most `most` batches, fewer if the time of the task is over.
 
     Returns
     -------
     list of float
-        Seconds of each batch on this rank, as many on every rank.
+        Seconds of each batch on this rank. All ranks have the same number of batches.
     float
-        Share of the time that this rank's core was busy for it.
+        Share of the time for which this rank kept its core busy.
     """
     times: list[float] = []
     elapsed = busy = 0.0
@@ -201,9 +201,9 @@ def _batches(comm: MPI.Comm, task: Task, iterations: int, most: int) -> tuple[li
 
 
 def summary(seconds: list[float]) -> float:
-    """Geometric mean of times.
+    """Return the geometric mean of times.
 
-    The ratio of two such means is the geometric mean of the ratios, so that each message size counts alike
-    in a comparison; in a sum, the largest message would be all that counts.
+    The ratio of two geometric means is the geometric mean of the ratios. So each message size has the same
+    weight in a comparison; in a sum, only the largest message would count.
     """
     return math.exp(statistics.fmean(math.log(value) for value in seconds))

@@ -7,10 +7,10 @@ BEGUN = MPI.Wtime()
 from itertools import repeat  # noqa: E402
 
 from workflows.benchmarks.collective import allreduce, alltoall, bcast, gatherv  # noqa: E402
-from workflows.benchmarks.program import Told, start  # noqa: E402
+from workflows.benchmarks.program import Result, start  # noqa: E402
 
 
-def rounds(comm: MPI.Comm, small_bytes: int, large_bytes: int, rounds: int) -> Told:
+def rounds(comm: MPI.Comm, small_bytes: int, large_bytes: int, rounds: int) -> Result:
     """Give the seconds of so many rounds of each operation and size, and wrong bytes on all ranks."""
     wrong = 0
     for make in (allreduce, alltoall, bcast, gatherv):
