@@ -1,4 +1,4 @@
-"""The congestion matrices of trees: loads of links and switches, and waiting times of packets."""
+"""Figures of congestion matrices: loads of links and switches of trees, and waiting times of packets."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from matplotlib.patches import Rectangle
 from analysis.presentation import style
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing
 from analysis.presentation.heat_maps import add_colour_bar
-from analysis.runs.frames import is_missing
+from analysis.runs.frames import Tables, as_lines, is_missing
 from analysis.topics.congestion.tables import topology_of
 from analysis.topics.congestion.topology import Tree
 
 SHADES = sns.blend_palette([style.PAPER, style.COLOURS[0]], as_cmap=True)
 DARK = 0.55
-"""Larger shares have white numbers."""
+"""Share above which numbers are white."""
 NUMBERED_LINKS = 64
-"""Links side by side up to which the cells have numbers."""
+"""Most links side by side for which cells have numbers."""
 MOST_COLUMNS = 1024
-"""Links side by side up to which each has a column; of more, neighbours share a column."""
+"""Most columns of a level; more links share columns with their neighbours."""
 STRIPS = {"above": 1.45, "switch": 0.8, "below": 1.45}
-"""Strips of a row and their heights, from its top."""
+"""Strips of a level of switches and their heights, from the top."""
 GAP = 0.6
 NUMBER_POINTS = 7
 UNIT_INCHES = 0.16
 TITLE_INCHES = 0.3
 FOOT_INCHES = 0.55
 PAGE_INCHES = 7.8
-"""Height of a figure of several matrices at most."""
+"""Largest height of a figure of several matrices."""
 
 
 class Quantity(NamedTuple):
@@ -43,15 +43,15 @@ class Quantity(NamedTuple):
     Attributes
     ----------
     value, share : str
-        Columns: the quantity, and its share of the most loaded link or switch.
+        Columns with the quantity, and with its share of the most loaded link or switch.
     scale : str
-        Meaning of the shades.
+        Title of the colour bar.
     value_text : str
         Format of the value of a switch.
     title : str
         Format of the highest value of a link.
     caption : str
-        Format with the tree and its nodes.
+        Format of the caption, with the tree and its nodes.
     """
 
     value: str
@@ -68,17 +68,17 @@ LOAD = Quantity(
     "Route load (% of the most loaded link, or switch)",
     "route load {:.3g}",
     "most loaded link into a switch {:.3g} × its bandwidth",
-    "Route load of {}, {} nodes: the bytes that routes bring to each link and switch; no waiting time was "
+    "Route load of {}, {} nodes: the bytes that routes carry over each link and switch; no waiting time was "
     "measured.",
 )
 WAIT = Quantity(
     "wait_packet_times",
     "wait_share",
-    "Waiting (% of the link, or switch, where packets wait most in all)",
+    "Waiting (% of the link, or switch, with the longest total wait)",
     "a packet waits {:.3g} packet times",
-    "a packet that came by the slowest link waits {:.3g} packet times",
-    "Waiting times of {}, {} nodes, calculated with endless queues at 90 % of each pattern's bound: the sum "
-    "over the packets of a link of their waiting times at the switch for their next link.",
+    "a packet from the slowest link waits {:.3g} packet times",
+    "Waiting times of {}, {} nodes, calculated with infinite queues at 90 % of each pattern's bound: the "
+    "total time that the packets of a link wait at the switch for their next link.",
 )
 
 
@@ -90,9 +90,9 @@ def congestion_figure(
     Parameters
     ----------
     matrices : mapping of str to DataFrame
-        By the title of the panel, as `analysis.topics.congestion.loads.congestion_matrix` gives them.
+        By title of the panel: see `analysis.topics.congestion.loads.congestion_matrix`.
     about : str
-        The tree and the routing in a few words, for the caption and the file's name.
+        Tree and routing in a few words, for the caption and the name of the file.
     """
     rows = [(level, side) for level in range(tree.levels, 0, -1) for side in STRIPS]
     rows = [row for row in rows if row != (tree.levels, "above")]
@@ -109,35 +109,41 @@ def congestion_figure(
     return drawing
 
 
-def matrix_figures(tables: Mapping[str, pd.DataFrame], requested: Mapping[str, Any]) -> list[Drawing]:
-    """Draw the congestion matrices of a study, page by page: the loads of each tree, then its waits.
+def matrix_figures(tables: Tables, requested: Mapping[str, Any]) -> list[Drawing]:
+    """Draw the congestion matrices of a study: for each tree, pages of its loads, then of its waits.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        With ``congestion_matrix`` where the study has it.
+        Tables of the study; without ``congestion_matrix``, nothing is drawn.
     requested : mapping
-        Key ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
+        Section ``congestion`` of the study's facts, whose ``topologies`` describe the trees.
     """
     if "congestion_matrix" not in tables:
         return []
-    drawings = []
-    for title, rows in tables["congestion_matrix"].groupby("topology", sort=False):
-        tree = topology_of(requested["topologies"][title])
-        of_patterns = list(rows.groupby("pattern", sort=False))
-        most = max(1, int(PAGE_INCHES / (tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES)))
+    table, drawings = tables["congestion_matrix"], []
+    for title in table["topology"].unique():
+        tree, rows = topology_of(requested["topologies"][title]), table[table["topology"] == title]
+        if not isinstance(tree, Tree):
+            raise TypeError(f"{title}: congestion matrices are of trees")
+        matrices = {
+            pattern.replace("_", " "): rows[rows["pattern"] == pattern]
+            for pattern in rows["pattern"].unique()
+        }
+        matrix_inches = tree.levels * sum(STRIPS.values()) * UNIT_INCHES + TITLE_INCHES
+        per_page = max(1, int(PAGE_INCHES / matrix_inches))
         about = f"the {title}, {rows['routing'].iloc[0]} routing"
         for quantity, stem in ((LOAD, "congestion"), (WAIT, "congestion-waits")):
-            for first in range(0, len(of_patterns), most):
-                shown = {name.replace("_", " "): matrix for name, matrix in of_patterns[first : first + most]}
-                drawing = congestion_figure(tree, shown, about, quantity)
+            for first in range(0, len(matrices), per_page):
+                page = dict(list(matrices.items())[first : first + per_page])
+                drawing = congestion_figure(tree, page, about, quantity)
                 drawing.name = file_stem(*stem.split("-"), title)
                 drawings.append(drawing)
     return drawings
 
 
 def _tops(rows: list[tuple[int, str]]) -> tuple[dict[tuple[int, str], float], float]:
-    """Give the top edge of every strip, downwards, and the height of all strips."""
+    """Return the top edge of every strip, measured downwards, and the height of all strips."""
     tops: dict[tuple[int, str], float] = {}
     top = 0.0
     for row in rows:
@@ -155,6 +161,7 @@ def _draw_strip(
     top: float,
     quantity: Quantity,
 ) -> None:
+    """Draw a strip of a level: its links from above, its switches, or its links from below."""
     level, side = row
     loads = matrix[(matrix["level"] == level) & (matrix["side"] == side)].sort_values(["switch", "port"])
     bottom = top + STRIPS[side]
@@ -168,7 +175,7 @@ def _draw_strip(
         interpolation="nearest",
     )
     width = 1 / len(loads)
-    if _numbered(tree):
+    if _has_numbers(tree):
         for index, share in enumerate(shares):
             axes.text(
                 (index + 0.5) * width,
@@ -187,15 +194,16 @@ def _draw_strip(
 def _outline(
     axes: Axes, drawing: Drawing, tree: Tree, switches: pd.DataFrame, top: float, quantity: Quantity
 ) -> None:
-    """Frame every switch of a level with its links, or the whole level where the switches are too many."""
+    """Frame every switch of a level with its links, or the whole level if it has too many switches."""
     level = int(switches["level"].iloc[0])
     above = 0 if level == tree.levels else STRIPS["above"]
     height = above + STRIPS["switch"] + STRIPS["below"]
-    frames = switches.to_dict("records") if _numbered(tree) else [None]
-    for index, switch in enumerate(frames):
+    lines = as_lines(switches) if _has_numbers(tree) else []
+    frames = max(1, len(lines))
+    for index in range(frames):
         frame = Rectangle(
-            (index / len(frames), top - above),
-            1 / len(frames),
+            (index / frames, top - above),
+            1 / frames,
             height,
             facecolor="none",
             edgecolor=style.INK,
@@ -203,9 +211,10 @@ def _outline(
             clip_on=False,
         )
         axes.add_patch(frame)
-        if switch is not None:
-            missing = is_missing(switch[quantity.value])
-            value = "no packet passes" if missing else quantity.value_text.format(switch[quantity.value])
+        if lines:
+            switch = lines[index]
+            is_empty = is_missing(switch[quantity.value])
+            value = "no packet passes" if is_empty else quantity.value_text.format(switch[quantity.value])
             share = f"{100 * switch[quantity.share]:.0f} % of the most loaded switch"
             drawing.mark(frame, text=f"Level {level}, switch {switch['switch']}: {value}, {share}")
 
@@ -231,12 +240,13 @@ def _set_axes(
     axes.set_title(f"{title}: {quantity.title.format(links[quantity.value].max())}")
 
 
-def _numbered(tree: Tree) -> bool:
+def _has_numbers(tree: Tree) -> bool:
+    """Return whether the cells of a tree are wide enough for numbers."""
     return max(tree.nodes, tree.down[-1] * tree.switches()[-1]) <= NUMBERED_LINKS
 
 
 def _thinned(shares: np.ndarray) -> np.ndarray:
-    """Reduce shares to at most `MOST_COLUMNS` values, each the highest of as many neighbours."""
+    """Reduce shares to at most `MOST_COLUMNS` values, each the maximum of equally many neighbours."""
     width = -(-len(shares) // MOST_COLUMNS)
     filled = np.pad(shares, (0, -len(shares) % width), mode="edge")
     return filled.reshape(-1, width).max(axis=1)
@@ -244,10 +254,10 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
 
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
     sentences = [
-        f"{quantity.caption.format(about, tree.nodes)} A row is a level of switches, a block a switch: "
-        "above, the links from the level over it, below, the links from the level or the nodes under it, "
-        "each in percent of the most loaded link; in the middle their sum, in percent of the most loaded "
-        "switch. The links from the first level to the nodes are not shown."
+        f"{quantity.caption.format(about, tree.nodes)} Each row is a level of switches, each block a switch. "
+        "Its top shows the links from the level above, its bottom the links from the level or the nodes "
+        "below, in percent of the most loaded link. Its middle shows their sum, in percent of the most "
+        "loaded switch. Links from the first level to the nodes are not shown."
     ]
     if tree.nodes > MOST_COLUMNS:
         sentences.append("A column shows the most loaded of the neighbouring links that share a column.")

@@ -1,135 +1,135 @@
-"""The section on route load: what topologies can accept of patterns of traffic, and where they collide."""
+"""The section on route load: accepted traffic of each pattern in each topology, and its conflicts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 import pandas as pd
 
 from analysis.presentation import formats
-from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
+from analysis.presentation.blocks import (
+    Block,
+    Row,
+    Section,
+    bullets,
+    left,
+    paragraph,
+    right,
+    row,
+    section,
+    table,
+)
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, exact, listed, number
-from analysis.runs.frames import is_missing
+from analysis.runs.frames import Line, as_lines, is_missing
 
 HOW = (
-    "Route load is arithmetic: the bytes that the routes of a topology bring to each link and switch, where "
-    "every process offers what its link can carry. It knows no time, no buffers and no flow control. The "
-    "bound is 1 / the highest load of a link: no more of the offered traffic can be accepted. Deterministic "
-    "routing has one route to a destination; the bound in brackets is that of traffic divided evenly over "
-    "all shortest routes, which adaptive routing reaches at best."
+    "Route load is arithmetic: the bytes that the routes of a topology carry over each link and switch, if "
+    "every process offers the bandwidth of its link. It ignores time, buffers and flow control. The bound is "
+    "1 / the highest load of a link: no larger share of the offered traffic can be accepted. Deterministic "
+    "routing has one route per destination. The bound in brackets is for traffic divided evenly over all "
+    "shortest routes, the best case of adaptive routing."
 )
 WAITS = (
-    "Waiting times are calculated for trees: packets of one size leave at random moments, at 90 % of the "
-    "pattern's bound, and each link sends one after the other. Buffers have no end, so they are what routes "
-    "cost by themselves; flow control adds to it. A switch counts waits by the link by which packets came in."
+    "Waiting times are calculated for trees: packets of one size leave at random times, at 90 % of the "
+    "pattern's bound, and each link sends one after another. Buffers are infinite, so the waits show the "
+    "cost of the routes only; flow control adds to them. A switch counts waits by incoming link."
 )
 PER_NODE = "MB/s per node"
-"""Unit of published statements that stand beside a bound."""
+"""Unit of published statements that are shown next to a bound."""
 
 
-def congestion(content: Content) -> Section | None:
-    """Bounds of accepted traffic, conflicts of permutations and congestion matrices, where asked for."""
+def congestion_section(content: Content) -> Section | None:
+    """Show bounds of accepted traffic, conflicts of permutations, and congestion matrices."""
     if "congestion" not in content.tables:
         return None
     bounds = content.tables["congestion"]
-    said = [
-        sentence
-        for title, rows in bounds.groupby("topology", sort=False)
-        for sentence in _conflict_sentences(title, rows)
-    ]
-    matrix = content.tables.get("congestion_matrix")
-    waits = [] if matrix is None else [paragraph(WAITS), bullets(_wait_sentences(matrix))]
-    figures = content.figures("congestion")
-    blocks = [paragraph(HOW), bullets(said), _bounds_table(bounds, content), *waits, *figures]
+    blocks = [paragraph(HOW), bullets(_conflict_sentences(bounds)), _bounds_table(bounds, content)]
+    if "congestion_matrix" in content.tables:
+        blocks += [paragraph(WAITS), bullets(_wait_sentences(content.tables["congestion_matrix"]))]
+    blocks += content.figures("congestion")
     return section("congestion", "Route load and congestion", blocks, not content.runs.empty)
 
 
-def _conflict_sentences(title: str, rows: pd.DataFrame) -> list[str]:
-    """Say which permutations are free of conflict, and what the worst one loads."""
-    rows = rows[rows["permutation"]]
-    if rows.empty:
-        return []
-    said = []
-    topology = f"{title}, {counted(rows['nodes'].iloc[0], 'node')}"
-    for routing, own in rows.groupby("routing", sort=False):
-        words = "deterministic routing" if routing == "deterministic" else "traffic divided evenly"
-        free, others = own[own["free_of_conflict"]], own[~own["free_of_conflict"]]
+def _conflict_sentences(bounds: pd.DataFrame) -> list[str]:
+    """Say which permutations are free of conflict in each topology, and name the worst permutation."""
+    sentences = []
+    for _, rows in bounds[bounds["permutation"]].groupby(["topology", "routing"], sort=False):
+        first = rows.iloc[0]
+        routing = "deterministic routing" if first["routing"] == "deterministic" else "traffic divided evenly"
+        subject = f"{first['topology']}, {counted(first['nodes'], 'node')}, {routing}"
+        free, others = rows[rows["free_of_conflict"]], rows[~rows["free_of_conflict"]]
         if others.empty:
-            said.append(f"{topology}, {words}: every permutation shown is free of conflict.")
+            sentences.append(f"{subject}: every permutation shown is free of conflict.")
             continue
-        worst = others["highest_link_load"].max()
-        most = others[others["highest_link_load"] > worst * (1 - 1e-9)]
+        highest = others["highest_link_load"].max()
+        worst = others[others["highest_link_load"] > highest * (1 - 1e-9)]
         names = listed(map(_plain, free["pattern"])) or "no permutation shown"
-        said.append(
-            f"{topology}, {words}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
-            f"{listed(map(_plain, most['pattern'])).capitalize()} "
-            f"{'loads' if len(most) == 1 else 'load'} a link {number(worst)} times, so that at most "
-            f"{formats.percent(100 / worst)} can be accepted."
+        sentences.append(
+            f"{subject}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
+            f"{listed(map(_plain, worst['pattern'])).capitalize()} "
+            f"{'loads' if len(worst) == 1 else 'load'} a link {number(highest)} times, so that at most "
+            f"{formats.percent(100 / highest)} can be accepted."
         )
-    return said
+    return sentences
 
 
 def _wait_sentences(matrix: pd.DataFrame) -> list[str]:
-    """Say where packets of each pattern wait most."""
-    said = []
-    for (title, pattern), rows in matrix.groupby(["topology", "pattern"], sort=False):
+    """Say where packets of each pattern wait longest."""
+    sentences = []
+    for _, rows in matrix.groupby(["topology", "pattern"], sort=False):
+        subject = f"{rows['topology'].iloc[0]}, {_plain(rows['pattern'].iloc[0])}"
         links = rows[rows["side"] != "switch"]
         if not links["wait_share"].any():
-            said.append(f"{title}, {_plain(pattern)}: no packet waits for another at a switch.")
+            sentences.append(f"{subject}: no packet waits for another at a switch.")
             continue
-        by_level = rows[rows["side"] == "switch"].groupby("level")["wait_packet_times"].mean()
-        longest = links.loc[links["wait_packet_times"].idxmax()]
-        level = int(longest["level"])
-        said.append(
-            f"{title}, {_plain(pattern)}: packets wait longest at level {level}, where they come from "
+        longest = as_lines(links.nlargest(1, "wait_packet_times"))[0]
+        level = rows[(rows["side"] == "switch") & (rows["level"] == longest["level"])]
+        sentences.append(
+            f"{subject}: packets wait longest at level {longest['level']}, where they come from "
             f"{longest['side']}: {number(longest['wait_packet_times'])} packet times by the slowest link; "
-            f"{number(by_level[level])} at the mean of that level's switches."
+            f"{number(level['wait_packet_times'].mean())} at the mean of that level's switches."
         )
-    return said
+    return sentences
 
 
 def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
+    """Tabulate the bound of each pattern in each topology, with measured and published bandwidths."""
     columns = [
         *left("Pattern"),
         *right("Most loaded link", "Bound"),
         *left("Free of conflict", "Accepted, measured", "Published (MB/s a node)"),
     ]
-    groups = {}
-    for (title, nodes), rows in bounds.groupby(["topology", "nodes"], sort=False):
-        groups[f"{title}, {counted(nodes, 'node')}"] = [
-            row(_cells(pattern, own.set_index("routing"), title, int(nodes), content))
-            for pattern, own in rows.groupby("pattern", sort=False)
+    groups: dict[str, list[Row]] = {}
+    for _, routings in bounds.groupby(["topology", "pattern"], sort=False):
+        lines = {line["routing"]: line for line in as_lines(routings)}
+        fixed, spread = lines["deterministic"], lines["spread"]
+        title, pattern, nodes = fixed["topology"], fixed["pattern"], int(fixed["nodes"])
+        free = ("yes" if line["free_of_conflict"] else "no" for line in (fixed, spread))
+        cells = [
+            _plain(pattern),
+            _both(number(fixed["highest_link_load"]), number(spread["highest_link_load"])),
+            _both(number(fixed["accepted_bound"]), number(spread["accepted_bound"])),
+            _both(*free) if fixed["permutation"] else MISSING,
+            _measured(pattern, nodes, content),
+            _published(pattern, title, nodes, content),
         ]
+        groups.setdefault(f"{title}, {counted(nodes, 'node')}", []).append(row(cells))
     caption = (
-        "What can be accepted of the offered traffic, as a share; in brackets where all shortest routes "
-        "share the traffic and the figure differs. Beside it, what was accepted at the highest load on as "
-        "many processes, and what was published of the topology: links, buffers and hosts set limits of "
-        "their own."
+        "Largest share of the offered traffic that can be accepted; in brackets, the share if all shortest "
+        "routes divide the traffic, unless it is equal. Accepted, measured: at the highest load on as many "
+        "processes. Published: of the topology. Links, buffers and hosts set further limits."
     )
     return table(caption, columns, groups)
 
 
-def _cells(pattern: str, rows: pd.DataFrame, title: str, nodes: int, content: Content) -> list[str]:
-    fixed, spread = rows.loc["deterministic"], rows.loc["spread"]
-    free = ("yes" if routing["free_of_conflict"] else "no" for routing in (fixed, spread))
-    return [
-        _plain(pattern),
-        *(_both(number(fixed[key]), number(spread[key])) for key in ("highest_link_load", "accepted_bound")),
-        _both(*free) if fixed["permutation"] else MISSING,
-        _measured(pattern, nodes, content),
-        _published(pattern, title, nodes, content),
-    ]
-
-
 def _both(fixed: str, spread: str) -> str:
-    """Write what holds for deterministic routing, in brackets what holds for spread traffic if it differs."""
+    """Write a value for deterministic routing, and in brackets a different value for spread traffic."""
     return fixed if fixed == spread else f"{fixed} ({spread})"
 
 
 def _measured(pattern: str, nodes: int, content: Content) -> str:
-    """Accepted load at the highest offered load on as many processes, by interconnect."""
+    """Write the accepted load of each interconnect at the highest offered load on as many processes."""
     traffic = content.tables.get("traffic")
     if traffic is None:
         return ""
@@ -148,35 +148,41 @@ def _measured(pattern: str, nodes: int, content: Content) -> str:
 
 
 def _published(pattern: str, title: str, nodes: int, content: Content) -> str:
-    """Bandwidths of the pattern that were published of the topology, as they were stated."""
+    """Write the published bandwidths of the pattern in the topology."""
     statements = content.published.get("network_statements")
     if statements is None or content.facts.congestion.get("published") != title:
         return ""
     name = pattern.partition(",")[0]
-    rows = statements[(statements["unit"] == PER_NODE)]
     values = [
-        f"{exact(line['value'])}{_qualified(line['quantity'])}"
-        for line in rows.to_dict("records")
-        if name in _words(line) and _nodes(line) in (None, nodes)
+        f"{exact(line['value'])}{_qualifier(line['quantity'])}"
+        for line in as_lines(statements[statements["unit"] == PER_NODE])
+        if name in _subjects(line) and _nodes(line) in (None, nodes)
     ]
     return listed(values, "to" if len(values) == 2 else "and")
 
 
-def _words(statement: Mapping) -> set[str]:
-    """What a statement is about: its experiment, and the words of its condition."""
-    condition = "" if is_missing(statement["condition"]) else statement["condition"]
-    return {word.strip().replace("-", "_") for word in [statement["experiment"], *condition.split(",")]}
+def _subjects(statement: Line) -> set[str]:
+    """Return the experiment of a statement and the phrases of its condition."""
+    return {
+        phrase.strip().replace("-", "_")
+        for phrase in [statement["experiment"], *_condition(statement).split(",")]
+    }
 
 
-def _nodes(statement: Mapping) -> int | None:
-    found = re.search(r"(\d+) nodes", "" if is_missing(statement["condition"]) else statement["condition"])
-    return int(found[1]) if found else None
+def _nodes(statement: Line) -> int | None:
+    """Return the number of nodes in the condition of a statement, if it has one."""
+    match = re.search(r"(\d+) nodes", _condition(statement))
+    return int(match[1]) if match else None
 
 
-def _qualified(quantity: str) -> str:
-    """What a quantity says of its value: lowest, highest, less than."""
-    found = re.search(r"(lowest|highest|less than|about)", quantity)
-    return f" ({found[1]})" if found else ""
+def _condition(statement: Line) -> str:
+    return "" if is_missing(statement["condition"]) else str(statement["condition"])
+
+
+def _qualifier(quantity: str) -> str:
+    """Write the qualifier in the name of a quantity, such as lowest or less than."""
+    match = re.search(r"(lowest|highest|less than|about)", quantity)
+    return f" ({match[1]})" if match else ""
 
 
 def _plain(pattern: str) -> str:

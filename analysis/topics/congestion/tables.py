@@ -1,4 +1,4 @@
-"""Tables of route load: bounds of all patterns in all topologies, and congestion matrices of the trees."""
+"""Tables of route load: bounds of patterns in topologies, and congestion matrices of trees."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pandas as pd
 import pandera.pandas as pa
 
 from analysis.runs.columns import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schemas, validated
+from analysis.runs.frames import Tables
 from analysis.runs.side_tables import RATE, WHOLE
-from analysis.topics.congestion.loads import congestion_matrix, link_loads, pattern_bounds
+from analysis.topics.congestion.loads import FLOWS, congestion_matrix, link_loads, pattern_bounds
 from analysis.topics.congestion.topology import Topology, Torus, Tree, fat_tree, k_ary_n_tree, ring, star
 from analysis.topics.congestion.waits import link_waits
+from analysis.topics.topic import Context
 
 CONGESTION_TABLES = table_schemas(
     congestion=dict(
@@ -37,91 +39,103 @@ CONGESTION_TABLES = table_schemas(
         wait_share=pa.Column(float, pa.Check.in_range(0, 1)),
     ),
 )
-"""``congestion`` has one row a topology, pattern and routing, every process offering its link's bandwidth;
-``congestion_matrix`` is as `analysis.topics.congestion.loads.congestion_matrix` gives it, with waits
-beside the loads. columns.yaml says what the columns mean."""
 
 MATRIX_ROUTING = "deterministic"
-"""Routing of the congestion matrices: with the traffic divided evenly, the links of a level are alike."""
+"""Routing of the congestion matrices: evenly divided traffic loads all links of a level equally."""
 
-
-def topology_of(given: Mapping[str, Any]) -> Topology:
-    """Make a topology from its description in a study.
-
-    Parameters
-    ----------
-    given : mapping
-        One key, ``k_ary_n_tree``, ``fat_tree``, ``star``, ``ring`` or ``torus``, as
-        workflows/schemas/study.yaml describes it.
-
-    Raises
-    ------
-    TableError
-        For numbers that make none.
-    """
-    ((form, numbers),) = given.items()
-    return _FORMS[form](numbers)
-
-
-_FORMS: dict[str, Callable[[Any], Topology]] = {
+TOPOLOGIES: dict[str, Callable[[Any], Topology]] = {
     "k_ary_n_tree": lambda numbers: k_ary_n_tree(*numbers),
     "fat_tree": lambda numbers: fat_tree(tuple(numbers["down"]), numbers["blocking"]),
     "star": star,
     "ring": ring,
     "torus": lambda numbers: Torus(tuple(numbers)),
 }
+"""Functions that make a topology from its numbers, by key in a study."""
+
+
+def topology_of(description: Mapping[str, Any]) -> Topology:
+    """Make a topology from its description in a study.
+
+    Parameters
+    ----------
+    description : mapping
+        One key of `TOPOLOGIES` with its numbers: see workflows/schemas/study.yaml.
+
+    Raises
+    ------
+    TableError
+        If the numbers describe no topology.
+    """
+    ((form, numbers),) = description.items()
+    return TOPOLOGIES[form](numbers)
+
+
+def make_congestion(context: Context) -> Tables:
+    """Make the tables of route load, if the study lists topologies."""
+    requested = context.facts.congestion
+    flows = context.side_tables["congestion_flows"]
+    if not requested or flows.empty:
+        return {}
+    topologies = {title: topology_of(description) for title, description in requested["topologies"].items()}
+    patterns = {
+        title: {
+            name: flows.loc[(flows["topology"] == title) & (flows["pattern"] == name), list(FLOWS)]
+            for name in flows.loc[flows["topology"] == title, "pattern"].unique()
+        }
+        for title in topologies
+    }
+    return make_congestion_tables(topologies, patterns, requested["matrices"])
 
 
 def make_congestion_tables(
     topologies: Mapping[str, Topology],
-    flows: Mapping[str, Mapping[str, pd.DataFrame]],
+    patterns: Mapping[str, Mapping[str, pd.DataFrame]],
     matrices: Sequence[str],
 ) -> dict[str, pd.DataFrame]:
-    """Make the tables of route load.
+    """Make the tables ``congestion`` and ``congestion_matrix``.
 
     Parameters
     ----------
     topologies : mapping of str to Tree or Torus
         By title.
-    flows : mapping of str to mapping of str to DataFrame
-        By title of the topology and name of the pattern: traffic as
-        `analysis.topics.congestion.loads.link_loads` takes it.
+    patterns : mapping of str to mapping of str to DataFrame
+        By title of the topology and name of the pattern: see `analysis.topics.congestion.loads.link_loads`.
     matrices : sequence of str
-        Patterns of which trees have a congestion matrix.
+        Patterns for which each tree has a congestion matrix.
 
     Returns
     -------
     dict of DataFrame
-        Those of `CONGESTION_TABLES` that have rows.
+        ``congestion`` has a row for each topology, pattern and routing, with processes that offer the
+        bandwidth of their link. ``congestion_matrix`` has the rows of `congestion_matrix`, with waits.
     """
-    bounds, blocks = [], []
+    bounds, cells = [], []
     for title, topology in topologies.items():
-        of_patterns = flows[title]
-        permutes = {pattern: is_permutation(traffic) for pattern, traffic in of_patterns.items()}
-        rows = pattern_bounds(topology, of_patterns)
-        permutation = rows["pattern"].map(permutes)
+        rows = pattern_bounds(topology, patterns[title])
+        permutations = [name for name, flows in patterns[title].items() if is_permutation(flows)]
+        permutation = rows["pattern"].isin(permutations)
         bounds.append(rows.assign(topology=title, nodes=topology.nodes, permutation=permutation))
-        for pattern in matrices if isinstance(topology, Tree) else ():
-            links = link_loads(topology, of_patterns[pattern], MATRIX_ROUTING)
-            cells = congestion_matrix(links).join(_waits(topology, of_patterns[pattern], links))
-            blocks.append(cells.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING))
-    tables = {"congestion": bounds, "congestion_matrix": blocks}
+        if isinstance(topology, Tree):
+            for pattern in matrices:
+                matrix = _matrix_with_waits(topology, patterns[title][pattern])
+                cells.append(matrix.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING))
     return {
-        name: validated(CONGESTION_TABLES[name], pd.concat(rows, ignore_index=True))
-        for name, rows in tables.items()
-        if rows
+        name: validated(CONGESTION_TABLES[name], pd.concat(parts, ignore_index=True))
+        for name, parts in {"congestion": bounds, "congestion_matrix": cells}.items()
+        if parts
     }
 
 
-def _waits(tree: Tree, flows: pd.DataFrame, links: pd.DataFrame) -> pd.DataFrame:
-    """Mean wait of a packet and share of all waiting, row by row of the congestion matrix."""
-    counted = link_waits(tree, flows, links)
-    total, packets = (congestion_matrix(links.assign(load=counted[column])) for column in ("wait", "packets"))
+def _matrix_with_waits(tree: Tree, flows: pd.DataFrame) -> pd.DataFrame:
+    """Make a congestion matrix with the mean wait of a packet and the share of all waiting."""
+    links = link_loads(tree, flows, MATRIX_ROUTING)
+    waits = link_waits(tree, flows, links)
+    total, packets = (congestion_matrix(links.assign(load=waits[column])) for column in ("wait", "packets"))
     mean = total["load"] / packets["load"].where(packets["load"] > 0)
-    return pd.DataFrame({"wait_packet_times": mean, "wait_share": total["share"]})
+    return congestion_matrix(links).assign(wait_packet_times=mean, wait_share=total["share"])
 
 
 def is_permutation(flows: pd.DataFrame) -> bool:
-    """Whether every node sends to one other at most, and receives from one at most."""
+    """Return whether every node sends to at most one other node, and receives from at most one."""
     moved = flows[(flows["load"] > 0) & (flows["source"] != flows["destination"])]
     return not (moved["source"].duplicated().any() or moved["destination"].duplicated().any())
