@@ -11,7 +11,7 @@ from workflows.plan.hooks import begin_run
 from workflows.plan.jobs import in_jobs
 from workflows.plan.plan import make_plan
 from workflows.plan.software import software_of_jobs
-from workflows.results.job_reports import report_while_jobs_run
+from workflows.results.partial import report_while_jobs_run
 
 min_version("9.12")
 

@@ -22,7 +22,7 @@ from workflows.plan.records import record_files, recorded_block
 from workflows.plan.stopping import core_hours, judge
 from workflows.results.collect import runs_table
 from workflows.results.facts import stopping
-from workflows.results.target import stopping_by_records
+from workflows.results.partial import stopping_by_records
 from workflows.study.study import Until, read_study
 
 SMOKE = read_study(ROOT / "config/studies/smoke.yaml")

@@ -22,7 +22,7 @@ from workflows.launch.probes import Probe
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.plan.plan import make_plan
 from workflows.results.archive import archive_study
-from workflows.results.archive_check import SAME, _not_attested, _not_valid, check_archive
+from workflows.results.archive_check import SAME, _contradictory_records, _not_attested, check_archive
 from workflows.results.collect import collect
 from workflows.study.interconnects import load_interconnect
 
@@ -137,8 +137,8 @@ def test_a_record_that_is_not_what_the_table_tells_is_found():
     known = record(seconds=2.0, valid=True)
     row = {key: getattr(known, key) for key in SAME}
     row |= {"case": known.case.partition("-")[0], "valid": True, "reason": None, "record": "r"}
-    assert list(_not_valid(pd.DataFrame([row]), {"r": known}, Facts())) == []
+    assert list(_contradictory_records(pd.DataFrame([row]), {"r": known}, Facts())) == []
     for key in ("seconds", "threads"):
-        (told,) = _not_valid(pd.DataFrame([row | {key: row[key] + 1}]), {"r": known}, Facts())
+        (told,) = _contradictory_records(pd.DataFrame([row | {key: row[key] + 1}]), {"r": known}, Facts())
         assert told == f"r: another {key} than in runs.csv"
-    assert list(_not_valid(pd.DataFrame([row]), {}, Facts())) == ["r: is in runs.csv and missing"]
+    assert list(_contradictory_records(pd.DataFrame([row]), {}, Facts())) == ["r: is in runs.csv and missing"]

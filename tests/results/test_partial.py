@@ -13,8 +13,7 @@ from workflows.paths import StudyPaths
 from workflows.plan import hooks
 from workflows.plan.machine import hold_study
 from workflows.plan.plan import make_plan
-from workflows.results.job_reports import _WhenJobsEnd
-from workflows.results.partial import PartialReports, is_due
+from workflows.results.partial import PartialReports, _WhenJobsEnd, is_due
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""From records to the runs table and the facts of a report; archives."""
+"""From the records of a study to its runs table, its facts, partial reports and archives."""

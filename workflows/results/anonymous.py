@@ -1,4 +1,4 @@
-"""Names of hosts and users, found in what a study recorded and replaced everywhere alike."""
+"""Finds the names of hosts and users in the files of a study, and replaces them consistently."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any
 from workflows.plan.record import Record
 
 NOBODY = {"localhost", "root", ""}
-"""Names that are nobody's."""
-OURS = re.compile(r"emulated-node\d+")
-"""Names that the emulation gives its nodes."""
+"""Names that identify nobody."""
+EMULATED = re.compile(r"emulated-node\d+")
+"""Host names of emulated nodes."""
 HOMES = re.compile(r"(?<![\w./-])/(?:home|users)/([A-Za-z0-9_.-]+)", re.IGNORECASE)
 GZIP = b"\x1f\x8b"
 PNG = b"\x89PNG"
@@ -26,7 +26,7 @@ PNG = b"\x89PNG"
 
 @dataclass(frozen=True)
 class Names:
-    """Names of hosts and users as they stand in files, and what each becomes."""
+    """Names of hosts and users, each with its replacement."""
 
     replaced: Mapping[str, str]
 
@@ -41,15 +41,16 @@ class Names:
         return {name.casefold(): new for name, new in self.replaced.items()}
 
     def hide(self, text: str) -> str:
-        """Replace every name in a text: whole words, without a letter or a digit before or after."""
+        """Replace every name in a text that no letter or digit precedes or follows."""
         if not self.replaced:
             return text
-        return self._pattern.sub(lambda found: self._folded[found[0].casefold()], text)
+        return self._pattern.sub(lambda match: self._folded[match[0].casefold()], text)
 
     def hide_in(self, data: bytes) -> bytes | None:
-        """Replace every name in the content of a file; None for a file that cannot be looked into.
+        """Replace every name in the content of a file; None for a file that is not text.
 
-        What is compressed is unpacked, searched and packed again. A PNG of ours holds pixels alone.
+        Compressed files are unpacked, searched and compressed again. PNG files are kept, since the figures
+        hold only pixels.
         """
         if data.startswith(GZIP):
             inner = self.hide_in(gzip.decompress(data))
@@ -73,17 +74,17 @@ def find_names(
     Parameters
     ----------
     machines : iterable of mapping
-        As the facts of a study have them.
+        Machines of the facts of a study.
     texts : iterable of str
-        Searched for home folders: who ran the study may be another than who packs it.
+        Searched for home folders, since another user may have run the study.
     people : iterable of str
-        Who made the study, as "Family name, Given name".
+        Creators of the study, as "Family name, Given name".
 
     Returns
     -------
     Names
-        Hosts become ``host-1``, ``host-2``, … in the order of their names; with a domain they become the
-        same as without. Users become ``user-1``, … This process' own host and user are among them.
+        Hosts become ``host-1``, ``host-2``, … in alphabetical order, with and without their domain. Users
+        become ``user-1``, … The host and the user of this process are included.
     """
     hosts = {socket.gethostname(), socket.getfqdn()}
     users = {getpass.getuser(), Path.home().name, os.environ.get("SUDO_USER", "")}
@@ -95,13 +96,13 @@ def find_names(
         hosts |= {value for name, value in variables if name.endswith("NODELIST")}
         users |= {value for name, value in variables if name.endswith(("USER", "ACCOUNT"))}
     users |= {user for text in texts for user in HOMES.findall(text)}
-    users |= {form for name in people for form in (name, name.partition(",")[0])}
-    hosts = {name for name in hosts if not OURS.fullmatch(name) and name.casefold() not in NOBODY}
+    users |= {part for name in people for part in (name, name.partition(",")[0])}
+    hosts = {name for name in hosts if not EMULATED.fullmatch(name) and name.casefold() not in NOBODY}
     users = {name for name in users if name.casefold() not in NOBODY}
     numbers = _numbered("host", {name.partition(".")[0] for name in hosts})
     replaced = numbers | {name: numbers[name.partition(".")[0]] for name in hosts}
     return Names(replaced | _numbered("user", users - replaced.keys()))
 
 
-def _numbered(what: str, names: set[str]) -> dict[str, str]:
-    return {name: f"{what}-{number}" for number, name in enumerate(sorted(names), 1)}
+def _numbered(word: str, names: set[str]) -> dict[str, str]:
+    return {name: f"{word}-{number}" for number, name in enumerate(sorted(names), 1)}

@@ -1,4 +1,4 @@
-"""A study as one file for a repository: ``./run-study --archive [--anonymise] [study file]``."""
+"""Packs a study into an archive for a repository: ``./run-study --archive [--anonymise] [study file]``."""
 
 from __future__ import annotations
 
@@ -30,22 +30,26 @@ from workflows.study.sites import read_facts
 from workflows.study.study import Study
 
 EXPECTED = ("runs.csv", "facts.json", "tables", "figures", "report.pdf", "report.html")
-"""What a study that is done has among its results."""
+"""Results of a finished study."""
 ENVIRONMENT = ("uv.lock", "pyproject.toml", "envs/programs.txt")
 MOMENT = (1980, 1, 1, 0, 0, 0)
-"""Of every file in an archive, so that the same results give the same archive."""
+"""Date of every file in an archive, so that equal results make equal archives."""
 Files = dict[str, bytes]
+"""Contents of files by their paths in the archive."""
 
 
 def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
-    """Pack what a study is made of and what came out. The results themselves stay as they are.
+    """Pack the inputs and results of a study. The results themselves are not changed.
 
-    To `anonymise` is to replace the names of hosts and users in every file; the report is printed anew.
+    Parameters
+    ----------
+    anonymise : bool
+        Whether to replace the names of hosts and users in every file. The report is then printed again.
 
     Returns
     -------
     list of str
-        Lines for the user: the archive and its size, what is missing, what is left to do.
+        Lines for the user: the archive and its size, missing files, and what is left to do.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
         names = _names(study, plan.paths, facts, files) if anonymise else Names({})
         lines = []
         if anonymise:
-            files, left_out = _anonymous(files, names)
+            files, left_out = _anonymise(files, names)
             missing += [f"{path}: cannot be searched for names" for path in left_out]
             hosts = sum(new.startswith("host-") for new in set(names.replaced.values()))
             users = len(set(names.replaced.values())) - hosts
@@ -92,40 +96,45 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
 
 
 def _inputs(asked: Asked, paths: StudyPaths) -> Files:
-    found = {f"study/config/studies/{asked.study.file.name}": asked.study.file.read_bytes()}
+    """Read the study file, its cases, interconnects, imports and price books."""
+    files = {f"study/config/studies/{asked.study.file.name}": asked.study.file.read_bytes()}
     for name, interconnect in asked.interconnects.items():
         file = interconnect_file(asked.study, name)
         curve = curve_file(interconnect.simulate) if interconnect.simulate else None
         for path in (file, curve):
-            if path and path.parent == file.parent:  # other curves are the project's
-                found[f"study/config/interconnects/{path.name}"] = path.read_bytes()
+            if path and path.parent == file.parent:  # other curves belong to the project
+                files[f"study/config/interconnects/{path.name}"] = path.read_bytes()
     for case in asked.cases.values():
-        where = f"study/cases/{case.application}/{case.folder.name}"
-        found |= {f"{where}/{path}": data for path, data in _below(case.folder)}
+        folder = f"study/cases/{case.application}/{case.folder.name}"
+        files |= {f"{folder}/{path}": data for path, data in _files_below(case.folder)}
     for number, file in enumerate(asked.study.imports, 1):
-        where = f"study/imports/{number}-{file.name}"
-        found |= {f"{where}/{path}": data for path, data in _below(file)} if file.is_dir() else {}
-        found |= {where: file.read_bytes()} if file.is_file() else {}
+        target = f"study/imports/{number}-{file.name}"
+        if file.is_dir():
+            files |= {f"{target}/{path}": data for path, data in _files_below(file)}
+        elif file.is_file():
+            files[target] = file.read_bytes()
     economics = read_facts(paths.facts).economics
     offers = economics.offers.values() if economics else ()
     for number, file in enumerate(sorted({ROOT / offer.file for offer in offers}), 1):
-        found |= {f"study/prices/{number}-{file.name}": file.read_bytes()} if file.is_file() else {}
-    return found
+        if file.is_file():
+            files[f"study/prices/{number}-{file.name}"] = file.read_bytes()
+    return files
 
 
 def _environment(paths: StudyPaths) -> Files:
+    """Read the lists of packages, the versions, and the licence of Nodeworth."""
     facts = read_facts(paths.facts).as_json()
     versions = {key: facts[key] for key in ("version", "made", "machine", "sites") if facts.get(key)}
-    found = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
-    found |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
-    return found | {"environment/versions.json": metadata.as_json(versions)}
+    files = {f"environment/{Path(name).name}": (ROOT / name).read_bytes() for name in ENVIRONMENT}
+    files |= {name: (ROOT / name).read_bytes() for name in ("CITATION.cff", "LICENSE")}
+    return files | {"environment/versions.json": metadata.as_json(versions)}
 
 
 def _results(results: Path) -> Files:
-    """Results without what can be made again: meshes, the runs table in a second format, a partial report."""
+    """Read the results, except files that can be made again: meshes, runs.parquet, partial reports."""
     return {
         f"results/{path}": data
-        for path, data in _below(results)
+        for path, data in _files_below(results)
         if (path.parts[0] != "prepared" or path.name == "reference.json")
         and path.suffix not in (".parquet", ".zip", ".part")
         and path.parts[0] != "partial"
@@ -133,8 +142,8 @@ def _results(results: Path) -> Files:
     }
 
 
-def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """Files of a folder with their content, in order, without hidden files."""
+def _files_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Read the files below a folder in alphabetical order, without hidden files."""
     for file in sorted(folder.rglob("*")):
         path = file.relative_to(folder)
         if file.is_file() and not any(name.startswith((".", "__pycache__")) for name in path.parts):
@@ -142,7 +151,7 @@ def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def _missing(plan: Plan) -> list[str]:
-    """What a study that is done would have."""
+    """List what a finished study would have and this study lacks."""
     results = plan.paths.results
     files = {name: results / name for name in EXPECTED}
     missing = [f"results/{name}" for name, file in files.items() if file.is_symlink() or not file.exists()]
@@ -154,6 +163,7 @@ def _missing(plan: Plan) -> list[str]:
 
 
 def _names(study: Study, paths: StudyPaths, facts: Facts, files: Files) -> Names:
+    """Find the names of hosts and users in the files of an archive."""
     machines = [facts.machine, *(site.machine or {} for site in facts.sites.values())]
     records = (record for _, record in read_all(paths))
     unpacked = (gzip.decompress(data) if path.endswith(".gz") else data for path, data in files.items())
@@ -161,35 +171,45 @@ def _names(study: Study, paths: StudyPaths, facts: Facts, files: Files) -> Names
     return find_names(machines, records, texts, study.creators)
 
 
-def _anonymous(files: Files, names: Names) -> tuple[Files, list[str]]:
-    """Files without names, and the paths of those that cannot be looked into and are left out.
+def _anonymise(files: Files, names: Names) -> tuple[Files, list[str]]:
+    """Replace names in files, and omit files that cannot be searched.
 
-    The report is printed from its text and figures without names: a name in a PDF cannot be replaced.
+    The report is printed again from its anonymous text and figures, since names in a PDF cannot be replaced.
+
+    Returns
+    -------
+    dict of bytes
+        Anonymous files.
+    list of str
+        Paths of the omitted files.
     """
     hidden = {names.hide(path): names.hide_in(data) for path, data in files.items()}
     if len(hidden) < len(files):
         raise InputError(
             "--anonymise: two files would get the same name, since their names are those of hosts"
         )
-    printed = [name for name in ("results/report.pdf", "results/report.html") if name in hidden]
-    if printed and "results/report.json" in hidden:
-        _check_figures(hidden)
+    anonymous = {path: data for path, data in hidden.items() if data is not None}
+    omitted = sorted(hidden.keys() - anonymous.keys())
+    printed = [path for path in ("results/report.pdf", "results/report.html") if path in hidden]
+    if printed and "results/report.json" in anonymous:
+        _check_figures(anonymous)
         with tempfile.TemporaryDirectory() as folder:
-            for path, data in hidden.items():
+            for path, data in anonymous.items():
                 if path == "results/report.json" or path.startswith("results/figures/"):
                     (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-                    (Path(folder) / path).write_bytes(data or b"")
-            inputs = Path(folder) / "results/report.json", Path(folder) / "results/figures"
+                    (Path(folder) / path).write_bytes(data)
+            report, figures = Path(folder) / "results/report.json", Path(folder) / "results/figures"
             for path in printed:
                 output = Path(folder) / path
-                (write_pdf if output.suffix == ".pdf" else write_html)(*inputs, output)
-                hidden[path] = output.read_bytes()
-    known = {path: data for path, data in hidden.items() if data is not None}
-    return dict(sorted(known.items())), sorted(hidden.keys() - known.keys())
+                write = write_pdf if output.suffix == ".pdf" else write_html
+                write(report, figures, output)
+                anonymous[path] = output.read_bytes()
+        omitted = [path for path in omitted if path not in printed]
+    return dict(sorted(anonymous.items())), omitted
 
 
 def _page_one(files: Files) -> Files:
-    """Page one of the report, to be shown elsewhere."""
+    """Print page one of the report as separate files."""
     if "results/report.json" not in files:
         return {}
     figures = {
@@ -211,7 +231,7 @@ def _check_figures(files: Files) -> None:
 
 
 def _write(target: Path, files: Files) -> None:
-    """Write an archive whole or not at all."""
+    """Write an archive; an existing one is replaced only when the new one is complete."""
     draft = target.with_name(target.name + ".part")
     try:
         with zipfile.ZipFile(draft, "w") as archive:

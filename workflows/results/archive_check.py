@@ -1,4 +1,4 @@
-"""Whether an archive of a study is whole, valid and attested, and its report comes out again.
+"""Checks that an archive is complete, valid and attested, and that its report can be reproduced.
 
 ``./run-study --check ARCHIVE``
 """
@@ -9,9 +9,10 @@ import hashlib
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from analysis.importers import read_published
 from analysis.pipeline import read_tables, write_all_tables
 from analysis.report import make_report
 from analysis.runs.facts import Facts
+from analysis.runs.frames import as_float, is_missing
 from analysis.runs.runs import TableError, read_runs
 from workflows.domain import InputError, Interconnect
 from workflows.measure.attestation import contradiction
@@ -31,37 +33,38 @@ from workflows.study.interconnects import load_interconnect
 from workflows.study.sites import read_facts
 
 SAME = ("case", "interconnect", "kind", "processes", "threads", "oversubscription", "seconds")
-"""What a row of the runs table and its record both tell."""
+"""Values that a row of the runs table shares with its record."""
 TOLERANCE = 1e-9
-"""Relative difference of numbers that are called the same: other machines add up in another order."""
+"""Relative difference of equal numbers, since other machines add up in another order."""
 MOST = 3
-"""Examples of one thing that is wrong."""
+"""Most examples of a kind of error."""
 
 
 @dataclass
 class Checked:
-    """What was found of an archive: lines on what holds, and on what does not."""
+    """Lines on the checks that hold, and on those that fail."""
 
     holds: list[str] = field(default_factory=list)
     fails: list[str] = field(default_factory=list)
 
-    def found(self, good: str, wrong: list[str]) -> None:
-        """Note that something holds, or what is wrong: `MOST` examples of it, and how many more."""
-        shown, more = wrong[:MOST], len(wrong) - MOST
-        self.fails += shown + [f"and {more} more of this kind"] * (more > 0)
-        self.holds += [] if wrong else [good]
+    def add(self, success: str, errors: Iterable[str]) -> None:
+        """Add the result of a check: `success`, or the first `MOST` errors and the number of others."""
+        errors = list(errors)
+        more = len(errors) - MOST
+        self.fails += errors[:MOST] + [f"and {more} more of this kind"] * (more > 0)
+        self.holds += [] if errors else [success]
 
 
 def check_archive(file: Path) -> Checked:
-    """Check an archive; it is unpacked into a folder that is removed again.
+    """Check an archive in a temporary folder.
 
     Raises
     ------
     InputError
-        If there is no such file, it is no archive of a study, or a path in it leaves its folder.
+        If the file does not exist, is no archive of a study, or has a path outside its folder.
     """
     files, checked = _contents(file), Checked()
-    checked.found(f"whole: {len(files)} files, each with its digest", list(_not_whole(files)))
+    checked.add(f"whole: {len(files)} files, each with its digest", _incomplete(files))
     if checked.fails:
         return checked
     with tempfile.TemporaryDirectory() as folder:
@@ -77,12 +80,13 @@ def check_archive(file: Path) -> Checked:
 
 
 def _contents(file: Path) -> dict[str, bytes]:
-    """Files of an archive by their path below its one folder."""
+    """Read the files of an archive, by their path below its only folder."""
     try:
         with zipfile.ZipFile(file) as packed:
             names = [name for name in packed.namelist() if not name.endswith("/")]
-            if odd := [name for name in names if ".." in PurePosixPath(name).parts or name.startswith("/")]:
-                raise InputError(f"{file}: a path leaves its folder: {odd[0]}")
+            outside = [name for name in names if ".." in PurePosixPath(name).parts or name.startswith("/")]
+            if outside:
+                raise InputError(f"{file}: a path leaves its folder: {outside[0]}")
             files = {name.partition("/")[2]: packed.read(name) for name in names}
     except FileNotFoundError:
         raise InputError(f"{file}: there is no such file") from None
@@ -93,7 +97,8 @@ def _contents(file: Path) -> dict[str, bytes]:
     return files
 
 
-def _not_whole(files: Mapping[str, bytes]) -> Iterator[str]:
+def _incomplete(files: Mapping[str, bytes]) -> Iterator[str]:
+    """List missing, changed and unlisted files."""
     graph = json.loads(files[CRATE])["@graph"]
     listed = {entry["@id"]: entry["sha256"] for entry in graph if "sha256" in entry}
     for path, digest in listed.items():
@@ -109,99 +114,112 @@ def _not_whole(files: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def _check_study(folder: Path, checked: Checked) -> None:
+    """Check the records, the attestation, the tables and the report of an unpacked archive."""
     results = folder / "results"
     (results / "published").mkdir(exist_ok=True)  # an archive holds no empty folder
-    runs, facts = read_runs(results / "runs.csv"), read_facts(results / "facts.json")
-    own = runs[runs["origin"] == "run"] if "origin" in runs else runs.iloc[:0]
-    records = {name: read_record(results / name) for name in own["record"] if (results / name).is_file()}
-    valid = own[own["valid"]]
-    what = f"valid: {len(records)} records, {len(own) - len(valid)} of them not counted, each with its reason"
-    checked.found(what, list(_not_valid(own, records, facts)))
-    known = folder / "study/config/interconnects"
-    names = sorted(valid["interconnect"].dropna().unique())
-    loaded = {name: load_interconnect(name, known) for name in names if (known / f"{name}.yaml").is_file()}
-    what = (
-        f"attested: {len(names)} interconnects" if names else "attested: nothing was run, so nothing is to be"
+    all_runs, facts = read_runs(results / "runs.csv"), read_facts(results / "facts.json")
+    runs = all_runs[all_runs["origin"] == "run"] if "origin" in all_runs else all_runs.iloc[:0]
+    records: dict[str, Record] = {
+        name: read_record(results / name) for name in runs["record"] if (results / name).is_file()
+    }
+    valid = runs[runs["valid"]]
+    invalid = len(runs) - len(valid)
+    checked.add(
+        f"valid: {len(records)} records, {invalid} of them not counted, each with its reason",
+        _contradictory_records(runs, records, facts),
     )
-    checked.found(what, list(_not_attested(valid, records, loaded)))
-    with tempfile.TemporaryDirectory() as fresh:
-        write_all_tables(runs, facts, results / "details", results / "published", Path(fresh))
+    files = folder / "study/config/interconnects"
+    names = sorted(valid["interconnect"].dropna().unique())
+    loaded = {name: load_interconnect(name, files) for name in names if (files / f"{name}.yaml").is_file()}
+    attested = f"{len(names)} interconnects" if names else "nothing was run, so nothing is to be"
+    checked.add(f"attested: {attested}", _not_attested(valid, records, loaded))
+    with tempfile.TemporaryDirectory() as new:
+        write_all_tables(all_runs, facts, results / "details", results / "published", Path(new))
         count = len(list((results / "tables").rglob("*.csv")))
-        differing = list(_other_tables(results / "tables", Path(fresh)))
-        checked.found(f"made anew: {count} tables with the same numbers", differing)
+        checked.add(
+            f"made anew: {count} tables with the same numbers",
+            _different_tables(results / "tables", Path(new)),
+        )
         entries = json.loads((results / "figures/index.json").read_text())
         published = read_published(results / "published")
-        made = make_report(runs, read_tables(Path(fresh)), facts, entries, published)
-    told = json.loads((results / "report.json").read_text())
-    checked.found(
-        f"made anew: {len(told['sections'])} sections of the report", list(_other_sections(told, made))
+        report = make_report(all_runs, read_tables(Path(new)), facts, entries, published)
+    archived = json.loads((results / "report.json").read_text())
+    checked.add(
+        f"made anew: {len(archived['sections'])} sections of the report",
+        _different_sections(archived, report),
     )
 
 
-def _not_valid(own: pd.DataFrame, records: Mapping[str, Record], facts: Facts) -> Iterator[str]:
-    if (planned := facts.runs.planned) is not None and facts.runs.recorded != planned:
+def _contradictory_records(runs: pd.DataFrame, records: Mapping[str, Record], facts: Facts) -> Iterator[str]:
+    """List missing repetitions and records, and records that contradict their row of the runs table."""
+    planned = facts.runs.planned
+    if planned is not None and facts.runs.recorded != planned:
         yield f"{facts.runs.recorded} of {planned} planned repetitions are there"
     for name in facts.runs.lost:
         yield f"no run over {name} counts"
-    for row in own.to_dict("records"):
+    for row in runs.to_dict("records"):
         name, record = row["record"], records.get(row["record"])
         if record is None:
             yield f"{name}: is in runs.csv and missing"
-        elif odd := [key for key in SAME if not _same(row[key], _of_record(record, key))]:
-            yield f"{name}: another {odd[0]} than in runs.csv"
+        elif differing := [key for key in SAME if not _is_same(row[key], _value_of(record, key))]:
+            yield f"{name}: another {differing[0]} than in runs.csv"
         elif row["valid"] and record.problem:
             yield f"{name}: counts, but its run failed: {record.problem}"
         elif not row["valid"] and pd.isna(row["reason"]):
             yield f"{name}: does not count, without a reason"
 
 
-def _of_record(record: Record, key: str) -> object:
-    if key == "case":
-        return record.case.partition("-")[0]  # a study that scales its cases names them without a size
-    return getattr(record, key)
+def _value_of(record: Record, key: str) -> str | float | None:
+    """Return a value of `SAME` of a record. Cases lose their size, which scaled studies do not name."""
+    value: str | float | None = getattr(record, key)
+    return record.case.partition("-")[0] if key == "case" else value
 
 
-def _same(one: object, other: object) -> bool:
-    if pd.isna(one) or other is None:
-        return pd.isna(one) and other is None
-    if isinstance(other, str):
-        return str(one).partition("-")[0] == other.partition("-")[0]
-    return bool(np.isclose(float(one), float(other), rtol=TOLERANCE, atol=0))
+def _is_same(cell: object, value: str | float | None) -> bool:
+    """Return whether a cell of the runs table holds a value of a record."""
+    if is_missing(cell) or value is None:
+        return is_missing(cell) and value is None
+    if isinstance(value, str):
+        return str(cell).partition("-")[0] == value.partition("-")[0]
+    return bool(np.isclose(as_float(cell), float(value), rtol=TOLERANCE, atol=0))
 
 
 def _not_attested(
     valid: pd.DataFrame, records: Mapping[str, Record], loaded: Mapping[str, Interconnect]
 ) -> Iterator[str]:
-    for name, rows in valid.dropna(subset="interconnect").groupby("interconnect"):
-        known = loaded.get(name)
-        if known is None:
+    """List interconnects that no probe attests, and runs whose probe contradicts their interconnect."""
+    for name in sorted(valid["interconnect"].dropna().unique()):
+        rows = valid[valid["interconnect"] == name]
+        interconnect = loaded.get(name)
+        if interconnect is None:
             yield f"{name}: its file is missing"
             continue
         probes = {path: records[path].probe for path in rows["record"] if path in records}
         if not any(probe and not probe.problem for probe in probes.values()):
             yield f"{name}: no ping-pong attests any of its {len(rows)} runs"
-        elif not known.attest:
+        elif not interconnect.attest:
             yield f"{name}: its file says no range (attest) that a ping-pong must lie in"
         for path, probe in probes.items():
-            if told := contradiction(probe, known):
-                yield f"{path}: counts, but {told}"
+            if problem := contradiction(probe, interconnect):
+                yield f"{path}: counts, but {problem}"
 
 
-def _other_tables(archived: Path, fresh: Path) -> Iterator[str]:
-    names = [
-        {str(path.relative_to(folder)) for path in folder.rglob("*.csv")} for folder in (archived, fresh)
-    ]
-    for name in sorted(names[0] ^ names[1]):
-        yield f"tables/{name}: {'comes out no more' if name in names[0] else 'is new'}"
-    for name in sorted(names[0] & names[1]):
-        if (archived / name).read_bytes() != (fresh / name).read_bytes():
-            old, new = (pd.read_csv(folder / name, low_memory=False) for folder in (archived, fresh))
-            if told := _difference(old, new):
-                yield f"tables/{name}: {told}"
+def _different_tables(archived: Path, made: Path) -> Iterator[str]:
+    """List the tables that differ between the archive and the tables made from its runs."""
+    old_names, new_names = (
+        {str(path.relative_to(folder)) for path in folder.rglob("*.csv")} for folder in (archived, made)
+    )
+    for name in sorted(old_names ^ new_names):
+        yield f"tables/{name}: {'comes out no more' if name in old_names else 'is new'}"
+    for name in sorted(old_names & new_names):
+        if (archived / name).read_bytes() != (made / name).read_bytes():
+            old, new = (pd.read_csv(folder / name, low_memory=False) for folder in (archived, made))
+            if difference := _difference(old, new):
+                yield f"tables/{name}: {difference}"
 
 
 def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
-    """Say where two tables differ, first of all; None where their numbers are the same."""
+    """Describe the first difference of two tables; None if their values are equal."""
     if list(old) != list(new) or len(old) != len(new):
         return "other rows or columns than in the archive"
     for column in old:
@@ -210,25 +228,24 @@ def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
                 old[column], new[column], rtol=TOLERANCE, atol=0, check_dtype=False
             )
         except AssertionError:
-            row = next(
-                place
-                for place, pair in enumerate(zip(old[column], new[column], strict=True))
-                if _apart(*pair)
-            )
-            return f"row {row + 1}, {column}: {old[column][row]} in the archive, {new[column][row]} anew"
+            pairs = zip(old[column], new[column], strict=True)
+            for row, (before, now) in enumerate(pairs, 1):
+                if _is_different(before, now):
+                    return f"row {row}, {column}: {before} in the archive, {now} anew"
     return None
 
 
-def _apart(one: object, other: object) -> bool:
-    if pd.isna(one) and pd.isna(other):
+def _is_different(before: object, now: object) -> bool:
+    if is_missing(before) and is_missing(now):
         return False
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return not np.isclose(one, other, rtol=TOLERANCE, atol=0)
-    return one != other
+    if isinstance(before, int | float) and isinstance(now, int | float):
+        return not np.isclose(before, now, rtol=TOLERANCE, atol=0)
+    return before != now
 
 
-def _other_sections(told: Mapping, made: Mapping) -> Iterator[str]:
-    old, new = ({section["id"]: section for section in one["sections"]} for one in (told, made))
+def _different_sections(archived: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[str]:
+    """List the sections that differ between two reports."""
+    old, new = ({section["id"]: section for section in report["sections"]} for report in (archived, made))
     for name in old.keys() ^ new.keys():
         yield f"report: section {name} {'comes out no more' if name in old else 'is new'}"
     for name in old.keys() & new.keys():

@@ -1,4 +1,4 @@
-"""From the records of a study to its runs table, and what it imports."""
+"""Makes the runs table of a study from its records and imports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workflows.measure.answers import Expected, compare_answer, read_expected
 from workflows.measure.attestation import contradiction
 from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
-from workflows.plan.record import Record
+from workflows.plan.record import Record, SimulatedRecord
 from workflows.plan.records import read_all, read_simulated
 from workflows.results.details import make_details
 from workflows.results.facts import facts
@@ -39,17 +39,17 @@ from workflows.study.asked import Asked
 from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
-_SAME = (
+_IDENTITY = (
     "study case application interconnect kind nodes processes cores oversubscription block repetition attempt"
 )
 _TIMES = ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
 _NOISE = ("foreign_cores", "stolen_cores", "idle_wait_seconds")
-OF_OTHERS = (NOT_ALONE, TIME_UNSURE)
-"""Beginnings of reasons that are somebody else's doing."""
-JOBS_ASKED = 5_000
-"""Jobs that accounting is asked about at once, as many as a command line holds."""
+NOISE_REASONS = (NOT_ALONE, TIME_UNSURE)
+"""Starts of the reasons of runs that other programs disturbed."""
+JOBS_PER_QUERY = 5_000
+"""Jobs in one query of the accounting, limited by the length of a command line."""
 _COLUMNS = {
-    **{name: attrgetter(name) for name in (*_SAME.split(), "seconds", "valid", "reason")},
+    **{name: attrgetter(name) for name in (*_IDENTITY.split(), "seconds", "valid", "reason")},
     "noise": attrgetter("noise.pressure_share"),
     "started": attrgetter("started"),
     "record": None,
@@ -62,25 +62,28 @@ _COLUMNS = {
     "threads": attrgetter("threads"),
     "probe_latency_us": attrgetter("probe_latency_us"),
 }
-"""Of a row, in order: what reads it off a record; None for what is not in a record."""
+"""Columns of a row in order, each with the function that reads it from a record, or None."""
+
+
+Key = tuple[object, ...]
 
 
 class Collected(NamedTuple):
-    """What a study comes to.
+    """Everything that the analysis of a study needs.
 
     Attributes
     ----------
     runs : DataFrame
-        The runs table: see `runs_table`. ``origin`` is ``run`` for runs of the study, ``replay`` for
-        simulated points and ``import`` for imported runs; the record of the latter is the line that they
-        were read from, where their format has lines.
+        The runs table; see `runs_table`. ``origin`` is ``run`` for runs of the study, ``replay`` for
+        simulated points and ``import`` for imported runs. The ``record`` of an imported run names the line
+        that it was read from, if its format has lines.
     complete : DataFrame
-        The same as the analysis takes it: see `analysis.runs.runs.complete_runs`.
+        The runs table for the analysis; see `analysis.runs.runs.complete_runs`.
     details : dict of str to DataFrame
-        Side tables: see `analysis.runs.side_tables.DETAILS`.
+        Side tables; see `analysis.runs.side_tables.DETAILS`.
     facts : Facts
     published : dict of str to DataFrame
-        Imported figures without a time of a run: see `analysis.importers.merge_derived`.
+        Imported figures without times of runs; see `analysis.importers.merge_derived`.
     """
 
     runs: pd.DataFrame
@@ -91,28 +94,29 @@ class Collected(NamedTuple):
 
 
 def collect(plan: Plan) -> Collected:
-    """Gather what a study ran and what it imports.
+    """Collect the records and imports of a study.
 
     Raises
     ------
     InputError
-        A damaged record or import, or nothing at all: one line.
+        If a record or import is damaged, or if there is none.
     """
-    ran, records = runs_table(plan)
+    recorded, records = runs_table(plan)
     simulated, replayed = simulated_table(plan)
     study = plan.asked.study
     imports = read_imports(study.imports, study.import_sites, study.import_mappings, study.import_formats)
     imported = imports.runs.assign(study=study.name, origin="import")
-    ran = pd.concat([ran, simulated], ignore_index=True) if len(simulated) else ran
-    if len(ran) and len(imported):  # blocks of an import were not run together with ours
-        imported["block"] += ran["block"].max()
-    tables = [table for table in (ran, imported) if len(table)] or [ran]
+    if len(simulated):
+        recorded = pd.concat([recorded, simulated], ignore_index=True)
+    if len(recorded) and len(imported):  # imported blocks were not run together with blocks of the study
+        imported["block"] += recorded["block"].max()
+    tables = [table for table in (recorded, imported) if len(table)] or [recorded]
     if not len(tables[0]) and not imports.published:
         raise InputError(f"{study.file}: there is no run to report")
     runs = pd.concat(tables, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_COLUMNS, *runs])))
     if study.imports:
-        origins = [*((plan.paths.results / name, None) for name in ran["record"]), *imports.origins]
+        origins = [*((plan.paths.results / name, None) for name in recorded["record"]), *imports.origins]
         check_references(runs, origins)
         check_pairs(runs, study.compare_sites, str(study.file))
         check_imported_names(study, imports)
@@ -125,22 +129,21 @@ def collect(plan: Plan) -> Collected:
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
-    """Gather the records of a study's points.
+    """Make the rows of the recorded runs of a study.
 
     Returns
     -------
-    pandas.DataFrame
-        One row a repetition, every attempt a row of its own. The columns of the contract, then the
-        other times (seconds), CPUs kept busy or stolen by others, the answer, the work of a valid run, and
-        a column for each part of the main loop, each step of the preparation of a valid run, and each field
-        that is solved for.
+    DataFrame
+        One row for each attempt of each repetition. The documented columns are followed by the other times in
+        seconds, the cores that other programs used, the answer, and the work of a valid run. Then follow
+        columns for each part of the main loop, each step of preparation, and each solved field.
     list of Record
-        The records, in the order of the rows.
+        Records in the order of the rows.
 
     Raises
     ------
     InputError
-        A damaged record: one line with the file.
+        If a record is damaged; one line with the file.
     """
     asked, paths = plan.asked, plan.paths
     records, rows = [], []
@@ -151,16 +154,16 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
             continue
         row = _row(record, str(path.relative_to(paths.results)), "run")
         row |= {"case": asked.study.case_of(point.case), "size": asked.cases[point.case].size}
-        earlier = record.inputs != plan.design.inputs(point)
-        reason = EARLIER_INPUTS if earlier else _judge(asked, record, expected_of(point.case))
+        is_outdated = record.inputs != plan.design.inputs(point)
+        reason = EARLIER_INPUTS if is_outdated else _judge(asked, record, expected_of(point.case))
         row["valid"], row["reason"], row["site"] = reason is None, reason, asked.study.site
-        row["censored"] = bool(record.exit and record.exit.timed_out) and not earlier
-        if row["censored"]:
-            row["seconds"] = record.exit.time_limit_seconds
+        row["censored"] = False
+        if record.exit and record.exit.timed_out and not is_outdated:
+            row["censored"], row["seconds"] = True, record.exit.time_limit_seconds
         row[LOSS] = loss(record, reason)
-        row |= _in_job(record) | _parts(record)
+        row |= _job_columns(record) | _detail_columns(record)
         if reason is None:
-            row |= _work(paths, record) | _untimed(paths, record)
+            row |= _work_columns(paths, record) | _preparation_columns(paths, record)
         records.append(record)
         rows.append(row)
     for row, block in zip(rows, block_numbers(records), strict=True):
@@ -177,22 +180,23 @@ def _jobs(plan: Plan, records: Sequence[Record]) -> pd.DataFrame:
     cluster = plan.here.cluster
     file = plan.paths.submitted
     submitted = file.read_text().split() if file.exists() else ()
-    known = {*submitted, *(record.cluster.job for record in records if record.cluster)}
-    numbers = sorted(known) if cluster and not cluster.is_elsewhere else []
-    parts = (numbers[start : start + JOBS_ASKED] for start in range(0, len(numbers), JOBS_ASKED))
-    told = filter(None, (cluster.scheduler.accounts(part) for part in parts if cluster))
-    rows = [row for text in told for row in read_jobs(text, "sacct")]
+    jobs = {*submitted, *(record.cluster.job for record in records if record.cluster)}
+    numbers = sorted(jobs) if cluster and not cluster.is_elsewhere else []
+    parts = (numbers[start : start + JOBS_PER_QUERY] for start in range(0, len(numbers), JOBS_PER_QUERY))
+    outputs = filter(None, (cluster.scheduler.accounts(part) for part in parts if cluster))
+    rows = [row for output in outputs for row in read_jobs(output, "sacct")]
     return validated(DETAILS["jobs"], pd.DataFrame(rows))
 
 
-def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
-    """Gather what a study replayed: as `runs_table`, with the band of each time.
+def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[SimulatedRecord]]:
+    """Make the rows of the simulated points of a study, as `runs_table` does, with the band of each time.
 
-    ``seconds`` is replayed with corrected compute times, ``seconds_low`` and ``seconds_high`` are the lowest
-    and the highest of that and of what the compute times as they were taken give. Where a trace was replayed,
-    `ENDS_OF_COMPUTING` have its ends apart from those of the interconnect.
+    ``seconds`` comes from a replay with corrected compute times. ``seconds_low`` and ``seconds_high`` are the
+    ends of the band over this replay and the replay with the recorded compute times. The columns
+    `ENDS_OF_COMPUTING` hold the ends that computing alone causes, if a trace was replayed.
     """
-    records, rows, asked = [], [], plan.asked
+    asked = plan.asked
+    records, rows = [], []
     for path, record in read_simulated(plan.paths) if plan.design.simulated else ():
         row = _row(record, str(path.relative_to(plan.paths.results)), "replay")
         row |= {"case": asked.study.case_of(record.case), "size": asked.cases[record.case].size}
@@ -205,31 +209,30 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
 
 
 def block_numbers(records: Sequence[Record]) -> list[int]:
-    """Number the blocks so that equal numbers mean runs that were planned together, back to back.
+    """Number the blocks so that runs share a number only if they were planned to run back to back.
 
-    When an interconnect is added to a study or changed, its block 1 was not run beside the others' block 1.
-    It then gets the first number after the blocks that the others had. A further attempt is a block of its
-    own too.
+    If an interconnect is added to a study or changed, its block 1 did not run together with block 1 of the
+    others. Its blocks are therefore numbered after all earlier blocks. The same holds for further attempts.
 
     Returns
     -------
     list of int
-        One number a record, from 1 in every group of case, threads that compute, and oversubscription.
+        A number for each record, starting at 1 for each case, number of threads and oversubscription.
     """
-    last: dict[tuple, dict[tuple, int]] = {}
+    largest: dict[Key, dict[Key, int]] = {}
     for record in sorted(records, key=attrgetter("started")):
-        plans = last.setdefault(_group_key(record), {})
-        plans[_together(record)] = max(plans.get(_together(record), 0), record.block)
+        blocks = largest.setdefault(_group_key(record), {})
+        blocks[_companions(record)] = max(blocks.get(_companions(record), 0), record.block)
     offsets = {
-        group: dict(zip(plans, accumulate(plans.values(), initial=0), strict=False))
-        for group, plans in last.items()
+        group: dict(zip(blocks, accumulate(blocks.values(), initial=0), strict=False))
+        for group, blocks in largest.items()
     }
-    return [record.block + offsets[_group_key(record)][_together(record)] for record in records]
+    return [record.block + offsets[_group_key(record)][_companions(record)] for record in records]
 
 
 def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
-    """Judge a record by attested ranges, answer and tolerance as they are now; None for a sound run."""
-    interconnect = asked.interconnects.get(record.interconnect)
+    """Return why a run is invalid, by the current ranges and tolerances; None for a valid run."""
+    interconnect = asked.interconnects.get(record.interconnect or "")
     return (
         record.problem
         or contradiction(record.probe, interconnect)
@@ -242,15 +245,15 @@ def _row(record: Record, path: str, origin: str) -> dict[str, Any]:
     return read | {"record": path, "origin": origin}
 
 
-def _work(paths: StudyPaths, record: Record) -> dict[str, Any]:
-    """Work of a valid run, which was made with the input files that are prepared now."""
+def _work_columns(paths: StudyPaths, record: Record) -> dict[str, Any]:
+    """Return the work of a valid run, whose input files are those prepared now."""
     prepared = paths.prepared(record.case, record.processes)
     done = application(record.application).work(prepared, record.details)
     return {"work": done.amount, "work_unit": done.unit} if done else {}
 
 
 def loss(record: Record, reason: str | None) -> str | None:
-    """Say in a word what a run that does not count for a `reason` was lost to; None for one that counts."""
+    """Classify why a run is invalid for a `reason`; None for a valid run."""
     if reason is None:
         return None
     if record.interrupted:
@@ -259,36 +262,39 @@ def loss(record: Record, reason: str | None) -> str | None:
         return "stopped"
     if record.exit and (record.exit.signal or record.exit.status):
         return "failed"
-    return "noise" if reason.startswith(OF_OTHERS) else "invalid"
+    return "noise" if reason.startswith(NOISE_REASONS) else "invalid"
 
 
-def _in_job(record: Record) -> dict[str, str]:
-    """Job and nodes of a run on a cluster; an interrupted one has no nodes that are known to be its own."""
+def _job_columns(record: Record) -> dict[str, str]:
+    """Return the job and the nodes of a run on a cluster. The nodes of an interrupted run are unknown."""
     if record.cluster is None:
         return {}
     names = " ".join(sorted({rank["host"] for rank in record.placement}))
     return {"job": record.cluster.job, **({NODE_NAMES: names} if names else {})}
 
 
-def _parts(record: Record) -> dict[str, float]:
-    """Time of the parts of the main loop, iterations of the linear solver, communication: a column each."""
-    details, found = record.details, {}
-    for prefix in RECORDED:
-        found |= {prefix + name: value for name, value in details.get(prefix.removesuffix("."), {}).items()}
-    return found
+def _detail_columns(record: Record) -> dict[str, float]:
+    """Return times of parts of the main loop, solver iterations and communication, each with its column."""
+    return {
+        prefix + name: value
+        for prefix in RECORDED
+        for name, value in record.details.get(prefix.removesuffix("."), {}).items()
+    }
 
 
-def _untimed(paths: StudyPaths, record: Record) -> dict[str, float]:
-    """Time of each step of preparing a point, a column each; the input files are those prepared now."""
-    app, found = application(record.application), {}
-    for processes in {1, record.processes}:
-        found |= app.untimed(paths.prepared(record.case, processes))
-    return {PREPARE_SECONDS + name: seconds for name, seconds in found.items()}
+def _preparation_columns(paths: StudyPaths, record: Record) -> dict[str, float]:
+    """Return the time of each step that prepared the input files of a point, each with its column."""
+    app = application(record.application)
+    folders = [paths.prepared(record.case, processes) for processes in {1, record.processes}]
+    return {
+        PREPARE_SECONDS + name: seconds for folder in folders for name, seconds in app.untimed(folder).items()
+    }
 
 
-def _group_key(record: Record) -> tuple:
+def _group_key(record: Record) -> Key:
     return record.case, record.point.computing, record.oversubscription
 
 
-def _together(record: Record) -> tuple:
+def _companions(record: Record) -> Key:
+    """Return a key that records share if they were planned together."""
     return record.attempt, tuple(sorted(record.companions.items()))

@@ -1,11 +1,11 @@
-"""From records, traces and fits of models to the side tables of the runs table."""
+"""Makes the side tables of a study from its records, traces and fits of models."""
 
 from __future__ import annotations
 
 import json
 import operator
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from workflows.study.congestion import requested_flows, requested_topologies
 from workflows.study.study import Study
 from workflows.tracing.trace import step_spread_percent
 
-Run = Mapping[str, Any]
+Run = Mapping[Hashable, Any]
+"""Row of the runs table."""
 Details = Mapping[str, Any]
-"""What a program, or the replay of a trace, printed about a run, by key."""
+"""Values that a program or a replay reports about a run, by key."""
 
 
 def make_details(
@@ -36,30 +37,30 @@ def make_details(
     runs : DataFrame
         The runs table; see `workflows.results.collect.Collected`.
     records : sequence of Record
-        Of its rows that are not imported, in their order.
+        Records of the rows that are not imported, in the order of the rows.
 
     Returns
     -------
     dict of DataFrame
-        All of `analysis.runs.side_tables.DETAILS`.
+        The tables of `analysis.runs.side_tables.DETAILS`.
 
     Raises
     ------
     InputError
-        A record, trace or fit that cannot be read.
+        If a record, trace or fit cannot be read.
     """
-    own = (record.details for record in records)
+    recorded = (record.details for record in records)
     details = [
-        (row, _imported(row) if row["origin"] == "import" else next(own))
+        (row, _imported_details(row) if row["origin"] == "import" else next(recorded))
         for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
     ]
-    tables = tables_of_runs((row, of_run) for row, of_run in details if row["valid"])
-    tables |= _of_models(study, paths, runs[runs["origin"] == "replay"], records)
+    tables = tables_of_runs((run, of_run) for run, of_run in details if run["valid"])
+    tables |= _tables_of_models(study, paths, runs[runs["origin"] == "replay"], records)
     return tables | {"congestion_flows": _congestion_flows(study)}
 
 
 def _congestion_flows(study: Study) -> pd.DataFrame:
-    """Traffic whose route load the study asks for."""
+    """Tabulate the traffic for which the study requests the load of routes."""
     rows = []
     if study.congestion:
         where = f"{study.file}: congestion"
@@ -79,8 +80,8 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
     Parameters
     ----------
     details : iterable of tuple
-        Of each run its ``record`` and ``started``, and its details: ``rows`` as `workflows.benchmarks` makes
-        them (sweep, data_tasks, traffic), or what `workflows.replay.points.split_times` gives.
+        The ``record`` and ``started`` of each run, and its details: ``rows`` of `workflows.benchmarks`
+        (sweep, data_tasks, traffic), or the result of `workflows.replay.points.split_times`.
     """
     rows: dict[str, list[dict[str, Any]]] = {
         name: []
@@ -94,16 +95,16 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
             "replay_ranks",
         )
     }
-    for run, own in details:
+    for run, of_run in details:
         key = {name: run[name] for name in RUN}
-        for index, row in enumerate(own.get("rows", ())):
+        for index, row in enumerate(of_run.get("rows", ())):
             if "seconds_p50" in row:
                 rows["benchmarks"].append(key | row)
             if "transport" in row:
                 rows["transports"].append(key | row)
             if "operation" in row:
-                busy = {f"busy_{who}": share for who, share in own["busy_share"].items()}
-                rows["data_servers"].append(key | {"servers": own["servers"]} | busy | row)
+                busy = {f"busy_{role}": share for role, share in of_run["busy_share"].items()}
+                rows["data_servers"].append(key | {"servers": of_run["servers"]} | busy | row)
             if "offered_load" in row:
                 numbered = key | {"row": index}
                 rows["traffic"].append(numbered | row)
@@ -111,60 +112,66 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
                     numbered | {"process": process, "process_MBps": rate}
                     for process, rate in zip(row["process"], row["process_MBps"], strict=True)
                 ]
-        if FACTORS[0] in own:
-            rows["replays"].append(key | own)
-            parts = {f"{part}_seconds": own[f"{part}_seconds"] for part in USES}
+        if FACTORS[0] in of_run:
+            rows["replays"].append({**key, **of_run})
+            parts = {f"{part}_seconds": of_run[f"{part}_seconds"] for part in USES}
             ranks = zip(*parts.values(), strict=True)
             rows["replay_ranks"] += [
                 key | {"rank": rank} | dict(zip(parts, seconds, strict=True))
                 for rank, seconds in enumerate(ranks)
             ]
-    return {name: validated(DETAILS[name], pd.DataFrame(found)) for name, found in rows.items()}
+    return {name: validated(DETAILS[name], pd.DataFrame(lines)) for name, lines in rows.items()}
 
 
-def _imported(row: Run) -> Details:
-    """Details of an imported run; nothing where its record is not there, or is that of another run."""
+def _imported_details(row: Run) -> Details:
+    """Return the details of an imported run; empty if there is no record of this run."""
     path = Path(row["record"]) if isinstance(row["record"], str) else None
     if path is None or path.suffix != ".json" or not path.is_file():
         return {}
-    record = read_record(path)
+    record: Record = read_record(path)
     return record.details if record.started == row["started"] else {}
 
 
-def _of_models(
+def _tables_of_models(
     study: Study, paths: StudyPaths, runs: pd.DataFrame, records: Sequence[Record]
 ) -> dict[str, pd.DataFrame]:
-    """Make the side tables of what was replayed: of each trace once, and of each model."""
-    found: dict[str, list[pd.DataFrame]] = {
+    """Make the side tables of the replayed traces, the models, and the memory bandwidth."""
+    tables: dict[str, list[pd.DataFrame]] = {
         name: [] for name in ("traces", "trace_profile", "trace_pairs", "model_fit", "bandwidth")
     }
     if paths.bandwidth.exists():
-        found["bandwidth"].append(_read_bandwidth(paths.bandwidth).assign(site=study.site))
-    simulated = [record.point for record in records if record.kind == "simulated"]
-    traced = {(one.case, one.processes, one.threads) for one in simulated}
-    for of_trace in sorted(
-        (study.case_of(case), *counts, paths.trace(case, *counts)) for case, *counts in traced
-    ):
-        case, processes, threads, folder = of_trace
+        tables["bandwidth"].append(_read_bandwidth(paths.bandwidth).assign(site=study.site))
+    points = [record.point for record in records if record.kind == "simulated"]
+    traces = {
+        (
+            study.case_of(point.case),
+            point.processes,
+            point.threads,
+            paths.trace(point.case, point.processes, point.threads),
+        )
+        for point in points
+    }
+    for case, processes, threads, folder in sorted(traces):
         if folder.is_dir():
             for name, table in _read_trace(folder).items():
-                own = {"case": case, "processes": processes, "threads": threads, "site": study.site}
-                found[name].append(table.assign(**own))
+                tables[name].append(
+                    table.assign(case=case, processes=processes, threads=threads, site=study.site)
+                )
     for name in sorted(runs["interconnect"].dropna().unique()):
         if (file := paths.fit(name)).exists():
-            found["model_fit"].append(_read_csv(file).assign(interconnect=name))
-    return {name: validated(DETAILS[name], _stacked(tables)) for name, tables in found.items()}
+            tables["model_fit"].append(_read_csv(file).assign(interconnect=name))
+    return {name: validated(DETAILS[name], _stacked(parts)) for name, parts in tables.items()}
 
 
 def _read_bandwidth(file: Path) -> pd.DataFrame:
-    """Median, least and most of the rounds, by cores."""
+    """Tabulate the median, minimum and maximum of the rounds for each number of cores."""
     rounds = json.loads(file.read_text())
     rows = ((int(cores), statistics.median(rates), min(rates), max(rates)) for cores, rates in rounds.items())
     return pd.DataFrame(rows, columns=["cores", *(f"bandwidth_MBps{end}" for end in ("", "_low", "_high"))])
 
 
 def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:
-    """What a trace says of itself."""
+    """Read the summary, the profile and the pairs of a trace."""
     file = folder / "trace.json"
     try:
         about = json.loads(file.read_text(encoding="utf-8"))
@@ -199,5 +206,6 @@ def _read_csv(file: Path) -> pd.DataFrame:
 
 
 def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Stack the tables that have rows."""
     filled = [table for table in tables if len(table)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()

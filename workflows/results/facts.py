@@ -1,4 +1,4 @@
-"""The facts of a study that its report states besides numbers."""
+"""Makes the facts of a study: what its report states besides tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from analysis.runs.settings import Settings
 from analysis.topics.precision import NEEDS, half_widths
 from analysis.topics.request import Request
 from workflows.domain import Interconnect, LeftOut
-from workflows.measure.answers import read_expected
+from workflows.measure.answers import Expected, read_expected
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
@@ -47,21 +47,23 @@ from workflows.study.sites import known_facts
 from workflows.study.study import Study
 
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-"""Version of Nodeworth; pyproject.toml states it."""
+"""Version of Nodeworth, from pyproject.toml."""
 
 
 def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> Facts:
-    """What a report states besides numbers: study, cases, interconnects, machine, versions.
+    """Make the facts of a study: its cases, interconnects, machine and versions.
 
     Parameters
     ----------
     runs : DataFrame
         See `workflows.results.collect.Collected`.
     records : list of Record
-        Those of its rows whose ``origin`` is ``run``.
+        Records of the rows whose ``origin`` is ``run``.
+    unread : list of LeftOut
+        Parts of imports that could not be read.
     """
     asked, design, paths = plan.asked, plan.design, plan.paths
-    study, stated = asked.study, _asked(plan, runs)
+    study, requested = asked.study, _requested(plan, runs)
     machine: dict[str, Any] = {}
     if records:
         libraries = sorted({record.mpi for record in records if record.mpi})
@@ -72,8 +74,8 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
             "applications": _versions(records),
             **_cluster(records[-1]),
         }
-    known = known_facts(study)
-    imported = {name: about for name, about in known.cases.items() if name in set(runs["case"])}
+    imported = known_facts(study)
+    imported_cases = {name: about for name, about in imported.cases.items() if name in set(runs["case"])}
     cases = {case: _facts_of_case(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
     interconnects = {
         name: _interconnect_facts(study, paths, interconnect)
@@ -82,15 +84,15 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     own_site = {study.site: Site(str(study.file), made, VERSION, machine)} if study.site else {}
     until = _until_facts(plan, runs[runs["origin"] == "run"], records)
-    about = replace(stated.study, until=until, blocks_recorded=recorded_blocks(design, records))
+    about = replace(requested.study, until=until, blocks_recorded=recorded_blocks(design, records))
     if until is None and about.blocks_recorded is not None:
         about = replace(about, looks=looks(paths.looks, about.blocks, whole=not about.unfinished))
     return replace(
-        stated,
+        requested,
         study=about,
-        cases=_with_sizes(cases) | _others(imported, cases),
-        interconnects=interconnects | _others(known.interconnects, interconnects),
-        sites={**known.sites, **own_site},
+        cases=_with_sizes(cases) | _others(imported_cases, cases),
+        interconnects=interconnects | _others(imported.interconnects, interconnects),
+        sites={**imported.sites, **own_site},
         left_out=[*design.left_out, *unread],
         machine=machine,
         runs=outcome(runs, len(design.repetitions)),
@@ -100,16 +102,16 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
 
 
 def outcome(runs: pd.DataFrame, planned: int) -> Counts:
-    """Count the runs of a runs table, and sum up which do not count; `planned` are repetitions of its own."""
+    """Count the runs by origin and validity. `planned` excludes simulated and imported runs."""
     valid = runs["valid"].astype(bool)
     reasons = runs.loc[~valid, "reason"].value_counts()
     any_valid = valid.groupby(runs["interconnect"], sort=False).any()
-    of = runs["origin"].value_counts()
+    origins = runs["origin"].value_counts()
     return Counts(
-        planned=planned + len(runs) - int(of.get("run", 0)),
+        planned=planned + len(runs) - int(origins.get("run", 0)),
         recorded=len(runs),
-        simulated=int(of.get("replay", 0)),
-        imported=int(of.get("import", 0)),
+        simulated=int(origins.get("replay", 0)),
+        imported=int(origins.get("import", 0)),
         invalid=int((~valid).sum()),
         reason=str(reasons.index[0]) if len(reasons) else None,
         reason_runs=int(reasons.iloc[0]) if len(reasons) else 0,
@@ -118,10 +120,10 @@ def outcome(runs: pd.DataFrame, planned: int) -> Counts:
 
 
 def _with_sizes(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
-    """Add the size to titles that several cases have: a study may have a case at several sizes."""
-    given = Counter(about.title for about in cases.values())
+    """Add the size to titles that several cases share, as in a study with several sizes of a case."""
+    number = Counter(about.title for about in cases.values())
     return {
-        name: replace(about, title=f"{about.title}, {about.size}") if given[about.title] > 1 else about
+        name: replace(about, title=f"{about.title}, {about.size}") if number[about.title] > 1 else about
         for name, about in cases.items()
     }
 
@@ -133,16 +135,18 @@ def _interconnect_facts(study: Study, paths: StudyPaths, interconnect: Interconn
         description=interconnect.description,
         link_mbps=interconnect.link_mbps,
         factors=factors(interconnect) | model_factors(interconnect),
-        model=_model_facts(study, paths, interconnect) if interconnect.simulate else None,
+        model=_model_facts(study, paths, interconnect),
         host_bus=interconnect.host_bus,
         notes=list(interconnect.notes),
     )
 
 
-def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> AboutModel:
-    """What the report says of a simulated interconnect's model; no fit where nothing was replayed on it."""
-    file = paths.fit(interconnect.name)
+def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> AboutModel | None:
+    """Return the facts of the model of a simulated interconnect; None for other interconnects."""
     model = interconnect.simulate
+    if model is None:
+        return None
+    file = paths.fit(interconnect.name)
     return AboutModel(
         source=model["source"],
         half_duplex=model["half_duplex"],
@@ -155,20 +159,24 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
 
 
 def _host_facts(simulation: Mapping[str, Any], probed: Path) -> Host:
-    """How fast simulated cores are: as stated, or as `probed` says; unknown if nothing was replayed."""
+    """Return the speed of simulated cores: as stated, or derived from benchmarks of the tracing processor.
+
+    `probed` holds these benchmarks. If nothing was replayed, the file does not exist and the speed is None.
+    """
     source, relative_to, corun = map(simulation.get, ("source", "relative_to", "corun_percent"))
-    if (meant := simulation.get("processor")) is None:
+    target = simulation.get("processor")
+    if target is None:
         return Host(simulation["host_speed"], source, relative_to, corun, simulation.get("host_speed_range"))
     if not probed.exists():
-        return Host(None, meant["source"], None, corun)
-    cores, here = core_speed(simulation, probed), json.loads(probed.read_text())
-    benchmarks = {name: (meant[name], here[name]) for name in BENCHMARKS}
-    processor = AboutProcessor(name=meant["name"], traced_on=here["cpu"], benchmarks=benchmarks)
-    return Host(cores.speed, meant["source"], None, corun, (cores.slowest, cores.fastest), processor)
+        return Host(None, target["source"], None, corun)
+    cores, tracing = core_speed(simulation, probed), json.loads(probed.read_text())
+    benchmarks = {name: (target[name], tracing[name]) for name in BENCHMARKS}
+    processor = AboutProcessor(name=target["name"], traced_on=tracing["cpu"], benchmarks=benchmarks)
+    return Host(cores.speed, target["source"], None, corun, (cores.slowest, cores.fastest), processor)
 
 
 def _cluster(record: Record) -> dict[str, str]:
-    """Where on a cluster a record was made; nothing for a record of a single machine."""
+    """Describe the job of a record; empty for a record of a single machine."""
     job = record.cluster
     if job is None:
         return {}
@@ -178,20 +186,22 @@ def _cluster(record: Record) -> dict[str, str]:
 
 
 def _transports(records: Sequence[Record]) -> str | None:
-    """What the MPI libraries chose to carry messages, by interconnect, as probes have it."""
-    found: dict[str, set[str]] = {}
+    """List the transports that the MPI libraries chose for each interconnect, as the probes report them."""
+    transports: dict[str, set[str]] = {}
     for record in records:
-        if record.probe and record.probe.transports:
-            found.setdefault(record.interconnect, set()).update(record.probe.transports)
-    return "; ".join(f"{name}: {', '.join(sorted(found[name]))}" for name in sorted(found)) or None
+        if record.interconnect and record.probe and record.probe.transports:
+            transports.setdefault(record.interconnect, set()).update(record.probe.transports)
+    names = (f"{name}: {', '.join(sorted(transports[name]))}" for name in sorted(transports))
+    return "; ".join(names) or None
 
 
-def _others(known: Mapping[str, Any], own: Collection[str]) -> dict[str, Any]:
-    return {name: about for name, about in known.items() if name not in own}
+def _others(imported: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the imported facts whose names are not among `names`."""
+    return {name: about for name, about in imported.items() if name not in names}
 
 
-def _asked(plan: Plan, runs: pd.DataFrame) -> Facts:
-    """What is asked; a reference interconnect that did not run here is left out."""
+def _requested(plan: Plan, runs: pd.DataFrame) -> Facts:
+    """Return the facts that the study file states, without a reference interconnect that did not run."""
     study, request = plan.asked.study, plan.asked.request
     settings = request.settings
     if settings.reference_interconnect not in set(runs["interconnect"].dropna()):
@@ -213,12 +223,15 @@ def _asked(plan: Plan, runs: pd.DataFrame) -> Facts:
 
 
 def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopping:
-    """Apply the stopping rule of a study that goes on until a target, to the figures that its report has.
+    """Apply the stopping rule of a study with a target to the intervals of its report.
 
-    `runs` and `records` are as `workflows.results.collect.runs_table` gives them.
+    Parameters
+    ----------
+    runs, records : DataFrame, sequence of Record
+        See `workflows.results.collect.runs_table`.
     """
     study, blocks = plan.asked.study, plan.design.blocks
-    settings = _asked(plan, runs).all_settings()
+    settings = _requested(plan, runs).all_settings()
     widths = pd.Series(dtype=float)
     if runs["valid"].any():
         widths = half_widths(make_all_tables(complete_runs(runs), Request(settings), NEEDS))
@@ -226,9 +239,9 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
 
 
 def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> AboutTarget | None:
-    """The target of a study, how far the study is from it and why it stopped; None without a target."""
+    """Return the target of a study, its distance from it, and why it stopped; None without a target."""
     study = plan.asked.study
-    if study.until is None:
+    if study.until is None or study.blocks is None:
         return None
     return AboutTarget(
         **asdict(study.until),
@@ -239,33 +252,33 @@ def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> A
 
 
 def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
-    """Baselines of a study, kind by kind: those it names, else the first of several that ran."""
+    """Return the baselines of each kind: those that the study names, else the first of several that ran."""
     order = {name: index for index, name in enumerate(study.interconnects)}
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
-    ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")  # others last
+    ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")
     named = sorted(study.baselines, key=lambda name: order.get(name, len(order)))
     settings = Settings(baselines=tuple(named))
-    of_kinds = ran.groupby("kind", sort=False)["interconnect"]
     chosen = (
-        one
-        for _, names in of_kinds
-        for one in settings.baselines_among(names.tolist())
-        if one in named or len(names) > 1
+        baseline
+        for _, names in ran.groupby("kind", sort=False)["interconnect"]
+        for baseline in settings.baselines_among(names.tolist())
+        if baseline in named or len(names) > 1
     )
     return list(dict.fromkeys(chosen))
 
 
 def _inside_nodes(asked: Asked, runs: pd.DataFrame) -> list[str]:
-    """Name the interconnects of the runs that carry messages inside a node.
+    """Return the interconnects of the runs that carry messages inside a node.
 
-    An imported study states its own. The interconnect file of that name decides on any other imported name.
+    An imported study states them. Its other interconnects are decided by the interconnect file of their name.
     """
     stated = known_facts(asked.study).study.inside_nodes
     return [name for name in runs["interconnect"].dropna().unique() if _is_inside(name, asked, stated)]
 
 
 def _is_inside(name: str, asked: Asked, stated: Sequence[str]) -> bool:
-    if (interconnect := asked.interconnects.get(name)) is None:
+    interconnect = asked.interconnects.get(name)
+    if interconnect is None:
         file = interconnect_file(asked.study, name)
         if name in stated or not file.exists():
             return name in stated
@@ -274,7 +287,7 @@ def _is_inside(name: str, asked: Asked, stated: Sequence[str]) -> bool:
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
-    """Facts of a case; in a weak study, facts that its sizes share, and the answer of each size."""
+    """Make the facts of a case. With several sizes, they hold the answer of each size."""
     study = asked.study
     if not study.sizes:
         return _case_facts(asked, paths, case)
@@ -283,36 +296,39 @@ def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
     sizes = study.sizes[case]
     at_counts = [_case_facts(asked, paths, study.case_at(case, count)) for count in study.processes]
     counts = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
-    answer = at_counts[0].answer and replace(
-        at_counts[0].answer,
-        reference=None,
-        source=None,
-        references=dict(zip(sizes.values(), (about.answer.reference for about in at_counts), strict=True)),
-    )
+    answer = at_counts[0].answer
+    if answer:
+        references = {
+            size: about.answer.reference
+            for size, about in zip(sizes.values(), at_counts, strict=True)
+            if about.answer and about.answer.reference is not None
+        }
+        answer = replace(answer, reference=None, source=None, references=references)
     return replace(at_counts[0], size=f"{counts} processes", published_case=None, answer=answer)
 
 
 def _scaled_facts(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
-    """Facts of a case at the size that the scale chose; it stands for what its own size stands for."""
-    own, study = asked.own_cases[case], asked.study
+    """Make the facts of a case at the size that the scale of the study chose."""
+    original, study = asked.own_cases[case], asked.study
     about = _case_facts(asked, paths, study.case_at(case, study.processes[0]))
-    if about.size == own.size:
+    if about.size == original.size:
         return about
-    size = f"{about.size}, at scale {study.scale:g} of {own.size}"
-    return replace(about, size=size, published_case=own.published_case, other_size=True)
+    size = f"{about.size}, at scale {study.scale:g} of {original.size}"
+    return replace(about, size=size, published_case=original.published_case, other_size=True)
 
 
 def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> AboutCase:
+    """Make the facts of a case at one size."""
     case, file = asked.cases[name], paths.expected(name)
-    expected = read_expected(file) if file.exists() else {"value": None, "source": None}
-    check = None
-    if case.answer and expected["value"] is not None:  # where all is replayed, no run is judged by it
+    expected: Expected = read_expected(file) if file.exists() else {}  # none if all points are simulated
+    value, check = expected.get("value"), None
+    if case.answer and isinstance(value, int | float):
         check = Check(
             quantity=case.answer.quantity,
             unit=case.answer.unit,
             tolerance=case.answer.tolerance,
-            reference=expected["value"],
-            source=expected["source"],
+            reference=value,
+            source=str(expected["source"]),
         )
     return AboutCase(
         title=case.title,
@@ -326,7 +342,9 @@ def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> AboutCase:
 
 
 def _versions(records: list[Record]) -> dict[str, str]:
-    found = dict.fromkeys((record.application, record.version) for record in records if record.version)
-    return {
-        name: ", ".join(sorted(version for other, version in found if other == name)) for name, _ in found
-    }
+    """Return the versions of each application."""
+    versions: dict[str, set[str]] = {}
+    for record in records:
+        if record.version:
+            versions.setdefault(record.application, set()).add(record.version)
+    return {name: ", ".join(sorted(versions[name])) for name in versions}

@@ -1,4 +1,4 @@
-"""Which whole reports were made of a study: a study that is extended after one has looked at its results."""
+"""Looks at the results of a study: complete reports that were made before it was extended."""
 
 from __future__ import annotations
 
@@ -17,59 +17,70 @@ from workflows.plan.design import Design
 from workflows.plan.record import Record
 from workflows.plan.records import wanted
 
-_place = attrgetter("case", "interconnect", "processes", "oversubscription", "processes_per_node", "threads")
+_point_key = attrgetter(
+    "case", "interconnect", "processes", "oversubscription", "processes_per_node", "threads"
+)
 
 
 def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
-    """How many of a study's blocks are recorded whole; None where nothing is run.
+    """Count the blocks whose repetitions are all recorded; None if the study runs nothing.
 
-    A point that cannot be run here now counts by the records that it has.
+    Points that cannot be run here now, but have records, are included.
     """
-    held: dict[tuple, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    by_block: dict[tuple[Any, ...], dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        held[_place(record.point)][record.block].append(record)
-    points = {_place(record.point): (record.point, record.inputs) for record in records}
-    points |= {_place(point): (point, design.inputs(point)) for point in design.points}
+        by_block[_point_key(record.point)][record.block].append(record)
+    points = {_point_key(record.point): (record.point, record.inputs) for record in records}
+    points |= {_point_key(point): (point, design.inputs(point)) for point in design.points}
     if not points:
         return None
     return sum(
         not any(
-            wanted(Repetition(point, block, ()), held[place][block], inputs, ())
-            for place, (point, inputs) in points.items()
+            wanted(Repetition(point, block, ()), by_block[key][block], inputs, ())
+            for key, (point, inputs) in points.items()
         )
         for block in range(1, design.blocks + 1)
     )
 
 
 def looks(file: Path, blocks: int | None, whole: bool) -> list[int]:
-    """Numbers of blocks of the whole reports up to one of `blocks`; of an unfinished study, of all until now.
+    """Return the numbers of blocks at each look, including the look at the current report.
 
-    A report that is made again is no new look: it counts those that were made before it for the first time.
+    A report that is made again is no new look. The list then ends at its first look.
+
+    Parameters
+    ----------
+    file : Path
+        File of `note_look`.
+    blocks : int or None
+        Blocks of the study.
+    whole : bool
+        Whether the study is finished. Otherwise the current report is no look.
 
     Raises
     ------
     InputError
         If the file is damaged.
     """
-    seen = [look["blocks"] for look in _read(file)]
+    noted = [look["blocks"] for look in _read(file)]
     if not whole or blocks is None:
-        return seen
-    return seen[: seen.index(blocks) + 1] if blocks in seen else [*seen, blocks]
+        return noted
+    return noted[: noted.index(blocks) + 1] if blocks in noted else [*noted, blocks]
 
 
 def note_look(file: Path, facts: Facts) -> None:
-    """Note that a report was made, if it is whole and the first of so many blocks.
+    """Note a look if the report is complete and the first with its number of blocks.
 
-    A study that goes on until a target has a level of its own, and none of its reports is a look.
+    Reports of a study that goes on until a target are no looks, because its intervals have their own level.
     """
-    study, seen = facts.study, _read(file)
+    study, noted = facts.study, _read(file)
     if study.unfinished or study.until or study.blocks_recorded is None:
         return
-    if study.blocks in [look["blocks"] for look in seen]:
+    if study.blocks in [look["blocks"] for look in noted]:
         return
     draft = file.with_name(f".{file.name}.{os.getpid()}")
-    told = {"looks": [*seen, {"blocks": study.blocks, "made": facts.made}]}
-    draft.write_text(json.dumps(told, indent=1) + "\n")
+    content = {"looks": [*noted, {"blocks": study.blocks, "made": facts.made}]}
+    draft.write_text(json.dumps(content, indent=1) + "\n")
     draft.replace(file)
 
 
@@ -81,4 +92,5 @@ def _read(file: Path) -> list[dict[str, Any]]:
     except ValueError as error:
         raise InputError(f"{file}: is no JSON: {error}") from None
     check(data, "looks", file)
-    return data["looks"]
+    noted: list[dict[str, Any]] = data["looks"]
+    return noted

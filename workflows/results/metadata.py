@@ -1,4 +1,4 @@
-"""What a repository wants to know of an archived study."""
+"""Metadata of an archived study for repositories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from analysis.runs.facts import Facts
 from workflows.study.asked import Asked
 
 PLACEHOLDER = "Family name, Given name"
-"""Stands where nobody is known to have made a study."""
+"""Creator of a study whose creators are unknown."""
 ANONYMOUS = "Anonymous"
 KEYWORDS = ("scaling study", "interconnect", "MPI", "high-performance computing", "reproducibility")
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
@@ -23,19 +23,19 @@ CRATE = "ro-crate-metadata.json"
 
 @dataclass(frozen=True)
 class About:
-    """What an archive is.
+    """Description of an archive.
 
     Attributes
     ----------
     title, description : str
     creators : tuple of str
-        As "Family name, Given name".
+        Each as "Family name, Given name".
     keywords : tuple of str
     licence : str
         SPDX identifier.
     version : str
     made : str or None
-        When the results were made, ISO 8601; None where there are none yet.
+        Date of the results, ISO 8601; None without results.
     """
 
     title: str
@@ -53,9 +53,9 @@ def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise:
     Parameters
     ----------
     facts : Facts
-        What the study wrote about itself; empty if it has not got so far.
+        Facts of the study; empty if it has none yet.
     citation : mapping
-        CITATION.cff, whose persons are the creators of a study that names none.
+        CITATION.cff, whose authors are the creators of a study that names none.
     """
     persons = [
         ", ".join(person[key] for key in ("family-names", "given-names") if person.get(key))
@@ -81,7 +81,7 @@ def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str
         for section in (facts.cases, facts.interconnects)
     )
     runs = facts.runs
-    said = [
+    sentences = [
         asked.study.question,
         f"Cases: {cases}." if cases else "",
         f"Interconnects: {interconnects}." if interconnects else "",
@@ -89,11 +89,11 @@ def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str
         "" if runs.recorded is None else f"{runs.recorded} repetitions, {runs.invalid} of them invalid.",
         "Records of all runs, tables, figures, report, and the files to run it again with Nodeworth.",
     ]
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, sentences))
 
 
 def zenodo(about: About) -> dict[str, Any]:
-    """Metadata as Zenodo reads them from ``.zenodo.json``."""
+    """Make the metadata that Zenodo reads from ``.zenodo.json``."""
     return {
         "title": about.title,
         "upload_type": "dataset",
@@ -106,7 +106,7 @@ def zenodo(about: About) -> dict[str, Any]:
 
 
 def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Metadata as an RO-Crate 1.1: the archive and every file in it by its path, with its size and digest."""
+    """Make the metadata of an RO-Crate 1.1: the archive, and each file with its size and digest."""
     people = [
         {"@id": f"#creator-{number}", "@type": "Person", "name": name}
         for number, name in enumerate(about.creators, 1)
@@ -122,7 +122,7 @@ def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
         "creator": [{"@id": person["@id"]} for person in people],
         "hasPart": [{"@id": path} for path in files],
     }
-    itself = {
+    descriptor = {
         "@id": CRATE,
         "@type": "CreativeWork",
         "about": {"@id": "./"},
@@ -130,7 +130,7 @@ def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
     }
     dated = {"datePublished": about.made} if about.made else {}
     entries = [_entry(path, content) for path, content in files.items()]
-    return {"@context": CONTEXT, "@graph": [itself, root | dated, *people, *entries]}
+    return {"@context": CONTEXT, "@graph": [descriptor, root | dated, *people, *entries]}
 
 
 def _entry(path: str, content: bytes) -> dict[str, str]:
@@ -141,7 +141,7 @@ def _entry(path: str, content: bytes) -> dict[str, str]:
 
 
 def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bool) -> str:
-    """What is what in an archive."""
+    """Write the README of an archive."""
     lines = [
         f"# {about.title}",
         "",
@@ -150,11 +150,11 @@ def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bo
         "| what | where |",
         "| --- | --- |",
         "| the report | `results/report.pdf`, `results/report.html` |",
-        "| one row a repetition, valid or not | `results/runs.csv` |",
-        "| what runs tell beside seconds | `results/details/` |",
+        "| the runs table, one row per repetition, valid or not | `results/runs.csv` |",
+        "| side tables of the runs: benchmarks, traces, accounting | `results/details/` |",
         "| estimates with their intervals | `results/tables/` |",
         "| figures | `results/figures/` |",
-        "| everything about each repetition, and what it printed | `results/records/` |",
+        "| record and output of each repetition | `results/records/` |",
         "| machine, versions, titles | `results/facts.json` |",
         "| the study, its cases, interconnects, imported files and price books | `study/` |",
         "| Python packages, system programs, versions | `environment/` |",
@@ -164,12 +164,12 @@ def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bo
         f"`study/` over those of Nodeworth and type `./run-study config/studies/{study_file}`.",
     ]
     if anonymised:
-        lines += ["", "Names of hosts and users are replaced: the same name by the same word everywhere."]
+        lines += ["", "Names of hosts and users are replaced, each name by the same word everywhere."]
     if missing:
         lines += ["", "Missing:", "", *(f"- {name}" for name in missing)]
     return "\n".join([*lines, ""])
 
 
 def as_json(data: Mapping[str, Any]) -> bytes:
-    """Write metadata as text."""
+    """Write metadata as JSON."""
     return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()

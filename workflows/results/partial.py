@@ -1,79 +1,135 @@
-"""A report of what is recorded of a study that still runs, made between its timed runs."""
+"""What is made of the records while a study runs: partial reports, and the decision to stop."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from snakemake.logging import get_event, logger
+from snakemake_interface_logger_plugins.common import LogEvent
+
 from workflows.paths import ROOT
+from workflows.plan.jobs import in_jobs
+from workflows.plan.plan import Plan
+from workflows.plan.stopping import Stopping
 
 SHARE = 0.05
-"""Of a study's time, what its partial reports may take from the second on."""
-WORTH_SECONDS = 60.0
-"""What is left of a study for which a partial report is worth its time."""
+"""Share of the time of a study that partial reports may take, from the second report on."""
+LEAST_SECONDS_LEFT = 60.0
+"""No partial report is made if less time is left."""
 
 
 class PartialReports:
-    """Makes partial reports of a study, each in a process of its own, which ends before the next run begins.
+    """Makes partial reports of a study, each in its own process.
+
+    Drawing takes memory that would disturb the runs, so the process ends before the next run starts.
 
     Parameters
     ----------
     study : Path
-        The study's file.
+        Study file.
     config : mapping
-        What replaces its keys: Snakemake's ``config``.
+        Snakemake's ``config``, which overrides keys of the study.
     simulated : bool
-        Whether what was replayed is of the study as it is now. Else it is left out.
+        Whether the simulated points belong to the current study. Otherwise reports omit them.
     """
 
     def __init__(self, study: Path, config: Mapping[str, Any], simulated: bool) -> None:
         self._request = {"study": str(study), "config": dict(config), "simulated": simulated}
-        self._took, self._ended = 0.0, time.monotonic()
+        self._duration, self._end = 0.0, time.monotonic()
 
-    def make(self, seconds_left: float | None, say: Callable[[str], None]) -> None:
-        """Make a report if it is due; say in one line where it is and what it cost, or why there is none.
+    def make(self, seconds_left: float | None, write_line: Callable[[str], None]) -> None:
+        """Make a report if it is due, and write a line about where it is or why it could not be made.
 
-        Of a study that goes on until a target, or in jobs, nobody knows what is left.
+        `seconds_left` is None if the study goes on until a target, or runs in jobs.
         """
-        begun = time.monotonic()
-        if not is_due(begun - self._ended, self._took, seconds_left):
+        start = time.monotonic()
+        if not is_due(start - self._end, self._duration, seconds_left):
             return
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "workflows.results.partial_report"],
             input=json.dumps(self._request | {"seconds_left": seconds_left}),
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
         )
-        self._ended = time.monotonic()
-        self._took = self._ended - begun
-        if done.returncode:
-            why = (done.stderr.splitlines() or [f"exit status {done.returncode}"])[-1]
-            say(f"there is no report of what is recorded: {why.removeprefix('nodeworth: ')}")
-        elif done.stdout:
-            say(f"{done.stdout.strip()} (made in {self._took:.0f} s)")
+        self._end = time.monotonic()
+        self._duration = self._end - start
+        if process.returncode:
+            why = (process.stderr.splitlines() or [f"exit status {process.returncode}"])[-1]
+            write_line(f"there is no report of what is recorded: {why.removeprefix('nodeworth: ')}")
+        elif process.stdout:
+            write_line(f"{process.stdout.strip()} (made in {self._duration:.0f} s)")
 
 
-def is_due(since_seconds: float, took_seconds: float, left_seconds: float | None) -> bool:
-    """Whether a report is due: it is worth its time, and one like the last keeps to its SHARE of the time.
+def is_due(seconds_since: float, duration: float, seconds_left: float | None) -> bool:
+    """Return whether a partial report is due.
 
     Parameters
     ----------
-    took_seconds : float
-        What that took; 0 before the first.
-    left_seconds : float or None
-        What is left of the study; None where that is not known.
+    seconds_since : float
+        Time since the last report.
+    duration : float
+        Time that the last report took, in seconds; 0 before the first.
+    seconds_left : float or None
+        Remaining time of the study; None if unknown.
 
     Examples
     --------
     >>> is_due(0, 0, 600), is_due(100, 10, 600), is_due(190, 10, 600), is_due(190, 10, 59)
     (True, False, True, False)
     """
-    worth_it = left_seconds is None or left_seconds >= WORTH_SECONDS
-    return worth_it and took_seconds <= SHARE * (since_seconds + took_seconds)
+    is_useful = seconds_left is None or seconds_left >= LEAST_SECONDS_LEFT
+    return is_useful and duration <= SHARE * (seconds_since + duration)
+
+
+def report_while_jobs_run(plan: Plan, config: Mapping[str, Any]) -> None:
+    """Make partial reports when jobs of a cluster end, on the machine from which they are submitted."""
+    if in_jobs(plan) and plan.asked.study.report_while_running:
+        reports = PartialReports(plan.asked.study.file, config, simulated=True)
+        logger.addHandler(_WhenJobsEnd(reports))
+
+
+class _WhenJobsEnd(logging.Handler):
+    """Log handler that makes a report in a thread when a job has ended.
+
+    Parameters
+    ----------
+    every_seconds : float
+        Least time between two reports.
+    """
+
+    def __init__(self, reports: PartialReports, every_seconds: float = 300.0) -> None:
+        super().__init__()
+        self._reports, self._every_seconds = reports, every_seconds
+        self._last = time.monotonic()
+        self._thread = threading.Thread()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        has_ended = get_event(record) == LogEvent.JOB_FINISHED
+        is_early = time.monotonic() - self._last < self._every_seconds
+        if not has_ended or is_early or self._thread.is_alive():
+            return
+        self._last = time.monotonic()
+        self._thread = threading.Thread(target=self._reports.make, args=(None, _write_line), daemon=True)
+        self._thread.start()
+
+
+def _write_line(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def stopping_by_records(plan: Plan) -> Stopping:
+    """Apply the stopping rule of a study with a target to its records."""
+    from workflows.results.collect import runs_table  # here: other studies measure without the analysis
+    from workflows.results.facts import stopping
+
+    return stopping(plan, *runs_table(plan))

@@ -1,7 +1,4 @@
-"""Write a partial report: what `workflows.results.partial` starts in a process of its own.
-
-Drawing takes memory, which the process that measures does not hold while it measures.
-"""
+"""Writes a partial report; `workflows.results.partial` starts this module in a process of its own."""
 
 from __future__ import annotations
 
@@ -24,14 +21,14 @@ from workflows.results.collect import collect
 
 
 def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
-    """Write the report of what is recorded, with its tables and figures, and let ``report.html`` lead to it.
+    """Write the tables, the figures and the HTML report of the records, and link ``report.html`` to it.
 
     Returns
     -------
     str or None
-        One line: of how many blocks it is, and where. None where the whole report is about to come.
+        Line for the user. None if all runs are recorded by now, so that the complete report follows.
     """
-    begun = time.time()
+    start = time.time()
     collected, paths = collect(plan), plan.paths
     runs, study = collected.complete, replace(collected.facts.study, seconds_left=seconds_left)
     facts = replace(collected.facts, study=study)
@@ -44,24 +41,25 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
     (draft / "facts.json").write_text(json.dumps(facts.as_json(), indent=1) + "\n")
     write_all_tables(runs, facts, details, published, tables)
     write_page(runs, read_tables(tables), facts, read_published(published), draft)
-    if paths.listed_records.exists() and paths.listed_records.stat().st_mtime > begun:
-        return None  # by now all is measured
+    if paths.listed_records.exists() and paths.listed_records.stat().st_mtime > start:
+        return None
     _publish(draft, paths)
     return f"report of {study.blocks_recorded} of {study.blocks} blocks: {paths.report}"
 
 
 def _publish(draft: Path, paths: StudyPaths) -> None:
+    """Replace the partial report by a new one."""
     shutil.rmtree(paths.partial, ignore_errors=True)
     draft.rename(paths.partial)
     link = paths.partial / ".report.html"
     link.symlink_to(Path(paths.partial.name) / paths.report.name)
-    link.replace(paths.report)  # whatever was there
+    link.replace(paths.report)
 
 
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
+    request = json.load(sys.stdin)
     with one_line_errors(TableError):
-        planned = make_plan(Path(asked["study"]), asked["config"])
-        if not asked["simulated"]:
-            planned = replace(planned, design=replace(planned.design, simulated=()))
-        print(write_partial(planned, asked["seconds_left"]) or "", end="")
+        requested = make_plan(Path(request["study"]), request["config"])
+        if not request["simulated"]:
+            requested = replace(requested, design=replace(requested.design, simulated=()))
+        print(write_partial(requested, request["seconds_left"]) or "", end="")

@@ -6,8 +6,7 @@ from workflows.errors import one_line_errors
 from workflows.measure.measure import measure_study
 from workflows.plan.machine import end_with_snakemake
 from workflows.plan.plan import make_plan
-from workflows.results.partial import PartialReports
-from workflows.results.target import stopping_by_records
+from workflows.results.partial import PartialReports, stopping_by_records
 
 params, first_block = snakemake.params, snakemake.params.get("first_block", False)
 with end_with_snakemake(), one_line_errors():
