@@ -1,4 +1,4 @@
-"""From a runs table to tables and figures: a loop over the topics for each stage."""
+"""From a runs table to result tables and figures: each stage is a loop over the topics."""
 
 from __future__ import annotations
 
@@ -40,30 +40,25 @@ REQUIRED = ("scaling", "peaks", "improvement", "node_equivalent", "oversubscript
 """Tables that every study has."""
 
 
-def context_of(runs: pd.DataFrame, request: Request, **parts: object) -> Context:
-    """Make a `Context` of runs and a request; `parts` are its other attributes."""
-    return Context(runs, request, CurveSet(runs, request.settings), **parts)
-
-
 def make_all_tables(
-    runs: pd.DataFrame, request: Request, names: Sequence[str] = tuple(TABLE_SCHEMAS), **parts: object
+    runs: pd.DataFrame, request: Request, names: Sequence[str] = tuple(TABLE_SCHEMAS)
 ) -> dict[str, pd.DataFrame]:
-    """Make the tables of a study.
+    """Make the tables of a study from its runs alone.
 
     Parameters
     ----------
     runs : DataFrame
-        As `analysis.runs.runs.read_runs` gives it.
+        As `analysis.runs.runs.read_runs` returns it.
+    request : Request
+        Settings, queue, rule and market of the study.
     names : sequence of str
-        Tables to make. Topics that none of these tables needs are skipped.
-    **parts
-        Other attributes of `Context`: facts, side tables, published figures.
+        Tables to make. Topics that these tables do not need are skipped.
 
     Returns
     -------
     dict of DataFrame
-        In the order of `TABLE_SCHEMAS` and with their columns. A table that does not apply to the study is
-        missing; see `Topic.always`.
+        Tables in the order of `TABLE_SCHEMAS`. A table that does not apply to the study is missing, unless
+        its topic always makes it (`Topic.always`).
 
     Raises
     ------
@@ -71,10 +66,11 @@ def make_all_tables(
         If the request names an interconnect or a case that the runs lack, if there are two references,
         or if there is no price (`analysis.topics.money.market.market_costs`).
     """
-    return _make_tables(context_of(runs, request, **parts), names)
+    return _make_tables(Context(runs, request, CurveSet(runs, request.settings)), names)
 
 
 def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) -> dict[str, pd.DataFrame]:
+    """Make tables: see `make_all_tables`."""
     settings = context.settings
     _check_interconnects(context.runs, settings)
     sites = [
@@ -87,7 +83,7 @@ def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) 
         if topic.by_site:
             made = _make_by_site(topic, sites, needed)
         else:
-            made = topic.make(replace(context, tables=tables | needed))
+            made = _make(topic, replace(context, tables=tables | needed))
         for name, table in made.items():
             tables[name] = _finish(topic, name, table, settings)
     result: dict[str, pd.DataFrame] = {}
@@ -100,7 +96,7 @@ def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) 
 
 
 def ordered(names: Sequence[str] = tuple(TABLE_SCHEMAS)) -> Iterator[Topic]:
-    """Topics that make some tables, each after the topics whose tables it needs."""
+    """Yield the topics that make the named tables, each after the topics whose tables it needs."""
     maker = {name: topic for topic in TOPICS if topic.make for name in topic.schemas}
     by_name = {topic.name: topic for topic in maker.values()}
     graph: dict[str, set[str]] = {}
@@ -113,23 +109,28 @@ def ordered(names: Sequence[str] = tuple(TABLE_SCHEMAS)) -> Iterator[Topic]:
     return (by_name[name] for name in TopologicalSorter(graph).static_order())
 
 
+def _make(topic: Topic, context: Context) -> Tables:
+    """Make the tables of a topic."""
+    return topic.make(context) if topic.make else {}
+
+
 def _make_by_site(topic: Topic, sites: Sequence[tuple[str, Context]], needed: Tables) -> Tables:
     """Make the tables of a topic for each site, and join them."""
     parts: dict[str, list[pd.DataFrame]] = {}
     for site, context in sites:
-        of_site = {
+        site_tables = {
             name: table[table["site"] == site].reset_index(drop=True) if site else table
             for name, table in needed.items()
         }
         try:
-            made = topic.make(replace(context, tables=of_site))
+            made = _make(topic, replace(context, tables=site_tables))
         except TableError as error:
             if site:
                 raise TableError(f"site '{site}': {error}") from None
             raise
         for name, table in made.items():
-            named = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
-            parts.setdefault(name, []).append(named)
+            with_site = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
+            parts.setdefault(name, []).append(with_site)
     return {
         name: tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
         for name, tables in parts.items()
@@ -137,7 +138,7 @@ def _make_by_site(topic: Topic, sites: Sequence[tuple[str, Context]], needed: Ta
 
 
 def _finish(topic: Topic, name: str, table: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Correct and judge the tests of a table, add simultaneous intervals, and give it its columns."""
+    """Correct and judge the tests of a table, add simultaneous intervals, and validate its columns."""
     schema = topic.schemas[name]
     if name in topic.tested and len(table):
         table = corrected(table, settings.alpha, settings.level)
@@ -147,7 +148,7 @@ def _finish(topic: Topic, name: str, table: pd.DataFrame, settings: Settings) ->
 
 
 def _without_verdicts(topic: Topic, name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Remove what more runs may change: rows about runs that state a direction, and tests of runs."""
+    """Remove results that more runs may change: directions and tests of measured or emulated runs."""
     if name in topic.directions:
         about_runs = table["compared_kinds" if "compared_kinds" in table else "kind"].map(ran).astype(bool)
         return table[~about_runs].reset_index(drop=True)
@@ -171,21 +172,29 @@ def _check_interconnects(runs: pd.DataFrame, settings: Settings) -> None:
 
 
 def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: Path, folder: Path) -> None:
-    """Make and write every table of a study, and the files that topics write beside them.
+    """Make and write all tables of a study, and the files that topics write in addition.
 
     Parameters
     ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` returns it.
+    facts : Facts
+        Facts about the study.
     details, imported : Path
-        The study's folders of side tables and of published figures.
+        Folders of side tables and of published figures of the study.
+    folder : Path
+        Folder of the tables.
 
     Raises
     ------
     TableError
         In one line, if a file is damaged or a price is missing.
     """
-    context = context_of(
+    request = request_of(facts)
+    context = Context(
         runs,
-        request_of(facts),
+        request,
+        CurveSet(runs, request.settings),
         facts=facts,
         side_tables=read_details(details),
         published=read_published(imported),
@@ -198,9 +207,9 @@ def write_all_tables(runs: pd.DataFrame, facts: Facts, details: Path, imported: 
 
 
 def write_tables(tables: Tables, folder: str | Path) -> None:
-    """Write each table to ``<folder>/<name>.csv``: all of them or none. Missing values are empty.
+    """Write each table to ``<folder>/<name>.csv``, all or none, with missing values empty.
 
-    Other files in the folder stay as they are.
+    Other files in the folder are kept.
 
     Raises
     ------
@@ -225,7 +234,7 @@ def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict of str to DataFrame
-        With the types of `TABLE_SCHEMAS`. Tables that do not apply to the study are missing.
+        Tables with the types of `TABLE_SCHEMAS`. Tables that do not apply to the study are missing.
 
     Raises
     ------
@@ -238,6 +247,7 @@ def read_tables(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    """Read a table and check it against its schema."""
     texts = [name for name, column in schema.columns.items() if column.dtype == TEXT.dtype]
     if not file.exists():
         raise TableError("there is no such file", str(file))
@@ -255,19 +265,21 @@ def _read_table(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
 
 
 def draw_figures(runs: pd.DataFrame, tables: Tables, facts: Facts) -> list[Drawing]:
-    """Draw all figures of a study that its data carry.
+    """Draw all figures that the data of a study support.
 
     Parameters
     ----------
+    runs : DataFrame
+        As `analysis.runs.runs.read_runs` returns it.
     tables : mapping of str to DataFrame
-        As `make_all_tables` gives them.
+        As `make_all_tables` returns them.
     facts : Facts
         Cases, interconnects in their order, and settings of the study.
 
     Returns
     -------
     list of Drawing
-        Names are unique. A topic without data has no figure.
+        Drawings with unique names. A topic without data has no figure.
     """
     runs, tables, facts = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
     view = View(runs, tables, facts, FigureLabels.of(drawable(facts), interconnects_of(runs, tables)))
