@@ -1,4 +1,4 @@
-"""Every repetition in the order of execution: drift, outliers and noise."""
+"""Do the times drift? Every repetition in the order of execution, with outliers and noise."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_o
 from analysis.topics.topic import Topic
 
 PANEL_HEIGHT = 0.95
-ALL_PANELS = 6.4
+ALL_PANELS_HEIGHT = 6.4
 NOISE_HEIGHT = 0.75
-HOVERED = 3000
-"""Repetitions up to which each marker shows its values on hover; the markers of more become an image."""
+MOST_HOVER_MARKERS = 3000
+"""Largest number of repetitions whose markers show values on hover; more markers become an image."""
 MOST_SHADES = 200
-RING = {"color": style.INK, "markersize": 7, "markerfacecolor": "none", "markeredgewidth": 0.6, "zorder": 2.8}
-"""The circle around an outlier."""
+"""Largest number of blocks that are shaded."""
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
@@ -36,13 +35,13 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `runs` with ``order`` (from 1); ``deviation_percent``: the time over the median of the valid
-        repetitions of its point, less 1, in percent, empty where either is missing; and ``outlier``, see
-        `analysis.topics.quality.tables.flag_outliers`.
+        `runs` with ``order`` (from 1), ``deviation_percent`` and ``outlier`` (see
+        `analysis.topics.quality.tables.flag_outliers`). The deviation is the time over the median of the
+        valid repetitions of its point, less 1, in percent; it is empty if either is missing.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
-    executed = runs.assign(moment=started.where(runs["kind"] != "simulated")).dropna(subset="moment")
-    ordered = executed.sort_values("moment", kind="stable")
+    timed = runs.assign(start_time=started.where(runs["kind"] != "simulated")).dropna(subset="start_time")
+    ordered = timed.sort_values("start_time", kind="stable")
     ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
     flagged = flag_outliers(ordered, points_of(ordered))
     return flagged.assign(deviation_percent=100 * (flagged["relative_seconds"] - 1))
@@ -51,15 +50,15 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
 def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the deviation of each repetition from the median of its point, against the order of execution.
 
-    The list is empty where no run has a start time, and where no point has two repetitions.
+    The list is empty if no run has a start time, or no point has two repetitions.
     """
     ordered = ordered_runs(runs)
     if not (ordered["deviation_percent"].abs() > 0).any():
         return []
     cases = labels.sorted_cases(ordered["case"])
-    noisy = ordered["noise"].notna().any()
+    noisy = bool(ordered["noise"].notna().any())
     names = formats.listed([labels.case(case) for case in cases])
-    ratios = [min(PANEL_HEIGHT, ALL_PANELS / len(cases))] * len(cases) + [NOISE_HEIGHT] * bool(noisy)
+    ratios = [min(PANEL_HEIGHT, ALL_PANELS_HEIGHT / len(cases))] * len(cases) + [NOISE_HEIGHT] * noisy
     alt = f"Deviation of each repetition of {names} from its point's median, in order of execution."
     with new_drawing("order", "order", sum(ratios) + 0.3, _caption(ordered, noisy), alt) as drawing:
         titles = ("Repetitions in order of execution", "")
@@ -67,33 +66,33 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         limit = shown_limit(ordered)
         lowest = min(limit, max(-ordered["deviation_percent"].min(), limit / 4))
         for axes, case in zip(grid, cases, strict=False):
-            of_case = ordered[ordered["case"] == case]
+            runs_of_case = ordered[ordered["case"] == case]
             axes.axhline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
             drawing.mark(axes, case=case)
-            _draw_case(axes, of_case, limit, drawing, labels)
-            _draw_drift(axes, of_case, limit)
+            _draw_case(axes, runs_of_case, limit, drawing, labels)
+            _draw_drift(axes, runs_of_case, limit)
             axes.set_ylim(-1.08 * lowest, 1.08 * limit)
             axes.set_title(shortened(labels.case(case), 90))
-        words = "Deviation\nfrom the\nmedian (%)"
-        side = drawing.figure.supylabel(words, multialignment="center")
+        title = "Deviation\nfrom the\nmedian (%)"
+        side_title = drawing.figure.supylabel(title, multialignment="center")
         if noisy:
             _draw_noise(grid[-1], ordered)
         for axes in grid:
-            axes.set_rasterization_zorder(10 if len(ordered) > HOVERED else None)
+            axes.set_rasterization_zorder(10 if len(ordered) > MOST_HOVER_MARKERS else None)
             _shade_blocks(axes, ordered)
             axes.set_xlim(0, len(ordered) + 1)
             axes.grid(False, axis="x")
         serial = bool(ordered["interconnect"].isna().any())
         add_legend(drawing, ordered, labels, serial, curves=False)
-        # In the middle of the cases, without the noise.
-        side.set_y(1 - sum(ratios[: len(cases)]) / 2 / drawing.figure.get_figheight())
+        # In the middle of the panels of cases.
+        side_title.set_y(1 - sum(ratios[: len(cases)]) / 2 / drawing.figure.get_figheight())
     return [drawing]
 
 
 def shown_limit(ordered: pd.DataFrame) -> float:
-    """Choose the largest deviation in percent that is shown to scale.
+    """Choose the largest deviation in percent that is drawn to scale.
 
-    It is the largest deviation, but at most three times the 95th percentile of the valid repetitions.
+    It is the largest deviation, limited to three times the 95th percentile of the valid repetitions.
     """
     sizes = ordered["deviation_percent"].abs().dropna()
     usual = sizes[ordered["valid"]].quantile(0.95) if ordered["valid"].any() else sizes.max()
@@ -104,10 +103,13 @@ def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, l
     shown = rows[rows["deviation_percent"].notna()]
     shown = shown.assign(height=shown["deviation_percent"].clip(-limit, limit))
     outliers = shown[shown["outlier"]]
-    axes.plot(outliers["order"], outliers["height"], "o", **RING)
-    for valid, alike in shown.groupby("valid"):
+    axes.plot(
+        outliers["order"], outliers["height"], "o", color=style.INK, markersize=7, markerfacecolor="none",
+        markeredgewidth=0.6, zorder=2.8,
+    )  # fmt: skip
+    for valid, rows_by_validity in shown.groupby("valid"):
         points = []
-        for row in as_lines(alike):
+        for row in as_lines(rows_by_validity):
             look = labels.look(row["interconnect"])
             look = look if valid else style.Look(look.colour, "x")
             text = _hover_text(row, labels)
@@ -125,7 +127,7 @@ def _hover_text(row: Line, labels: Labels) -> str:
 
 
 def _draw_drift(axes: Axes, rows: pd.DataFrame, limit: float) -> None:
-    """Join the medians of the blocks, each in the middle of the block's repetitions."""
+    """Connect the medians of the blocks, each in the middle of the block's repetitions."""
     valid = rows[rows["valid"]]
     blocks = valid.groupby("block")[["order", "deviation_percent"]].median().sort_values("order")
     heights = blocks["deviation_percent"].clip(-limit, limit)
@@ -140,7 +142,7 @@ def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
 
 
 def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
-    """Shade every other run of repetitions of the same block."""
+    """Shade every second sequence of repetitions of the same block."""
     block = ordered["block"].to_numpy()
     starts = [0, *(index for index in range(1, len(block)) if block[index] != block[index - 1]), len(block)]
     if len(starts) > MOST_SHADES:
@@ -153,8 +155,8 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        "Time of every repetition less the median of its point, in order of execution. Shades part the "
-        "blocks; a line joins the medians of the blocks."
+        "Deviation of every repetition from the median of its point, in order of execution. Shades separate "
+        "the blocks; a line connects the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
@@ -169,7 +171,7 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
 
 
 def order(content: Content) -> Section | None:
-    """Every repetition in the order of execution."""
+    """Show every repetition in the order of execution."""
     return section("order", "Order of execution", content.figures("order"))
 
 

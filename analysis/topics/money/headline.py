@@ -1,4 +1,4 @@
-"""What page one says about money: whether more processes per core and threads pay, and what to buy."""
+"""The headline about money: whether more processes per core and threads pay, and which cluster to buy."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _what_to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]
     in_headline, in_others = verdicts[is_headline], verdicts[~is_headline]
     if in_headline.empty:
         return []
-    price = node_price(in_headline.iloc[0])
+    price = node_price(in_headline.iloc[0].to_dict())
     text = f"in {labels.case(headline.case)}, at {price} a node, {_which_pay(in_headline, labels)}"
     if in_others["case"].nunique() == 1:
         return [f"{text}; in {labels.case(in_others['case'].iloc[0])}, {_which_pay(in_others, labels)}"]
@@ -68,7 +68,7 @@ def _what_to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]
 
 def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
     """Say what to buy within the largest budget, and how many alternatives may be as good."""
-    line = best.loc[best["budget"].idxmax()].to_dict()
+    line = best.nlargest(1, "budget").iloc[0].to_dict()
     name = labels.interconnect(line["interconnect"], line["kind"])
     rivals = purchase.groupby(CHOICE, dropna=False).get_group(tuple(line[key] for key in CHOICE))
     alternatives = int(rivals["may_be_best"].fillna(False).sum()) - 1

@@ -188,8 +188,8 @@ def tornado_rows(
     names = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
     table = pd.DataFrame(rows, columns=names)
     table.loc[table["input"].str.endswith(": price"), ["value", "value_low", "value_high"]] = np.nan
-    for name, value in names_of_pair(equal.baseline, equal.other, equal.kind).items():
-        table[name] = value
+    names_by_column = pd.DataFrame([names_of_pair(equal.baseline, equal.other, equal.kind)])
+    table = names_by_column.merge(table, how="cross")
     return table.assign(
         target_speedup=equal.target[highest[0]],
         lifetime_saving_percent=saved,

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from analysis.curves.curves import Curve
 from analysis.runs.columns import validated
+from analysis.runs.frames import is_missing
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.runs import TableError, valid_rows
 from analysis.runs.settings import Mix, NodePrice
@@ -206,5 +207,5 @@ def interval_of_draws(draws: Floats, confidence: float) -> tuple[Floats, Floats]
 
 def joined(*notes: object) -> str | None:
     """Join notes into one text without repetition; None without notes."""
-    texts = [text for note in notes if not pd.isna(note) for text in str(note).split("; ")]
+    texts = [text for note in notes if not is_missing(note) for text in str(note).split("; ")]
     return "; ".join(dict.fromkeys(filter(None, texts))) or None

@@ -251,9 +251,10 @@ def _at_budget(
     return table
 
 
-def _noted(notes: pd.Series, where: pd.Series, text: str) -> list[str | None]:
+def _noted(notes: pd.Series, where: pd.Series, text: str) -> pd.Series:
     """Add a text to some of the notes."""
-    return [joined(note, text if add else None) for note, add in zip(notes, where, strict=True)]
+    texts = [joined(note, text if add else None) for note, add in zip(notes, where, strict=True)]
+    return pd.Series(texts, notes.index, dtype=object)
 
 
 def _may_be_best(

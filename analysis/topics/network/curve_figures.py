@@ -25,14 +25,14 @@ LEAST_PERCENT = 0.1
 
 
 class PanelCounts(NamedTuple):
-    """Processes and oversubscription of a panel; None in a panel of imported curves."""
+    """Processes and oversubscription of a panel; None for a panel of imported curves."""
 
     processes: int | None
     oversubscription: int | None
 
     @property
     def title(self) -> str:
-        """Processes, and the level where the level is not 1."""
+        """Processes, and the oversubscription level if it is above 1."""
         if self.processes is None:
             return ""
         count = formats.counted(self.processes, "process")
@@ -43,17 +43,20 @@ class PanelCounts(NamedTuple):
 def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFrame]:
     """Divide the curves of a benchmark into panels, in ascending order.
 
-    Curves that were measured here share a panel where processes and oversubscription are the same. Imported
-    curves join the panels of their process count, or every panel with `any_count`.
+    Measured curves share a panel if their processes and oversubscription are equal. Imported curves join the
+    panels of their process count, or every panel with `any_count`.
     """
     imported = rows["imported_from"].notna()
-    local = rows[~imported].groupby(["processes", "oversubscription"])
-    shown = {PanelCounts(int(count), int(level)): [curves] for (count, level), curves in local}
+    shown: dict[PanelCounts, list[pd.DataFrame]] = {}
+    for _, curves in rows[~imported].groupby(["processes", "oversubscription"]):
+        first = curves.iloc[0]
+        shown[PanelCounts(int(first["processes"]), int(first["oversubscription"]))] = [curves]
     measured = list(shown)
-    for count, curves in rows[imported].groupby("processes", dropna=False):
-        count = None if pd.isna(count) else int(count)
-        fitting = [panel for panel in measured if any_count or count in (None, panel.processes)]
-        for panel in fitting or [PanelCounts(count, None)]:
+    for _, curves in rows[imported].groupby("processes", dropna=False):
+        processes = curves["processes"].iloc[0]
+        count = None if pd.isna(processes) else int(processes)
+        matching = [panel for panel in measured if any_count or count in (None, panel.processes)]
+        for panel in matching or [PanelCounts(count, None)]:
             shown.setdefault(panel, []).append(curves)
     return {panel: pd.concat(shown[panel]) for panel in sorted(shown, key=_ascending)}
 
@@ -65,7 +68,10 @@ def _ascending(panel: PanelCounts) -> tuple[int, int]:
 def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw latency and bandwidth against size, one figure per benchmark, without the collectives.
 
-    Takes the table `analysis.topics.network.curves.NETWORK`, as the other figures do.
+    Parameters
+    ----------
+    network : DataFrame
+        Table `analysis.topics.network.curves.NETWORK`.
     """
     rows = sized(network)
     names = [name for name in ordered(set(rows["benchmark"])) if name not in COLLECTIVES]
@@ -73,21 +79,23 @@ def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
-    of_panel = panels(rows, any_count=True)
+    panel_curves = panels(rows, any_count=True)
     shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
     titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
-    about = formats.listed([titles[quantity] for quantity in shown])
-    caption = f"{benchmark(name)}: {about} against the message size. {reading_notes(rows)}"
-    alt = f"{benchmark(name)}: {about} of {_names(rows, labels)} against the message size."
-    stem, height = file_stem("network", name), PANEL_HEIGHT * len(of_panel)
+    quantities = formats.listed([titles[quantity] for quantity in shown])
+    caption = f"{benchmark(name)}: {quantities} against the message size. {reading_notes(rows)}"
+    alt = f"{benchmark(name)}: {quantities} of {_names(rows, labels)} against the message size."
+    stem, height = file_stem("network", name), PANEL_HEIGHT * len(panel_curves)
     with new_drawing(stem, "network", height, caption, alt) as drawing:
-        grid = drawing.figure.subplots(len(of_panel), len(shown), sharex=True, sharey="col", squeeze=False)
-        for line, (panel, curves) in zip(grid, of_panel.items(), strict=True):
+        grid = drawing.figure.subplots(
+            len(panel_curves), len(shown), sharex=True, sharey="col", squeeze=False
+        )
+        for line, (panel, curves) in zip(grid, panel_curves.items(), strict=True):
             for axes, quantity in zip(line, shown, strict=True):
                 for curve in network_parts(curves):
                     draw_curve(axes, curve, quantity, drawing, labels)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
-            if len(of_panel) > 1:
+            if len(panel_curves) > 1:
                 line[0].set_title(panel.title, fontweight="bold")
         for axes, quantity in zip(grid[0], shown, strict=True):
             log_axis(axes, list(rows[quantity].dropna()))
@@ -101,7 +109,7 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
 def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the time of collectives against size: one row of panels per collective, one column per count.
 
-    The list is empty where no collective has sizes.
+    The list is empty if no collective has sizes.
     """
     rows = sized(network)
     rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
@@ -135,7 +143,7 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
 def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the variability of ping-pongs and exchanges, within a run and from run to run.
 
-    The list is empty where nothing was run twice.
+    The list is empty if no benchmark was run twice.
     """
     rows = spreads(network)
     if rows.empty:

@@ -1,4 +1,4 @@
-"""Every pair of processes as a heat map, pairs at once, and availability of the processor."""
+"""Figures of every pair of processes, of pairs at once, and of the availability of the processor."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from analysis.presentation.style import FigureLabels
 from analysis.topics.network.curves import POINT, pair_matrix
 
 NUMBERED_RANKS = 16
-"""Processes up to which the cells have numbers."""
+"""Largest number of processes at which the cells show numbers."""
 WIDEST = 2.0
-"""Factor above and below the median at which the colours end."""
+"""Factor above and below the median at the ends of the colours."""
 WIDE_CELLS = 4
-"""Processes up to which cells have room for three digits."""
+"""Largest number of processes at which cells have space for three digits."""
 TITLE_LETTERS = 30
 MATRIX_INCHES = 1.6
 MOST_COLUMNS = 4
@@ -36,20 +36,25 @@ SLOW_FAST = sns.blend_palette([style.BLUE, style.PAPER, style.ORANGE], as_cmap=T
 
 
 def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw every pair of processes in a square, one figure per message size, one panel per interconnect.
+    """Draw a matrix of all pairs of processes, one figure per message size, one panel per interconnect.
 
     The smallest size shows the latency, larger sizes the bandwidth. Colours show the time of a message
-    relative to the median over the pairs, so that a slow link is visible on every interconnect. Takes the
-    table `analysis.topics.network.curves.NETWORK`.
+    relative to the median over the pairs, so that a slow link is visible on every interconnect.
+
+    Parameters
+    ----------
+    network : DataFrame
+        Table `analysis.topics.network.curves.NETWORK`.
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
     return [
-        _matrix_figure(int(size), of_size, "bandwidth_MBps" if index else "latency_us", labels)
-        for index, (size, of_size) in enumerate(rows.groupby("bytes"))
+        _matrix_figure(of_size, "bandwidth_MBps" if number_of_size else "latency_us", labels)
+        for number_of_size, (_, of_size) in enumerate(rows.groupby("bytes"))
     ]
 
 
-def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
+def _matrix_figure(rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
+    size = int(rows["bytes"].iloc[0])
     point = list(dict.fromkeys(["processes", "oversubscription", "interconnect", *POINT]))
     groups = labels.in_order(rows, *point).groupby(point, sort=False, dropna=False)
     squares = [(pairs.iloc[0], pairs) for _, pairs in groups]
@@ -83,8 +88,13 @@ def _matrix_figure(size: int, rows: pd.DataFrame, quantity: str, labels: Labels)
 def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
 
-    Takes the table ``network_pairs``. The figure shows the smallest and the largest message of the points
-    with most pairs. The list is empty where no point has more than one pair.
+    The figure shows the smallest and the largest message of the points with most pairs. The list is empty if
+    no point has more than one pair.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        Table ``network_pairs``.
     """
     if pairs.empty or pairs["pairs"].max() < 2:
         return []
@@ -95,12 +105,12 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     caption = (
         "Pairs of processes that exchange messages at once, the first half of the processes with the second "
         f"half: time of a message of {size_text(small)}, and bandwidth of all pairs together in both "
-        f"directions at {size_text(large)}, against the number of pairs. Where all pairs share a link or a "
-        "core, the bandwidth does not grow."
+        f"directions at {size_text(large)}, against the number of pairs. The bandwidth does not grow if all "
+        "pairs share a link or a core."
     )
     with new_drawing("network-at_once", "network", LINE_HEIGHT * len(points), caption) as drawing:
         grid = drawing.figure.subplots(len(points), 2, squeeze=False)
-        for line, ((count, level), rows) in zip(grid, points, strict=True):
+        for line, (_, rows) in zip(grid, points, strict=True):
             for axes, (quantity, size) in zip(line, shown.items(), strict=True):
                 of_size = rows[rows["bytes"] == size]
                 for _, curve in of_size.groupby(["interconnect", "kind"], sort=False):
@@ -108,13 +118,18 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
                 log_axis(axes, list(of_size[quantity]))
                 count_axis(axes, list(of_size["pairs"]), inches=2.6)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
-                of = f"{counted(count, 'process')}, " if len(points) > 1 else ""
-                at = f", oversubscription {level}" if len(points) > 1 and level > 1 else ""
-                axes.set_title(f"{of}{size_text(size)}{at}")
+                axes.set_title(_panel_title(rows, size) if len(points) > 1 else size_text(size))
         for axes in grid[-1]:
             axes.set_xlabel("Pairs at once")
         add_legend(drawing, pairs, labels, ideal=False)
     return [drawing]
+
+
+def _panel_title(rows: pd.DataFrame, size: int) -> str:
+    """Name the point of a panel and the message size."""
+    count, level = rows[["processes", "oversubscription"]].iloc[0]
+    title = f"{counted(count, 'process')}, {size_text(size)}"
+    return f"{title}, oversubscription {level}" if level > 1 else title
 
 
 def _draw_pairs(
@@ -131,14 +146,17 @@ def _draw_pairs(
 def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the processor's availability during an exchange and its overhead, against the message size.
 
-    Takes the table ``network_availability``.
+    Parameters
+    ----------
+    table : DataFrame
+        Table ``network_availability``.
     """
     if table.empty:
         return []
     caption = (
-        "Left: share of an exchange's time that the processor has for other work (1: the adapter does all, "
-        "0: the processor does). Right: time that the exchange adds to work that goes on meanwhile; a point "
-        "is missing where the spread of the measurement makes the time 0 or less. Shares outside 0 to 1 are "
+        "Left: share of an exchange's time in which the processor can do other work (1: the adapter does "
+        "all, 0: the processor does). Right: time that the exchange adds to simultaneous work; a point "
+        "is missing if the spread of the measurement makes the time 0 or less. Shares outside 0 to 1 are "
         "drawn at the edge."
     )
     with new_drawing("network-availability", "network", LINE_HEIGHT, caption) as drawing:

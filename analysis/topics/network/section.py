@@ -266,8 +266,8 @@ def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
             lines = groups.setdefault(_title(point.iloc[0].to_dict()), [])
             for _, curve in point.groupby(["interconnect", "kind"], sort=False):
                 first = curve.iloc[0].to_dict()
-                times = curve.groupby("bytes")["latency_us"].first()
-                cells = [number(times.get(size)) for size in sizes]
+                times = curve.groupby("bytes")["latency_us"].first().reindex(sizes)
+                cells = [number(time) for time in times]
                 title = content.labels.interconnect(first["interconnect"], first["kind"])
                 lines.append(row([title, *cells], "", first["interconnect"]))
     return table("Times of collective operations in µs, by the message size.", columns, groups)

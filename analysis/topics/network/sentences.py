@@ -69,7 +69,7 @@ def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -
     timed = rows.dropna(subset="latency_us")
     if timed.empty:
         return []
-    row = timed.loc[timed["latency_us"].idxmin()].to_dict()
+    row = timed.nsmallest(1, "latency_us").iloc[0].to_dict()
     low, high = _ends_over_runs(row, 0, network)
     latency = f"{number(row['latency_us'])}{THIN}µs"
     latency += _range_over_runs(low * row["latency_us"], high * row["latency_us"])
@@ -77,7 +77,7 @@ def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -
 
 
 def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
-    row = rows.loc[rows["peak_MBps"].idxmax()].to_dict()
+    row = rows.nlargest(1, "peak_MBps").iloc[0].to_dict()
     title = labels.interconnect(row["interconnect"], row["kind"])
     percent = row["percent_of_link"]
     share = "" if pd.isna(percent) else f", {formats.percent(percent)} of its link"
@@ -115,7 +115,7 @@ def variability_sentences(network: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["benchmark"] == "pingpong"]
     sentences = []
     for _, curve in rows.groupby(["interconnect", "kind"], sort=False):
-        worst = curve.loc[curve["between_percent"].idxmax()].to_dict()
+        worst = curve.nlargest(1, "between_percent").iloc[0].to_dict()
         difference = (
             f"{formats.percent(curve['between_percent'].median())} at the median size, and by "
             f"{formats.percent(worst['between_percent'])} at {size_text(worst['bytes'])}"
@@ -167,7 +167,7 @@ def _slow_pairs(pairs: pd.DataFrame) -> str:
     limit = f"more than {SLOW:g} times the median of {number(middle)}{THIN}µs"
     if slow.empty:
         return f"no pair of {len(pairs)} takes {limit}."
-    worst = slow.loc[slow["latency_us"].idxmax()]
+    worst = slow.nlargest(1, "latency_us").iloc[0]
     return (
         f"{len(slow)} of {len(pairs)} pairs take {limit}, "
         f"the slowest, {worst['source']} and {worst['target']}, {number(worst['latency_us'])}{THIN}µs."

@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.runs.buses import bus_peak
 from analysis.runs.columns import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schemas, validated
 from analysis.runs.facts import Facts
-from analysis.runs.frames import Line, Tables
+from analysis.runs.frames import Tables
 from analysis.runs.side_tables import WHOLE
 from analysis.topics.network.curves import (
     DIRECTIONS,
@@ -117,8 +117,8 @@ def make_network_tables(
     """
     powers = powers_only(network)
     derived = {
-        "network_headlines": pd.DataFrame(_headline_rows(powers, links, buses)),
-        "network_crossings": pd.DataFrame(_crossing_rows(powers)),
+        "network_headlines": pd.DataFrame(list(_headline_rows(powers, links, buses))),
+        "network_crossings": pd.DataFrame(list(_crossing_rows(powers))),
         "network_availability": availability(network),
         "network_after_work": after_work(network),
         "network_pairs": _pairs_at_once(network),
@@ -141,7 +141,7 @@ def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
 
 def _headline_rows(
     network: pd.DataFrame, links: Mapping[str, float], buses: Mapping[str, str]
-) -> Iterator[Line]:
+) -> Iterator[dict[str, object]]:
     timed = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
     for curve in network_parts(timed):
         if curve["bandwidth_MBps"].isna().all():
@@ -157,7 +157,7 @@ def _headline_rows(
             link,
         )
         yield {
-            **first[["site", "benchmark", "case", "interconnect", "kind", "processes", "oversubscription"]],
+            **{column: first[column] for column in ("site", "benchmark", *_POINT)},
             **asdict(numbers),
             "peak_MBps": numbers.peak_bandwidth,
             "link_MBps": link,
@@ -170,7 +170,7 @@ def _headline_rows(
         }
 
 
-def _crossing_rows(network: pd.DataFrame) -> Iterator[Line]:
+def _crossing_rows(network: pd.DataFrame) -> Iterator[dict[str, object]]:
     """Yield each size from which an interconnect is faster than another, and slower at the size before."""
     keys = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
     timed = sized(network).dropna(subset="latency_us")

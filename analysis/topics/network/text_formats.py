@@ -87,7 +87,7 @@ def netpipe_text(curve: pd.DataFrame) -> str:
     Batches stand for trials: the slowest is the 95th percentile, the fastest the 5th. NetPIPE has no message
     of 0 bytes.
     """
-    messages = NETPIPE[curve["benchmark"].iat[0]]
+    messages = NETPIPE[str(curve["benchmark"].iat[0])]
     lines = []
     for row in curve[curve["bytes"] > 0].to_dict("records"):
         times = [row["latency_us"], row["latency_us_p95"], row["latency_us_p5"]]

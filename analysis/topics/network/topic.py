@@ -25,7 +25,8 @@ def make_network(context: Context) -> Tables:
     curves = pd.concat([curves, context.network_imports], ignore_index=True)
     rates = link_rates(context.facts, context.published)
     buses = host_buses(context.facts, context.published)
-    return {"network_links": make_links(context.published)} | make_network_tables(curves, rates, buses)
+    tables = make_network_tables(curves, rates, buses)
+    return {"network_links": make_links(context.published), **tables}
 
 
 def write_curves(context: Context, folder: Path) -> None:

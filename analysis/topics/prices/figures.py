@@ -29,7 +29,7 @@ LINES: tuple[LineStyle, ...] = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.4, 
 def price_figures(prices: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the table ``prices``, one figure per currency that has a price at a known size."""
     sized = prices.groupby("currency")["nodes"].transform("count") > 0
-    return [_figure(currency, rows, labels) for currency, rows in prices[sized].groupby("currency")]
+    return [_figure(str(currency), rows, labels) for currency, rows in prices[sized].groupby("currency")]
 
 
 def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:

@@ -103,10 +103,10 @@ def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: Integers) -> 
     radices, ratios = zip(*switches, strict=True)
     counts = count_switches(nodes, radices, ratios[:-1])
     by_level = [frame.reset_index(drop=True) for _, frame in counts.groupby("level")]
-    price = nodes * part_price(rows, "port", nodes)
+    price = pd.Series(nodes * part_price(rows, "port", nodes))
     for level, count in zip(levels, by_level, strict=True):
         price = price + count["switches"].astype(float) * part_price(rows, "switch", nodes, level)
-    uplinks = sum(count["uplinks"] for count in by_level)
+    uplinks = pd.concat([count["uplinks"] for count in by_level], axis=1).sum(axis=1, skipna=False)
     if len(levels) > 1:
         price = price + uplinks.astype(float) * part_price(rows, "uplink", nodes)
     text = [" + ".join(map(str, row)) for row in zip(*(count["switches"] for count in by_level), strict=True)]

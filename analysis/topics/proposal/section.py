@@ -60,7 +60,8 @@ def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect:
         Table ``proposal``, judged by `rule`.
     """
     if rule is None or table.empty:
-        return Choice((), (), 0, False, f"{_cut(rule_text(rule))} There is no run to judge.")
+        introduction = f"{_cut(rule_text(rule))} " if rule else ""
+        return Choice((), (), 0, False, f"{introduction}There is no run to judge.")
     chosen = pd.concat([_chosen_curve(rows, interconnect) for _, rows in labels.by_case(table)])
     all_sheets = sheets(chosen, rule, labels)
     kinds = [kind for kind in ORDER if kind in set(table["kind"])]
@@ -87,7 +88,7 @@ def _chosen_curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
     rows = rows[rows["oversubscription"] == rows["oversubscription"].min()]
     named = rows[rows["interconnect"] == interconnect]
     rows = rows if named.empty else named
-    return rows_like(rows, rows.loc[rows["speedup"].idxmax()])
+    return rows_like(rows, rows.nlargest(1, "speedup").iloc[0].to_dict())
 
 
 def _thinned(sheet: Sheet) -> Sheet:

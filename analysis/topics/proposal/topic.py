@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from analysis.curves.curves import Curve
@@ -51,6 +53,8 @@ PROPOSAL = table_schemas(
 )
 
 NO_MINIMUM = "the rule has no minimum for this number of cores"
+Ends = tuple[Floats, Floats, Floats]
+"""Value, low and high end, each (counts,)."""
 UNTESTED = ("would pass (untested)", "would fail (untested)")
 """Verdicts from estimates without an interval."""
 
@@ -107,7 +111,7 @@ def proposal_columns(curve: Curve, rule: Rule, settings: Settings, cores_per_nod
     }
 
 
-def _quantities(curve: Curve, settings: Settings) -> dict[str, tuple[Floats, Floats, Floats]]:
+def _quantities(curve: Curve, settings: Settings) -> dict[str, Ends]:
     """Compute the speedup and the quantities of rules: value, low and high end, each (counts,).
 
     Efficiency increases with the speedup. Incremental efficiency (by cores) and speedup per doubling (by
@@ -115,18 +119,31 @@ def _quantities(curve: Curve, settings: Settings) -> dict[str, tuple[Floats, Flo
     """
     speedup = curve.speedup, curve.speedup_low, curve.speedup_high
     cores, growth = _steps(curve.table["cores"]), 1 / _steps(curve.processes.astype(float))
-    times = _steps(curve.table["seconds"]), *percentile_interval(_steps(curve.draws), settings.level)
-    strong = settings.scaling == "strong"
+    low, high = percentile_interval(_steps(curve.draws), settings.level)
+    time_ratios = _steps(curve.table["seconds"]), low, high
+    is_strong = settings.scaling == "strong"
+
+    def efficiency_of(values: Floats) -> Floats:
+        return efficiency(values, curve.table["cores"], curve.reference.cores)
+
+    def incremental_efficiency(ratio: Floats) -> Floats:
+        return ratio * cores if is_strong else ratio
+
+    def per_doubling(ratio: Floats) -> Floats:
+        return (ratio if is_strong else ratio * growth) ** (1 / np.log2(growth))
+
     return {
         "speedup": speedup,
-        "efficiency": tuple(
-            efficiency(values, curve.table["cores"], curve.reference.cores) for values in speedup
-        ),
-        "incremental_efficiency": tuple(values * cores if strong else values for values in times),
-        "speedup_per_doubling": tuple(
-            (values if strong else values * growth) ** (1 / np.log2(growth)) for values in times
-        ),
+        "efficiency": _each_end(efficiency_of, speedup),
+        "incremental_efficiency": _each_end(incremental_efficiency, time_ratios),
+        "speedup_per_doubling": _each_end(per_doubling, time_ratios),
     }
+
+
+def _each_end(function: Callable[[Floats], Floats], ends: Ends) -> Ends:
+    """Apply a function to the value and both ends."""
+    value, low, high = ends
+    return function(value), function(low), function(high)
 
 
 def _steps(values: np.ndarray) -> Floats:
