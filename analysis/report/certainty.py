@@ -17,7 +17,7 @@ from analysis.presentation.contests import (
 )
 from analysis.presentation.formats import MOST, counted, listed
 from analysis.presentation.labels import Labels
-from analysis.runs.columns import OF_AN_IMPROVEMENT
+from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, rows_like
 from analysis.runs.kinds import side
@@ -123,7 +123,7 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
         return "the band holds both directions"
     if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
         return ""
-    rows = rows_like(precision, line, list(OF_AN_IMPROVEMENT))
+    rows = rows_like(precision, line, list(IMPROVEMENT_KEY))
     if rows.empty or not rows["reached"].all():
         return ""
     return f"known to ±{formats.number(rows['half_width_percent'].max(), 2)} points already"
@@ -151,7 +151,7 @@ def _settled_by(
     study = facts.study
     if not comparisons or precision is None or study.blocks is None or study.file is None:
         return ""
-    rows = pd.concat([rows_like(precision, line, list(OF_AN_IMPROVEMENT)) for line in comparisons])
+    rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
     blocks, gain = (
         max(as_float(line["blocks_needed"]) for line in comparisons),
         "could tell the first of them",

@@ -21,24 +21,24 @@ MONEY = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=Tru
 
 THREADS = {"threads": COUNT}
 """Column that is last in every table."""
-OF_A_CURVE = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, **THREADS}
+CURVE_COLUMNS = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, **THREADS}
 """Columns that identify a curve."""
-OF_A_POINT = OF_A_CURVE | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
+POINT_COLUMNS = CURVE_COLUMNS | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
 """Columns that identify a point; a serial run has no interconnect."""
-OF_A_PAIR = dict.fromkeys(("baseline_interconnect", "interconnect", "kind"), TEXT)
+PAIR_COLUMNS = dict.fromkeys(("baseline_interconnect", "interconnect", "kind"), TEXT)
 """Columns that identify the two curves of a comparison."""
 P_VALUES = {"p_value": SHARE, "p_adjusted": SHARE, "distinguishable": MARK}
-OF_A_TEST = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
+TEST_COLUMNS = {"p_adjusted": SHARE, "blocks": COUNT, "blocks_needed": COUNT}
 """Columns of a test after Holm's correction."""
-JUDGED = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
+VERDICT_COLUMNS = {"verdict": NOTE, "coverage": SHARE, "least_p": SHARE}
 """Verdict of a comparison, coverage of its interval, and smallest p-value that its blocks allow."""
 SIZE = {"processes_per_node": POSITIVE, "nodes": COUNT, "processes": COUNT, "cores": COUNT}
 """Columns for the size of a run."""
 DEPENDENCE = dict.fromkeys(("lag_one_correlation", "effective_blocks"), NUMBER)
 """Dependence of the paired blocks of a comparison on earlier blocks."""
-AT_ONCE = {"simultaneous_low": NUMBER, "simultaneous_high": NUMBER}
+SIMULTANEOUS_INTERVAL = {"simultaneous_low": NUMBER, "simultaneous_high": NUMBER}
 """Simultaneous interval of a comparison in percent: all intervals of a table hold together."""
-OF_AN_IMPROVEMENT = {"case": TEXT, **OF_A_PAIR, "oversubscription": COUNT, "at_processes": COUNT}
+IMPROVEMENT_KEY = {"case": TEXT, **PAIR_COLUMNS, "oversubscription": COUNT, "at_processes": COUNT}
 """Columns that identify a row of ``improvement``, together with `THREADS`."""
 
 
@@ -52,16 +52,16 @@ def in_percent(name: str) -> dict[str, pa.Column]:
     return {f"{name}_{end}": NUMBER for end in ("percent", "low", "high")}
 
 
-OF_A_GAIN = dict(
+GAIN_COLUMNS = dict(
     seconds_of_baseline=POSITIVE,
     seconds=POSITIVE,
     **in_percent("gain"),
     paired=FLAG,
     p_value=SHARE,
     distinguishable=MARK,
-    **OF_A_TEST,
-    **JUDGED,
-    **AT_ONCE,
+    **TEST_COLUMNS,
+    **VERDICT_COLUMNS,
+    **SIMULTANEOUS_INTERVAL,
 )
 """Columns of the gain of a placement, level or number of threads over its baseline."""
 

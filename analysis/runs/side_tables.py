@@ -45,7 +45,7 @@ USES = ("compute", "waiting", "transfer")
 FACTORS = ("load_balance", "serialisation_efficiency", "transfer_efficiency")
 """Factors of the parallel efficiency, as the POP centre of excellence defines them."""
 
-OF_A_TRACE = {"case": TEXT, "processes": COUNT, **THREADS}
+TRACE_COLUMNS = {"case": TEXT, "processes": COUNT, **THREADS}
 """Columns that identify a trace."""
 
 CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
@@ -116,7 +116,7 @@ DETAILS = {
     **table_schemas(
         jobs=dict(job=TEXT, state=TEXT, cores=COUNT, seconds=RATE, energy_joules=RATE),
         traces=dict(
-            **OF_A_TRACE,
+            **TRACE_COLUMNS,
             steps=COUNT,
             clock=TEXT,
             cores=COUNT,
@@ -133,8 +133,10 @@ DETAILS = {
             cpu=NOTE,
             step_spread_percent=RATE,
         ),
-        trace_profile=dict(**OF_A_TRACE, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER),
-        trace_pairs=dict(**OF_A_TRACE, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER),
+        trace_profile=dict(
+            **TRACE_COLUMNS, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER
+        ),
+        trace_pairs=dict(**TRACE_COLUMNS, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER),
         congestion_flows=dict(topology=TEXT, pattern=TEXT, source=WHOLE, destination=WHOLE, load=RATE),
         bandwidth=dict(cores=COUNT, **with_interval("bandwidth_MBps", POSITIVE)),
         model_fit=dict(

@@ -27,9 +27,9 @@ from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
 from analysis.runs.columns import (
     COUNT,
+    IMPROVEMENT_KEY,
     NOTE,
     NUMBER,
-    OF_AN_IMPROVEMENT,
     POSITIVE,
     SHARE,
     THREADS,
@@ -59,7 +59,7 @@ BIASED = 0.01
 
 ADJUSTED = table_schemas(
     adjusted=dict(
-        **OF_AN_IMPROVEMENT,
+        **IMPROVEMENT_KEY,
         **THREADS,
         processes_per_node=POSITIVE,
         blocks=COUNT,
@@ -246,7 +246,7 @@ def _series(timed: pd.DataFrame, line: Line) -> dict[int, Ratios]:
 
 def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, object]:
     """Make the row of a comparison, a line of the table ``improvement``."""
-    names = (*OF_AN_IMPROVEMENT, *THREADS, "processes_per_node", *in_percent("improvement"))
+    names = (*IMPROVEMENT_KEY, *THREADS, "processes_per_node", *in_percent("improvement"))
     row: dict[str, object] = {name: line[name] for name in names}
     if effect:
         row |= {"slope": effect.slope, "probe_p_value": effect.p_value}

@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.curves.points import block_times, point_table
 from analysis.runs.columns import (
     COUNT,
-    OF_A_POINT,
+    POINT_COLUMNS,
     POSITIVE,
     SHARE,
     table_schemas,
@@ -20,7 +20,7 @@ from analysis.topics.topic import Topic
 
 CENSORED = table_schemas(
     censored=dict(
-        **OF_A_POINT,
+        **POINT_COLUMNS,
         cores=COUNT,
         n=COUNT,
         censored=COUNT,

@@ -9,7 +9,7 @@ from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import number
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.columns import COUNT, NUMBER, OF_A_POINT, POSITIVE, TEXT, table_schemas, validated
+from analysis.runs.columns import COUNT, NUMBER, POINT_COLUMNS, POSITIVE, TEXT, table_schemas, validated
 from analysis.runs.side_tables import RUN
 from analysis.topics.topic import Topic
 
@@ -24,7 +24,7 @@ LATENCIES = {
 
 DATA_SERVER_TABLES = table_schemas(
     data_servers=dict(
-        **OF_A_POINT,
+        **POINT_COLUMNS,
         operation=TEXT,
         runs=COUNT,
         servers=NUMBER,
@@ -55,7 +55,7 @@ def make_data_servers(runs: pd.DataFrame, operations: pd.DataFrame) -> dict[str,
     dict of DataFrame
         The table by its name, in the order of the runs; empty if no run recorded an operation.
     """
-    point = ["site", *OF_A_POINT]
+    point = ["site", *POINT_COLUMNS]
     recorded = runs.reindex(columns=[*RUN, *point, "seconds"]).merge(operations, on=list(RUN))
     if recorded.empty:
         return {}

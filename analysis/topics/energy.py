@@ -24,10 +24,10 @@ from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import processes
 from analysis.runs.columns import (
     COUNT,
+    CURVE_COLUMNS,
     MARK,
     NOTE,
     NUMBER,
-    OF_A_CURVE,
     POSITIVE,
     SHARE,
     SIZE,
@@ -47,7 +47,7 @@ from analysis.topics.topic import Context, Topic
 
 ENERGY = table_schemas(
     energy=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         **SIZE,
         serial=MARK,
         basis=TEXT,

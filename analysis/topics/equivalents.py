@@ -18,7 +18,7 @@ from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import processes
-from analysis.runs.columns import COUNT, FLAG, NUMBER, OF_A_PAIR, POSITIVE, TEXT, THREADS, table_schemas
+from analysis.runs.columns import COUNT, FLAG, NUMBER, PAIR_COLUMNS, POSITIVE, TEXT, THREADS, table_schemas
 from analysis.runs.frames import (
     BASELINE,
     Line,
@@ -40,7 +40,7 @@ NODE_EQUIVALENT = table_schemas(
     node_equivalent=dict(
         case=TEXT,
         target_speedup=POSITIVE,
-        **OF_A_PAIR,
+        **PAIR_COLUMNS,
         **dict.fromkeys(("baseline_processes", "equivalent_processes"), POSITIVE),
         **dict.fromkeys(("equivalent_low", "equivalent_high"), POSITIVE),
         processes_saved=NUMBER,

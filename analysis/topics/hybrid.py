@@ -18,7 +18,7 @@ from analysis.presentation.formats import MOST
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import GAIN, line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import blocks_sentences
-from analysis.runs.columns import COUNT, OF_A_CURVE, OF_A_GAIN, table_schemas
+from analysis.runs.columns import COUNT, CURVE_COLUMNS, GAIN_COLUMNS, table_schemas
 from analysis.runs.frames import Line, Tables, lowest_level, percent_interval, stacked
 from analysis.runs.settings import Settings
 from analysis.topics.topic import Context, Topic
@@ -27,11 +27,11 @@ MOST_ROWS = 120
 
 HYBRID = table_schemas(
     hybrid=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         cores=COUNT,
         nodes=COUNT,
         **dict.fromkeys(("processes_of_baseline", "threads_of_baseline", "processes"), COUNT),
-        **OF_A_GAIN,
+        **GAIN_COLUMNS,
     ),
 )
 

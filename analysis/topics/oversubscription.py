@@ -27,14 +27,14 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.rows import MOST_ROWS, line_table, numbers, p_value, percent_cell, texts, verdict
 from analysis.presentation.style import FigureLabels
 from analysis.runs.columns import (
-    AT_ONCE,
     COUNT,
-    JUDGED,
+    CURVE_COLUMNS,
     MARK,
-    OF_A_CURVE,
-    OF_A_TEST,
     POSITIVE,
     SHARE,
+    SIMULTANEOUS_INTERVAL,
+    TEST_COLUMNS,
+    VERDICT_COLUMNS,
     in_percent,
     table_schemas,
 )
@@ -45,7 +45,7 @@ from analysis.topics.topic import Context, Topic
 
 OVERSUBSCRIPTION = table_schemas(
     oversubscription=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         **dict.fromkeys(("cores", "nodes", "processes", "processes_of_one"), COUNT),
         seconds=POSITIVE,
         seconds_of_one=POSITIVE,
@@ -53,9 +53,9 @@ OVERSUBSCRIPTION = table_schemas(
         p_value=SHARE,
         distinguishable=MARK,
         processes_per_node=POSITIVE,
-        **OF_A_TEST,
-        **JUDGED,
-        **AT_ONCE,
+        **TEST_COLUMNS,
+        **VERDICT_COLUMNS,
+        **SIMULTANEOUS_INTERVAL,
     ),
 )
 

@@ -17,7 +17,7 @@ from analysis.presentation.formats import MISSING, MOST, counted, listed, some
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import side_by_side
 from analysis.presentation.sentences import processes
-from analysis.runs.columns import COUNT, FLAG, NOTE, OF_A_CURVE, POSITIVE, table_schemas
+from analysis.runs.columns import COUNT, CURVE_COLUMNS, FLAG, NOTE, POSITIVE, table_schemas
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
 from analysis.statistics.best import FEWEST
 from analysis.topics.scaling.figures import overview_figure
@@ -25,7 +25,7 @@ from analysis.topics.topic import Context, Headline, Page, Topic
 
 PEAKS = table_schemas(
     peaks=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         peak_processes=COUNT,
         peak_set=NOTE,
         peak_speedup=POSITIVE,

@@ -16,7 +16,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.rows import GAIN, line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import blocks_sentences
-from analysis.runs.columns import COUNT, OF_A_CURVE, OF_A_GAIN, POSITIVE, table_schemas
+from analysis.runs.columns import COUNT, CURVE_COLUMNS, GAIN_COLUMNS, POSITIVE, table_schemas
 from analysis.runs.frames import Tables, stacked
 from analysis.runs.settings import Settings
 from analysis.topics.topic import Context, Topic
@@ -26,14 +26,14 @@ MOST_ROWS = 120
 
 PLACEMENT = table_schemas(
     placement=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         processes=COUNT,
         cores=COUNT,
         processes_per_node_of_baseline=POSITIVE,
         processes_per_node=POSITIVE,
         nodes_of_baseline=COUNT,
         nodes=COUNT,
-        **OF_A_GAIN,
+        **GAIN_COLUMNS,
     ),
 )
 

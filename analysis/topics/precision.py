@@ -11,8 +11,8 @@ from analysis.curves.outcomes import INSEPARABLE
 from analysis.runs.columns import (
     COUNT,
     FLAG,
+    IMPROVEMENT_KEY,
     NUMBER,
-    OF_AN_IMPROVEMENT,
     POSITIVE,
     THREADS,
     table_schema,
@@ -22,7 +22,7 @@ from analysis.topics.topic import Topic
 
 PRECISION = table_schema(
     "precision",
-    **OF_AN_IMPROVEMENT,
+    **IMPROVEMENT_KEY,
     **THREADS,
     blocks=COUNT,
     half_width_percent=NUMBER,

@@ -14,12 +14,12 @@ from analysis.curves.outcomes import corrected, outcome
 from analysis.curves.point_comparison import Contrast, compare_points, percent_columns, simultaneous
 from analysis.curves.points import CasePoints, cases
 from analysis.runs.columns import (
-    AT_ONCE,
     COUNT,
     NOTE,
     P_VALUES,
     POSITIVE,
     SHARE,
+    SIMULTANEOUS_INTERVAL,
     TEXT,
     THREADS,
     in_percent,
@@ -58,7 +58,7 @@ CHANGES = {
         blocks_needed=COUNT,
         coverage=SHARE,
         least_p=SHARE,
-        **AT_ONCE,
+        **SIMULTANEOUS_INTERVAL,
     ).remove_columns(["site"]),
     "changes_summary": table_schema(
         "changes_summary",

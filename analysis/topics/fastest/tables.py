@@ -20,7 +20,7 @@ from analysis.curves.point_comparison import (
     took_turns,
 )
 from analysis.curves.points import Sample, block_logs, roundings
-from analysis.runs.columns import COUNT, MARK, OF_A_POINT, POSITIVE, SHARE, TEXT, in_percent, table_schemas
+from analysis.runs.columns import COUNT, MARK, POINT_COLUMNS, POSITIVE, SHARE, TEXT, in_percent, table_schemas
 from analysis.runs.frames import Piece, Tables, stacked
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.settings import Settings
@@ -31,7 +31,7 @@ from analysis.topics.topic import Context
 
 FASTEST = table_schemas(
     fastest=dict(
-        **OF_A_POINT,
+        **POINT_COLUMNS,
         processes_per_node=POSITIVE,
         compared_kinds=TEXT,
         seconds=POSITIVE,

@@ -12,21 +12,21 @@ from scipy import stats
 from analysis.curves.curve_comparison import compare
 from analysis.curves.outcomes import AT_LEAST, AT_MOST, INSEPARABLE
 from analysis.runs.columns import (
-    AT_ONCE,
     COUNT,
     DEPENDENCE,
     FLAG,
-    JUDGED,
+    IMPROVEMENT_KEY,
     MARK,
     NOTE,
     NUMBER,
-    OF_A_PAIR,
-    OF_A_TEST,
-    OF_AN_IMPROVEMENT,
+    PAIR_COLUMNS,
     POSITIVE,
     SHARE,
+    SIMULTANEOUS_INTERVAL,
+    TEST_COLUMNS,
     TEXT,
     THREADS,
+    VERDICT_COLUMNS,
     in_percent,
     table_schemas,
     validated,
@@ -37,7 +37,7 @@ from analysis.topics.topic import Context
 
 IMPROVEMENT = table_schemas(
     improvement=dict(
-        **OF_AN_IMPROVEMENT,
+        **IMPROVEMENT_KEY,
         **in_percent("improvement"),
         **in_percent("average"),
         paired=FLAG,
@@ -45,11 +45,11 @@ IMPROVEMENT = table_schemas(
         distinguishable=MARK,
         processes_per_node=POSITIVE,
         baseline_peak_processes=COUNT,
-        **OF_A_TEST,
+        **TEST_COLUMNS,
         note=NOTE,
-        **JUDGED,
+        **VERDICT_COLUMNS,
         at_processes_other=COUNT,
-        **AT_ONCE,
+        **SIMULTANEOUS_INTERVAL,
         **DEPENDENCE,
         candidates=COUNT,
         **{
@@ -64,7 +64,7 @@ IMPROVEMENT = table_schemas(
 
 IMPROVEMENT_MEAN = table_schemas(
     improvement_mean=dict(
-        **OF_A_PAIR,
+        **PAIR_COLUMNS,
         oversubscription=COUNT,
         processes_per_node=POSITIVE,
         mean=TEXT,
@@ -78,7 +78,7 @@ IMPROVEMENT_MEAN = table_schemas(
 FEWEST_CASES = 3
 """Cases that an interval needs: with two cases, the quantile of t is 12.7."""
 GEOMETRIC, PLAIN, WEIGHTED = "geometric", "plain", "weighted"
-_PAIR = ["site", *OF_A_PAIR, "oversubscription", "processes_per_node", "threads"]
+_PAIR = ["site", *PAIR_COLUMNS, "oversubscription", "processes_per_node", "threads"]
 
 
 def make_improvement(context: Context) -> Tables:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from analysis.curves.curves import Curve
 from analysis.runs.columns import (
     COUNT,
+    CURVE_COLUMNS,
     FLAG,
     NOTE,
     NUMBER,
-    OF_A_CURVE,
     POSITIVE,
     TEXT,
     table_schemas,
@@ -52,7 +52,7 @@ TERMS = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
 """Columns of the terms of `analysis.statistics.fits.cost_terms`."""
 MODEL_TABLES = table_schemas(
     models=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         model=TEXT,
         formula=TEXT,
         **dict.fromkeys(("counts", "fitted_from", "fitted_to"), COUNT),
@@ -67,7 +67,7 @@ MODEL_TABLES = table_schemas(
         note=NOTE,
     ),
     model_curves=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         model=TEXT,
         processes=COUNT,
         seconds=POSITIVE,

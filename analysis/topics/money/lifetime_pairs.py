@@ -30,7 +30,7 @@ from analysis.topics.money.market import Tariff, interval_of_draws
 RUNS = "runs"
 """Name of the measured times among the inputs; they determine how many nodes are as fast."""
 MEASURES = ("lifetime_saving", "break_even_nodes", "break_even_years", "break_even_energy_price")
-AT_ONCE = 2**19
+SIMULTANEOUS_INTERVAL = 2**19
 """Sizes × choices that `_extremes` computes at once; all of them would fill the memory."""
 PAIR = ["baseline_interconnect", "kind", "interconnect"]
 """Columns that identify a comparison over all cases."""
@@ -302,7 +302,7 @@ def _extremes(measure: Callable[[Sizes], Floats], draws: Sizes, choices: int) ->
     shape = draws.nodes.shape
     flat = np.stack([values.ravel() for values in draws])
     distinct, position = np.unique(flat, axis=1, return_inverse=True)
-    parts = np.array_split(distinct, -(-distinct.shape[1] * choices // AT_ONCE), axis=1)
+    parts = np.array_split(distinct, -(-distinct.shape[1] * choices // SIMULTANEOUS_INTERVAL), axis=1)
     ends = [
         (values.min(axis=-1), values.max(axis=-1)) for values in (measure(Sizes(*part)) for part in parts)
     ]

@@ -6,12 +6,12 @@ import pandera.pandas as pa
 
 from analysis.runs.columns import (
     COUNT,
+    CURVE_COLUMNS,
     MARK,
     MONEY,
     NOTE,
     NUMBER,
-    OF_A_CURVE,
-    OF_A_PAIR,
+    PAIR_COLUMNS,
     POSITIVE,
     SHARE,
     SIZE,
@@ -51,7 +51,7 @@ MONEY_TABLES = table_schemas(
         **_LIFETIME,
     ),
     value=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         **SIZE,
         serial=MARK,
         **with_interval("speedup", POSITIVE),
@@ -69,7 +69,7 @@ MONEY_TABLES = table_schemas(
     break_even=dict(
         case=TEXT,
         target_speedup=POSITIVE,
-        **OF_A_PAIR,
+        **PAIR_COLUMNS,
         oversubscription=COUNT,
         **THREADS,
         **dict.fromkeys(("processes_per_node", "baseline_processes", "equivalent_processes"), POSITIVE),
@@ -95,7 +95,7 @@ MONEY_TABLES = table_schemas(
     ),
     tornado=dict(
         case=TEXT,
-        **OF_A_PAIR,
+        **PAIR_COLUMNS,
         oversubscription=COUNT,
         **THREADS,
         processes_per_node=POSITIVE,

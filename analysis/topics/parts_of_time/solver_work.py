@@ -7,7 +7,7 @@ import pandas as pd
 from analysis.runs.columns import (
     COUNT,
     NUMBER,
-    OF_A_POINT,
+    POINT_COLUMNS,
     POSITIVE,
     table_schemas,
     validated,
@@ -17,7 +17,7 @@ from analysis.topics.parts_of_time.tables import MAIN_LOOP
 
 SOLVER_WORK = table_schemas(
     solver_efficiency=dict(
-        **OF_A_POINT,
+        **POINT_COLUMNS,
         reference_processes=COUNT,
         efficiency=POSITIVE,
         **with_interval("implementation_efficiency", POSITIVE),

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.runs.columns import COUNT, NUMBER, OF_A_POINT, SHARE, TEXT, table_schemas, validated
+from analysis.runs.columns import COUNT, NUMBER, POINT_COLUMNS, SHARE, TEXT, table_schemas, validated
 from analysis.runs.runs import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, valid_rows
 from analysis.topics.quality.tables import POINT
 
@@ -16,12 +16,12 @@ PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
 STAGES = (PREPARATION, RUN, MAIN_LOOP)
 RUN_PARTS = ("start-up", "main loop", "output", "rest")
 PART_TABLES = table_schemas(
-    parts=dict(**OF_A_POINT, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
+    parts=dict(**POINT_COLUMNS, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
     solver_iterations=dict(
-        **OF_A_POINT, field=TEXT, n=COUNT, iterations=NUMBER, relative=NUMBER, reference_processes=COUNT
+        **POINT_COLUMNS, field=TEXT, n=COUNT, iterations=NUMBER, relative=NUMBER, reference_processes=COUNT
     ),
     communication=dict(
-        **OF_A_POINT, operation=TEXT, n=COUNT, calls=NUMBER, bytes=NUMBER, remote_bytes=NUMBER
+        **POINT_COLUMNS, operation=TEXT, n=COUNT, calls=NUMBER, bytes=NUMBER, remote_bytes=NUMBER
     ),
 )
 """Schemas of the tables of this module, by name."""

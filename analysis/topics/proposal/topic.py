@@ -9,8 +9,8 @@ import numpy as np
 from analysis.curves.curves import Curve
 from analysis.runs.columns import (
     COUNT,
+    CURVE_COLUMNS,
     NOTE,
-    OF_A_CURVE,
     POSITIVE,
     SHARE,
     TEXT,
@@ -28,7 +28,7 @@ from analysis.topics.topic import Context, Topic
 
 PROPOSAL = table_schemas(
     proposal=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         processes_per_node=POSITIVE,
         nodes=COUNT,
         ranks=COUNT,

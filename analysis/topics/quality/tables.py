@@ -19,8 +19,8 @@ from analysis.runs.columns import (
     FLAG,
     NOTE,
     NUMBER,
-    OF_A_POINT,
     P_VALUES,
+    POINT_COLUMNS,
     SHARE,
     in_percent,
     table_schemas,
@@ -41,10 +41,10 @@ FENCES = 1.5
 FEWEST = 4
 """Number of times that a point needs for fences, and of blocks that it needs for a drift."""
 
-POINT = list(OF_A_POINT)
+POINT = list(POINT_COLUMNS)
 QUALITY = table_schemas(
     repetitions=dict(
-        **OF_A_POINT,
+        **POINT_COLUMNS,
         block=pa.Column("Int64"),
         **dict.fromkeys(("repetition", "attempt", "order"), COUNT),
         started=NOTE,
@@ -57,7 +57,7 @@ QUALITY = table_schemas(
         record=NOTE,
     ),
     variability=dict(
-        **OF_A_POINT,
+        **POINT_COLUMNS,
         n=COUNT,
         **dict.fromkeys(("seconds", "spread_percent", "worst_percent"), NUMBER),
         baseline_interconnect=NOTE,
@@ -66,7 +66,7 @@ QUALITY = table_schemas(
         **P_VALUES,
         **DEPENDENCE,
     ),
-    drift=dict(**OF_A_POINT, n=COUNT, **in_percent("drift"), kendall_tau=NUMBER, **P_VALUES),
+    drift=dict(**POINT_COLUMNS, n=COUNT, **in_percent("drift"), kendall_tau=NUMBER, **P_VALUES),
 )
 """Schema of each table of this module by its name."""
 

@@ -8,10 +8,10 @@ import pandas as pd
 from analysis.curves.curves import Curve
 from analysis.runs.columns import (
     COUNT,
+    CURVE_COLUMNS,
     FLAG,
     NOTE,
     NUMBER,
-    OF_A_CURVE,
     POSITIVE,
     SHARE,
     table_schemas,
@@ -31,7 +31,7 @@ from analysis.topics.topic import Context
 
 SCALING = table_schemas(
     scaling=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         **dict.fromkeys(("nodes", "processes", "cores", "n"), COUNT),
         **with_interval("seconds", POSITIVE),
         coverage=SHARE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.runs.columns import COUNT, POSITIVE, TEXT, THREADS, table_schemas, validated
-from analysis.runs.side_tables import DETAILS, FACTORS, OF_A_TRACE, RUN, SECONDS, USES, WHOLE, Details
+from analysis.runs.side_tables import DETAILS, FACTORS, RUN, SECONDS, TRACE_COLUMNS, USES, WHOLE, Details
 
 _POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT, **THREADS}
 _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "bytes")}
@@ -36,10 +36,10 @@ def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.
         Those that have rows; none of a study that replayed nothing here.
     """
     points = runs[runs["interconnect"].notna()].reindex(columns=[*RUN, *_POINT, "site"])
-    points = points.sort_values(list(OF_A_TRACE), kind="stable")
+    points = points.sort_values(list(TRACE_COLUMNS), kind="stable")
     efficiency = points.merge(details["replays"], on=list(RUN))
     first, second, third = (efficiency[name] for name in FACTORS)
-    steps = details["traces"][[*OF_A_TRACE, "site", "steps"]]
+    steps = details["traces"][[*TRACE_COLUMNS, "site", "steps"]]
     tables = {
         "simulated_times": points.merge(details["replay_ranks"], on=list(RUN)),
         "simulated_efficiency": efficiency.assign(parallel_efficiency=first * second * third),

@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from analysis.curves.curves import Curve
 from analysis.curves.points import Sample, block_logs, roundings
-from analysis.runs.columns import COUNT, MARK, OF_A_CURVE, POSITIVE, SHARE, SIZE, table_schemas, with_interval
+from analysis.runs.columns import (
+    COUNT,
+    CURVE_COLUMNS,
+    MARK,
+    POSITIVE,
+    SHARE,
+    SIZE,
+    table_schemas,
+    with_interval,
+)
 from analysis.runs.frames import with_ends
 from analysis.runs.settings import Queue, Settings
 from analysis.statistics import Flags, Floats
@@ -35,7 +44,7 @@ from analysis.statistics.metrics import efficiency, runs_per_day
 
 PACKING = table_schemas(
     packing=dict(
-        **OF_A_CURVE,
+        **CURVE_COLUMNS,
         **SIZE,
         **dict.fromkeys(("available_cores", "jobs_at_once", "used_cores"), COUNT),
         **with_interval("seconds", POSITIVE),
