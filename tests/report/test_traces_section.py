@@ -129,7 +129,7 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     told = said(section)
     waited = "since ranks together took far more or less CPU time than the serial run, or waited"
     assert f"Indicative only, {waited}: The duct on 4" in told
-    assert "The duct on 4 processes. The tracer says: MPI_Win_create: a window." in told
+    assert "The duct on 4 processes. Reason of the tracer: MPI_Win_create: a window." in told
     assert "Timed together: computing" in told and "Timed alone" not in told
 
 
@@ -145,7 +145,7 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     assert row["step_spread_percent"] == pytest.approx(10)
     uneven = traces(Content(runs, {"traces": tables["traces"].assign(step_spread_percent=15.0)}, FACTS, []))
     section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
-    assert "Traced steps are up to 15 % apart" in said(uneven) and "apart" not in said(section)
+    assert "Traced steps differ by up to 15 %" in said(uneven) and "steps differ" not in said(section)
     told = said(section)
     assert "Timed alone: each rank ran again, several times, by itself" in told and "together" not in told
     assert "Indicative only, since repeats of ranks alone are fewer than three or differ" in told

@@ -1,4 +1,4 @@
-"""Parts of the time of simulated ranks, and the bytes between the ranks of a trace."""
+"""Figures of the time of simulated ranks, and of the bytes between the ranks of a trace."""
 
 from __future__ import annotations
 
@@ -24,29 +24,32 @@ COLOURS = style.COLOURS[0], style.COLOURS[4], style.COLOURS[1]
 AMOUNTS = sns.blend_palette(["#dbe8f4", style.COLOURS[0]], as_cmap=True)
 TITLES = {"compute": "Computing", "waiting": "Waiting for others", "transfer": "Added by the interconnect"}
 MOST_COLUMNS = 5
-"""Interconnects side by side."""
+"""Largest number of interconnects in a row."""
 ROW_INCHES = 1.45
+"""Height of a row of panels."""
 MOST_MATRICES = 4
-"""Process counts, the largest of a case, whose pairs are drawn."""
+"""Largest number of process counts whose pairs are drawn."""
 FEWEST_RANKS = 3
-"""The pairs of fewer ranks make no figure."""
-APART = 16
-"""Ranks up to which gaps part the bars."""
+"""Smallest number of ranks whose pairs are drawn."""
+MOST_SEPARATE_BARS = 16
+"""Largest number of ranks with gaps between their bars."""
 MATRIX_INCHES = 1.75
+"""Height of a matrix of pairs."""
 
 
 def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[Drawing]:
-    """Draw the parts of the time and the pairs of ranks, one figure of each per traced case.
+    """Draw the parts of the time, and the bytes between ranks, with one figure of each per traced case.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Those of `analysis.topics.simulated.tables.SIMULATED_TABLES` that the study has.
+        The tables of the study.
+    labels : Labels
 
     Returns
     -------
     list of Drawing
-        Topics ``simulated_times`` and ``trace_pairs``.
+        Figures of the topics ``simulated_times`` and ``trace_pairs``.
     """
     drawings = []
     if "simulated_times" in tables:
@@ -94,7 +97,7 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
 
 
 def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) -> None:
-    """Draw the mean over the ranks of each process count, in percent of the time."""
+    """Draw the mean parts over the ranks of each process count, in percent of the time."""
     means = rows.groupby("processes")[SECONDS].mean()
     shares = 100 * means.div(means.sum(axis=1), axis=0)
     _stack(axes, shares, 0.8)
@@ -110,14 +113,16 @@ def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) 
 
 
 def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
-    _stack(axes, rows.set_index("rank")[SECONDS].sort_index(), 0.8 if len(rows) <= APART else 1.0)
-    ticks = range(0, len(rows), -(-len(rows) // 8))
-    axes.set_xticks(ticks, ticks)
+    _stack(
+        axes, rows.set_index("rank")[SECONDS].sort_index(), 0.8 if len(rows) <= MOST_SEPARATE_BARS else 1.0
+    )
+    ticks = list(range(0, len(rows), -(-len(rows) // 8)))
+    axes.set_xticks(ticks, list(map(str, ticks)))
     axes.set_xlabel("Rank")
 
 
 def _stack(axes: Axes, table: pd.DataFrame, width: float) -> None:
-    """Draw a stack of bars per row of a table."""
+    """Draw one stack of bars per row of a table."""
     table.plot.bar(stacked=True, width=width, color=COLOURS, linewidth=0, legend=False, rot=0, ax=axes)
     axes.grid(False, axis="x")
 
@@ -130,7 +135,8 @@ def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
         f"{listed(map(str, counts))} processes, without collective calls. White: nothing."
     )
     smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
-    norm = LogNorm(smallest if smallest < largest else largest / 10, largest)
+    smallest = smallest if smallest < largest else largest / 10
+    norm = LogNorm(smallest, largest)
     stem, width = file_stem("trace_pairs", case), min(style.WIDTH, 1.7 * len(counts) + 0.8)
     height = MATRIX_INCHES + 0.75
     with new_drawing(stem, "trace_pairs", height, caption, case=case, width=width) as drawing:
@@ -143,7 +149,7 @@ def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
             axes.set_title(counted(count, "process"))
             axes.set_xlabel("To rank")
         grid[0].set_ylabel("From rank")
-        ticks = norm.vmin, math.sqrt(norm.vmin * norm.vmax), norm.vmax
+        ticks = smallest, math.sqrt(smallest * largest), largest
         texts = {tick: number(tick, 2) for tick in ticks}
         add_colour_bar(drawing, grid, AMOUNTS, norm, "kB in a step", texts)
     return drawing

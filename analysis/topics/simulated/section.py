@@ -1,4 +1,4 @@
-"""What simulated interconnects are: their models, how well these repeat their ping-pongs, and the host."""
+"""The section on simulated interconnects: their models, the errors of these, and the speed of the cores."""
 
 from __future__ import annotations
 
@@ -17,47 +17,52 @@ from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.facts import AboutFit, AboutModel, AboutProcessor, Host
 
 TRAFFIC = "mpi4py"
-"""Application of the cases whose schedules are carried out; others are replayed."""
+"""Application whose messages are simulated from a schedule; other applications are replayed from traces."""
 
 MEAN_ALLOWED_PERCENT = 3.0
-"""Above this mean error the report warns of a model."""
+"""The report warns of a model with a larger mean error."""
 
 HOW = (
     "Simulated times were not measured. The messages of a real run were recorded at each process count and "
-    "replayed on a model of each interconnect, on cores of the stated speed. Their brackets are bands of the "
-    "simulation, no confidence intervals."
+    "replayed on a model of each interconnect, on cores of the stated speed. Brackets hold bands of the "
+    "simulation, not confidence intervals."
 )
 
 HOW_TRAFFIC = (
     "Traffic on simulated interconnects was not measured. The messages of each pattern's schedule were "
-    "carried out on a model of each interconnect, by the rules of the program that is measured elsewhere; "
-    "nothing was computed."
+    "simulated on a model of each interconnect, by the rules of the measuring program. Nothing was computed."
 )
 
 HOW_SERVERS = (
-    "Tasks on a distributed array were carried out on a model of each interconnect, data servers included, "
-    "on cores that give each rank its turns. What a task computes was timed in serial runs; brackets hold "
-    "the shortest and the longest of these, and how tasks happen to fall."
+    "Tasks on a distributed array were simulated on a model of each interconnect, data servers included, on "
+    "cores that ranks use in turns. The computing of a task was timed in serial runs. Brackets hold the "
+    "shortest and the longest of these, and the random order of tasks."
 )
 
 
 def simulated(content: Content) -> Section | None:
-    """Models of the simulated interconnects of a study that ran on them."""
+    """Write the section on the models of simulated interconnects."""
     models = models_of(content)
     if not models:
         return None
     runs = content.runs[content.runs["kind"] == "simulated"]
     blocks: list[Block] = []
     patterns = set(content.tables["traffic"]["case"]) if "traffic" in content.tables else set()
-    carried = runs[runs["application"] == TRAFFIC]
-    replays = len(carried) < len(runs)
-    has_array = len(carried) > 0 and not set(carried["case"]) <= patterns
-    ways = ((HOW, replays), (HOW_SERVERS, has_array), (HOW_TRAFFIC, bool(patterns)))
-    blocks += [paragraph(text) for text, holds in ways if holds]
-    if replays or has_array:
-        blocks.append(paragraph(_host(next(iter(models.values())).host, content.tables.get("traces"))))
+    scheduled = runs[runs["application"] == TRAFFIC]
+    has_replays = len(scheduled) < len(runs)
+    has_array = len(scheduled) > 0 and not set(scheduled["case"]) <= patterns
+    if has_replays:
+        blocks.append(paragraph(HOW))
+    if has_array:
+        blocks.append(paragraph(HOW_SERVERS))
+    if patterns:
+        blocks.append(paragraph(HOW_TRAFFIC))
+    if has_replays or has_array:
+        blocks.append(
+            paragraph(_host_sentences(next(iter(models.values())).host, content.tables.get("traces")))
+        )
     blocks.append(_models_table(models, content.labels))
-    blocks.append(bullets(_sources(models, content.labels), "Where their figures are from"))
+    blocks.append(bullets(_sources(models, content.labels), "Sources of the models"))
     blocks += [paragraph(text) for text in _warnings(models, content.labels)]
     curves = [name for name, model in models.items() if not model.two_points]
     blocks += _points_tables(content.tables.get("model_fit"), curves, content.labels)
@@ -65,48 +70,48 @@ def simulated(content: Content) -> Section | None:
 
 
 def models_of(content: Content) -> dict[str, AboutModel]:
-    """Models of the simulated interconnects that runs were replayed on, by name."""
+    """Return the models of the simulated interconnects that have runs, by name."""
     runs = content.runs[content.runs["kind"] == "simulated"]
-    ran = set(map(without_threads, runs["interconnect"].dropna()))
-    known = content.facts.interconnects
-    return {name: about.model for name, about in known.items() if name in ran and about.model}
+    names = set(map(without_threads, runs["interconnect"].dropna()))
+    interconnects = content.facts.interconnects
+    return {name: about.model for name, about in interconnects.items() if name in names and about.model}
 
 
-def _host(host: Host, made: pd.DataFrame | None) -> str:
-    """How fast the cores are, beside which, and whether the number was meant for these."""
-    cpus = [] if made is None else made["cpu"].dropna().unique().tolist()
-    where = f"those on which the traces were made{f' ({listed(cpus)})' if cpus else ''}"
+def _host_sentences(host: Host, traces: pd.DataFrame | None) -> str:
+    """State the speed of the simulated cores, relative to which cores, and its source."""
+    cpus = [] if traces is None else traces["cpu"].dropna().unique().tolist()
+    traced_cores = f"the cores of the traces{f' ({listed(cpus)})' if cpus else ''}"
     processor = host.processor
-    written = formats.number if processor else formats.exact
-    ends = " to ".join(map(written, host.host_speed_range or ()))
-    share = written(host.host_speed) + (f" ({ends})" if ends else "")
+    format_speed = formats.number if processor else formats.exact
+    ends = " to ".join(map(format_speed, host.host_speed_range or ()))
+    share = format_speed(host.host_speed) + (f" ({ends})" if ends else "")
     speed = "are as fast as" if host.host_speed == 1 and not ends else f"have {share} of the speed of"
-    told = [f"Cores {speed} {where}."]
-    meant = (processor.traced_on if processor else host.relative_to) or ""
-    if others := [cpu for cpu in cpus if meant not in cpu]:
-        told.append(f"It is meant relative to {meant}, not {listed(others)}: here it is a guess.")
-    told += _derived(processor) if processor else []
+    sentences = [f"Simulated cores {speed} {traced_cores}."]
+    stated_cpu = (processor.traced_on if processor else host.relative_to) or ""
+    if others := [cpu for cpu in cpus if stated_cpu not in cpu]:
+        sentences.append(f"This speed is relative to {stated_cpu}, not {listed(others)}: here it is a guess.")
+    sentences += _benchmark_sentences(processor) if processor else []
     if host.host_speed != 1 or ends:
-        told.append(f"Source: {host.source.rstrip('.')}." if host.source else "No source is given for that.")
+        sentences.append(f"Source: {host.source.rstrip('.')}." if host.source else "It has no stated source.")
     if ends:
-        told.append("Brackets reach from the fastest of such cores to the slowest.")
+        sentences.append("Brackets reach from the fastest of these cores to the slowest.")
     if host.corun_percent is not None:
         percent = f"{formats.exact(host.corun_percent)}{THIN}%"
-        told.append(
-            f"Each other rank that computes on a node slows a rank down by {percent}, as the study says."
+        sentences.append(
+            f"The study states that each other rank that computes on a node slows a rank down by {percent}."
         )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-def _derived(processor: AboutProcessor) -> list[str]:
-    """From which benchmarks the speed follows, and why it is one for all computing."""
-    figures = {name: tuple(map(formats.whole, pair)) for name, pair in processor.benchmarks.items()}
-    linpack, triad = figures["linpack_100_Mflops"], figures["stream_triad_MBps"]
+def _benchmark_sentences(processor: AboutProcessor) -> list[str]:
+    """State the benchmarks that the speed follows from, and why all computing has the same speed."""
+    results = {name: tuple(map(formats.whole, pair)) for name, pair in processor.benchmarks.items()}
+    linpack, triad = results["linpack_100_Mflops"], results["stream_triad_MBps"]
     return [
-        f"That is {processor.name} beside {processor.traced_on or 'the one that traced'}:",
+        f"It compares {processor.name} with {processor.traced_on or 'the traced processor'}:",
         f"{linpack[0]} against {linpack[1]} Mflop/s in LINPACK of order 100,",
         f"{triad[0]} against {triad[1]} MB/s in STREAM's triad.",
-        "A trace does not say which computing waits for memory. So all of it gets one speed, between these.",
+        "A trace does not show which computing waits for memory, so all of it has one speed between these.",
     ]
 
 
@@ -123,18 +128,18 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
         ),
     ]
     rows = [
-        row([labels.interconnect(name, "simulated"), *_figures(model.fit)], "", name)
+        row([labels.interconnect(name, "simulated"), *_fit_cells(model.fit)], "", name)
         for name, model in models.items()
     ]
     caption = (
-        "How well each model repeats the ping-pong that it was fitted to, replayed. Left out: points of "
-        "2 KiB and more, each predicted without itself; the ends of a protocol cannot be left out. A model "
-        "of two points has latency and peak bandwidth alone, and says nothing of what is between."
+        "Errors of each model when the ping-pong that it was fitted to is replayed. Left out: points of "
+        "2 KiB and more, each predicted by a model without it; the ends of a protocol cannot be left out. A "
+        "model of two points has only latency and peak bandwidth, and says nothing about sizes between them."
     )
     return table(caption, columns, {"": rows})
 
 
-def _figures(fit: AboutFit | None) -> list[str]:
+def _fit_cells(fit: AboutFit | None) -> list[str]:
     if fit is None:
         return [MISSING] * 6
     left_out = fit.left_out_mean_percent, fit.left_out_largest_percent
@@ -155,27 +160,28 @@ def _sources(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
 
 
 def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
-    allowed, said = formats.exact(MEAN_ALLOWED_PERCENT), []
+    allowed, sentences = formats.exact(MEAN_ALLOWED_PERCENT), []
     for key, where in (("mean_percent", "at its points"), ("left_out_mean_percent", "at points left out")):
-        bad = [
+        inaccurate = [
             labels.interconnect(name, "simulated")
             for name, model in models.items()
             if model.fit and (getattr(model.fit, key) or 0.0) > MEAN_ALLOWED_PERCENT
         ]
-        if bad:
-            said.append(f"Warning: the mean error {where} is above {allowed}{THIN}% for {listed(bad)}.")
-    return said
+        if inaccurate:
+            names = listed(inaccurate)
+            sentences.append(f"Warning: the mean error {where} is above {allowed}{THIN}% for {names}.")
+    return sentences
 
 
 def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labels) -> list[Block]:
-    """Every point of the models that are made from a whole curve."""
-    of_curves = [] if fit is None else [fit[fit["interconnect"] == name] for name in curves]
-    lines = [line for points in of_curves for line in points.to_dict("records")]
+    """Tabulate every point of the models that were fitted to a whole curve."""
+    points_of_curves = [] if fit is None else [fit[fit["interconnect"] == name] for name in curves]
+    lines = [line for points in points_of_curves for line in points.to_dict("records")]
     if not lines:
         return []
     caption = (
-        "Every point of the curves that models were fitted to: the one-way time given, and replayed on the "
-        "model. Without an error if left out: the ends of a protocol, which only bound it."
+        "Every point of the curves that models were fitted to: the given one-way time, and the replayed "
+        "time. The ends of a protocol have no error if left out, since the model needs them."
     )
     fields = [
         texts("Message size", size_text, "bytes"),

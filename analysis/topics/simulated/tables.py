@@ -1,4 +1,4 @@
-"""What replayed traces hold and where their time goes, and how well each model repeats its ping-pong."""
+"""Tables on replayed traces, the parts of their time, and the errors of each model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from analysis.runs.side_tables import DETAILS, FACTORS, RUN, SECONDS, TRACE_COLU
 
 _POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT, **THREADS}
 _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "bytes")}
-"""Amounts that are given for one step of a trace, by table."""
+"""Columns that the tables state per step of a trace, by table."""
 
 SIMULATED_TABLES = {
     **{name: DETAILS[name] for name in ("traces", *_AMOUNTS)},
@@ -19,7 +19,7 @@ SIMULATED_TABLES = {
     ),
     "model_fit": DETAILS["model_fit"],
 }
-"""Schema of each table of this module by its name; columns.yaml says what the columns mean."""
+"""Schemas of the tables, by name."""
 
 
 def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.DataFrame]:
@@ -28,12 +28,12 @@ def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.
     Parameters
     ----------
     details : mapping of str to DataFrame
-        Side tables: see `analysis.runs.side_tables.DETAILS`.
+        Side tables, as in `analysis.runs.side_tables.DETAILS`.
 
     Returns
     -------
     dict of DataFrame
-        Those that have rows; none of a study that replayed nothing here.
+        The tables that have rows. A study without replays has none.
     """
     points = runs[runs["interconnect"].notna()].reindex(columns=[*RUN, *_POINT, "site"])
     points = points.sort_values(list(TRACE_COLUMNS), kind="stable")

@@ -1,4 +1,4 @@
-"""The section on replayed traces: how they were taken, what they communicate, where their time goes."""
+"""The section on replayed traces: timing, communication, and parts of the time."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from analysis.runs.frames import Line, as_float, is_missing
 from analysis.runs.side_tables import FACTORS, with_fewest_threads
 
 HOW = (
-    "A trace holds what every rank computes and communicates in a few steps. Computing: CPU time of all "
-    "ranks; of ranks of several threads, the time until the last thread is done. Over serial: "
-    "that, times the threads, over the same steps in the serial run, or in serial runs beside. Another rank: "
-    "how much longer a rank computes for each other rank that computes on the same node at the same time; "
-    "ranks were timed alone and at once, and these are the ends of its band."
+    "A trace contains the computing and communication of every rank in a few steps. Computing: CPU time of "
+    "all ranks; for ranks of several threads, the time until the last thread is done. Over serial: this "
+    "time, times the threads, over the time of the same steps in the serial run, or in serial runs at the "
+    "same time. Another rank: increase of a rank's computing time for each other rank that computes on the "
+    "same node at the same time. Ranks were timed alone and at once, which are the ends of its band."
 )
 TIMED = {
     "alone": (
-        "Timed alone: each rank ran again, several times, by itself on a core, its MPI calls answered "
-        "from what was recorded, and sent the same as then. The middle one of its runs counts; "
+        "Timed alone: each rank ran again, several times, by itself on a core. Recorded messages answered "
+        "its MPI calls, and it sent the same messages as in the traced run. The median of its runs counts; "
         "the band holds nine tenths of them."
     ),
     "together": (
-        "Timed together: computing was timed in the traced run. Where ranks shared a core, it took more CPU "
-        "time than alone; the corrected times are scaled to the CPU time of the serial run. They and what "
-        "was taken are the ends of the band."
+        "Timed together: computing was timed in the traced run. If ranks shared a core, it took more CPU "
+        "time than alone; the corrected times are scaled to the CPU time of the serial run. The corrected "
+        "and the measured times are the ends of the band."
     ),
 }
-"""How each kind of trace was timed."""
+"""Explanation of each timing of traces."""
 CORRECTED = {
     "none": "nothing",
     "serial_sum": "the serial CPU time",
-    "serial_beside": "serial runs beside it",
+    "serial_beside": "simultaneous serial runs",
 }
+"""Corrections of the computing time, in words."""
 OPERATIONS = {
     "send": "send",
     "isend": "send, non-blocking",
@@ -49,23 +50,22 @@ OPERATIONS = {
     "flush": "completion at the target",
     "window": "window for one-sided calls",
 }
-"""What operations between two ranks are called; collective calls keep their names."""
+"""Names of operations between two ranks; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}
-"""The other ends of operations that are counted where they are issued."""
+"""Operations at the receiving end of those in `OPERATIONS`, which are not counted again."""
 UNEVEN_PERCENT = 10
-"""Where traced steps are further apart, the report says so."""
+"""The report mentions traces whose steps differ by more."""
 
 
 def traces(content: Content) -> Section | None:
-    """Traces of a study that replayed some: how they were taken, and what is in them."""
+    """Write the section on traces, their timing and their contents."""
     if "traces" not in content.tables:
         return None
     labels, tables = content.labels, content.tables
     timings = [text for timing, text in TIMED.items() if (tables["traces"]["timing"] == timing).any()]
     blocks: list[Block] = [on_screen(paragraph(text)) for text in (HOW, *timings)]
-    blocks += [paragraph(text) for text in _together(tables["traces"], labels)]
-    blocks += [paragraph(text) for text in _indicative(tables["traces"], labels)]
-    blocks += [paragraph(text) for text in _uneven(tables["traces"], labels)]
+    for sentences in (_together_sentences, _indicative_sentences, _uneven_sentences):
+        blocks += map(paragraph, sentences(tables["traces"], labels))
     blocks.append(_traces_table(tables["traces"], labels))
     if "trace_profile" in tables:
         blocks.append(_profile_table(tables["trace_profile"], labels))
@@ -76,16 +76,16 @@ def traces(content: Content) -> Section | None:
     return section("traces", "Traces: computing and communication", blocks)
 
 
-def _together(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Which traces were not timed alone, by the reason that the tracer gave."""
+def _together_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the traces that were not timed alone, by the tracer's reason."""
     together = rows[rows["timing_reason"].notna()].groupby("timing_reason", sort=False)
     return [
-        f"Timed together, and not each rank alone: {_named(own, labels)}. The tracer says: {reason}."
-        for reason, own in together
+        f"Timed together, not alone: {_names(traces_of_reason, labels)}. Reason of the tracer: {reason}."
+        for reason, traces_of_reason in together
     ]
 
 
-def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
+def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["indicative"]]
     alone = rows["timing"] == "alone"
     reasons = {
@@ -93,29 +93,31 @@ def _indicative(rows: pd.DataFrame, labels: Labels) -> list[str]:
         "ranks together took far more or less CPU time than the serial run, or waited": rows[~alone],
     }
     return [
-        f"Indicative only, since {reason}: {_named(own, labels)}."
-        for reason, own in reasons.items()
-        if not own.empty
+        f"Indicative only, since {reason}: {_names(traces_of_reason, labels)}."
+        for reason, traces_of_reason in reasons.items()
+        if not traces_of_reason.empty
     ]
 
 
-def _uneven(rows: pd.DataFrame, labels: Labels) -> list[str]:
+def _uneven_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     uneven = rows[rows["step_spread_percent"] > UNEVEN_PERCENT]
     if uneven.empty:
         return []
     most = uneven["step_spread_percent"].max()
     return [
-        f"Traced steps are up to {most:.0f} % apart: {_named(uneven, labels)}. "
-        "More of them (simulation.steps) would say more of those that were not traced."
+        f"Traced steps differ by up to {most:.0f} %: {_names(uneven, labels)}. "
+        "More traced steps (simulation.steps) would represent the others better."
     ]
 
 
-def _named(rows: pd.DataFrame, labels: Labels) -> str:
-    """Cases and process counts of traces."""
+def _names(rows: pd.DataFrame, labels: Labels) -> str:
+    """Return cases and process counts of traces."""
+    counts_by_case = {
+        str(case): sorted(counts) for case, counts in rows.groupby("case", sort=False)["processes"]
+    }
     return "; ".join(
-        f"{labels.case(case)} on {listed(map(str, sorted(own['processes'])))} "
-        f"{'process' if own['processes'].eq(1).all() else 'processes'}"
-        for case, own in rows.groupby("case", sort=False)
+        f"{labels.case(case)} on {listed(map(str, counts))} {'process' if max(counts) == 1 else 'processes'}"
+        for case, counts in counts_by_case.items()
     )
 
 
@@ -135,10 +137,10 @@ def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
         numbers("Another rank (%)", _corun, *(f"corun_percent{end}" for end in ("", "_low", "_high"))),
         texts("Timed", timed, "timing", "repeats"),
         texts("Clock", lambda clock: "CPU time" if clock == "thread_cpu" else clock, "clock"),
-        texts("Corrected by", lambda way: CORRECTED[way], "correction"),
+        texts("Corrected by", CORRECTED.__getitem__, "correction"),
     ]
     lines = labels.lines(rows, "case", "processes", "threads")
-    return line_table("Traces that were replayed.", fields, lines, lambda line: labels.case(line["case"]))
+    return line_table("Replayed traces.", fields, lines, lambda line: labels.case(line["case"]))
 
 
 def _with_threads(processes: int, threads: int) -> str:
@@ -150,47 +152,47 @@ def _corun(percent: float, low: float, high: float) -> str:
 
 
 def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
-    """Calls and bytes by operation and size, of each case at its largest process count."""
+    """Tabulate calls and bytes by operation and size, for each case at its largest process count."""
     profile = with_fewest_threads(profile)
     most = profile["processes"] == profile.groupby("case")["processes"].transform("max")
     rows = profile[most & ~profile["operation"].isin(_ENDS)]
-    rows = rows.assign(whole=rows.groupby("case")["bytes"].transform("sum"))
+    rows = rows.assign(total=rows.groupby("case")["bytes"].transform("sum"))
 
     def title(line: Line) -> str:
         return f"{labels.case(line['case'])}, {formats.counted(line['processes'], 'process')}"
 
-    def share(own: float, whole: float) -> str:
-        return formats.fixed(100 * own / whole, 1) if whole else MISSING
+    def share(part: float, total: float) -> str:
+        return formats.fixed(100 * part / total, 1) if total else MISSING
 
     fields = [
         texts("Operation", lambda name: OPERATIONS.get(name, name), "operation"),
         numbers("Size", _size_class, "largest_bytes"),
-        numbers("Calls in a step", number, "calls"),
-        numbers("kB in a step", lambda size: number(size / 1000), "bytes"),
-        numbers("Share of the bytes (%)", share, "bytes", "whole"),
+        numbers("Calls per step", number, "calls"),
+        numbers("kB per step", lambda size: number(size / 1000), "bytes"),
+        numbers("Share of the bytes (%)", share, "bytes", "total"),
     ]
     caption = (
-        "What all ranks communicate in a step, by operation and size of the message, at the largest process "
-        "count; receives and waits, the other ends of these, are left out. All counts are in "
-        "tables/trace_profile.csv. The size of a collective call is what a rank contributes."
+        "Communication of all ranks in a step, by operation and message size, at the largest process count. "
+        "Receives and waits, the other ends of these operations, are left out. The size of a collective call "
+        "is the contribution of a rank. All counts are in tables/trace_profile.csv."
     )
     return line_table(caption, fields, labels.lines(rows, "case"), title)
 
 
-def _size_class(largest: object) -> str:
+def _size_class(largest: float) -> str:
     if is_missing(largest):
         return "larger"
     return f"≤ {size_text(largest)}" if largest else size_text(0)
 
 
 def _efficiency_table(content: Content) -> Block:
-    """Factors of the efficiency of each simulated curve, at its peak and at the largest process count."""
+    """Tabulate the factors of efficiency of each simulated curve, at its peak and at the largest count."""
     rows, labels = content.tables["simulated_efficiency"], content.labels
     peaks = content.tables["peaks"]
     at_peak = peaks.loc[peaks["kind"] == "simulated", ["case", "interconnect", "peak_processes"]]
     rows = rows.merge(at_peak, on=["case", "interconnect"], how="left")
-    largest = rows["processes"] == rows.groupby("case")["processes"].transform("max")
-    rows = rows[largest | (rows["processes"] == rows["peak_processes"])]
+    is_largest = rows["processes"] == rows.groupby("case")["processes"].transform("max")
+    rows = rows[is_largest | (rows["processes"] == rows["peak_processes"])]
     heads = ("Parallel efficiency (%)", "Load balance (%)", "Serialisation (%)", "Transfer (%)")
     shares = zip(heads, ("parallel_efficiency", *FACTORS), strict=True)
     fields = [
@@ -199,10 +201,10 @@ def _efficiency_table(content: Content) -> Block:
         *(numbers(head, lambda share: formats.whole(100 * share), name) for head, name in shares),
     ]
     caption = (
-        "Where efficiency is lost, at the peak and at the largest process count. Load balance: mean "
-        "computing time over the largest. Serialisation: this over the time if messages cost nothing. "
-        "Transfer: that over the time. The product of the three is the parallel efficiency, of the factors "
-        "of the POP centre of excellence; it does not hold what being parallel adds to the computing itself."
+        "Factors of efficiency at the peak and at the largest process count, as defined by the POP centre of "
+        "excellence. Load balance: mean computing time over the largest. Serialisation: largest computing "
+        "time over the time if messages cost nothing. Transfer: that time over the time. Their product is "
+        "the parallel efficiency. It excludes additional computing of the parallel program."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
