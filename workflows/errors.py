@@ -1,6 +1,6 @@
-"""Errors that are shown in one line, apart from all else.
+"""Errors that end a program with one line.
 
-Benchmarks that are copied beside their runs raise them too.
+Benchmarks that are copied to the folders of their runs raise them too.
 """
 
 from __future__ import annotations
@@ -11,29 +11,28 @@ from collections.abc import Iterator
 
 
 class InputError(Exception):
-    """Bad input, in one line: the file, the key, the value, what is allowed."""
+    """Bad input, in one line: the file, the key, the value, and the allowed values."""
 
     def __str__(self) -> str:
-        """Give the line; what it quotes of a file may have line breaks and commands for a terminal."""
+        """Return the line without line breaks and terminal commands that a quoted file may contain."""
         return printable(super().__str__())
 
 
 class EmulationError(RuntimeError):
-    """Why nodes cannot be emulated here, in one line."""
+    """Reason why nodes cannot be emulated here, in one line."""
 
 
 def printable(text: str) -> str:
-    """Put spaces for line breaks and for what a terminal would not show."""
+    """Replace line breaks and unprintable characters by spaces."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 @contextlib.contextmanager
 def one_line_errors(*others: type[Exception]) -> Iterator[None]:
-    """End the program with one line, without a traceback, for what a user or a machine did.
+    """End the program with one line, without a traceback, for errors of users and machines.
 
-    That is bad input, a machine that cannot emulate an interconnect, what the operating system
-    refuses (a full disk, a read-only folder), Ctrl-C, and what `others` stand for. Errors of ours keep
-    their traceback.
+    These are bad input, a machine that cannot emulate an interconnect, errors of the operating system (a full
+    disk, a read-only folder), Ctrl-C, and `others`. Errors of Nodeworth keep their traceback.
     """
     try:
         yield

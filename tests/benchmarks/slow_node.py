@@ -30,8 +30,7 @@ from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
 from workflows.launch.emulation import occupants, usable_cores
 from workflows.paths import ROOT
-from workflows.plan.design import repetitions
-from workflows.plan.rotation import chosen_nodes
+from workflows.plan.design import chosen_nodes, repetitions
 
 NODES = 5
 COUNTS = (1, 2, 3, 5)

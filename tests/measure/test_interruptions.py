@@ -19,7 +19,7 @@ from workflows.measure import allocation as allocations
 from workflows.measure.allocation import STOPPED, Allocation, JobEndedError, OutOfTimeError, settle
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record
-from workflows.plan.records import TRIES, read_record, wanted
+from workflows.plan.records import TRIES, is_missing, read_record
 
 REPETITION = Repetition(Point("duct", None, 1, 1, 1, 1), 1, ())
 INPUTS = {"case": "a", "interconnect": None}
@@ -202,8 +202,8 @@ def test_a_run_that_fails_by_itself_is_recorded(at_work, monkeypatch):
 def test_an_interrupted_attempt_is_made_again_but_not_for_ever():
     lost = record(inputs=INPUTS, interrupted=True, valid=False)
     for count in range(TRIES + 1):
-        assert wanted(REPETITION, [lost] * count, INPUTS, []) is (count < TRIES)
-    assert not wanted(REPETITION, [lost, record(inputs=INPUTS, valid=False)], INPUTS, [])
+        assert is_missing(REPETITION, [lost] * count, INPUTS, []) is (count < TRIES)
+    assert not is_missing(REPETITION, [lost, record(inputs=INPUTS, valid=False)], INPUTS, [])
 
 
 def test_no_run_is_begun_that_would_outlast_its_job(at_work, tmp_path, monkeypatch):

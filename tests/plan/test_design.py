@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from workflows.domain import Answer, Case, Interconnect, Option, Point
 from workflows.paths import ROOT
 from workflows.plan import design
-from workflows.plan.design import expected_cost, points, repetitions
-from workflows.plan.rotation import chosen_nodes
+from workflows.plan.design import chosen_nodes, expected_cost, points, repetitions
 from workflows.study.cases import load_case
 from workflows.study.study import read_study
 

@@ -9,7 +9,7 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_logger_plugin_nodeworth import LogHandler
 
-from workflows.plan import interruption
+from workflows.plan import machine
 
 CHATTER = [("Select jobs to execute...", None), ("Execute 1 jobs...", None)]
 
@@ -65,5 +65,5 @@ def test_quiet_hides_all_but_problems(shown, settings):
 def test_errors_are_shown_until_the_user_interrupts(shown, monkeypatch):
     errors = [("lost a file", LogEvent.ERROR), ("Error in rule measure", LogEvent.JOB_ERROR)]
     assert shown(*errors, level=logging.ERROR) == "lost a file\n"  # a script prints its own error
-    monkeypatch.setattr(interruption, "is_interrupted", lambda: True)
+    monkeypatch.setattr(machine, "is_interrupted", lambda: True)
     assert shown(*errors, level=logging.ERROR) == ""

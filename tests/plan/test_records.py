@@ -15,7 +15,7 @@ from workflows.launch.probes import Probe
 from workflows.paths import StudyPaths, record_name
 from workflows.plan import records as kept
 from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times
-from workflows.plan.records import Rerun, attempts, read_record, wanted, write_record
+from workflows.plan.records import Rerun, attempts, is_missing, read_record, write_record
 from workflows.results.collect import block_numbers
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
@@ -206,7 +206,7 @@ def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_defaul
     ],
 )
 def test_what_is_still_to_be_run(records, requests, expected):
-    assert wanted(REPETITION, records, INPUTS, requests) is expected
+    assert is_missing(REPETITION, records, INPUTS, requests) is expected
 
 
 def planned(interconnect, block, companions, started, attempt=1, **changed):

@@ -13,8 +13,8 @@ from analysis.runs.settings import Settings
 from analysis.topics.nodes import make_nodes
 from workflows.domain import Repetition
 from workflows.paths import ROOT
+from workflows.plan.design import chosen_nodes
 from workflows.plan.record import Record
-from workflows.plan.rotation import chosen_nodes
 from workflows.study.study import read_study
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]

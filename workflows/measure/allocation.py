@@ -27,9 +27,9 @@ from workflows.jobs.slurm import not_started
 from workflows.launch.cluster_launch import JobNode, inherited
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import StudyPaths
+from workflows.plan.design import chosen_nodes
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
-from workflows.plan.rotation import chosen_nodes
 
 STOPPED = "NODEWORTH_STOPPED"
 """Environment variable: file for the number of runs made in a job that stops for lack of time."""

@@ -1,1 +1,1 @@
-"""What a study comes to on this machine: points, blocks, order, records that are there, jobs."""
+"""A study made ready to run on this machine or cluster: points, blocks, order, records, jobs."""

@@ -1,4 +1,4 @@
-"""What a study is about to do, said and checked before anything runs."""
+"""The announcement of a study before it runs, and the lines that end it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_cost(plan: Plan) -> None:
 
 
 def announce(plan: Plan) -> None:
-    """Say what is about to come, once that is found possible: cost, jobs, and the files that it imports.
+    """Print the cost and the jobs of a study, after checking its cost and the files that it imports.
 
     Raises
     ------
@@ -51,13 +51,13 @@ def announce(plan: Plan) -> None:
 
 
 def announcement(plan: Plan) -> str:
-    """What is about to come in a line, what is simulated or emulated, and a line for each thing left out."""
+    """Return the lines that announce a study: its runs, its simulated points, and what is left out."""
     asked, design, study = plan.asked, plan.design, plan.asked.study
     cost = design.cost
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
-    there = recorded(plan.paths)
-    made = sum(record_name(repetition, 1) in there for repetition in design.repetitions)
+    names = recorded(plan.paths)
+    made = sum(record_name(repetition, 1) in names for repetition in design.repetitions)
     least = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
     if study.until:
         most = design.highest_cost
@@ -76,12 +76,12 @@ def announcement(plan: Plan) -> str:
         if servers:
             lines.append(f"simulated: {servers} points of tasks on a distributed array, by serial times")
     if asked.own_cases:
-        own, fewest = asked.own_cases, study.processes[0]
-        sizes = ", ".join(f"{study.case_at(case, fewest)} of {own[case].size}" for case in study.cases)
+        cases, fewest = asked.own_cases, study.processes[0]
+        sizes = ", ".join(f"{study.case_at(case, fewest)} of {cases[case].size}" for case in study.cases)
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
-    used = {point.interconnect for point in design.points}
-    joined = [interconnect for name, interconnect in asked.interconnects.items() if name in used]
-    emulated = [interconnect.name for interconnect in joined if interconnect.emulate]
+    names_used = {point.interconnect for point in design.points}
+    used = [interconnect for name, interconnect in asked.interconnects.items() if name in names_used]
+    emulated = [interconnect.name for interconnect in used if interconnect.emulate]
     if emulated and plan.here.cluster is None:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
     lines += [f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out]
@@ -94,14 +94,14 @@ def print_results(paths: StudyPaths) -> None:
     Raises
     ------
     SystemExit
-        An interconnect has lost all its runs: the study cannot compare what it was made to compare.
+        If no run over an interconnect is valid: the study cannot make its comparison.
     """
     runs = read_facts(paths.facts).runs
     invalid = _invalid_runs(runs)
     if runs.lost:
-        of = ", ".join(runs.lost)
+        lost = ", ".join(runs.lost)
         others = f"report and proposal of the others in {paths.results}"
-        sys.exit(f"nodeworth: no run over {of} is valid{invalid}; {others}")
+        sys.exit(f"nodeworth: no run over {lost} is valid{invalid}; {others}")
     print(f"done: report and proposal in {paths.results}{invalid}", file=sys.stderr)
 
 
@@ -109,8 +109,8 @@ def _invalid_runs(runs: Counts) -> str:
     if not runs.invalid:
         return ""
     verb = "is" if runs.invalid == 1 else "are"
-    some = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"
-    why = f"{some}: {runs.reason}" if runs.reason_runs else ""
+    share = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"
+    why = f"{share}: {runs.reason}" if runs.reason_runs else ""
     return f"; {runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
 
 

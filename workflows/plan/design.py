@@ -21,7 +21,7 @@ from workflows.traffic.cases import has_array, sends_beside_mpi
 
 @dataclass(frozen=True)
 class Cost:
-    """What a study is expected to take: runs, wall seconds here, core hours."""
+    """Expected cost of a study: runs, wall seconds here, core hours."""
 
     runs: int
     seconds: float
@@ -30,20 +30,20 @@ class Cost:
 
 @dataclass(frozen=True)
 class Design:
-    """What is run of a study, in which order, and what determines each run.
+    """The runs of a study, their order, and the inputs that determine each run.
 
     Attributes
     ----------
     asked : Asked
     here : Here
     points : tuple of Point
-        What can be run here now. Records of other points of the study still belong to its results.
+        Points that can be run here now. Records of other points of the study still belong to its results.
     simulated : tuple of Point
-        What is replayed from traces, serial points among them.
+        Points that are simulated, with serial points.
     left_out : tuple of LeftOut
-        What the study asks for and cannot be run here.
+        Parts of the study that cannot be run here.
     blocks : int
-        Blocks of every point: those that the study names, and those it has added until now.
+        Blocks of every point, with the blocks that the study has added until now.
     """
 
     asked: Asked
@@ -56,17 +56,17 @@ class Design:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        where = [cluster.selection] if (cluster := self.here.cluster) else []
-        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *where)
+        selection = [cluster.selection] if (cluster := self.here.cluster) else []
+        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *selection)
 
     @cached_property
     def cost(self) -> Cost:
-        """What all runs are expected to take; with ``until``, what they take at least."""
+        """Expected cost of all runs; the least cost of a study with ``until``."""
         return expected_cost(self.points, self.asked.study.blocks, self.asked.cases)
 
     @cached_property
     def highest_cost(self) -> Cost:
-        """What a study that goes on until a target takes at most; a last block may exceed the budget."""
+        """Highest expected cost of a study with ``until``; its last block may exceed the budget."""
         study = self.asked.study
         if study.until is None:
             return self.cost
@@ -77,7 +77,7 @@ class Design:
         return Cost(round(whole.runs * share), whole.seconds * share, whole.core_hours * share)
 
     def inputs(self, point: Point) -> dict[str, str | None]:
-        """Digests of what determines a run of a point; after a change of one, old records do not count."""
+        """Return the digests of the inputs of a point; after a change of one, old records do not count."""
         return {
             "case": self.asked.case_digests[point.case],
             "interconnect": self.asked.interconnect_digests.get(point.interconnect),
@@ -85,20 +85,20 @@ class Design:
         }
 
     def companions(self, repetition: Repetition) -> dict[str, str]:
-        """What a repetition is planned together with, and as what: interconnects and their digests."""
+        """Return the interconnects that share the block of a repetition, and their digests."""
         digests = self.asked.interconnect_digests
         return {name: digests[name.split("/")[0]] for name in repetition.companions}
 
     @cached_property
     def digest(self) -> str:
-        """Digest of what is run: a change of it means that something may be missing."""
+        """Digest of all runs; after a change, runs may be missing."""
         study = self.asked.study
         until = [study.until] if study.until else []
         return _digest([study.blocks, *until, [(point, self.inputs(point)) for point in self.points]])
 
     @cached_property
     def replay_digest(self) -> str:
-        """Digest of what is replayed, and on what."""
+        """Digest of all simulated points, and of the settings of their simulation."""
         points = [(point, self.inputs(point)) for point in self.simulated]
         keys = ("host_speed", "host_speed_range", "processor", "corun_percent")
         return _digest([points, *map(self.asked.study.simulation.get, keys)])
@@ -112,17 +112,17 @@ class Design:
 
 
 def design(asked: Asked, here: Here, blocks: int) -> Design:
-    """Choose what is run, `blocks` of every point, from what a study asks for and what can be done here."""
+    """Choose the points of a study that can be run here, with so many `blocks` of each."""
     study = asked.study
     to_measure, to_replay = (
-        {name: case for name, case in several.items() if name not in here.missing_programs}
-        for several in (asked.measured, asked.replayed)
+        {name: case for name, case in cases.items() if name not in here.missing_programs}
+        for cases in (asked.measured, asked.replayed)
     )
-    joined = asked.interconnects.values()
-    usable = [interconnect for interconnect in joined if interconnect.name not in here.unavailable]
+    interconnects = asked.interconnects.values()
+    usable = [interconnect for interconnect in interconnects if interconnect.name not in here.unavailable]
     launched = {interconnect.name: interconnect for interconnect in usable if not interconnect.simulate}
     replayed = {interconnect.name: interconnect for interconnect in usable if interconnect.simulate}
-    only_simulated = bool(joined) and all(interconnect.simulate for interconnect in joined)
+    only_simulated = bool(interconnects) and all(interconnect.simulate for interconnect in interconnects)
     measured, impossible = points(
         study, {} if only_simulated else to_measure, launched, here.unsuited, here.unthreaded
     )
@@ -142,24 +142,24 @@ def points(
     unthreaded: Mapping[tuple[str, str], str] = MappingProxyType({}),
     traced_cores: int | None = None,
 ) -> tuple[list[Point], list[LeftOut]]:
-    """Every point of a study that can be run, and what was left out.
+    """Return every point of a study that can be run, and the points that are left out.
 
     Parameters
     ----------
     cases, interconnects : mapping of str to Case, Interconnect
-        Those that can be used here; a name of the study that is missing is passed over.
+        Cases and interconnects that can be used here; other names of the study are passed over.
     unsuited, unthreaded, traced_cores
-        Why a case cannot run over an interconnect, or serially, and why not with threads: see `Here`.
+        Reasons why a case cannot run over an interconnect, or not with threads: see `Here`.
 
     Returns
     -------
     list of Point
         The serial point of a case first, then by processes, oversubscription and the study's order of
-        interconnects. One process of several threads is run over each interconnect, beside several processes.
+        interconnects. One process of several threads is run over each interconnect, like several processes.
     list of LeftOut
-        One entry a reason.
+        One entry for each reason.
     """
-    found: list[Point] = []
+    possible: list[Point] = []
     refused: defaultdict[str, list[Point]] = defaultdict(list)
     for case, processes in product(study.cases, study.processes):
         name = study.case_at(case, processes)
@@ -170,9 +170,9 @@ def points(
             serial = Point(name, None, 1, 1, nodes=1, cores=1)
             reason = unsuited.get((name, None)) or _too_few(serial, cases[name])
             reason = reason or ("excluded by the study" if study.excludes(serial) else None)
-            (refused[reason] if reason else found).append(serial)
+            (refused[reason] if reason else possible).append(serial)
             threads = threads[1:]
-        usable = [interconnects[joining] for joining in study.interconnects if joining in interconnects]
+        usable = [interconnects[name] for name in study.interconnects if name in interconnects]
         placements = study.processes_per_node or (None,)
         varied = product(study.oversubscription, usable, placements, threads)
         for level, interconnect, per_node, several in varied:
@@ -187,22 +187,22 @@ def points(
             reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and study.excludes(point):
                 reason = "excluded by the study"
-            (refused[reason] if reason else found).append(point)
-    return found, [LeftOut(_describe(left, cases, study), reason) for reason, left in refused.items()]
+            (refused[reason] if reason else possible).append(point)
+    return possible, [LeftOut(_describe(left, cases, study), reason) for reason, left in refused.items()]
 
 
 def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> str:
-    """Name points in few words: without the cases where the same holds for every case."""
+    """Name points in few words: without their cases if the same holds for every case."""
     descriptions = []
     every = {study.case_of(case) for case in cases}
-    for what in dict.fromkeys(map(_counts, points)):
-        alike = [point for point in points if _counts(point) == what]
-        count, level, per_node = what
-        placed = f", {per_node} a node," if per_node else ""
-        over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in alike))
-        which = dict.fromkeys(study.case_of(point.case) for point in alike)
-        whose = "" if set(which) == every else f" for {', '.join(which)}"
-        descriptions.append(f"{count} at oversubscription {level}{placed} over {over}{whose}")
+    for counts in dict.fromkeys(map(_counts, points)):
+        group = [point for point in points if _counts(point) == counts]
+        count, level, per_node = counts
+        placement = f", {per_node} a node," if per_node else ""
+        over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in group))
+        which = dict.fromkeys(study.case_of(point.case) for point in group)
+        of_cases = "" if set(which) == every else f" for {', '.join(which)}"
+        descriptions.append(f"{count} at oversubscription {level}{placement} over {over}{of_cases}")
     return "; ".join(descriptions)
 
 
@@ -262,7 +262,7 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
 
 
 def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -> str | None:
-    """Why a placement cannot be had. Emulated nodes are made with as many of the cores as it takes."""
+    """Return why a placement is impossible. Emulated nodes are built with as many cores as it takes."""
     per_node, level = point.processes_per_node, point.oversubscription
     if point.processes % per_node:
         return f"the processes do not fill nodes of {per_node}"
@@ -285,18 +285,17 @@ def repetitions(
     seed: int,
     where: Callable[[str | None], Sequence[str | None]] = lambda _: (),
 ) -> list[Repetition]:
-    """The runs of a study in the order in which they are made.
+    """Return the runs of a study in their order.
 
-    Blocks are spread over the study's time: block 1 of every point comes before block 2 of any. Within
-    it the groups of points that will be compared come in random order, and so do the interconnects
-    within a group.
+    Blocks are spread over the study's time: block 1 of every point comes before block 2 of any point. The
+    groups of compared points come in random order within a block, and so do the interconnects of a group.
 
     Parameters
     ----------
     seed : int
         The same seed gives the same order; the order of a block does not depend on the others.
     where : callable
-        On which nodes runs over an interconnect are made. Runs on others share no block.
+        Returns the nodes of runs over an interconnect. Runs on different nodes share no block.
     """
 
     def key(point: Point) -> tuple[str, int, int, str]:
@@ -316,13 +315,13 @@ def repetitions(
 OVERHEAD_SECONDS = 0.7
 """Launch and start-up of one run, its probe included."""
 TURN_SECONDS = 0.3
-"""How much longer these take for each process beyond one a core."""
+"""Additional launch and start-up time for each process beyond one for each core."""
 PARALLEL_LOSS = 2.0
-"""Times that a run with perfect speedup takes: the mean of the shipped studies on slow interconnects."""
+"""Ratio to the time of perfect speedup: the mean of the shipped studies on slow interconnects."""
 
 
 def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case]) -> Cost:
-    """Estimate what all runs of a study take, from each case's time on one core, ``serial_seconds``."""
+    """Estimate the cost of all runs of a study from each case's time on one core, ``serial_seconds``."""
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
         loss = PARALLEL_LOSS if point.computing > 1 else 1.0
@@ -337,16 +336,16 @@ def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case
 _trace_of = attrgetter("case", "processes", "threads")
 
 TRACING_SECONDS = 1.1
-"""A rank of a trace, timed alone, of flow cases of a few thousand cells: the elbow of 4,000 was traced on 1,
-2, 8, 16 and 64 ranks in 97 s."""
+"""Time to trace a rank of a flow case of a few thousand cells: 97 s for the elbow of 4,000 on 1, 2, 8, 16 and
+64 ranks."""
 REPLAYING_SECONDS = 0.25
-"""A rank of a point that is replayed."""
+"""Time to replay a rank."""
 
 
 def expected_simulation(points: Collection[Point]) -> float:
     """Estimate the wall seconds that tracing and replaying points take on a machine of two cores.
 
-    Both grow with the number of ranks, however little each of them computes.
+    Both grow with the number of ranks, however little a rank computes.
     """
     traced = sum(processes for _, processes, _ in {_trace_of(point) for point in points})
     replayed = sum(point.processes for point in points if point.processes > 1)
@@ -354,9 +353,27 @@ def expected_simulation(points: Collection[Point]) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Say a rough time in words."""
+    """Return a rough time in words."""
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
 
 
 def _digest(value: object) -> str:
     return short_digest(repr(value).encode())
+
+
+def chosen_nodes(nodes: int, repetition: Repetition, seed: int) -> list[int]:
+    """Choose the nodes of a repetition among those of its job: other nodes in each block.
+
+    Over as many blocks as there are nodes, a point runs on each node equally often. Over the next as many
+    blocks it has other neighbours. All points that are compared within a block have the same nodes.
+
+    Returns
+    -------
+    list of int
+        Indices among the `nodes` of the job, ascending: neighbours in a scheduler's list are mostly close.
+    """
+    point = repetition.point
+    turns, turn = divmod(repetition.block - 1, nodes)
+    generator = random.Random(f"{seed}/{point.case}/{point.computing}/{point.oversubscription}/nodes/{turns}")
+    order = generator.sample(range(nodes), nodes)
+    return sorted(order[(turn + place) % nodes] for place in range(point.nodes))

@@ -1,4 +1,4 @@
-"""What a study asks of a cluster, foreseen: jobs, the largest, core hours, and limits of the site."""
+"""Forecast of a study on a cluster: its jobs, the largest job, core hours, and limits of the site."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from workflows.jobs.scheduler import JobRequest
 from workflows.plan import files
 from workflows.plan.jobs import (
     batches,
+    cluster_of,
+    needed_minutes,
     preparing_group,
     preparing_minutes,
     request_of,
-    wanted_minutes,
     whole_node_request,
 )
 from workflows.plan.plan import Plan
@@ -21,20 +22,20 @@ from workflows.plan.plan import Plan
 
 @dataclass(frozen=True)
 class Forecast:
-    """What all jobs of a study ask for, as if nothing of it were there yet.
+    """Requests of all jobs of a study without earlier results.
 
     Attributes
     ----------
     measuring, preparing, simulating : int
-        Jobs: of timed runs, of what is made before them, of traces and what is replayed.
+        Number of jobs: with timed runs, to prepare cases, to trace and replay.
     largest : JobRequest or None
-        The job of the most nodes, among these of the most cores; None where nothing is measured.
+        The job with the most nodes, then the most cores; None if nothing is measured.
     cores : int
-        Cores of the largest job that a site counts: of whole nodes where they are exclusive.
+        Cores of the largest job as a site counts them: whole nodes if they are exclusive.
     core_hours : float
-        Counted cores times walltimes of all jobs: what they take at most.
+        Upper bound of the cost: counted cores times walltimes of all jobs.
     cut : tuple of int
-        Walltimes in minutes of the jobs that need more than the site allows, were they allowed.
+        Walltimes in minutes of the jobs that need more than the site allows.
     """
 
     measuring: int
@@ -47,20 +48,22 @@ class Forecast:
 
     @property
     def jobs(self) -> int:
-        """All jobs."""
+        """Number of all jobs."""
         return self.measuring + self.preparing + self.simulating
 
 
 def forecast(plan: Plan) -> Forecast:
-    """Foresee the jobs of a study on a cluster.
+    """Return the forecast of a study on a cluster.
 
     Raises
     ------
     InputError
         See `workflows.plan.jobs.batches`.
     """
-    cluster, known = plan.here.cluster, batches(plan)
-    kinds = Counter((request_of(plan, batch), batch.points[0].interconnect) for batch in known.values())
+    cluster, batches_by_name = cluster_of(plan), batches(plan)
+    kinds = Counter(
+        (request_of(plan, batch), batch.points[0].interconnect) for batch in batches_by_name.values()
+    )
     counted = {kind: _counted_cores(cluster, *kind) for kind in kinds}
     largest = max(kinds, key=lambda kind: (kind[0].nodes, counted[kind], kind[0].memory_MB), default=None)
     minutes = sum(number * counted[kind] * kind[0].minutes for kind, number in kinds.items())
@@ -70,30 +73,30 @@ def forecast(plan: Plan) -> Forecast:
     if node := whole_node_request(plan):
         minutes += simulating * node.tasks_per_node * node.minutes
     minutes += sum(steps.values()) * preparing_minutes(cluster)
-    wanted = (wanted_minutes(plan, batch) for batch in known.values())
+    needed = (needed_minutes(plan, batch) for batch in batches_by_name.values())
     return Forecast(
-        measuring=len(known),
+        measuring=len(batches_by_name),
         preparing=len(steps) if preparing_group(plan) else sum(steps.values()),
         simulating=simulating,
         largest=largest and largest[0],
         cores=counted[largest] if largest else 0,
         core_hours=minutes / 60,
-        cut=tuple(sorted(each for each in wanted if each > cluster.minutes)),
+        cut=tuple(sorted(walltime for walltime in needed if walltime > cluster.minutes)),
     )
 
 
 def _counted_cores(cluster: Cluster, job: JobRequest, interconnect: str | None) -> int:
-    """Cores that a site counts for a job."""
+    """Return the cores that a site counts for a job."""
     return job.nodes * (cluster.nodes_of(interconnect).cores if cluster.exclusive else job.tasks_per_node)
 
 
 def _preparing_steps(counts: set[tuple[str, int]]) -> dict[str, int]:
-    """Steps that prepare each case: meshing, a decomposition each count, the expected answer."""
+    """Count the steps that prepare each case: mesh, expected answer, a decomposition for each count."""
     return {case: 2 + sum(at == case and count > 1 for at, count in counts) for case, _ in sorted(counts)}
 
 
 def forecast_lines(seen: Forecast, cluster: Cluster, core_hours_of_runs: float) -> list[str]:
-    """Say what is foreseen, and which limits of the site it would meet; nothing where there are no jobs."""
+    """Return the lines of a forecast, with the limits of the site that it exceeds; empty without jobs."""
     if not seen.jobs:
         return []
     kinds = {"measure": seen.measuring, "prepare": seen.preparing, "simulate": seen.simulating}

@@ -1,4 +1,4 @@
-"""What can be done here, on this machine or on the cluster where runs are made."""
+"""Parts of a study that cannot be run here, on this machine or on the cluster of the runs."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from workflows.study.asked import Asked
 from workflows.study.interconnects import curve_file
 
 KEPT = ROOT / ".cache/usable"
-"""By interconnect, the state of the machine on which it could be used."""
+"""Folder with the state of the machine on which each interconnect could be used."""
 _NAMESPACES = [f"/proc/self/ns/{kind}" for kind in ("mnt", "net", "pid", "user")]
-"""Another container is another machine; a kernel may lack some."""
+"""Namespaces that tell one container from another; a kernel may lack some."""
 _INSTALLED = ("/etc/ld.so.cache", "/var/lib/dpkg/status", "/var/lib/rpm", sys.prefix)
 _KERNEL = (
     "/proc/sys/kernel/random/boot_id",
@@ -42,27 +42,27 @@ _KERNEL = (
     "/proc/self/uid_map",
 )
 _RIGHTS = ("Uid:", "Gid:", "Groups:", "CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp:", "Cpus_allowed_list:")
-_What = TypeVar("_What")
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
 class Here:
-    """What can be done of a study here. What is not named can be.
+    """Reasons why parts of a study cannot be run here. Other parts can be.
 
     Attributes
     ----------
     cluster : Cluster or None
-        On which the runs are made; None for this machine.
+        Cluster of the runs; None for this machine.
     missing_programs : mapping of str to str
-        By case, which of its programs are not there, or that the page cache cannot be dropped.
+        By case: its missing programs, or that the page cache cannot be dropped.
     unavailable : mapping of str to str
-        By interconnect, why it cannot be used.
+        By interconnect: why it cannot be used.
     unsuited : mapping
-        Why a case cannot run over an interconnect, by the names of the two; serially, by its name and None.
+        By case and interconnect: why the case cannot run over it. None stands for serial runs.
     unthreaded : mapping
-        Why its processes have one thread only over an interconnect, where the study asks for more.
+        By case and interconnect: why its processes have only one thread, if the study asks for more.
     traced_cores : int or None
-        Cores that the threads of a traced rank can have; None where no threads are traced.
+        Cores for the threads of a traced rank; None if no threads are traced.
     """
 
     cluster: Cluster | None
@@ -82,69 +82,71 @@ class Here:
 
 
 def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], object]) -> Here:
-    """Find out what can be done of a study here.
+    """Find out which parts of a study can be run here.
 
     Parameters
     ----------
     asked : Asked
-        With its interconnects as they are on the cluster.
+        Its interconnects have the nodes of the cluster.
     has_program : callable
-        Whether a program is there, by its name.
+        Whether a program exists, by its name.
     """
-    joined = asked.interconnects
+    interconnects = asked.interconnects
     missing = _reasons(
-        (name, _missing_programs(case, has_program, *joined.values()) or _cannot_drop(case, cluster))
+        (name, _missing_programs(case, has_program, *interconnects.values()) or _cannot_drop(case, cluster))
         for name, case in asked.cases.items()
     )
     unavailable = _reasons(
-        (name, unavailable_on(joined[name], cluster) if cluster else unavailable_now(joined[name]))
-        for name in joined
+        (name, unavailable_on(interconnect, cluster) if cluster else unavailable_now(interconnect))
+        for name, interconnect in interconnects.items()
     )
-    launched = [joined[name] for name in joined if not (name in unavailable or joined[name].simulate)]
+    launched = [
+        interconnect
+        for name, interconnect in interconnects.items()
+        if not (name in unavailable or interconnect.simulate)
+    ]
     unsuited = _reasons(
         ((name, over and over.name), _unsuited(case, over, has_program))
         for name, case in asked.measured.items()
         if name not in missing
         for over in (None, *launched)
     )
-    several = max(asked.study.threads, default=1) > 1
+    has_threads = max(asked.study.threads, default=1) > 1
     unthreaded = _reasons(
-        ((name, over), _unthreaded(case, joined[over]))
-        for name, case in (asked.cases if several else {}).items()
+        ((name, over), _unthreaded(case, interconnects[over]))
+        for name, case in (asked.cases if has_threads else {}).items()
         if name not in missing
-        for over in joined
+        for over in interconnects
         if over not in unavailable
     )
     cores = None
-    if several and any(interconnect.simulate for interconnect in joined.values()):
+    if has_threads and any(interconnect.simulate for interconnect in interconnects.values()):
         cores = cluster.nodes_of(None).cores if cluster else len(usable_cores())
     return Here(cluster, missing, unavailable, unsuited, unthreaded, cores)
 
 
 def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:
-    """Give what `unavailable` gives, without trying again what could be used on this machine as it is now.
+    """Return the reason of `unavailable`, and remember which interconnects can be used on this machine.
 
-    To try emulated nodes is to build them, and each process that plans would do it. Only that something can
-    be used is kept: a reason why it cannot be may have passed.
-
-    What is known is in the folder `kept`; it need not be possible to write there.
+    The test of emulated nodes builds them, and each process that plans would do it. Reasons are not
+    remembered, since a reason may have passed. The folder `kept` need not be writable.
     """
     if interconnect.simulate:
         return unavailable(interconnect)
-    known, state = kept / interconnect.name, _state(interconnect)
+    file, state = kept / interconnect.name, _state(interconnect)
     with contextlib.suppress(OSError):
-        if known.read_bytes() == state.encode():
+        if file.read_bytes() == state.encode():
             return None
     reason = unavailable(interconnect)
     if reason is None:
         with contextlib.suppress(OSError):
             kept.mkdir(parents=True, exist_ok=True)
-            known.write_text(state)
+            file.write_text(state)
     return reason
 
 
 def _state(interconnect: Interconnect) -> str:
-    """Digest of an interconnect's file and of all on this machine that decides whether it can be used."""
+    """Return a digest of an interconnect's file and of the machine that decides whether it can be used."""
     library = library_of(interconnect)
     programs = (*library.programs, *TOOLS, *(PROGRAMS if interconnect.emulate else ()))
     inside = [os.readlink(name) for name in _NAMESPACES if os.path.lexists(name)]  # noqa: PTH115 - no file behind
@@ -157,7 +159,7 @@ def _state(interconnect: Interconnect) -> str:
 
 
 def _machine_state(programs: Iterable[str]) -> list[object]:
-    """Give what decides which interconnects this machine has: kernel, rights, packages and programs."""
+    """List what decides which interconnects this machine has: kernel, rights, packages and programs."""
     files = [shutil.which(program) or program for program in programs]
     return [
         os.uname(),
@@ -168,12 +170,12 @@ def _machine_state(programs: Iterable[str]) -> list[object]:
 
 
 def _date(file: str) -> int | None:
-    """When a file was changed, in ns; None if it does not exist."""
+    """Time of the last change of a file, in ns; None if it does not exist."""
     return Path(file).stat().st_mtime_ns if Path(file).exists() else None
 
 
 def unavailable(interconnect: Interconnect) -> str | None:
-    """Why an interconnect cannot be used here, if so; emulated nodes are built and taken down again."""
+    """Return why an interconnect cannot be used here, or None. Emulated nodes are built and removed again."""
     if interconnect.simulate:
         return cannot_simulate() or _no_curve(interconnect.simulate)
     launch, library = interconnect.launch, library_of(interconnect)
@@ -195,23 +197,21 @@ def unavailable(interconnect: Interconnect) -> str | None:
 
 
 def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
-    """Say in one line why an interconnect cannot be used on a cluster."""
+    """Return why an interconnect cannot be used on a cluster, or None."""
     if interconnect.simulate:
         return unavailable(interconnect)
     if interconnect.emulate and not cluster.is_joined_by(interconnect.name):
         return "is emulated on one machine, and runs are made on a cluster"
     nodes = cluster.nodes_of(interconnect.name)
-    for what, wanted, there in (
-        ("nodes", interconnect.nodes, nodes.number),
-        ("cores a node", interconnect.cores_per_node, nodes.cores),
-    ):
-        if wanted > there:
-            return f"has {wanted} {what}, its partition {there}"
+    if interconnect.nodes > nodes.number:
+        return f"has {interconnect.nodes} nodes, its partition {nodes.number}"
+    if interconnect.cores_per_node > nodes.cores:
+        return f"has {interconnect.cores_per_node} cores a node, its partition {nodes.cores}"
     return None
 
 
 def _no_curve(simulate: dict[str, Any]) -> str | None:
-    """Why the curve of a model is not there: another study may still have to measure it."""
+    """Return why the curve of a model is missing, or None: another study may still have to measure it."""
     curve = curve_file(simulate)
     if curve is None or is_there(curve):
         return None
@@ -220,12 +220,13 @@ def _no_curve(simulate: dict[str, Any]) -> str | None:
     return f"there is no {path}{made_by}"
 
 
-def _reasons(found: Iterable[tuple[_What, str | None]]) -> dict[_What, str]:
-    return {what: reason for what, reason in found if reason}
+def _reasons(entries: Iterable[tuple[_Key, str | None]]) -> dict[_Key, str]:
+    """Keep the entries that have a reason."""
+    return {key: reason for key, reason in entries if reason}
 
 
 def _cannot_drop(case: Case, cluster: Cluster | None) -> str | None:
-    """Why the page cache cannot be dropped for a case that asks for it."""
+    """Return why the page cache cannot be dropped for a case that asks for it, or None."""
     if not case.drop_page_cache:
         return None
     elsewhere = "the page cache is dropped on one machine alone, and runs are made on a cluster"
@@ -233,20 +234,20 @@ def _cannot_drop(case: Case, cluster: Cluster | None) -> str | None:
 
 
 def _unsuited(case: Case, over: Interconnect | None, has_program: Callable[[str], object]) -> str | None:
-    """Why a case cannot run over an interconnect, or serially (None)."""
+    """Return why a case cannot run over an interconnect, or serially (None)."""
     if problem := _missing_programs(case, has_program, over):
         return problem
     if over is None:
         return None
     program = application(case.application).command(case, 2)[0]
     of_build, folders = program_of_build(program, over), over.launch.get("path")
-    if folders and not of_build:  # what is found elsewhere is another build than the file says
+    if folders and not of_build:  # a program elsewhere is another build
         return f"launch.path of {over.name}: no program {program} in {', '.join(folders)}"
     return library_mismatch(of_build or program, over)
 
 
 def _unthreaded(case: Case, over: Interconnect) -> str | None:
-    """Why the processes of a case have one thread only over an interconnect."""
+    """Return why the processes of a case have only one thread over an interconnect, or None."""
     app = application(case.application)
     program = app.command(case, 1)[0]
     return app.unthreaded(case, program_of_build(program, over) or program)
@@ -255,7 +256,7 @@ def _unthreaded(case: Case, over: Interconnect) -> str | None:
 def _missing_programs(
     case: Case, has_program: Callable[[str], object], *builds: Interconnect | None
 ) -> str | None:
-    """Programs of a case that are neither here nor in the folders of any of some interconnects."""
+    """Name the programs of a case that are neither here nor in the folders of these builds, or None."""
     missing = [
         program
         for program in application(case.application).programs(case)

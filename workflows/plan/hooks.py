@@ -1,20 +1,22 @@
-"""What Nodeworth does when Snakemake has read a study, starts its jobs, and ends."""
+"""Hooks of the Snakefile: after Snakemake has read a study, before its first job, and at its end."""
 
 from __future__ import annotations
 
 import contextlib
+import datetime
+import json
 import os
 import shutil
+from dataclasses import asdict
 from typing import Any
 
 from workflows.errors import InputError
 from workflows.paths import StudyPaths
-from workflows.plan.again import check_again, request_again
 from workflows.plan.announce import announce, print_results
-from workflows.plan.interruption import note_interruption
 from workflows.plan.jobs import check_requests
-from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner
+from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
+from workflows.plan.records import Rerun
 
 _runs: list[StudyRun] = []
 
@@ -51,7 +53,7 @@ class StudyRun:
     def announce(self) -> None:
         """Print what the study is about to do. In a job of a cluster, print nothing.
 
-        Whatever this process makes, only its owner may change.
+        From now on, only the owner may change the files of this process.
         """
         keep_to_owner()
         if not self.workflow.is_main_process:
@@ -125,3 +127,32 @@ def drop_interim_report(paths: StudyPaths) -> None:
         paths.report.unlink()
     if paths.partial.exists():
         shutil.rmtree(paths.partial)
+
+
+FORM = (
+    "failed, or case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]] with "
+    "serial for the serial run"
+)
+
+
+def check_again(plan: Plan, request: str) -> None:
+    """Raise an `InputError` if a request covers no point of the study."""
+    rerun = Rerun(request, "")
+    if not any(map(rerun.covers, plan.design.points)):
+        raise InputError(f"again {request}: no point of {plan.asked.study.file}; write {FORM}")
+
+
+def request_again(plan: Plan, request: str) -> None:
+    """Record a request (`Rerun`), which the study fulfils even if it is killed and started once more.
+
+    Raises
+    ------
+    InputError
+        See `check_again`.
+    """
+    check_again(plan, request)
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    file = plan.paths.requests
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as requests:
+        requests.write(json.dumps(asdict(Rerun(request, now))) + "\n")

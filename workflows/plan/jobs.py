@@ -1,4 +1,4 @@
-"""A study cut into the jobs of a cluster, and what each asks for."""
+"""The jobs of a study on a cluster, and the size of each."""
 
 from __future__ import annotations
 
@@ -21,17 +21,30 @@ from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
 from workflows.study.study import Study
 
-OWN_MB = 600  # of Snakemake and the measuring program, on the first node
-RANK_MB = 60  # of MPI and a program without data
-WALLTIME_FACTOR = 3.0  # times what is expected
-WALLTIME_MINUTES = 2.0  # beside the runs
-NODE_SHARE = 0.9  # of a node's memory, for a job that has the node for itself; systems keep some
-GROUPED = 10  # process counts of a case that one job prepares at most
-PREPARING_MINUTES = 10  # of a step that prepares a case, as the profiles have it
+OWN_MB = 600
+"""Memory of Snakemake and the measuring program, on the first node."""
+
+RANK_MB = 60
+"""Memory of MPI and of a program without data, for each rank."""
+
+WALLTIME_FACTOR = 3.0
+"""Walltime of a job, relative to the expected time of its runs."""
+
+WALLTIME_MINUTES = 2.0
+"""Walltime that a job has in addition to its runs."""
+
+NODE_SHARE = 0.9
+"""Share of a node's memory for a job that has the node for itself; the system keeps the rest."""
+
+GROUPED = 10
+"""Largest number of process counts for which one job prepares a case."""
+
+PREPARING_MINUTES = 10
+"""Walltime of a step that prepares a case, as in the profiles."""
 
 
 def in_jobs(plan: Plan) -> bool:
-    """Whether each block of what is compared is a job of its own."""
+    """Whether each block of compared points is a job of its own."""
     return plan.here.cluster is not None and not plan.asked.study.allocation
 
 
@@ -44,14 +57,14 @@ def cluster_of(plan: Plan) -> Cluster:
 
 @dataclass(frozen=True)
 class Batch:
-    """Repetitions that are measured in one job: blocks of points that are compared with each other.
+    """Repetitions that one job measures: blocks of points that are compared with each other.
 
     Attributes
     ----------
     name : str
         Path of its list of records below ``results/<study>/measured``, without ending.
     repetitions : tuple of Repetition
-        In the order in which they are made.
+        In the order of their runs.
     selection : NodeSelection
         Nodes of the job.
     """
@@ -62,17 +75,17 @@ class Batch:
 
     @property
     def points(self) -> list[Point]:
-        """Its points, each once."""
+        """Points of the repetitions, without duplicates."""
         return list(dict.fromkeys(repetition.point for repetition in self.repetitions))
 
 
 def batches(plan: Plan) -> dict[str, Batch]:
-    """Cut a study on a cluster into batches, each for a job, by name, in the order of the blocks.
+    """Divide the runs of a study into batches, one for each job; by name, in the order of the blocks.
 
     Raises
     ------
     InputError
-        If no node has the memory, or if the study adds blocks by itself: its jobs must be known beforehand.
+        If no node has the memory, or if the study adds blocks by itself, which jobs cannot do.
     """
     study, cluster = plan.asked.study, cluster_of(plan)
     if study.until:
@@ -87,54 +100,54 @@ def batches(plan: Plan) -> dict[str, Batch]:
         return bunch, point.case, point.computing, point.oversubscription, folder_of(point.interconnect)
 
     def folder_of(interconnect: str | None) -> str:
-        """Name what jobs over an interconnect have of their own, if interconnects differ in it."""
+        """Name the partition and constraint of an interconnect, if interconnects differ in them."""
         selection = cluster.selection(interconnect)
         names = [selection.partition] if cluster.partitions else []
         names += [selection.constraint] if cluster.constraints else []
         return re.sub(r"[^\w.,+@:-]", "_", "-".join(filter(None, names)))
 
-    found, ordered = {}, sorted(plan.design.repetitions, key=key)
+    batches_by_name: dict[str, Batch] = {}
+    ordered = sorted(plan.design.repetitions, key=key)
     for (bunch, case, computing, level, nodes), group in groupby(ordered, key):
-        together = tuple(group)
-        what = "threads" if any(repetition.point.threads > 1 for repetition in together) else "processes"
+        runs = tuple(group)
+        unit = "threads" if any(repetition.point.threads > 1 for repetition in runs) else "processes"
         blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
-        over = f"oversubscription-{level}"
-        folders = [case, f"{what}-{computing}", over, *([nodes] if nodes else [])]
+        folders = [case, f"{unit}-{computing}", f"oversubscription-{level}", *([nodes] if nodes else [])]
         name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
-        found[name] = Batch(name, together, cluster.selection(together[0].point.interconnect))
-    for batch in found.values():
+        batches_by_name[name] = Batch(name, runs, cluster.selection(runs[0].point.interconnect))
+    for batch in batches_by_name.values():
         _check_memory(plan, batch)
-    return found
+    return batches_by_name
 
 
 def _check_memory(plan: Plan, batch: Batch) -> None:
-    """Refuse a batch that no node can hold: its job would wait for ever."""
+    """Raise an `InputError` for a batch that no node can hold: its job would wait for ever."""
     for point in batch.points:
-        wanted = memory_of(plan.asked.cases[point.case], point)
-        there = cluster_of(plan).nodes_of(point.interconnect).memory_MB
-        if wanted > there:
+        needed = memory_of(plan.asked.cases[point.case], point)
+        available = cluster_of(plan).nodes_of(point.interconnect).memory_MB
+        if needed > available:
             raise InputError(
-                f"{plan.asked.study.file}: {point.case} on {point.in_words} needs {wanted} MB a "
-                f"node; the cluster's nodes have {there}"
+                f"{plan.asked.study.file}: {point.case} on {point.in_words} needs {needed} MB a "
+                f"node; the cluster's nodes have {available}"
             )
 
 
 def memory_of(case: Case, point: Point) -> int:
-    """Memory of each node for runs of a point, in MB.
+    """Return the memory of each node for runs of a point, in MB.
 
-    That of the case, divided by the nodes, with half as much again as a reserve; RANK_MB a rank; OWN_MB.
+    It is the sum of 1.5 times the case's memory divided by the nodes, RANK_MB for each rank, and OWN_MB.
     """
     data_mb, ranks = case.memory_MB / point.nodes, point.processes + point.servers
     return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(ranks / point.nodes) + OWN_MB)
 
 
 def due(plan: Plan, batch: Batch) -> list[str]:
-    """Give what a batch runs: when this changes, something of it may be missing.
+    """Return a description of the runs of a batch: after a change, runs may be missing.
 
     Returns
     -------
     list of str
-        A digest of its repetitions and of the requests to run some of them again, and the records that
+        A digest of the repetitions and of the requests to run some of them again, and the records that
         were made and are gone.
     """
     runs = [
@@ -149,10 +162,10 @@ def due(plan: Plan, batch: Batch) -> list[str]:
 
 
 def preparing_group(plan: Plan) -> str | None:
-    """Give the group in which all that prepares a case is one job; None where each step is one.
+    """Return the group that makes all steps that prepare a case one job; None if each step is a job.
 
-    The walltime of a group is the sum of theirs, which a cluster must allow, and Snakemake's work for it
-    grows with the cube of its size.
+    The walltime of a group is the sum of its jobs' walltimes, which a cluster must allow. Snakemake's work
+    for a group grows with the cube of its size.
     """
     study, cluster = plan.asked.study, plan.here.cluster
     fits = cluster is None or _preparing_steps(study) * PREPARING_MINUTES <= cluster.minutes
@@ -160,17 +173,17 @@ def preparing_group(plan: Plan) -> str | None:
 
 
 def _preparing_steps(study: Study) -> int:
-    """Mesh, expected answer, and a decomposition for each process count."""
+    """Number of steps: mesh, expected answer, and a decomposition for each process count."""
     return 2 + sum(count > 1 for count in study.processes)
 
 
 def preparing_minutes(cluster: Cluster) -> int:
-    """Walltime of a step that prepares a case."""
+    """Return the walltime of a step that prepares a case."""
     return min(PREPARING_MINUTES, cluster.minutes)
 
 
 def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
-    """Give the resources of what prepares a case; a walltime only where that of the profile is too long."""
+    """Return the resources of a step that prepares a case; with a walltime if the profile's is too long."""
     if cluster is None or (minutes := preparing_minutes(cluster)) == PREPARING_MINUTES:
         return site_resources(cluster)
     return site_resources(cluster) | {"runtime": cluster.scheduler.runtime(minutes)}
@@ -179,25 +192,25 @@ def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
 def request_of(plan: Plan, batch: Batch) -> JobRequest:
     """Return the size of the job of a batch, as its largest point needs.
 
-    The walltime is that of `wanted_minutes`, at most the cluster's ``minutes``.
+    The walltime is that of `needed_minutes`, at most the cluster's ``minutes``.
     """
     points = batch.points
     return JobRequest(
         nodes=max(point.nodes for point in points),
         tasks_per_node=max(map(most_cores_of_a_node, points)),
         memory_MB=max(memory_of(plan.asked.cases[point.case], point) for point in points),
-        minutes=min(wanted_minutes(plan, batch), cluster_of(plan).minutes),
+        minutes=min(needed_minutes(plan, batch), cluster_of(plan).minutes),
     )
 
 
-def wanted_minutes(plan: Plan, batch: Batch) -> int:
-    """Walltime for a batch, were there no limit.
+def needed_minutes(plan: Plan, batch: Batch) -> int:
+    """Return the walltime for a batch on a cluster without a limit.
 
-    WALLTIME_FACTOR times what the runs are expected to take, at least what one run may take, and
+    It is WALLTIME_FACTOR times the expected time of the runs, at least the time limit of a run, plus
     WALLTIME_MINUTES.
     """
-    runs, limits = [repetition.point for repetition in batch.repetitions], plan.asked.study.limits
-    expected = expected_cost(runs, 1, plan.asked.cases).seconds
+    points, limits = [repetition.point for repetition in batch.repetitions], plan.asked.study.limits
+    expected = expected_cost(points, 1, plan.asked.cases).seconds
     seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
     return math.ceil(seconds / 60 + WALLTIME_MINUTES)
 
@@ -286,7 +299,7 @@ def whole_node_request(plan: Plan) -> JobRequest | None:
 
 
 def site_modules(cluster: Cluster | None) -> list[str]:
-    """Environment modules of jobs that prepare or run."""
+    """Return the environment modules of jobs that prepare or run."""
     return list(cluster.modules) if cluster else []
 
 

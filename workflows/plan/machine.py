@@ -17,7 +17,8 @@ import psutil
 
 from workflows.domain import InputError
 
-LOCK = Path("/tmp/nodeworth-measuring.lock")  # the same for all users and jobs, whatever their TMPDIR
+LOCK = Path("/tmp/nodeworth-measuring.lock")
+"""The same file for all users and jobs, independent of their TMPDIR."""
 
 
 @contextlib.contextmanager
@@ -33,23 +34,25 @@ def only_study_on_this_machine(
 def only_one(
     lock: Path, other: str, say: Callable[[str], None], limit_seconds: float = 3600
 ) -> Iterator[None]:
-    """Hold a lock, waiting for whoever has it.
+    """Hold a lock, after waiting for its holder.
 
-    The kernel gives the lock back when the process ends, however it ends.
+    The kernel releases the lock when the process ends in any way.
 
     Parameters
     ----------
+    other : str
+        Name of the holder, for messages.
     say : callable
-        Gets one line if the lock is taken.
+        Receives one line if the lock is taken.
 
     Raises
     ------
     InputError
-        If somebody keeps it for longer than `limit_seconds`.
+        If the holder keeps it for longer than `limit_seconds`.
     """
     descriptor = _open(lock)
     try:
-        start, said = time.monotonic(), False
+        start, is_announced = time.monotonic(), False
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,9 +62,9 @@ def only_one(
                     raise InputError(
                         f"{other} has not ended for {limit_seconds:g} s; it holds {lock}"
                     ) from None
-                if not said:
+                if not is_announced:
                     say(f"waiting for {other}")
-                    said = True
+                    is_announced = True
                 time.sleep(0.2)
         yield
     finally:
@@ -69,7 +72,7 @@ def only_one(
 
 
 def keep_to_owner() -> None:
-    """Let nobody else write to what this process and its children make from now on."""
+    """Let only the owner write to files that this process and its children make from now on."""
     os.umask(os.umask(0o077) | 0o022)
 
 
@@ -99,20 +102,20 @@ def hold_study(results: Path) -> int:
 
 
 _SNAKEMAKES = {"snakemake", "workflows.command"}
-"""Words of the command lines of processes that are Snakemake."""
+"""Words in the command lines of Snakemake processes."""
 
 
 @contextlib.contextmanager
 def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
-    """End this process, in good order, when the Snakemake that started it is gone.
+    """End this process in good order when the Snakemake that started it is gone.
 
-    A Snakemake that is killed cannot end its jobs. Also turns SIGTERM and SIGHUP into `SystemExit`, so
-    that whatever was set up is taken down.
+    A killed Snakemake cannot end its jobs. SIGTERM and SIGHUP become `SystemExit`, so that context managers
+    clean up.
     """
-    above = psutil.Process().parents()
-    named = [[Path(word).name for word in _words(process)[:3]] for process in above]
+    parents = psutil.Process().parents()
+    named = [[Path(word).name for word in _words(process)[:3]] for process in parents]
     snakemakes = [index for index, names in enumerate(named) if _SNAKEMAKES.intersection(names)]
-    watched = above[: snakemakes[-1] + 1] if snakemakes else []
+    watched = parents[: snakemakes[-1] + 1] if snakemakes else []
     done = threading.Event()
 
     def watch() -> None:
@@ -134,9 +137,9 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
 
 
 def end_scripts_at_sigterm() -> None:
-    """Let SIGTERM end the scripts of this Snakemake too, which itself would wait for them.
+    """Let SIGTERM also end the scripts of this Snakemake, which would wait for them.
 
-    All that a study measures on one machine is one script. See `end_with_snakemake` for how it ends.
+    One script measures the whole study on one machine. See `end_with_snakemake` for how it ends.
     """
     snakemakes = signal.getsignal(signal.SIGTERM)
 
@@ -151,14 +154,38 @@ def end_scripts_at_sigterm() -> None:
     signal.signal(signal.SIGTERM, end)
 
 
+_interrupted = threading.Event()
+
+
+def note_interruption() -> None:
+    """Remember from now on that SIGINT came, and handle it as before.
+
+    A process that ignores SIGINT, as under ``nohup``, goes on ignoring it.
+    """
+    handle = signal.getsignal(signal.SIGINT)
+    if not callable(handle):
+        return
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        _interrupted.set()
+        handle(number, frame)
+
+    signal.signal(signal.SIGINT, remember)
+
+
+def is_interrupted() -> bool:
+    """Whether SIGINT has come."""
+    return _interrupted.is_set()
+
+
 def _open(lock: Path) -> int:
-    """Open the lock's file to read, which is all a lock needs and any user may; a link is not followed."""
+    """Open the lock's file for reading, which every user may; a link is not followed."""
     how = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         return os.open(lock, how)
     except FileNotFoundError:
         descriptor = os.open(lock, how | os.O_CREAT, 0o644)
-        os.fchmod(descriptor, 0o644)  # whatever the umask
+        os.fchmod(descriptor, 0o644)  # independent of the umask
         return descriptor
 
 

@@ -1,4 +1,4 @@
-"""A study made ready to run: what is asked, what can be done here, what is run, and where it goes."""
+"""A study made ready to run: the request, what is possible here, the design, and the folders of results."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from workflows.launch.cluster_launch import check_launcher
 from workflows.paths import RESULTS, ROOT, StudyPaths
 from workflows.plan.design import Design, design
 from workflows.plan.here import Here, look
-from workflows.plan.records import attempts, read_requests, record_files, recorded_block, wanted
+from workflows.plan.records import attempts, is_missing, read_requests, record_files, recorded_block
 from workflows.study.asked import Asked, read_asked
 from workflows.study.study import Study
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study that is about to run: what is asked, what can be done here, what is run, and where it goes."""
+    """A study that is about to run: its design, and the folders of its results."""
 
     design: Design
     paths: StudyPaths
 
     @property
     def asked(self) -> Asked:
-        """What the study asks for."""
+        """The study with its cases and interconnects."""
         return self.design.asked
 
     @property
     def here(self) -> Here:
-        """What can be done of it here."""
+        """What is possible here."""
         return self.design.here
 
     def missing(self, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
-        """List what is still to be run of some repetitions, in order, with the number of the attempt."""
+        """List the repetitions that still need a run, in order, with the number of the attempt."""
         requests, missing = read_requests(self.paths), []
         for repetition in repetitions:
             made = attempts(self.paths, repetition)
-            if wanted(repetition, made, self.design.inputs(repetition.point), requests):
+            if is_missing(repetition, made, self.design.inputs(repetition.point), requests):
                 missing.append((repetition, len(made) + 1))
         return missing
 
@@ -51,14 +51,14 @@ def make_plan(
     overrides: Mapping[str, Any] | None = None,
     has_program: Callable[[str], object] = shutil.which,
 ) -> Plan:
-    """Read a study, look what can be done of it here, and choose what is run.
+    """Read a study, find out what is possible here, and choose its runs.
 
-    The study is given as to `read_asked`; `has_program` says whether a program is there, by its name.
+    For the first two arguments see `read_asked`. `has_program` tells whether a program exists, by its name.
 
     Raises
     ------
     InputError
-        One line for a study that is wrong, or of which nothing can be run here.
+        One line for a study that is wrong, or that cannot be run here at all.
     """
     asked = read_asked(file, overrides)
     study, cluster = asked.study, None
@@ -72,15 +72,15 @@ def make_plan(
         asked = replace(asked, interconnects=interconnects)
     here, paths = look(asked, cluster, has_program), StudyPaths(RESULTS / study.name)
     chosen = design(asked, here, blocks_until_now(study, paths))
-    nothing = not (chosen.points or chosen.simulated or study.imports)
-    if nothing and not paths.records.exists():
+    is_empty = not (chosen.points or chosen.simulated or study.imports)
+    if is_empty and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         raise InputError(f"{study.file}: nothing of this study can be run here: {reasons}")
     return Plan(chosen, paths)
 
 
 def blocks_until_now(study: Study, paths: StudyPaths) -> int:
-    """Blocks that a study names, or has added by itself: the highest of which something is recorded."""
+    """Return the number of blocks, with those that the study has added: the highest recorded block."""
     if study.until is None:
         return study.blocks
     numbers = (recorded_block(path) for path in record_files(paths))

@@ -1,7 +1,7 @@
-"""The record of a repetition, and how it stands in a file.
+"""The record of a repetition, and its form in a file.
 
-The attributes are the keys of ``workflows/schemas/record.yaml``, which says what each of them is. A key that
-a record of an earlier version lacks has the default that it has here.
+The attributes are the keys of ``workflows/schemas/record.yaml``, which describes them. A key that is missing
+in a record of an earlier version has the default of its attribute here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workflows.launch.probes import Probe
 
 @dataclass(frozen=True)
 class Times:
-    """``times`` of a record, in seconds; None where the run did not get there."""
+    """``times`` of a record, in seconds; None if the run ended before."""
 
     startup_seconds: float | None = None
     output_seconds: float | None = None
@@ -27,7 +27,7 @@ class Times:
 
 @dataclass(frozen=True)
 class RunNoise(Noise):
-    """``noise`` of a record; also the wait for an idle machine, and CPUs that were busy when it ended."""
+    """``noise`` of a record, with the wait for an idle machine and the CPUs that were busy at its end."""
 
     idle_wait_seconds: float | None = None
     busy_cores_before: float | None = None
@@ -35,9 +35,9 @@ class RunNoise(Noise):
 
 @dataclass(frozen=True)
 class Speed:
-    """``speed`` of a record: how long a fixed piece of work took just before the run and just after it.
+    """``speed`` of a record: the time of a fixed piece of work just before and just after the run.
 
-    Seconds of the slowest core; None where `problem` says why.
+    Seconds of the slowest core; None if there is a `problem`.
     """
 
     compute_seconds_before: float | None = None
@@ -48,14 +48,14 @@ class Speed:
 
     @property
     def seconds(self) -> float | None:
-        """Mean of the whole piece of work before and after; None where one of them is missing."""
+        """Mean of the times of the whole work before and after the run; None if a part is missing."""
         parts = [value for name, value in vars(self).items() if name != "problem"]
         return None if None in parts else sum(parts) / 2
 
 
 @dataclass(frozen=True)
 class GivenAnswer:
-    """``answer`` of a record: what the run printed beside what it was to print."""
+    """``answer`` of a record: the answer that the run printed, and the expected answer."""
 
     quantity: str
     unit: str
@@ -79,7 +79,7 @@ class Exit:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """``cluster`` of a record: the job that the run was in."""
+    """``cluster`` of a record: the job of the run."""
 
     job: str
     state: str
@@ -102,12 +102,12 @@ _SECTIONS = {
     "probe": Probe,
 }
 _OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe", "speed", "energy"}
-"""What is not known of a run that ended with its job."""
+"""Keys that a record of a run lacks if the run ended with its job."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The record of a repetition. Before the run it has no more than what is known then."""
+    """The record of a repetition. Before the run, the keys that the run sets have their defaults."""
 
     schema: ClassVar[str] = "record"
 
@@ -154,7 +154,7 @@ class Record:
 
     @property
     def point(self) -> Point:
-        """The point that was run."""
+        """Point of the repetition."""
         return Point(
             self.case,
             self.interconnect,
@@ -169,32 +169,32 @@ class Record:
 
     @property
     def answer_value(self) -> float | None:
-        """The answer that the run printed; None where it printed none or is not judged by an answer."""
+        """Answer that the run printed; None if it printed none, or needs none."""
         return self.answer.value if self.answer else None
 
     @property
     def speed_probe_seconds(self) -> float | None:
-        """What the fixed piece of work took beside it; None where it was not timed."""
+        """Mean time of the fixed piece of work before and after the run; None if it was not timed."""
         return self.speed.seconds if self.speed else None
 
     @property
     def probe_latency_us(self) -> float | None:
-        """What an empty message took when its interconnect was attested; None where none was."""
+        """Latency of an empty message when the interconnect was attested; None if it was not."""
         return self.probe.latency_us if self.probe else None
 
     @property
     def energy_joules(self) -> float | None:
-        """Energy of its machines from its begin to its end; None where it was not counted."""
+        """Energy of the machines from the start of the run to its end; None if it was not counted."""
         return self.energy.joules if self.energy else None
 
     @property
     def energy_source(self) -> str | None:
-        """What counted that."""
+        """Meter that counted the energy; None if it was not counted."""
         return self.energy.source if self.energy and self.energy.joules else None
 
     @classmethod
     def of_point(cls, point: Point, **others: Any) -> Self:
-        """Make a record of a point and all its other keys."""
+        """Return the record of a point, with its other keys."""
         return cls(
             case=point.case,
             interconnect=point.interconnect,
@@ -210,20 +210,24 @@ class Record:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """Take a record from what a file holds."""
-        given = {name: make(**data[name]) for name, make in _SECTIONS.items() if data.get(name) is not None}
-        return cls(**data | given)
+        """Return a record from the content of a file."""
+        sections = {
+            name: section(**data[name]) for name, section in _SECTIONS.items() if data.get(name) is not None
+        }
+        return cls(**data | sections)
 
     def as_json(self) -> dict[str, Any]:
-        """Give what its file holds, in the order of the schema."""
+        """Return the content of the record's file, in the order of the schema."""
         sections = {name: getattr(self, name) for name in _SECTIONS}
-        held = vars(self) | {name: vars(section) for name, section in sections.items() if section is not None}
-        held["probe"] = self.probe and self.probe.as_json()
+        content = vars(self) | {
+            name: vars(section) for name, section in sections.items() if section is not None
+        }
+        content["probe"] = self.probe and self.probe.as_json()
         absent = _OF_A_RUN if self.interrupted else {"interrupted"}
         absent = absent if self.cluster else absent | {"cluster"}
         absent = absent if self.threads > 1 else absent | {"threads"}
-        held |= {"times": {}, "noise": {}} if self.interrupted else {}
-        return {key: held[key] for key in inputs.keys(self.schema) if key not in absent}
+        content |= {"times": {}, "noise": {}} if self.interrupted else {}
+        return {key: content[key] for key in inputs.keys(self.schema) if key not in absent}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""Records of repetitions: where they are, how they are written, which are still to be made.
+"""Records of repetitions: their files, and the repetitions that still need one.
 
-A record is written once, whole, and never replaced: a later attempt is another file.
+A record is written once, as a whole, and never replaced. A later attempt is another file.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from workflows.paths import StudyPaths
 from workflows.plan.record import Record, SimulatedRecord
 
 _Kind = TypeVar("_Kind", bound=Record)
-TRIES = 3  # of a repetition whose job ends before it does
+TRIES = 3
+"""Attempts at a repetition that ends with its job."""
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record whole or not at all, never over another one.
+    """Write a record as a whole or not at all, and never over another record.
 
     Raises
     ------
     FileExistsError
-        If there is a record already.
+        If the record exists.
     OSError
-        If it cannot be written (full disk, read-only folder); nothing is left of it then.
+        If it cannot be written (full disk, read-only folder). No part of it is left then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w") as file:
-            # A key a line, none indented: to indent takes json five times as long.
+            # One key on each line, without indentation, which takes json five times as long.
             file.write(json.dumps(record.as_json(), separators=(",\n", ": ")) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -46,12 +47,12 @@ def write_record(path: Path, record: Record) -> None:
 
 
 def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
-    """Read a record of a repetition, or of another kind.
+    """Read a record of a repetition or of a simulated point.
 
     Raises
     ------
     InputError
-        If it is damaged: one line with the file, and the reason or the key, its value and what is allowed.
+        One line for a damaged record: the file, and the reason or the key with its value.
     """
     try:
         data = json.loads(path.read_text())
@@ -62,67 +63,67 @@ def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
 
 
 def attempts(paths: StudyPaths, repetition: Repetition) -> list[Record]:
-    """Records of all attempts at a repetition, in their order."""
-    found = []
-    while (path := paths.record(repetition, len(found) + 1)).exists():
-        found.append(read_record(path))
-    return found
+    """Return the records of all attempts at a repetition, in their order."""
+    made: list[Record] = []
+    while (path := paths.record(repetition, len(made) + 1)).exists():
+        made.append(read_record(path))
+    return made
 
 
 def recorded(paths: StudyPaths) -> set[str]:
-    """Names of all records of a study (see `record_name`), from one look through their folders.
+    """Return the names of all records of a study (see `record_name`).
 
-    To ask for each of thousands takes five times as long.
+    One walk through the folders takes a fifth of the time that thousands of queries take.
     """
-    top, found = str(paths.records), set()
+    top, names = str(paths.records), set[str]()
     for folder, _, files in os.walk(top):
         below = folder[len(top) + 1 :]
-        found |= {f"{below}/{file}" for file in files if fnmatchcase(file, "block-*-attempt-*.json")}
-    return found
+        names |= {f"{below}/{file}" for file in files if fnmatchcase(file, "block-*-attempt-*.json")}
+    return names
 
 
 def record_files(paths: StudyPaths) -> list[Path]:
-    """Paths of all records of a study, in order."""
+    """Return the paths of all records of a study, in order."""
     return [paths.records / name for name in sorted(recorded(paths), key=lambda name: name.split("/"))]
 
 
 def recorded_block(path: Path) -> int:
-    """Block of a record, by its path: see `StudyPaths.record`."""
+    """Return the block of a record by its path: see `StudyPaths.record`."""
     return int(path.name.split("-")[1])
 
 
 def read_all(paths: StudyPaths) -> Iterator[tuple[Path, Record]]:
-    """Every record of a study with its path, in order of the paths."""
+    """Yield every record of a study with its path, in the order of the paths."""
     for path in record_files(paths):
         yield path, read_record(path)
 
 
 def read_simulated(paths: StudyPaths) -> Iterator[tuple[Path, SimulatedRecord]]:
-    """Every record of a simulated point with its path, in order of the paths."""
+    """Yield every record of a simulated point with its path, in the order of the paths."""
     for path in sorted(paths.simulated.glob("*/*/processes-*.json")):
         yield path, read_record(path, SimulatedRecord)
 
 
 @dataclass(frozen=True)
 class Rerun:
-    """A wish to run again what was recorded before `time`.
+    """A request to run again repetitions that were recorded before `time`.
 
     Attributes
     ----------
     what : str
-        ``failed``: every repetition without a valid attempt; else
-        ``case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]]`` with
-        ``serial`` for the serial run and the case as its records' folder is called.
+        ``failed``, for every repetition without a valid attempt, or
+        ``case[/interconnect[/processes[/oversubscription[/processes per node][/threads-N]]]]``. The
+        interconnect of serial runs is ``serial``. The case has the name of its folder of records.
     time : str
-        When it was made, ISO 8601 in UTC.
+        Time of the request, ISO 8601 in UTC.
     """
 
     what: str
     time: str
 
     def covers(self, point: Point) -> bool:
-        """Whether the point is meant."""
-        own = [
+        """Whether the request covers a point."""
+        parts = [
             point.case,
             point.interconnect or "serial",
             str(point.processes),
@@ -130,31 +131,31 @@ class Rerun:
             *([] if point.processes_per_node is None else [str(point.processes_per_node)]),
             *([] if point.threads == 1 else [f"threads-{point.threads}"]),
         ]
-        wanted = self.what.split("/")
-        return self.what == "failed" or own[: len(wanted)] == wanted
+        requested = self.what.split("/")
+        return self.what == "failed" or parts[: len(requested)] == requested
 
 
 def read_requests(paths: StudyPaths) -> list[Rerun]:
-    """Requests of a study in the order in which they were made."""
+    """Return the requests of a study in their order."""
     if not paths.requests.exists():
         return []
     return [Rerun(**json.loads(line)) for line in paths.requests.read_text().splitlines()]
 
 
-def wanted(
+def is_missing(
     repetition: Repetition,
     records: Sequence[Record],
     inputs: Mapping[str, str | None],
     requests: Sequence[Rerun],
 ) -> bool:
-    """Whether a repetition is still to be run.
+    """Whether a repetition still needs a run.
 
     Parameters
     ----------
     records : sequence of Record
-        All its attempts. Those that ended with their jobs do not count, until there are TRIES of them.
+        All attempts. Attempts that ended with their jobs do not count until there are TRIES of them.
     inputs : mapping
-        Digests of its case and interconnect as they are now. Records of other inputs do not count.
+        Present digests of the case and interconnect. Records of other inputs do not count.
     """
     counted = [record for record in records if record.inputs == inputs]
     if all(record.interrupted for record in counted):

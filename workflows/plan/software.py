@@ -1,4 +1,4 @@
-"""Where the programs of a cluster's jobs come from: environment modules and the image that its file names."""
+"""The programs of a cluster's jobs: from environment modules, or from the image of its cluster file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workflows.launch.cluster_launch import IMAGE, ROOT_INSIDE
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import ROOT
 
-# Where sh is dash, a job does not inherit the shell function `module`; it does inherit MODULESHOME.
+# A job inherits MODULESHOME. If sh is dash, it does not inherit the shell function `module`.
 _LOAD = """
 {
     type module &>/dev/null || . "$MODULESHOME/init/bash"
@@ -26,34 +26,34 @@ _LOAD = """
 } >&2 && exec env --null
 """
 _LIST = "IFS=:; for folder in $PATH; do ls -1 $folder; done 2>/dev/null; true"
-# Inside, these name what is bound as it is called there.
+# Inside the image, these variables would bind its own paths again.
 _UNBOUND = ("env", "-u", "APPTAINER_BIND", "-u", "SINGULARITY_BIND")
 
 
 def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) -> Callable[[str], object]:
-    """Make the software of jobs known where they are planned, as far as Snakemake is to provide it.
+    """Find the programs of jobs for the plan, if Snakemake is to provide the software.
 
-    Snakemake enters an image and loads modules only around each script, and goes on without modules that
-    cannot be loaded. A plan is made before, and from the programs that are there. So modules are loaded into
-    this process, and the programs of an image are listed. What enters it on other nodes is left in `IMAGE`.
+    Snakemake enters an image and loads modules only around each script, and ignores modules that cannot be
+    loaded. The plan needs the programs before. So the modules are loaded into this process, and the programs
+    of an image are listed. The command line that enters the image on other nodes is left in `IMAGE`.
 
     Parameters
     ----------
     config : mapping
-        Snakemake's; ``cluster`` is the path of the cluster file.
+        Snakemake's config; ``cluster`` is the path of the cluster file.
     deployment : DeploymentSettings
-        Snakemake's; what ``--software-deployment-method`` asks for.
+        Snakemake's settings of ``--software-deployment-method``.
 
     Returns
     -------
     callable
-        Whether jobs have a program, by its name; of a cluster that is elsewhere, all are taken to be there.
+        Whether jobs have a program, by its name. A cluster that is elsewhere is taken to have all programs.
 
     Raises
     ------
     InputError
-        If a module cannot be loaded, if there is no such image, if ranks in it would not find each other, or
-        if the cluster file is wrong.
+        If a module cannot be loaded, the image cannot be entered, its ranks would not find each other, or the
+        cluster file is wrong.
     """
     file, methods = config.get("cluster"), set(deployment.deployment_method)
     if not isinstance(file, str):
@@ -80,14 +80,14 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
 
 
 def environment_with(modules: Sequence[str], key: str) -> dict[str, str]:
-    """Give the environment of this process with these modules and no others, and the function ``module``.
+    """Return the environment of this process with exactly these modules, and the function ``module``.
 
-    Modules are named as ``module load`` takes them; `key` is where a user did, for messages.
+    `modules` are arguments of ``module load``. `key` names the file and the key in messages.
 
     Raises
     ------
     InputError
-        One line if there are no environment modules here, or not these.
+        One line if there are no environment modules here, or if one cannot be loaded.
     """
     if "MODULESHOME" not in os.environ:
         raise InputError(f"{key}: there are no environment modules here: MODULESHOME is not set")
@@ -97,9 +97,9 @@ def environment_with(modules: Sequence[str], key: str) -> dict[str, str]:
 
 
 def image_command(image: str, options: str) -> list[str]:
-    """Command line that enters an image as Snakemake does, from any folder.
+    """Return the command line that enters an image as Snakemake does, from any folder.
 
-    The image is named as ``apptainer exec`` takes it, `options` are those of ``--apptainer-args``.
+    `image` is an argument of ``apptainer exec``, `options` the value of ``--apptainer-args``.
     """
     program = shutil.which("apptainer") or shutil.which("singularity") or "apptainer"
     named = str(Path(image).resolve()) if Path(image).exists() else image
@@ -107,9 +107,9 @@ def image_command(image: str, options: str) -> list[str]:
 
 
 def programs_in(enter: Sequence[str], key: str) -> frozenset[str]:
-    """Names of the programs on the ``PATH`` of an image.
+    """Return the names of the programs on the ``PATH`` of an image.
 
-    `enter` is the command line that enters it; `key` is where a user named it, for messages.
+    `enter` is the command line that enters it. `key` names the file and the key in messages.
 
     Raises
     ------

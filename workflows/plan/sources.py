@@ -1,4 +1,4 @@
-"""What scripts run of this project, for rules that follow their code."""
+"""The source files of each script, for rules that follow their code."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from workflows.paths import ROOT
 _OURS = r"((?:analysis|workflows)[\w.]*)"
 _IMPORT = re.compile(rf"^[ \t]*(?:from {_OURS} import (\([^)]*\)|.*)|import {_OURS})", re.MULTILINE)
 _BY_NAME = ("workflows.applications",)
-"""Packages that import their modules by names which a study gives."""
+"""Packages that import their modules by names in a study."""
 _SCHEMAS = "workflows/schemas/"
 _NAMED = re.compile(
     r"(?:\b(?:check|defaults|keys)\((?:\w+, )?|\bschema(?:: [\w\[\]]+)? = )f?[\"'](\w+)([\"'{])"
 )
 _REFERENCE = re.compile(r"\$ref: \"?(\w+\.yaml)")
 _NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md", "columns.yaml")
-"""Modules are followed by their imports; studies name published figures; no program reads the rest."""
+"""Endings of files that are not data of a folder: modules are followed by their imports."""
 
 
 @cache
 def source_digest(script: str) -> str:
-    """Digest of all that a script runs, by its name in ``workflows/scripts``."""
+    """Return a digest of all sources of a script, by its name in ``workflows/scripts``."""
     digests = [(name, _digest_of(name)) for name in sorted(sources(script))]
     return short_digest(repr(digests).encode())
 
 
 def sources(script: str) -> set[str]:
-    """Files that a script is made of, by their paths in the project.
+    """Return the source files of a script, by their paths in the project.
 
-    Those are the script, modules that it imports anywhere, modules that these import, the packages that they
-    are in, what lies beside them for them to read (templates, programs to compile), and schemas that they
-    name.
+    They are the script, all modules that it imports directly or indirectly, their packages, the data files in
+    their folders (templates, programs to compile), and the schemas that they name.
     """
     found: set[str] = set()
     waiting = [f"workflows.scripts.{script}"]
@@ -57,7 +56,7 @@ def _digest_of(name: str) -> str:
 
 @cache
 def _imported(module: str) -> set[str]:
-    """Modules of the project that a module imports, and the packages that they are in."""
+    """Return the modules of the project that a module imports, and their packages."""
     names = set()
     for package, several, whole in _IMPORT.findall((ROOT / _modules()[module]).read_text(encoding="utf-8")):
         names |= {package or whole, *(f"{package}.{name}" for name in re.findall(r"\w+", several))}
@@ -69,7 +68,7 @@ def _imported(module: str) -> set[str]:
 
 @cache
 def _schemas_of(module: str) -> set[str]:
-    """Schemas that a module reads and so names, of several how they begin, and those that these refer to."""
+    """Return the schemas that a module names, by name or its start, and schemas that these refer to."""
     text = (ROOT / _modules()[module]).read_text(encoding="utf-8")
     if "inputs" not in text and "schema" not in text:
         return set()  # the pattern takes long to say so
@@ -92,14 +91,14 @@ def _schemas_of(module: str) -> set[str]:
 
 @cache
 def _modules() -> dict[str, str]:
-    """Path of every module of the project by its dotted name."""
+    """Return the path of every module of the project by its dotted name."""
     python = [name for name in _files() if name.endswith(".py")]
     return {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name for name in python}
 
 
 @cache
 def _data() -> dict[str, list[str]]:
-    """By folder, files for its modules to read: what is no Python in it, and in folders there without any."""
+    """Return the data files of each folder of modules, and of folders in it without modules."""
     folders = {_folder(name) for name in _modules().values()}
     found: dict[str, list[str]] = {}
     for name in _files():

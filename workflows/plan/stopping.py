@@ -1,4 +1,4 @@
-"""When a study that goes on until its intervals are narrow enough stops."""
+"""The stopping rule of a study that adds blocks until its intervals are narrow enough."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 from workflows.plan.record import Record
 from workflows.study.study import Study
 
-if TYPE_CHECKING:  # jobs that measure can spare its import
+if TYPE_CHECKING:  # a job that measures loads no pandas
     import pandas as pd
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """How far a study is from its target, and why it adds no further block.
+    """Distance of a study from its target, and the reason why it adds no further block.
 
     Attributes
     ----------
     half_width_percent : float or None
-        Half-width of the widest interval that the target means; None while an interval is missing.
+        Half-width of the widest interval of the target; None while an interval is missing.
     core_hours : float
-        Taken by all runs until now.
+        Core hours of all runs until now.
     reached : bool
         Whether the target is reached.
     reason : str or None
-        Why no block is added, in a few words; None where the study goes on.
+        Why no block is added, in a few words; None if the study goes on.
     """
 
     half_width_percent: float | None
@@ -36,23 +36,23 @@ class Stopping:
 
 
 def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) -> Stopping:
-    """Apply the stopping rule of a study to what has been run.
+    """Apply the stopping rule of a study to its runs.
 
     Parameters
     ----------
     study : Study
-        One with a target.
+        A study with a target.
     blocks : int
-        Complete blocks, at least those that the study always makes.
+        Number of complete blocks.
     half_widths : Series
-        Half-width of every interval that the target means, in percentage points, NaN where there is none
-        yet: see `analysis.topics.precision.half_widths`.
+        Half-width of every interval of the target in percentage points, NaN for a missing interval: see
+        `analysis.topics.precision.half_widths`.
     core_hours : float
-        Taken until now. The next block is expected to take as much as one of these blocks.
+        Core hours until now. The next block is expected to take as much as the mean block.
     """
     until, allowed = study.until, study.limits.core_hours
-    missing = half_widths.empty or half_widths.isna().any()
-    widest = None if missing else float(half_widths.max())
+    is_missing = half_widths.empty or half_widths.isna().any()
+    widest = None if is_missing else float(half_widths.max())
     reached = widest is not None and widest <= until.interval_percent
     reason = None
     if reached:
@@ -67,6 +67,6 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
 
 
 def core_hours(records: Iterable[Record]) -> float:
-    """Core hours that recorded runs took, from launch to end."""
+    """Return the core hours of recorded runs, from launch to end."""
     ended = (record for record in records if not record.interrupted)
     return sum(record.cores * record.times.wall_seconds for record in ended) / 3600

@@ -15,7 +15,7 @@ from workflows.domain import InputError, Repetition
 from workflows.inputs import check
 from workflows.plan.design import Design
 from workflows.plan.record import Record
-from workflows.plan.records import wanted
+from workflows.plan.records import is_missing
 
 _point_key = attrgetter(
     "case", "interconnect", "processes", "oversubscription", "processes_per_node", "threads"
@@ -36,7 +36,7 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
         return None
     return sum(
         not any(
-            wanted(Repetition(point, block, ()), by_block[key][block], inputs, ())
+            is_missing(Repetition(point, block, ()), by_block[key][block], inputs, ())
             for key, (point, inputs) in points.items()
         )
         for block in range(1, design.blocks + 1)

@@ -1,4 +1,4 @@
-"""Show a run of Snakemake on the terminal: what begins, in one live line, and what goes wrong.
+"""Show a run of Snakemake on the terminal: its jobs in one live line, and its errors.
 
 The complete log stays in ``.snakemake/log``. A dry run lists the jobs. ``--verbose`` and ``--debug-dag`` show
 every message.
@@ -11,7 +11,7 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from workflows.plan import interruption
+from workflows.plan import machine
 
 _HIDDEN_IN_DRY_RUNS = frozenset({LogEvent.WORKFLOW_STARTED, LogEvent.SHELLCMD})
 _HIDDEN_ERRORS = frozenset({LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR})
@@ -46,7 +46,7 @@ class LogHandler(LogHandlerBase):
     def is_needed(self, record: logging.LogRecord, event: LogEvent | None) -> bool:
         """Whether a message is a warning or an error, or says what Snakemake does before the first job."""
         if record.levelno >= logging.WARNING:
-            return event not in _HIDDEN_ERRORS and not interruption.is_interrupted()
+            return event not in _HIDDEN_ERRORS and not machine.is_interrupted()
         return event is None and not self.jobs_have_begun
 
     def show_beginning(self, message: str | None) -> None:
