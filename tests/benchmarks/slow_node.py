@@ -29,8 +29,9 @@ from analysis.topics.nodes import STRICTER, make_nodes
 from tests.slurm.small_slurm import small_slurm
 from workflows.domain import Point
 from workflows.launch.emulation import occupants, usable_cores
+from workflows.measure.allocation import chosen_nodes
 from workflows.paths import ROOT
-from workflows.plan.design import chosen_nodes, repetitions
+from workflows.plan.design import repetitions
 
 NODES = 5
 COUNTS = (1, 2, 3, 5)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflows.domain import Answer, Case, Interconnect, Option, Point
+from workflows.measure.allocation import chosen_nodes
 from workflows.paths import ROOT
 from workflows.plan import design
-from workflows.plan.design import chosen_nodes, expected_cost, points, repetitions
+from workflows.plan.design import expected_cost, points, repetitions
 from workflows.study.cases import load_case
 from workflows.study.study import read_study
 
@@ -351,7 +352,7 @@ def test_a_process_and_its_server_stay_on_one_node():
 
 def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know_them():
     threads = Option("server", 1, {"OMPI_MPI_THREAD_LEVEL": "3"})
-    over_tcp = replace(interconnect("gigabit"), launch={"mca": {"osc": "pt2pt"}})
+    over_tcp = replace(interconnect("gigabit"), launch={"mpi": "openmpi", "mca": {"osc": "pt2pt"}})
     wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(2,))
     found, (left,) = points(wanted, {"duct": replace(DUCT, option=threads)}, {"gigabit": over_tcp})
     assert found == []

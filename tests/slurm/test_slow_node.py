@@ -12,8 +12,8 @@ from analysis.runs.runs import read_runs
 from analysis.runs.settings import Settings
 from analysis.topics.nodes import make_nodes
 from workflows.domain import Repetition
+from workflows.measure.allocation import chosen_nodes
 from workflows.paths import ROOT
-from workflows.plan.design import chosen_nodes
 from workflows.plan.record import Record
 from workflows.study.study import read_study
 

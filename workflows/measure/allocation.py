@@ -11,6 +11,7 @@ import contextlib
 import json
 import math
 import os
+import random
 import shutil
 import stat
 import time
@@ -27,7 +28,6 @@ from workflows.jobs.slurm import not_started
 from workflows.launch.cluster_launch import JobNode, inherited
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.paths import StudyPaths
-from workflows.plan.design import chosen_nodes
 from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
 
@@ -171,6 +171,24 @@ class Allocation:
         draft = Path(f"{self.notes}.draft")
         draft.write_text(json.dumps(note))
         draft.replace(self.notes)
+
+
+def chosen_nodes(nodes: int, repetition: Repetition, seed: int) -> list[int]:
+    """Choose the nodes of a repetition among those of its job: other nodes in each block.
+
+    Over as many blocks as there are nodes, a point runs on each node equally often. Over the next as many
+    blocks it has other neighbours. All points that are compared within a block have the same nodes.
+
+    Returns
+    -------
+    list of int
+        Indices among the `nodes` of the job, ascending: neighbours in a scheduler's list are mostly close.
+    """
+    point = repetition.point
+    turns, turn = divmod(repetition.block - 1, nodes)
+    generator = random.Random(f"{seed}/{point.case}/{point.computing}/{point.oversubscription}/nodes/{turns}")
+    order = generator.sample(range(nodes), nodes)
+    return sorted(order[(turn + place) % nodes] for place in range(point.nodes))
 
 
 @contextlib.contextmanager

@@ -359,21 +359,3 @@ def duration(seconds: float) -> str:
 
 def _digest(value: object) -> str:
     return short_digest(repr(value).encode())
-
-
-def chosen_nodes(nodes: int, repetition: Repetition, seed: int) -> list[int]:
-    """Choose the nodes of a repetition among those of its job: other nodes in each block.
-
-    Over as many blocks as there are nodes, a point runs on each node equally often. Over the next as many
-    blocks it has other neighbours. All points that are compared within a block have the same nodes.
-
-    Returns
-    -------
-    list of int
-        Indices among the `nodes` of the job, ascending: neighbours in a scheduler's list are mostly close.
-    """
-    point = repetition.point
-    turns, turn = divmod(repetition.block - 1, nodes)
-    generator = random.Random(f"{seed}/{point.case}/{point.computing}/{point.oversubscription}/nodes/{turns}")
-    order = generator.sample(range(nodes), nodes)
-    return sorted(order[(turn + place) % nodes] for place in range(point.nodes))
