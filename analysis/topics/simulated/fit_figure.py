@@ -1,4 +1,4 @@
-"""Errors of the model of an interconnect at the ping-pong that the model was made from."""
+"""Figure of the fit of an interconnect's model to its ping-pong."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from analysis.presentation.size_axes import positions, size_axis
 
 HEIGHT = 2.7
 LEAST_PERCENT = 0.1
-"""Smaller errors are drawn at this value."""
+"""Smallest error that is drawn at its value; smaller errors are drawn here."""
 
 
 def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[int]) -> Drawing:
-    """Draw given times, times of the model and its errors against the message size.
+    """Draw given times, times of the model, and errors of the model against the message size.
 
     Parameters
     ----------
     fit : DataFrame
-        ``bytes, given_us, simulated_us, error_percent, left_out_percent``, sizes rising.
+        ``bytes, given_us, simulated_us, error_percent, left_out_percent``, by increasing size.
     changes : sequence of int
-        Largest size before each change of protocol, marked.
+        Largest size before each change of protocol. A line marks each change.
     """
     caption = f"{title}: one-way time of a message, given and from the model; errors of the model."
     with new_drawing(file_stem("model", name), "model", HEIGHT, caption) as drawing:
@@ -42,8 +42,9 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
         errors.set_ylabel("Error (%)")
         for axes in (times, errors):
             for change in changes:
-                place = change * 2**0.5
-                axes.axvline(place, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1)
+                axes.axvline(
+                    change * 2**0.5, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1
+                )
         size_axis(times, fit["bytes"])
         handles = [*times.get_lines()[:2], *errors.get_lines()[:2]]
         if changes:
