@@ -276,7 +276,7 @@ def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, 
 def _hindrance(line: Line, ratios: Ratios | None, effect: Effect | None) -> str | None:
     """Say why a comparison is not adjusted; return None if it can be."""
     if ratios is None or len(ratios.blocks) != line["blocks"]:
-        return f"the speed is not known in all blocks, or in fewer than {FEWEST}"
+        return f"the speed is missing in some block, or the blocks are fewer than {FEWEST}"
     if line["at_processes"] != line["at_processes_other"]:
         return "compared at two counts"
     if effect is None:

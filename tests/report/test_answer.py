@@ -187,7 +187,7 @@ class TestUntold:
             "not distinguishable": "the blocks differ by as much",
             "faster or slower within the band": "the band holds both directions",
             "slower": "the medians of the times say the opposite",
-            "faster (untested)": "what was run has no test",
+            "faster (untested)": "the runs have no test",
         }
         rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
         for (_, row), why in zip(rows.iterrows(), verdicts.values(), strict=True):

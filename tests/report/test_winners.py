@@ -90,7 +90,7 @@ class TestGamess:
             "The fastest run takes 1279 s on 8 processes (4 nodes) at oversubscription 2, over Myrinet TCP "
             "(pub), with 27 to 30 µs and 1880 to 3500 Mbit/s: the fastest network does not make the fastest "
             "run.",
-            "Of the points that each shares with others, Quadrics MPI (pub) is fastest at none of 4 and "
+            "At points with several interconnects, Quadrics MPI (pub) is fastest at none of 4 and "
             "InfiniBand MPI (pub) is fastest at 2 of 4.",
         ]
 
@@ -139,7 +139,7 @@ class TestNetworks:
         made = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))
         rows, won = made["scaling"], winners(made["fastest"])
         said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
-        assert plain(said)[1].endswith("(swift (pub) cannot be told apart from it).")
+        assert plain(said)[1].endswith("(swift (pub) not distinguishable from it).")
         assert won["candidates"].map(sorted).tolist() == [["slow", "swift"]]
 
     def test_one_network_with_both_figures_is_no_comparison(self):

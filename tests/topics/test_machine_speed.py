@@ -127,7 +127,9 @@ def test_a_block_without_it_leaves_the_comparison_as_it_is():
     table.loc[0, "speed_probe_seconds"] = np.nan  # of slow on 2 processes
     assert adjusted(table).loc[0, "adjusted_percent"] > 0
     table.loc[1, "speed_probe_seconds"] = np.nan  # on 4, where they are compared
-    assert adjusted(table).loc[0, "note"] == "the speed is not known in all blocks, or in fewer than 5"
+    assert (
+        adjusted(table).loc[0, "note"] == "the speed is missing in some block, or the blocks are fewer than 5"
+    )
 
 
 def test_an_adjustment_that_leaves_the_interval_is_not_given():

@@ -120,7 +120,7 @@ def _run(line: Line, rows: pd.DataFrame, labels: Labels) -> str:
 def _verdict(best: str, named: Sequence[str], figures: pd.DataFrame) -> str:
     """Say whether the fastest interconnect is among those with the best network figures."""
     if best not in figures.index:
-        return ", whose network figures are not known"
+        return ", whose network figures are unknown"
     best_figures = listed(_figure(figures, best, quantity) for quantity in QUANTITIES)
     if best in named:
         return f", with {best_figures}"
@@ -131,7 +131,7 @@ def _doubt(best: Line, named: Sequence[str], won: pd.DataFrame, labels: Labels) 
     """Name the best networks that may also make the fastest run."""
     candidates = {*rows_like(won, best, _POINT)["candidates"].explode()} - {best["interconnect"]}
     names = listed(labels.interconnect(name, "published") for name in named if name in candidates)
-    return f" ({names} cannot be told apart from it)" if names else ""
+    return f" ({names} not distinguishable from it)" if names else ""
 
 
 def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels: Labels) -> str:
@@ -141,4 +141,4 @@ def _records(names: Sequence[str], rows: pd.DataFrame, won: pd.DataFrame, labels
         shared = won.merge(rows.loc[rows["interconnect"] == name, _POINT], on=_POINT)
         first = sum(name in equal for equal in shared["equal"]) or "none"
         counts.append(f"{labels.interconnect(name, 'published')} is fastest at {first} of {len(shared)}")
-    return f"Of the points that each shares with others, {listed(counts)}."
+    return f"At points with several interconnects, {listed(counts)}."

@@ -27,7 +27,7 @@ def fastest_section(content: Content) -> Section | None:
     won = winners(content.tables["fastest"])
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
-        blocks.append(bullets([f"Where {INSEPARABLE}, it is not known which others may be the fastest."]))
+        blocks.append(bullets([f"It is unknown which others may be the fastest if {INSEPARABLE}."]))
     blocks.append(winners_table(won, labels))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import INSEPARABLE, ONE_NODE, WITHIN_ROUNDING
+from analysis.curves.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, WITHIN_ROUNDING
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -149,11 +149,11 @@ def _why_undecided(rows: pd.DataFrame) -> str:
         "not distinguishable": "the blocks differ by as much",
         "within the band": "the band holds both directions",
         **WITHHELD,
-        "^faster$|^slower$": "the medians of the times say the opposite",
+        "^faster$|^slower$": "the medians of the times show the opposite",
     }
     verdicts = rows["verdict"].astype(str)
     matching = [reason for pattern, reason in reasons.items() if verdicts.str.contains(pattern).any()]
-    return ", or ".join(matching) or "what was run has no test"
+    return ", or ".join(matching) or "the runs have no test"
 
 
 def _cases(cases: pd.Series, facts: Facts, noun: str = "case") -> str:
