@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from workflows.launch.probes import Probe
+from workflows.launch.attesters import Probe
 from workflows.plan.record import ClusterJob, Exit, GivenAnswer, Record, RunNoise, Times
 
 RECORD = Record(

@@ -89,7 +89,7 @@ def cpu_ms(joins: Interconnect, nodes: Sequence[EmulatedNode], attest: bool) -> 
         asked = attesters.environment(point, joins, scratch) if attest else {}
         launch = launch_ranks(point, joins, nodes, [str(program)], asked, scratch)
         done = execute(launch.argv, launch.env, scratch, LIMIT_SECONDS)
-        if done.exit_status or attest != bool(attesters.found(scratch, [], [])):
+        if done.exit_status or attest != bool(attesters.read_probe(scratch, [], [])):
             raise SystemExit(f"{joins.name}: {done.errors or 'not attested'}")
     return 1000 * (done.cpu_seconds + cpu_seconds(resource.RUSAGE_SELF) - before)
 

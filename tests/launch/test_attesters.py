@@ -9,13 +9,12 @@ import pytest
 
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import attesters
-from workflows.launch.attesters import check_worlds, read_worlds, watching
+from workflows.launch.attesters import Probe, check_worlds, read_worlds, world_environment
 from workflows.launch.execution import Execution, execute
 from workflows.launch.launch import launch_ranks
 from workflows.launch.mpi.library import MpiLibrary
 from workflows.launch.mpi.registry import MPI_LIBRARIES, read_report
 from workflows.launch.placement import read_placement
-from workflows.launch.probes import Probe
 from workflows.launch.programs import run_compiler
 from workflows.measure import attestation
 from workflows.measure.attestation import attest_once, contradiction, probe
@@ -61,7 +60,7 @@ def attested(
     launch = launch_ranks(point, joins, (), command, given, scratch)
     done = execute(launch.argv, launch.env, scratch, 60)
     report = read_report(joins, scratch)
-    probe = attesters.found(scratch, read_placement(scratch), report.transports)
+    probe = attesters.read_probe(scratch, read_placement(scratch), report.transports)
     return done, probe, report.other_messages
 
 
@@ -116,7 +115,7 @@ def test_what_was_built_for_another_library_does_nothing(program, library, other
 def test_a_run_shows_that_its_processes_are_one_world(program, library, tmp_path):
     """Also where its interconnect is not attested."""
     point, joins = Point("none", NAMES[library], RANKS, 2, 1, 2), interconnect(library)
-    launch = launch_ranks(point, joins, (), [program(library), "Init"], watching(library), tmp_path)
+    launch = launch_ranks(point, joins, (), [program(library), "Init"], world_environment(library), tmp_path)
     lines = [line.text for line in execute(launch.argv, launch.env, tmp_path, 60).lines]
     assert "3 ranks, sum 3" in lines  # UCX may add errors, since the program does not finalize MPICH
     [world] = read_worlds(tmp_path)
@@ -221,7 +220,9 @@ def test_it_compiles_without_a_warning(library, source):
 def no_compiler(monkeypatch):
     """A machine without a compiler, on which nothing was built before."""
     monkeypatch.setattr(MpiLibrary, "compiler", lambda _: None)
-    monkeypatch.setattr(attesters, "_built", attesters._built.__wrapped__)  # without what is remembered
+    monkeypatch.setattr(
+        attesters, "_build_once", attesters._build_once.__wrapped__
+    )  # without what is remembered
 
 
 @pytest.mark.usefixtures("no_compiler")
@@ -231,7 +232,9 @@ def test_without_a_compiler_one_is_asked_for():
 
 
 def test_a_folder_that_cannot_be_preloaded_from_is_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr(attesters, "_built", attesters._built.__wrapped__)  # without what is remembered
+    monkeypatch.setattr(
+        attesters, "_build_once", attesters._build_once.__wrapped__
+    )  # without what is remembered
     monkeypatch.setattr(attesters, "BUILT", tmp_path / "two words")
     with pytest.raises(InputError, match=r"cannot be preloaded, for the blank or colon in it$"):
         attesters.build("openmpi")
@@ -265,7 +268,7 @@ def test_beside_a_run_a_program_of_its_own_attests(library, compiled, request, t
 def test_a_run_that_is_timed_as_a_whole_attests_nothing(read, reason):
     barrier = load_case("barrier-smoke", CASES, "test")
     case = replace(barrier, application="command", settings={"read": read})
-    assert attesters.hindrance(case, interconnect("openmpi")) == reason
+    assert attesters.cannot_attest(case, interconnect("openmpi")) == reason
 
 
 def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
@@ -277,7 +280,7 @@ def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
         return Probe(**where, way="beside", latency_us=9, bandwidth_MBps=5000)
 
     monkeypatch.setattr(attestation, "attest", attest)
-    monkeypatch.setattr(attestation, "_of_blocks", {})
+    monkeypatch.setattr(attestation, "_probe_of_block", {})
     case: Case = load_case("barrier-smoke", CASES, "test")
     joins, point = interconnect("openmpi"), Point("none", "tcp_loopback", 2, 1, 1, 2)
 

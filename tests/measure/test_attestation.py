@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from workflows.domain import Interconnect, Point
+from workflows.launch.attesters import Probe
 from workflows.launch.emulation import emulated_nodes
-from workflows.launch.probes import Probe
 from workflows.measure import attestation
 from workflows.measure.attestation import attest, contradiction, pair_of, probe
 from workflows.paths import INTERCONNECTS

@@ -102,7 +102,9 @@ COPIES = (
 def test_copies_of_a_program_without_mpi_are_no_run(ran, monkeypatch, compiler):
     if not compiler:
         monkeypatch.setattr(MpiLibrary, "compiler", lambda _: None)
-        monkeypatch.setattr(attesters, "_built", attesters._built.__wrapped__)  # without what is remembered
+        monkeypatch.setattr(
+            attesters, "_build_once", attesters._build_once.__wrapped__
+        )  # without what is remembered
     assert ran("echo took 0.001 s; echo done", "shared_memory", PRINTED).problem == COPIES
 
 

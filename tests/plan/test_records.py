@@ -11,7 +11,7 @@ from small_records import KNOWN_BEFORE, RECORD, record
 
 from workflows import inputs
 from workflows.domain import InputError, Point, Repetition
-from workflows.launch.probes import Probe
+from workflows.launch.attesters import Probe
 from workflows.paths import StudyPaths, record_name
 from workflows.plan import records as kept
 from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times

@@ -18,7 +18,7 @@ from analysis.report import make_report
 from analysis.runs.facts import Facts
 from analysis.runs.side_tables import write_details
 from workflows.domain import InputError
-from workflows.launch.probes import Probe
+from workflows.launch.attesters import Probe
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.plan.plan import make_plan
 from workflows.results.archive import archive_study

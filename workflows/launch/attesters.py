@@ -1,4 +1,7 @@
-"""What attests an interconnect inside a run: building it, giving it to the ranks, reading what it wrote."""
+"""The attester: a small library that measures the interconnect inside a run.
+
+Ranks preload it. It plays a short ping-pong when the program initialises MPI, and writes the result.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +19,18 @@ from typing import Any
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.launch.mpi.registry import MPI_LIBRARIES, library_of
 from workflows.launch.placement import core_numbers
-from workflows.launch.probes import Probe
 from workflows.launch.programs import run_compiler
 from workflows.paths import RESULTS, ROOT
 
 SOURCE = Path(__file__).parent / "attester"
 BUILT = ROOT / RESULTS / ".attesters"
-"""All nodes must see it."""
+"""Folder of built attesters, which all nodes must see."""
 
 ALONE = "alone"
-"""Program that does nothing but to initialise MPI."""
+"""Program that only initialises MPI."""
 
 THREADS = "threads.so"
-"""Preloaded, it tells where the threads of a rank ran."""
+"""Library to preload that reports where the threads of a rank ran."""
 
 IN_RUN = "in the run"
 BESIDE = "beside the run, once a block"
@@ -37,8 +39,37 @@ _WRITTEN = "attested.json"
 _OPTIONS = ("-O2", "-Wall", "-Wextra")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """Result of the ping-pong that attests an interconnect; None stands for unknown values.
+
+    The schema of a record describes the attributes (``probe``).
+
+    Attributes
+    ----------
+    hosts, cores : sequence of str
+        Host and cores of each of the two `ranks`.
+    """
+
+    way: str | None = None
+    ranks: Sequence[int]
+    hosts: Sequence[str]
+    cores: Sequence[str]
+    transports: Sequence[str] = ()
+    problem: str | None = None
+    library: str | None = None
+    seconds: float | None = None
+    attempts: int | None = None
+    latency_us: float | None = None
+    bandwidth_MBps: float | None = None  # noqa: N815
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the part of a record that describes the probe."""
+        return {key: value for key, value in vars(self).items() if value is not None or key == "problem"}
+
+
 def build(library: str) -> Path:
-    """Build the attester for an MPI library, unless `BUILT` has it already.
+    """Return the attester for an MPI library, built unless it exists in `BUILT`.
 
     Returns
     -------
@@ -48,24 +79,24 @@ def build(library: str) -> Path:
     Raises
     ------
     InputError
-        It cannot be built, or not be preloaded: one line.
+        The attester cannot be built or preloaded: one line.
     """
-    built = _built(library)
-    if isinstance(built, InputError):
-        raise InputError(str(built))
-    return built
+    folder = _build_once(library)
+    if isinstance(folder, InputError):
+        raise InputError(str(folder))
+    return folder
 
 
 @functools.cache
-def _built(library: str) -> Path | InputError:
-    """Build once in this process, and try no more than once."""
+def _build_once(library: str) -> Path | InputError:
+    """Try to build once in this process."""
     try:
-        return _found_or_built(library)
+        return _build_if_missing(library)
     except InputError as error:
         return error
 
 
-def _found_or_built(library: str) -> Path:
+def _build_if_missing(library: str) -> Path:
     compiler = MPI_LIBRARIES[library].compiler()
     if compiler is None:
         raise InputError(f"no mpicc.{library} (Debian: {MPI_LIBRARIES[library].compiler_package})")
@@ -73,22 +104,22 @@ def _found_or_built(library: str) -> Path:
         raise InputError(f"{BUILT}: what lies there cannot be preloaded, for the blank or colon in it")
     command = run_compiler([compiler, "-show"])
     sources = b"".join(file.read_bytes() for file in sorted(SOURCE.glob("*.c")))
-    system = f"{os.confstr('CS_GNU_LIBC_VERSION')} {platform.machine()}"  # of an image, perhaps
-    made = BUILT / short_digest(f"{command}{system}".encode() + sources)
-    if not made.exists():
-        _build(compiler, command, made)
-    return made
+    system = f"{os.confstr('CS_GNU_LIBC_VERSION')} {platform.machine()}"  # an image may differ from its host
+    folder = BUILT / short_digest(f"{command}{system}".encode() + sources)
+    if not folder.exists():
+        _build(compiler, command, folder)
+    return folder
 
 
-def _build(compiler: str, command: str, made: Path) -> None:
-    begun = made.with_suffix(f".{os.getpid()}")
+def _build(compiler: str, command: str, folder: Path) -> None:
+    draft = folder.with_suffix(f".{os.getpid()}")
     try:
-        begun.mkdir(parents=True)
+        draft.mkdir(parents=True)
     except OSError as error:
-        raise InputError(f"{begun}: {error.strerror}") from None
-    # Bound to no library: it takes the functions of the library that the program uses.
-    unbound = [word for word in shlex.split(command) if not word.startswith(("-l", "-L", "-Wl,"))]
-    library = [*unbound, *_OPTIONS, "-fPIC", "-shared"]
+        raise InputError(f"{draft}: {error.strerror}") from None
+    # Linked to no library: it calls the functions of the library that the program uses.
+    unlinked = [word for word in shlex.split(command) if not word.startswith(("-l", "-L", "-Wl,"))]
+    library = [*unlinked, *_OPTIONS, "-fPIC", "-shared"]
     try:
         for name, argv in (
             ("preload.so", [*library, str(SOURCE / "preload.c"), "-ldl"]),
@@ -96,15 +127,15 @@ def _build(compiler: str, command: str, made: Path) -> None:
             ("attest.so", [*library, str(SOURCE / "attest.c"), "-lm", "-ldl"]),
             (ALONE, [compiler, *_OPTIONS, str(SOURCE / "alone.c")]),
         ):
-            run_compiler([*argv, "-o", str(begun / name)], product="the attester")
-        if not made.exists():
-            begun.rename(made)
+            run_compiler([*argv, "-o", str(draft / name)], product="the attester")
+        if not folder.exists():
+            draft.rename(folder)
     finally:
-        shutil.rmtree(begun, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
 
 
-def hindrance(case: Case, interconnect: Interconnect) -> str | None:
-    """Why the runs of a case cannot attest an interconnect themselves, in one line; None where they can."""
+def cannot_attest(case: Case, interconnect: Interconnect) -> str | None:
+    """Return why the runs of a case cannot attest an interconnect; None if they can."""
     if case.application == "command" and "seconds" not in case.settings["read"]:
         return "the whole run is timed"
     try:
@@ -115,7 +146,7 @@ def hindrance(case: Case, interconnect: Interconnect) -> str | None:
 
 
 def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict[str, str]:
-    """Variables that make the ranks of a run attest its interconnect; all nodes see `scratch`.
+    """Return the variables that make the ranks of a run attest its interconnect; all nodes see `scratch`.
 
     Raises
     ------
@@ -123,8 +154,8 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
         See `build`.
     """
     attester = build(interconnect.launch["mpi"])
-    judged = point.nodes > 1 or not interconnect.joins_nodes
-    ranges = (interconnect.attest or {}) if judged else {}
+    is_judged = point.nodes > 1 or not interconnect.joins_nodes
+    ranges = (interconnect.attest or {}) if is_judged else {}
     slowest = ranges.get("latency_us", [0, float("inf")])[1], ranges.get("bandwidth_MBps", [0])[0]
     return {
         "NODEWORTH_PRELOAD": f"{attester}/preload.so",
@@ -137,14 +168,14 @@ def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict
 
 @dataclass(frozen=True)
 class World:
-    """The MPI_COMM_WORLD of a program: how many processes it has, and the MPI library by its own account."""
+    """The MPI_COMM_WORLD of a program: its number of processes, and the version that its library reports."""
 
     processes: int
     library: str
 
 
-def watching(library: str) -> dict[str, str]:
-    """Make the ranks of a run write what `read_worlds` reads; empty if the attester cannot be built."""
+def world_environment(library: str) -> dict[str, str]:
+    """Return the variables that make ranks write the files of `read_worlds`; empty without an attester."""
     try:
         return {"NODEWORTH_PRELOAD": f"{build(library)}/preload.so"}
     except InputError:
@@ -152,24 +183,23 @@ def watching(library: str) -> dict[str, str]:
 
 
 def read_worlds(scratch: Path) -> list[World]:
-    """Read every world that the programs of a run initialised, in the folder where its ranks write."""
+    """Read the worlds that the programs of a run initialised, from the folder where its ranks write."""
     lines = [line for file in sorted(scratch.glob("*.world")) for line in file.read_text().splitlines()]
-    parted = (line.partition(" ") for line in lines)
-    return [World(int(processes), " ".join(library.split())) for processes, _, library in parted]
+    fields = (line.partition(" ") for line in lines)
+    return [World(int(processes), " ".join(library.split())) for processes, _, library in fields]
 
 
 def check_worlds(
     worlds: Sequence[World], processes: int, interconnect: Interconnect, copies: int | None = None
 ) -> str | None:
-    """Find out whether a program ran as several smaller runs, by its largest world.
+    """Return one line if a program ran as several smaller runs, judged by its largest world.
 
     Parameters
     ----------
     processes : int
-        Ranks that were started.
+        Number of started ranks.
     copies : int or None
-        How many times the output holds everything that a run prints. That is the only sign if no program was
-        seen to initialise MPI.
+        How many times the output holds everything that a run prints. Without a world, this is the only sign.
 
     Returns
     -------
@@ -177,10 +207,10 @@ def check_worlds(
         One line if the program did.
     """
     largest = max(worlds, key=lambda world: world.processes, default=None)
-    wanted = f"instead of one run of {processes} processes"
+    expected = f"instead of one run of {processes} processes"
     if largest is None and processes == copies:
         return (
-            f"{copies} singletons {wanted}: all that the case reads is there {copies} times, and Nodeworth "
+            f"{copies} singletons {expected}: all that the case reads is there {copies} times, and Nodeworth "
             "saw no process initialise MPI. A right program prints on one process only"
         )
     if largest is None or largest.processes >= processes:
@@ -188,13 +218,14 @@ def check_worlds(
     count, size = processes // largest.processes, largest.processes
     runs = f"{count} singletons" if size == 1 else f"{count} runs of {size} processes"
     named = f"interconnect {interconnect.name} names {library_of(interconnect).title} (launch.mpi)"
-    return f"{runs} {wanted}: the program uses {largest.library}, but {named}"
+    return f"{runs} {expected}: the program uses {largest.library}, but {named}"
 
 
-def telling_threads(library: str) -> dict[str, str]:
-    """Make the ranks of a run bind their threads and tell where these ran: see `workflows/launch/rank`.
+def thread_environment(library: str) -> dict[str, str]:
+    """Return the variables that make ranks bind their threads and report their cores.
 
-    They tell nothing where that cannot be built, and `workflows.launch.launch.check_threads` then says so.
+    See ``workflows/launch/rank``. If the library cannot be built, ranks report nothing, and
+    `workflows.launch.placement.check_threads` fails.
     """
     try:
         return {"NODEWORTH_THREADS": str(build(library) / THREADS)}
@@ -202,21 +233,22 @@ def telling_threads(library: str) -> dict[str, str]:
         return {"NODEWORTH_THREADS": ""}
 
 
-def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]) -> Probe | None:
-    """Read what the ranks of a run found, in the folder that `environment` was given.
+def read_probe(
+    scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Sequence[str]
+) -> Probe | None:
+    """Read the result of the attester from the folder that `environment` was given.
 
     Parameters
     ----------
     placement : sequence of mapping
-        Where the ranks were started.
+        Hosts and cores on which the ranks were started.
     transports : sequence of str
-        Those that the MPI library chose, as far as it says.
+        Transports that the MPI library reports.
 
     Returns
     -------
     Probe or None
-        Its problem is that a rank had moved when it had initialised MPI. None where no program was seen to
-        initialise MPI.
+        It has a problem if a rank had moved before MPI was initialised. None if no program initialised MPI.
     """
     file = scratch / _WRITTEN
     if not file.exists():
@@ -240,9 +272,9 @@ def found(scratch: Path, placement: Sequence[Mapping[str, Any]], transports: Seq
 
 
 def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:
-    """One line for the first rank that is elsewhere than it was, on a host and its cores, or some of them.
+    """Return one line for the first rank that moved to another host or to other cores; None without one.
 
-    `text` is formatted with the rank, core and host before, core and host after.
+    `text` is formatted with the rank, its cores and host before, and its cores and host after.
     """
     if len(are) != len(were):
         return f"{len(are)} of its {len(were)} ranks were there"

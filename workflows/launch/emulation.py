@@ -1,7 +1,7 @@
-"""Nodes emulated on this machine: network namespaces joined by shaped links.
+"""Emulated nodes: network namespaces on this machine, joined by shaped links.
 
-Nothing gets a name on the machine: a namespace lasts as long as this process holds it open or a process
-runs in it. When this process ends, in whatever way, the namespaces and all that is in them go too.
+The namespaces have no names on the machine. A namespace lasts as long as this process holds it open or a
+process runs in it. When this process ends, the kernel removes the namespaces and everything in them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from workflows.errors import EmulationError
 from workflows.launch.leftovers import end_all, process_ids
 
 PROGRAMS = ("ip", "tc", "nsenter", "unshare", "taskset", "setpriv")
-INTERFACE = "eth0"  # of every node, besides lo
+INTERFACE = "eth0"
+"""Network interface of every emulated node, besides the loopback."""
 ETHERNET_HEADER_BYTES = 14
 _UNKNOWN_QUEUE = "qdisc kind is unknown"
 
@@ -45,11 +46,11 @@ class EmulatedNode:
     name : str
         Its host name.
     address : str
-        Its IPv4 address, known inside the nodes only.
+        Its IPv4 address, which exists only inside the nodes.
     cores : tuple of int
-        Cores of this machine that are the node's.
+        Cores of this machine that belong to the node.
     net, uts : str
-        Its network and UTS (host name) namespaces, as paths that hold while their owner lives.
+        Paths of its network and UTS (host name) namespaces, valid while their owner lives.
     """
 
     name: str
@@ -59,14 +60,14 @@ class EmulatedNode:
     uts: str
 
     def enter(self, command: Sequence[str]) -> list[str]:
-        """Make a command run on this node, on its cores."""
+        """Return the command line that runs a command on this node, on its cores."""
         return [
             *("nsenter", f"--net={self.net}", f"--uts={self.uts}", "--"),
             *("taskset", "-c", self._core_list, *command),
         ]
 
     def entry(self) -> str:
-        """Describe the node to the script ``enter-node``."""
+        """Return the description of the node for the script ``enter-node``."""
         return f"{self.name}:{self.net}:{self.uts}:{self._core_list}"
 
     @property
@@ -78,25 +79,25 @@ class EmulatedNode:
 def emulated_nodes(
     emulate: dict[str, Any], cores: Sequence[int] | None = None
 ) -> Iterator[tuple[EmulatedNode, ...]]:
-    """Build the nodes of an emulated interconnect; end what runs in them and take them down at the end.
+    """Build the nodes of an emulated interconnect; afterwards, end their processes and remove them.
 
     Parameters
     ----------
     emulate : dict
         Section ``emulate`` of an interconnect's file.
     cores : sequence of int, optional
-        Cores of this machine, dealt out to the nodes in turn; a core may be in it for several nodes. By
-        default all that this process may use.
+        Cores of this machine, assigned to the nodes in turn. A core may occur for several nodes. By default,
+        all cores that this process may use.
 
     Yields
     ------
     tuple of EmulatedNode
-        With cores, a host name and a network of their own, joined by a switch that nothing else reaches.
+        Nodes with their own cores, host names and networks, joined by a switch that nothing else reaches.
 
     Raises
     ------
     EmulationError
-        If programs, cores, rights or features of the kernel are missing.
+        Programs, cores, rights or features of the kernel are missing.
     """
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
@@ -111,10 +112,10 @@ def emulated_nodes(
         switch, _ = _hold_namespaces("emulated-switch", stack)
         nodes = tuple(
             EmulatedNode(
-                name := f"emulated-node{number + 1}",
+                f"emulated-node{number + 1}",
                 f"10.0.0.{number + 1}",
                 tuple(usable[number * size : (number + 1) * size]),
-                *_hold_namespaces(name, stack),
+                *_hold_namespaces(f"emulated-node{number + 1}", stack),
             )
             for number in range(emulate["nodes"])
         )
@@ -124,23 +125,24 @@ def emulated_nodes(
 
 
 def usable_cores() -> list[int]:
-    """Cores of this machine that this process may use, each by the first of its hardware threads."""
+    """Return the cores that this process may use, each by its first hardware thread."""
     cores: dict[tuple[str, ...], int] = {}
     for thread in sorted(os.sched_getaffinity(0)):
         topology = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
         core = [topology / "physical_package_id", topology / "core_id"]
-        known = all(file.exists() for file in core)
-        cores.setdefault(tuple(file.read_text() for file in core) if known else (str(thread),), thread)
+        has_topology = all(file.exists() for file in core)
+        key = tuple(file.read_text() for file in core) if has_topology else (str(thread),)
+        cores.setdefault(key, thread)
     return list(cores.values())
 
 
 def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, str]:
-    """Make a network and a UTS namespace, held open until `stack` is left; return their paths."""
+    """Make a network and a UTS namespace, held open until `stack` closes; return their paths."""
     command = ["unshare", "--net", "--uts", "--", "sh", "-c", _MAKE_NAMESPACES, "sh", host_name]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as maker:
         paths = []
-        if maker.stdout.readline():
+        if maker.stdout and maker.stdout.readline():
             for kind in ("net", "uts"):
                 descriptor = os.open(f"/proc/{maker.pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
                 stack.callback(os.close, descriptor)
@@ -153,7 +155,7 @@ def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, 
 
 
 def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -> None:
-    """Join the nodes by links to a bridge that is alone in its namespace."""
+    """Join the nodes by links to a bridge in a separate namespace."""
     link = f"mtu {emulate['mtu']} gso_max_size {emulate['gso_max_bytes']}"
     wires = ["link add bridge type bridge forward_delay 0 mcast_snooping 0"]
     for number, node in enumerate(nodes):
@@ -162,9 +164,9 @@ def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -
             f"link set port{number} master bridge up",
         ]
     _batch("ip", [*wires, "link set bridge up"], switch)
-    if len(nodes) > 2:  # of two nodes, each gets only what has passed the other's limit already
-        not_again = {**emulate, "delay_us": 0}
-        limits = [line for number in range(len(nodes)) for line in _limit(f"port{number}", not_again)]
+    if len(nodes) > 2:  # with two nodes, the sender's limit is enough
+        without_delay = {**emulate, "delay_us": 0}
+        limits = [line for number in range(len(nodes)) for line in _limit(f"port{number}", without_delay)]
         _batch("tc", limits, switch)
     for node in nodes:
         interface = [f"addr add {node.address}/24 dev {INTERFACE}", f"link set {INTERFACE} up"]
@@ -173,7 +175,7 @@ def _join(switch: str, nodes: Sequence[EmulatedNode], emulate: dict[str, Any]) -
 
 
 def _limit(interface: str, emulate: dict[str, Any]) -> list[str]:
-    """Commands that limit what leaves an interface to the link's rate, and delay it."""
+    """Return commands that limit the traffic leaving an interface to the link's rate, and delay it."""
     burst = f"burst {emulate['burst_bytes']} cburst {emulate['burst_bytes']}"
     queue = f"netem delay {emulate['delay_us']:g}us" if emulate.get("delay_us") else "pfifo"
     return [
@@ -185,7 +187,7 @@ def _limit(interface: str, emulate: dict[str, Any]) -> list[str]:
 
 
 def _batch(program: str, commands: Sequence[str], net: str) -> None:
-    """Give commands to ip or tc in a network namespace."""
+    """Run commands of ip or tc in a network namespace."""
     done = subprocess.run(
         ["nsenter", f"--net={net}", "--", program, "-batch", "-"],
         input="\n".join(commands) + "\n",
@@ -205,12 +207,12 @@ def _batch(program: str, commands: Sequence[str], net: str) -> None:
 
 
 def occupants(nets: Sequence[str]) -> Iterator[int]:
-    """Give the ids of the processes that are in one of these network namespaces."""
+    """Yield the ids of the processes in any of these network namespaces."""
     inside = {Path(net).stat().st_ino for net in nets}
     for pid in process_ids():
         try:
             namespace = Path(f"/proc/{pid}/ns/net").stat().st_ino
-        except OSError:  # has ended
+        except OSError:  # the process has ended
             continue
         if namespace in inside:
             yield pid

@@ -1,4 +1,4 @@
-"""Start a program, stamp its output as it comes, and leave no process behind."""
+"""Run a program, stamp its lines of output with their times, and leave no process behind."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ from workflows.domain import Line
 from workflows.launch.leftovers import MARK, owner
 
 OUTPUT = "NODEWORTH_OUTPUT"
-"""Variable that a launcher asks for: where ranks on this machine write what they print, to be read here."""
+"""Variable for ranks on this machine: file to which they print, read by this process."""
 
-KEPT_BYTES = 64_000_000  # of each of the two streams
-GRACE_SECONDS = 5.0  # between asking the processes of a run to end and killing them
+KEPT_BYTES = 64_000_000  # maximum of each of the two streams
+GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL to the processes of a run
 END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
 
 _CHUNK_BYTES = 1 << 16
 _TICK_SECONDS = 0.2
 _REST_SHARE, _LONGEST_REST_SECONDS = 1 / 40, 0.01
-"""How long nothing is read after a line, relative to the time since the launch, and at most: each read takes
-30 µs and more from a rank. What came meanwhile is stamped with the middle of the rest."""
-_PRESSING_BYTES = 4096  # of one read: more is coming, and the program would wait for a full pipe
+"""Rest after a read, as a share of the time since the launch, and its maximum. A read takes 30 µs or more
+from a rank. Output that arrives during a rest is stamped with the middle of the rest."""
+_URGENT_BYTES = 4096  # after a read of this size, more comes: no rest, or the program waits for a full pipe
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
 _PR_GET_CHILD_SUBREAPER = 37
-_IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python, not by what it starts
+_IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ)  # by Python; programs must not inherit this
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
 class Execution:
-    """What a program did.
+    """Result of a program.
 
     Attributes
     ----------
     lines : list of Line
-        Standard output; a line is stamped when its end is read.
+        Standard output. The stamp of a line is the time when its end was read.
     errors : str
         Standard error.
     cut : bool
-        Whether a stream was longer than `KEPT_BYTES`; the rest of it is lost, and `errors` says so.
+        Whether a stream was longer than `KEPT_BYTES`. The rest is lost; `errors` ends with a note.
     exit_status : int or None
-        None where a signal ended the program.
+        None if a signal ended the program.
     signal : str or None
-        Name of that signal (``SIGKILL``).
+        Name of the signal that ended the program (``SIGKILL``).
     timed_out : bool
-        Whether it was stopped at its time limit.
+        Whether the program was stopped at its time limit.
     wall_seconds : float
         From the launch to the end of the program.
     user_seconds, system_seconds : float
-        CPU time of the program and all its descendants.
+        CPU time of the program and its descendants.
     started : str
         ISO 8601, UTC.
     """
@@ -80,29 +80,30 @@ class Execution:
 
     @property
     def cpu_seconds(self) -> float:
-        """CPU time, user and system."""
+        """CPU time in user and system mode."""
         return self.user_seconds + self.system_seconds
 
 
 def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds: float) -> Execution:
-    """Run a program to its end, or stop it and everything it started at its time limit.
+    """Run a program to its end; at its time limit, stop it and its descendants.
 
-    The program gets its own session, no standard input, and SIGKILL when the calling thread ends.
-    When the call is left, by return or by an exception, none of its processes is left, wherever they
-    went. One call at a time: children that this process starts meanwhile are taken for the program's, and
-    this process is in `cwd` itself while it starts it.
+    The program gets its own session, no standard input, and SIGKILL when the calling thread ends. None of its
+    processes is left after the call, whether the call returns or raises.
+
+    Only one call may be active: other children that this process starts during the call count as processes of
+    the program. This process changes to `cwd` while it starts the program.
 
     Parameters
     ----------
     env : dict
-        The whole environment; the owner's mark is added, and `OUTPUT` gets its value where it is in it.
+        The whole environment. The owner's mark is added, and `OUTPUT` gets its value if it is present.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such program.
+        There is no such program.
     TimeoutError
-        If a process stays although it was killed.
+        A killed process does not end.
     """
     _program(argv[0], env.get("PATH"))
     with _subreaper(), _termination_raises():
@@ -117,14 +118,14 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
 
 
 def _program(name: str, path: str | None) -> str:
-    """Find where a program is."""
-    if found := shutil.which(name, path=path):
-        return found
+    """Return the path of a program."""
+    if file := shutil.which(name, path=path):
+        return file
     raise FileNotFoundError(f"{name}: no such program")
 
 
 class _Stream:
-    """What came through one pipe from the program, and when."""
+    """Output of the program through one pipe, with times."""
 
     def __init__(self) -> None:
         self.chunks: list[tuple[float, bytes]] = []
@@ -138,24 +139,24 @@ class _Stream:
             self.kept_bytes += len(data)
 
     def lines(self) -> list[Line]:
-        """Split into lines; the last line may lack its end."""
-        lines, begun = [], b""
+        """Return the lines; the last line may lack its end."""
+        lines, rest = [], b""
         for seconds, data in self.chunks:
-            *ended, begun = (begun + data).split(b"\n")
-            lines += [Line(seconds, line.decode(errors="replace").removesuffix("\r")) for line in ended]
-        if begun:
-            lines.append(Line(self.chunks[-1][0], begun.decode(errors="replace")))
+            *complete, rest = (rest + data).split(b"\n")
+            lines += [Line(seconds, line.decode(errors="replace").removesuffix("\r")) for line in complete]
+        if rest:
+            lines.append(Line(self.chunks[-1][0], rest.decode(errors="replace")))
         return lines
 
 
 class _Run:
-    """The processes of one program, what they print and what they took."""
+    """The processes of a program, with their output and their CPU time."""
 
     def __init__(self) -> None:
         self.others = _children()
         self.start = time.monotonic()
         self.pid: int | None = None
-        self.end: int | None = None  # readable once the program has ended
+        self.end: int | None = None  # descriptor that becomes readable when the program ends
         self.status: int | None = None
         self.wall_seconds = self.user_seconds = self.system_seconds = 0.0
         self.output, self.errors = _Stream(), _Stream()
@@ -181,7 +182,7 @@ class _Run:
             (os.POSIX_SPAWN_DUP2, errors, 2),
         ]
         try:
-            # A third of the CPU time of `subprocess`, which has each variable go through Python.
+            # This takes a third of the CPU time of `subprocess`, which processes each variable in Python.
             with contextlib.chdir(cwd):
                 self.pid = os.posix_spawn(
                     stop_on_exit[0],
@@ -191,7 +192,7 @@ class _Run:
                     setsid=True,
                     setsigdef=_IGNORED_HERE,
                 )
-            with contextlib.suppress(OSError):  # a kernel before 5.3: then its end is seen at the next look
+            with contextlib.suppress(OSError):  # kernels before 5.3: the end is noticed at the next tick
                 self.end = os.pidfd_open(self.pid)
                 self.resources.callback(os.close, self.end)
                 self.poll.register(self.end, select.POLLIN)
@@ -200,27 +201,28 @@ class _Run:
             os.close(errors)
 
     def follow(self, time_limit_seconds: float) -> bool:
-        """Read until the program ends; False if it does not within its time limit."""
-        deadline, came = self.start + time_limit_seconds, None
+        """Read until the program ends; return False at its time limit."""
+        deadline = self.start + time_limit_seconds
+        arrival: float | None = None
         while self.end is not None or not self._reap(self.pid):
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            self._read(0 if came else min(left, _TICK_SECONDS), came)
-            came = None
-            if self.end is not None and 0 < self.just_read < _PRESSING_BYTES:
+            self._read(0 if arrival else min(left, _TICK_SECONDS), arrival)
+            arrival = None
+            if self.end is not None and 0 < self.just_read < _URGENT_BYTES:
                 begun = time.monotonic()
                 time.sleep(min(_REST_SHARE * (begun - self.start), _LONGEST_REST_SECONDS))
-                came = (begun + time.monotonic()) / 2
+                arrival = (begun + time.monotonic()) / 2
         return True
 
     def stop(self) -> None:
-        """End every process that is left, with a grace, and read what they still print."""
+        """End all remaining processes after a grace period, and read their last output."""
         with self.resources, _signals_held():
             if self.status is None:
                 _signal_all(_children() - self.others, signal.SIGTERM)
             kill_from = time.monotonic() + GRACE_SECONDS
-            # Until none is seen: whoever ends after it was listed leaves us its own children, unlisted.
+            # Repeat until none is left: a process that ends after it was listed leaves its children to us.
             while children := self._children_left():
                 left = {pid for pid in children if not self._reap(pid)}
                 if time.monotonic() > kill_from + END_SECONDS:
@@ -232,7 +234,9 @@ class _Run:
                 pass
 
     def result(self, started: str, timed_out: bool) -> Execution:
-        """Everything about the run, once it is stopped."""
+        """Return the result of the program, after `stop`."""
+        if self.status is None:
+            raise RuntimeError("the program has not ended")
         status = os.waitstatus_to_exitcode(self.status)
         cut = self.output.cut or self.errors.cut
         errors = b"".join(data for _, data in self.errors.chunks).decode(errors="replace")
@@ -251,10 +255,10 @@ class _Run:
             started=started,
         )
 
-    def _read(self, limit_seconds: float, came: float | None = None) -> bool:
-        """Read one chunk of pipes that has some, waiting at most `limit_seconds`; it came now, or as told."""
+    def _read(self, limit_seconds: float, arrival: float | None = None) -> bool:
+        """Wait at most `limit_seconds` for data, and read a chunk of each pipe; stamp it `arrival`, or now."""
         self.just_read = 0
-        if not self.open and self.end is None:  # both pipes are closed: the program is about to end
+        if not self.open and self.end is None:  # both pipes are closed, so the program will end soon
             time.sleep(min(limit_seconds, 0.001))
             return False
         ready = self.poll.poll(limit_seconds * 1000)
@@ -264,7 +268,7 @@ class _Run:
                 self.end = None
                 continue
             data = os.read(descriptor, _CHUNK_BYTES)
-            self.open[descriptor].add((came or time.monotonic()) - self.start, data)
+            self.open[descriptor].add((arrival or time.monotonic()) - self.start, data)
             self.just_read += len(data)
             if not data:
                 self.poll.unregister(descriptor)
@@ -272,14 +276,16 @@ class _Run:
         return bool(ready)
 
     def _children_left(self) -> set[int]:
-        """Children that the program left; those that have ended are reaped before all are listed."""
+        """Return the children that the program left, after reaping those that have ended."""
         with contextlib.suppress(ChildProcessError):
             while (ended := _first_ended()) and ended not in self.others:
                 self._reap(ended)
         return _children() - self.others
 
-    def _reap(self, pid: int) -> bool:
-        """Whether a child has ended; adds up what it took."""
+    def _reap(self, pid: int | None) -> bool:
+        """Reap a child if it has ended, and add its CPU time; return whether it has ended."""
+        if pid is None:
+            return False
         reaped, status, used = os.wait4(pid, os.WNOHANG)
         if not reaped:
             return False
@@ -292,22 +298,22 @@ class _Run:
 
 
 def _children() -> set[int]:
-    """Children of this process, ended but not yet reaped ones included."""
+    """Return the children of this process, including children that have ended but are not reaped."""
     try:
         _first_ended()
-    except ChildProcessError:  # has none: saves looking through all processes of the machine
+    except ChildProcessError:  # no children: no need to look through all processes of the machine
         return set()
     return {child.pid for child in psutil.Process().children()}
 
 
 def _first_ended() -> int | None:
-    """Id of an ended child that is not yet reaped; `ChildProcessError` where there is no child at all."""
+    """Return the id of a child to reap, if any; `ChildProcessError` if this process has no children."""
     ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     return ended and ended.si_pid
 
 
 def _signal_all(pids: set[int], number: signal.Signals) -> None:
-    """Send a signal to processes, then to their descendants: a process that ends may take others along."""
+    """Send a signal to processes and then to their descendants."""
     for pid in pids:
         with contextlib.suppress(psutil.NoSuchProcess):
             parent = psutil.Process(pid)
@@ -318,7 +324,7 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
 
 @contextlib.contextmanager
 def _subreaper() -> Iterator[None]:
-    """Become the parent of descendants whose own parent ends."""
+    """Become the parent of descendants whose parent ends."""
     before = ctypes.c_int()
     _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -330,7 +336,7 @@ def _subreaper() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _termination_raises() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise `SystemExit` where nothing else was arranged."""
+    """Make SIGTERM and SIGHUP raise `SystemExit`, unless they have handlers."""
     before = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -349,7 +355,7 @@ def _exit(number: int, _frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Hold back signals that would interrupt the cleaning up."""
+    """Block signals that would interrupt the clean-up."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The line of a standard error that names what went wrong, among all that MPI's launchers add to it."""
+"""Find the line of standard error that explains a failure, among messages of launchers and libraries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 
 _RULE = re.compile(r"[ \t=#-]*")
-_FRAME = re.compile(r"-{74}")  # before and after each text of Open MPI
+_FRAME = re.compile(r"-{74}")  # frames each text of Open MPI
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b(?::|$)")
 
 
@@ -23,21 +23,21 @@ _STATUS = _any_library("status_lines")
 
 
 def telling_line(errors: str) -> str | None:
-    """Find the line on standard error, of a launcher and of all ranks, that says best why a program ended.
+    """Return the line of standard error that best explains why a program ended.
 
-    The last exception of Python; else the last line that the program wrote; else what the launcher or the
-    library says. None where that is no more than that a rank had an exit status.
+    The first choice is the last exception of Python. Then come the last line of the program, and the last
+    message of the launcher or the library. None if there are only exit statuses.
     """
-    own, launchers = _parted(errors)
-    exceptions = [line for line in own if _EXCEPTION.match(line)]
-    written = [line for line in own if not _ADDED.match(line)]
-    reasons = [text for text in launchers if not _STATUS.match(text)]
-    return next((texts[-1] for texts in (exceptions, written, reasons, own) if texts), None)
+    lines, launcher_texts = _split(errors)
+    exceptions = [line for line in lines if _EXCEPTION.match(line)]
+    of_program = [line for line in lines if not _ADDED.match(line)]
+    reasons = [text for text in launcher_texts if not _STATUS.match(text)]
+    return next((texts[-1] for texts in (exceptions, of_program, reasons, lines) if texts), None)
 
 
-def _parted(errors: str) -> tuple[list[str], list[str]]:
-    """Lines of the program, and the first paragraph of each text that a launcher wrote, as one line."""
-    own: list[str] = []
+def _split(errors: str) -> tuple[list[str], list[str]]:
+    """Return the lines of the program, and the first paragraph of each text of a launcher as one line."""
+    lines: list[str] = []
     launchers: list[list[str]] = []
     framed = inside = ended = False
     for line in map(str.strip, errors.splitlines()):
@@ -54,5 +54,5 @@ def _parted(errors: str) -> tuple[list[str], list[str]]:
                 launchers[-1].append(line)
                 ended = launchers[-1][-2].endswith(":")
         elif not _RULE.fullmatch(line):
-            own.append(line)
-    return own, [" ".join(lines) for lines in launchers]
+            lines.append(line)
+    return lines, [" ".join(paragraph) for paragraph in launchers]

@@ -1,4 +1,4 @@
-"""What machine and what software a record was made with."""
+"""The machine and the software with which a record was made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RELEVANT_PREFIXES = (
 
 @functools.cache
 def machine() -> dict[str, str | int | float | None]:
-    """CPU, memory, kernel and operating system of this machine."""
+    """Return CPU, memory, kernel and operating system of this machine."""
     return {
         "host": platform.node(),
         "node_type": node_type(),
@@ -40,31 +40,31 @@ def machine() -> dict[str, str | int | float | None]:
 
 
 def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
-    """Maker and model of this node as its firmware names them; None where it does not."""
+    """Return maker and model of this node from its firmware; None if unknown."""
     names = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
     return " ".join(word.strip() for word in names if word and word.strip()) or None
 
 
 def adapters(system: Path = Path("/sys/class")) -> list[str]:
-    """Network adapters and the rates of their links, as the kernel has them: ``mlx5_0: 200 Gb/sec (4X HDR)``.
+    """Return the network adapters with the rates of their links: ``mlx5_0: 200 Gb/sec (4X HDR)``.
 
-    An adapter without a rate is left out.
+    Adapters without a rate are left out.
     """
     rates = sorted(system.glob("infiniband/*/ports/*/rate"))
-    found = [f"{file.parts[-4]}: {file.read_text().strip()}" for file in rates]
+    adapters_with_rates = [f"{file.parts[-4]}: {file.read_text().strip()}" for file in rates]
     for file in sorted(system.glob("net/*/speed")):
         try:
             speed = int(file.read_text())
-        except OSError:  # what has no link refuses to be read
+        except OSError:  # an adapter without a link cannot be read
             continue
         if speed > 0:
-            found.append(f"{file.parent.name}: {speed} Mbit/s")
-    return found
+            adapters_with_rates.append(f"{file.parent.name}: {speed} Mbit/s")
+    return adapters_with_rates
 
 
 @functools.cache
 def ucx_version() -> str | None:
-    """Version of UCX as ``ucx_info -v`` prints it; None where it is not installed."""
+    """Return the version of UCX that ``ucx_info -v`` prints; None if it is not installed."""
     match = re.search(r"version[:=]?\s*v?(\d\S*)", output_of("ucx_info", "-v"), re.I)
     return match[1] if match else None
 
@@ -83,8 +83,8 @@ def relevant_environment(environment: Mapping[str, str], variables: tuple[str, .
 
 def _field(file: str, name: str, separator: str = ":") -> str | None:
     for line in Path(file).read_text().splitlines():
-        key, found, value = line.partition(separator)
-        if found and key.strip() == name:
+        key, _, value = line.partition(separator)
+        if value and key.strip() == name:
             return value.strip().strip('"')
     return None
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from workflows.domain import Case, InputError, Interconnect, Point
 from workflows.launch import attesters
+from workflows.launch.attesters import Probe
 from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
 from workflows.launch.launch import launch_ranks
 from workflows.launch.mpi.registry import library_of, read_report
 from workflows.launch.placement import read_placement
-from workflows.launch.probes import Probe
 from workflows.measure.running import scratch_folder
 
 PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # used without a compiler
@@ -70,7 +70,9 @@ def attest_once(
         return _probe_of_block[key]
     probe = attest(point, interconnect, nodes, placement)
     if probe is not None:
-        reason = attesters.hindrance(case, interconnect) or "none of its programs initialised MPI in sight"
+        reason = (
+            attesters.cannot_attest(case, interconnect) or "none of its programs initialised MPI in sight"
+        )
         probe = replace(probe, way=f"{probe.way}: {reason}")
         if contradiction(probe, interconnect) is None and not _cannot_be_judged(probe, interconnect):
             _probe_of_block[key] = probe
@@ -130,7 +132,7 @@ def probe(
         done = execute(launch.argv, launch.env, scratch, TIME_LIMIT_SECONDS)
         transports = read_report(interconnect, scratch).transports
         ran = read_placement(scratch)
-        attested = attesters.found(scratch, ran, transports)
+        attested = attesters.read_probe(scratch, ran, transports)
     problem = attesters.moved(
         [(rank["host"], rank["cores"]) for rank in placement],
         [(rank["host"], rank["cores"]) for rank in ran],

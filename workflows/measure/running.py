@@ -17,6 +17,7 @@ from workflows.applications.tools import beyond_wall
 from workflows.domain import Case, Interconnect, Option, Point, Reading
 from workflows.jobs.slurm import complaint, first_error, without_chatter
 from workflows.launch import attesters
+from workflows.launch.attesters import Probe
 from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import Execution, execute
 from workflows.launch.last_words import telling_line
@@ -25,7 +26,6 @@ from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.mpi.library import Launch, Report
 from workflows.launch.mpi.registry import library_of, read_report
 from workflows.launch.placement import check_domains, check_placement, check_threads, read_placement
-from workflows.launch.probes import Probe
 from workflows.measure.energy import Meter
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -108,7 +108,7 @@ def run(
         watched = interconnect if attest and started.processes > 1 else None
         reporting: dict[str, str] = {}
         if watched:
-            reporting |= attesters.watching(watched.launch["mpi"])
+            reporting |= attesters.world_environment(watched.launch["mpi"])
         if attest:
             reporting |= _attesting(case, started, interconnect, scratch)
         if point.threads > 1:
@@ -131,7 +131,7 @@ def run(
             execution = replace(execution, errors=report.other_messages + execution.errors)
         reading = app.read(case, point.processes, execution.lines, point.threads)
         placement = read_placement(scratch)
-        probe = attesters.found(scratch, placement, report.transports) if reporting else None
+        probe = attesters.read_probe(scratch, placement, report.transports) if reporting else None
         worlds = attesters.read_worlds(scratch)
         meter_readings = [file.read_text() for file in sorted(readings.iterdir())] if meter else []
     problem = (
@@ -164,12 +164,12 @@ def threads_environment(point: Point, library: str) -> dict[str, str]:
     These variables override those of the case. ``workflows/launch/rank`` binds OpenMP threads to cores.
     """
     passive = {"OMP_WAIT_POLICY": "passive"} if point.running > point.cores else {}
-    return dict.fromkeys(THREADS, str(point.threads)) | passive | attesters.telling_threads(library)
+    return dict.fromkeys(THREADS, str(point.threads)) | passive | attesters.thread_environment(library)
 
 
 def _attesting(case: Case, point: Point, interconnect: Interconnect | None, scratch: Path) -> dict[str, str]:
     """Return the variables that make the ranks attest the interconnect; empty if they do not."""
-    if interconnect is None or interconnect.attest is None or attesters.hindrance(case, interconnect):
+    if interconnect is None or interconnect.attest is None or attesters.cannot_attest(case, interconnect):
         return {}
     return attesters.environment(point, interconnect, scratch)
 

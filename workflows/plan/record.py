@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from workflows import inputs
 from workflows.domain import Energy, Noise, Point
-from workflows.launch.probes import Probe
+from workflows.launch.attesters import Probe
 
 
 @dataclass(frozen=True)

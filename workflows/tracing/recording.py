@@ -12,7 +12,7 @@ from typing import Any
 
 from workflows.applications import application, tools
 from workflows.domain import Case, InputError, Point
-from workflows.launch.attesters import telling_threads
+from workflows.launch.attesters import thread_environment
 from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
 from workflows.launch.last_words import telling_line
@@ -174,7 +174,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
     library = library_of(carrier).name
     tracer = str(build(compiler_for(program, library)))
     if several := point.threads > 1:
-        tracer = f"{telling_threads(library)['NODEWORTH_THREADS']}:{tracer}"
+        tracer = f"{thread_environment(library)['NODEWORTH_THREADS']}:{tracer}"
     alone, reason = None, NOT_ASKED
     with scratch_folder() as scratch:
         prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / LOGS
