@@ -149,7 +149,7 @@ def _why_undecided(rows: pd.DataFrame) -> str:
         "not distinguishable": "the blocks differ by as much",
         "within the band": "the band holds both directions",
         **WITHHELD,
-        "^faster$|^slower$": "the medians of the times show the opposite",
+        "^faster$|^slower$": MEDIANS_DISAGREE,
     }
     verdicts = rows["verdict"].astype(str)
     matching = [reason for pattern, reason in reasons.items() if verdicts.str.contains(pattern).any()]
