@@ -256,7 +256,7 @@ class _Run:
         )
 
     def _read(self, limit_seconds: float, arrival: float | None = None) -> bool:
-        """Wait at most `limit_seconds` for data, and read a chunk of each pipe; stamp it `arrival`, or now."""
+        """Wait at most `limit_seconds` for data, and read a chunk of each pipe, stamped `arrival` or now."""
         self.just_read = 0
         if not self.open and self.end is None:  # both pipes are closed, so the program will end soon
             time.sleep(min(limit_seconds, 0.001))
