@@ -35,7 +35,7 @@ def blocks(*ours):
 
 def test_directions_are_compared_not_sizes():
     said, table = blocks(32, 5.0, 40.0)
-    assert table["groups"][0]["title"] == "The duct, beside theirs"
+    assert table["groups"][0]["title"] == "The duct, counterpart of theirs"
     assert cells(table) == [
         ["Peak: Swift against Slow (processes)", "16 against 8", "32 against 4", "the same"],
         ["Swift, at the peak of Slow", "+77 %", "+5 %", "the same"],

@@ -92,7 +92,7 @@ class TestSentences:
     def test_the_worked_example(self, fluent):
         (said,) = sentences(published_sentences.equivalent_sentences(fluent, LABELS))
         assert said == (
-            "A speedup of 11 on fl5m2 takes 24 processes over GigE (pub), 20 processes over "
+            "A speedup of 11 on fl5m2 needs 24 processes over GigE (pub), 20 processes over "
             "RDMA GigE (pub), 4 fewer and 16 processes over InfiniBand (pub), 8 fewer."
         )
 
@@ -139,7 +139,7 @@ class TestBesideOurs:
 
     def test_peaks_stand_in_one_group_and_say_which_is_published(self, study, report):
         (title, rows), *others = rows_of(report, "Peaks of the speedup.").items()
-        assert title == "Duct elbow, beside fl5s1" and not others
+        assert title == "Duct elbow, counterpart of fl5s1" and not others
         names = [one[0] for one in rows]
         assert names == [
             "GigE (emu)",
@@ -166,7 +166,7 @@ class TestBesideOurs:
 
     def test_cases_without_one_that_stands_for_them_are_named(self, report):
         text = part(report, "published")["blocks"][0]["text"]
-        assert "Nothing here stands for fl5s2, fl5s3, fl5m1, fl5m2, fl5m3, fl5l1 and fl5l2" in text
+        assert "fl5s2, fl5s3, fl5m1, fl5m2, fl5m3, fl5l1 and fl5l2 have no counterpart" in text
 
     def test_nothing_else_of_the_report_changes(self, study, report):
         """No published figure enters an estimate, a figure or another section."""
@@ -186,7 +186,7 @@ class TestBesideOurs:
         peak = study[1]["peaks"].query("case == 'elbow' and interconnect == 'shared_memory'")
         same = int(peak["peak_processes"].iloc[0] == 8)
         assert (
-            "Beside what was published for the cases that these stand for: curves peak at the published count of "
+            "Compared with the published counterparts: curves peak at the published count of "
             f"processes over Shared memory in {same} of 1; the improvement of Shared memory where GigE (emulated) peaks is "
             f"{ours['improvement_percent'].iloc[0]:+.0f} %, published +77 %." in text
         )
@@ -194,4 +194,4 @@ class TestBesideOurs:
     def test_without_a_case_that_stands_for_one_all_are_shown(self, fluent):
         report = make_report(*make_study(make_runs()), [], fluent)
         assert len(rows_of(report, "Peaks of the speedup.")) == 8
-        assert "No case of this study stands for one of theirs." in whole(report["sections"])
+        assert "No case of this study is a counterpart of theirs." in whole(report["sections"])

@@ -1,4 +1,4 @@
-"""What tables of published figures say, in sentences. Their interconnects are all called published."""
+"""Sentences on published results. All their interconnects have the kind published."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from analysis.presentation.sentences import processes
 from analysis.runs.frames import Tables
 
 AVERAGE = "average"
-"""Case of the rows of ``improvement`` that hold the published mean over cases."""
+"""Case of the rows of ``improvement`` with the published mean over cases."""
 
 
 def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
-    """Sum up the published improvements of each interconnect over all cases, and check their mean."""
+    """Summarise the published improvements of each interconnect over all cases, with the published mean."""
     table = published.get("improvement")
     if table is None:
         return []
@@ -44,7 +44,7 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
 
 
 def _spread(values: pd.Series, arithmetic: bool) -> str:
-    """Write a range with its mean: the arithmetic one beside a published one, which it checks."""
+    """Format a range with its mean, which is arithmetic if it checks a published mean, else geometric."""
     name, mean = "geometric", 100 * np.expm1(np.log1p(values / 100).mean())
     if arithmetic:
         name, mean = "arithmetic", values.mean()
@@ -57,7 +57,7 @@ def _percent(value: float) -> str:
 
 
 def peak_sentences(published: Tables, labels: Labels) -> list[str]:
-    """Count the cases in which an interconnect peaks at more processes than what it is compared with."""
+    """Count the cases in which an interconnect peaks at more processes than its baseline."""
     if not {"peaks", "improvement"} <= set(published):
         return []
     peaks = published["peaks"].pivot(index="case", columns="interconnect", values="peak_processes")
@@ -83,42 +83,48 @@ def peak_sentences(published: Tables, labels: Labels) -> list[str]:
 
 
 def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
-    """Say how many processes reach a published speedup over each interconnect."""
+    """State how many processes reach a published speedup over each interconnect."""
     table = published.get("node_equivalent")
     if table is None:
         return []
     return [
-        f"A speedup of {formats.exact(target)} on {labels.case(case)} takes "
+        f"A speedup of {formats.exact(target)} on {labels.case(case)} needs "
         + listed(_equivalent(row, labels) for row in rows.to_dict("records"))
         + "."
         for (case, target), rows in table.groupby(["case", "target_speedup"], sort=False)
     ]
 
 
-def beside_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> str:
-    """Say where ours and the published figures of the same interconnects lie; empty where there are none.
+def comparison_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> str:
+    """Compare peaks and improvements of the study with the published ones of the same interconnects.
 
     Parameters
     ----------
     peaks, improvement : DataFrame
-        From `analysis.topics.published.agreement.together`.
+        From `analysis.topics.published.agreement.joined`.
+    labels : Labels
+
+    Returns
+    -------
+    str
+        Empty if no interconnect is in both.
     """
-    said = []
+    clauses = []
     if len(peaks):
         rows = peaks.assign(same=peaks["peak_processes"] == peaks["peak_processes_published"])
         same = (
-            f"{labels.interconnect(name, '')} in {int(of_one['same'].sum())} of {len(of_one)}"
-            for name, of_one in rows.groupby("interconnect", sort=False)
+            f"{labels.interconnect(name, '')} in {int(group['same'].sum())} of {len(group)}"
+            for name, group in rows.groupby("interconnect", sort=False)
         )
-        said.append(f"curves peak at the published count of processes over {listed(same)}")
+        clauses.append(f"curves peak at the published count of processes over {listed(same)}")
     sides = ["baseline_interconnect", "interconnect"]
     columns = ["improvement_percent", "improvement_percent_published"]
-    known = improvement.reindex(columns=[*sides, *columns]).dropna()
-    for names, rows in known.groupby(sides, sort=False):
+    complete = improvement.reindex(columns=[*sides, *columns]).dropna()
+    for names, rows in complete.groupby(sides, sort=False):
         base, other = (labels.interconnect(name, "") for name in names)
-        here, theirs = (_range(rows[column]) for column in columns)
-        said.append(f"the improvement of {other} where {base} peaks is {here}, published {theirs}")
-    return f"Beside what was published for the cases that these stand for: {'; '.join(said)}." if said else ""
+        here, published = (_range(rows[column]) for column in columns)
+        clauses.append(f"the improvement of {other} where {base} peaks is {here}, published {published}")
+    return f"Compared with the published counterparts: {'; '.join(clauses)}." if clauses else ""
 
 
 def _range(values: pd.Series) -> str:
