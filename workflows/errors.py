@@ -34,9 +34,10 @@ def one_line_errors(*others: type[Exception]) -> Iterator[None]:
     These are bad input, a machine that cannot emulate an interconnect, errors of the operating system (a full
     disk, a read-only folder), Ctrl-C, and `others`. Errors of Nodeworth keep their traceback.
     """
+    handled: tuple[type[Exception], ...] = (InputError, EmulationError, OSError, *others)
     try:
         yield
-    except (InputError, EmulationError, OSError, *others) as error:
+    except handled as error:
         sys.exit(f"nodeworth: {printable(str(error))}")
     except KeyboardInterrupt:
         sys.exit("nodeworth: interrupted; what is recorded is kept")

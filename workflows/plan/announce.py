@@ -38,7 +38,9 @@ def announce(plan: Plan) -> None:
     """
     check_cost(plan)
     cluster = plan.here.cluster
-    foreseen = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours) if in_jobs(plan) else []
+    foreseen: list[str] = []
+    if cluster and in_jobs(plan):
+        foreseen = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours)
     if cluster and cluster.is_elsewhere:
         alone = f"planned without {cluster.scheduler.name}, by {cluster.file} alone"
         foreseen.append(f"{alone}: programs and modules are taken to be there")

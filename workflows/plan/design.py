@@ -62,7 +62,7 @@ class Design:
     @cached_property
     def cost(self) -> Cost:
         """Expected cost of all runs; the least cost of a study with ``until``."""
-        return expected_cost(self.points, self.asked.study.blocks, self.asked.cases)
+        return expected_cost(self.points, stated_blocks(self.asked.study), self.asked.cases)
 
     @cached_property
     def highest_cost(self) -> Cost:
@@ -80,7 +80,7 @@ class Design:
         """Return the digests of the inputs of a point; after a change of one, old records do not count."""
         return {
             "case": self.asked.case_digests[point.case],
-            "interconnect": self.asked.interconnect_digests.get(point.interconnect),
+            "interconnect": point.interconnect and self.asked.interconnect_digests.get(point.interconnect),
             **({"cluster": cluster.digest} if (cluster := self.here.cluster) else {}),
         }
 
@@ -111,6 +111,13 @@ class Design:
         return _digest([asked.study, asked.cases, asked.interconnects, self.left_out, asked.request, inputs])
 
 
+def stated_blocks(study: Study) -> int:
+    """Return the number of blocks of a study; `read_asked` chooses it if the file does not state it."""
+    if study.blocks is None:
+        raise ValueError(f"{study.file}: the number of blocks is not chosen yet")
+    return study.blocks
+
+
 def design(asked: Asked, here: Here, blocks: int) -> Design:
     """Choose the points of a study that can be run here, with so many `blocks` of each."""
     study = asked.study
@@ -126,7 +133,8 @@ def design(asked: Asked, here: Here, blocks: int) -> Design:
     measured, impossible = points(
         study, {} if only_simulated else to_measure, launched, here.unsuited, here.unthreaded
     )
-    simulated, not_simulated = [], []
+    simulated: list[Point] = []
+    not_simulated: list[LeftOut] = []
     if replayed:
         threads_here = here.unthreaded, here.traced_cores
         simulated, not_simulated = points(study.replayed, to_replay, replayed, {}, *threads_here)
@@ -255,15 +263,16 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
     if case.divisible is not None and case.divisible % point.processes:
         return f"the decomposition of {case.name} needs a count that divides {case.divisible}"
     if point.processes_per_node is not None:
-        return _misplaced(point, interconnect, min(study.processes_per_node))
+        fewest = min(study.processes_per_node)
+        return _misplaced(point, interconnect, point.processes_per_node, fewest)
     if interconnect.kind == "emulated" and point.nodes == 1:
         return "would not leave one node, so nothing of the emulated interconnect would be used"
     return None
 
 
-def _misplaced(point: Point, interconnect: Interconnect, fewest_per_node: int) -> str | None:
+def _misplaced(point: Point, interconnect: Interconnect, per_node: int, fewest_per_node: int) -> str | None:
     """Return why a placement is impossible. Emulated nodes are built with as many cores as it takes."""
-    per_node, level = point.processes_per_node, point.oversubscription
+    level = point.oversubscription
     if point.processes % per_node:
         return f"the processes do not fill nodes of {per_node}"
     running = per_node * point.running_per_process

@@ -114,24 +114,24 @@ def _limits_met(seen: Forecast, cluster: Cluster) -> list[str]:
     limits = cluster.limits
     met = []
     if seen.cut:
-        number, most = len(seen.cut), seen.cut[-1]
+        number, longest = len(seen.cut), seen.cut[-1]
         met.append(
-            f"minutes: {cluster.minutes} is less than {number} of the jobs would ask for (up to {most} min); "
-            "what does not fit goes on in further jobs"
+            f"minutes: {cluster.minutes} is less than {number} of the jobs would ask for "
+            f"(up to {longest} min); what does not fit goes on in further jobs"
         )
-    if (most := limits.get("submitted_jobs")) and seen.jobs > most:
+    if (jobs := limits.get("submitted_jobs")) and seen.jobs > jobs:
         met.append(
-            f"limits.submitted_jobs: {most} of {seen.jobs} jobs may be submitted at a time: "
-            f"give --jobs {most}"
+            f"limits.submitted_jobs: {jobs} of {seen.jobs} jobs may be submitted at a time: "
+            f"give --jobs {jobs}"
         )
-    if (most := limits.get("core_hours")) and seen.core_hours > most:
+    if (hours := limits.get("core_hours")) and seen.core_hours > hours:
         met.append(
-            f"limits.core_hours: {most:g} is less than the {_hours(seen.core_hours)} of all walltimes: "
+            f"limits.core_hours: {hours:g} is less than the {_hours(seen.core_hours)} of all walltimes: "
             "jobs may be held or refused before the study is done"
         )
-    if (most := limits.get("cores")) and seen.cores > most:
+    if (cores := limits.get("cores")) and seen.cores > cores:
         met.append(
-            f"limits.cores: {most} is less than the {seen.cores} of the largest job, which would never run"
+            f"limits.cores: {cores} is less than the {seen.cores} of the largest job, which would never run"
         )
     return met
 

@@ -106,7 +106,7 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
         if not (name in unavailable or interconnect.simulate)
     ]
     unsuited = _reasons(
-        ((name, over and over.name), _unsuited(case, over, has_program))
+        ((name, over.name if over else None), _unsuited(case, over, has_program))
         for name, case in asked.measured.items()
         if name not in missing
         for over in (None, *launched)

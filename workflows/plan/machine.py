@@ -141,10 +141,11 @@ def end_scripts_at_sigterm() -> None:
 
     One script measures the whole study on one machine. See `end_with_snakemake` for how it ends.
     """
-    snakemakes = signal.getsignal(signal.SIGTERM)
+    snakemake_handler = signal.getsignal(signal.SIGTERM)
 
     def end(number: int, frame: FrameType | None) -> None:
-        snakemakes(number, frame)
+        if callable(snakemake_handler):
+            snakemake_handler(number, frame)
         for process in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):  # gone meanwhile
                 # Python with a script of a rule, not the shell in which Snakemake starts that.

@@ -12,7 +12,7 @@ from workflows.domain import InputError, Repetition
 from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster
 from workflows.launch.cluster_launch import check_launcher
 from workflows.paths import RESULTS, ROOT, StudyPaths
-from workflows.plan.design import Design, design
+from workflows.plan.design import Design, design, stated_blocks
 from workflows.plan.here import Here, look
 from workflows.plan.records import attempts, is_missing, read_requests, record_files, recorded_block
 from workflows.study.asked import Asked, read_asked
@@ -82,6 +82,6 @@ def make_plan(
 def blocks_until_now(study: Study, paths: StudyPaths) -> int:
     """Return the number of blocks, with those that the study has added: the highest recorded block."""
     if study.until is None:
-        return study.blocks
+        return stated_blocks(study)
     numbers = (recorded_block(path) for path in record_files(paths))
-    return max(study.blocks, min(max(numbers, default=0), study.until.max_blocks))
+    return max(stated_blocks(study), min(max(numbers, default=0), study.until.max_blocks))

@@ -214,7 +214,7 @@ class Record:
         sections = {
             name: section(**data[name]) for name, section in _SECTIONS.items() if data.get(name) is not None
         }
-        return cls(**data | sections)
+        return cls(**{**data, **sections})
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of the record's file, in the order of the schema."""

@@ -46,14 +46,19 @@ def write_record(path: Path, record: Record) -> None:
         draft.unlink(missing_ok=True)
 
 
-def read_record(path: Path, kind: type[_Kind] = Record) -> _Kind:
-    """Read a record of a repetition or of a simulated point.
+def read_record(path: Path) -> Record:
+    """Read the record of a repetition.
 
     Raises
     ------
     InputError
         One line for a damaged record: the file, and the reason or the key with its value.
     """
+    return _read(path, Record)
+
+
+def _read(path: Path, kind: type[_Kind]) -> _Kind:
+    """Read a record of a kind; see `read_record`."""
     try:
         data = json.loads(path.read_text())
     except ValueError as error:
@@ -101,7 +106,7 @@ def read_all(paths: StudyPaths) -> Iterator[tuple[Path, Record]]:
 def read_simulated(paths: StudyPaths) -> Iterator[tuple[Path, SimulatedRecord]]:
     """Yield every record of a simulated point with its path, in the order of the paths."""
     for path in sorted(paths.simulated.glob("*/*/processes-*.json")):
-        yield path, read_record(path, SimulatedRecord)
+        yield path, _read(path, SimulatedRecord)
 
 
 @dataclass(frozen=True)

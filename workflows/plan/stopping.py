@@ -51,6 +51,8 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
         Core hours until now. The next block is expected to take as much as the mean block.
     """
     until, allowed = study.until, study.limits.core_hours
+    if until is None:
+        raise ValueError("the study has no target")
     is_missing = half_widths.empty or half_widths.isna().any()
     widest = None if is_missing else float(half_widths.max())
     reached = widest is not None and widest <= until.interval_percent
@@ -69,4 +71,4 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
 def core_hours(records: Iterable[Record]) -> float:
     """Return the core hours of recorded runs, from launch to end."""
     ended = (record for record in records if not record.interrupted)
-    return sum(record.cores * record.times.wall_seconds for record in ended) / 3600
+    return sum(record.cores * (record.times.wall_seconds or 0.0) for record in ended) / 3600

@@ -195,7 +195,7 @@ class Executor(SlurmExecutor):
 
     def choose_next_check(self, any_ended: bool) -> None:
         """Ask less and less often while nothing ends, but before the controller forgets an ended job."""
-        if any_ended:
+        if any_ended or self.min_job_age is None:
             self.next_seconds_between_status_checks = self.first_interval
             return
         longest = min(self.workflow.executor_settings.longest_status_interval, self.min_job_age / 2)

@@ -39,7 +39,7 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.RUN_INFO:
             self.jobs_have_begun = True
         elif event == LogEvent.JOB_INFO:
-            self.show_beginning(record.rule_msg)
+            self.show_beginning(getattr(record, "rule_msg", None))
         elif self.is_needed(record, event):
             self.write(record)
 
