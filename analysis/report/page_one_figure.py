@@ -67,7 +67,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
         "in grey"
     )
     if equivalents:
-        caption += "; right, the processes, interpolated, that do what the baseline does at its best"
+        caption += "; right, the interpolated processes that match the baseline at its best"
     caption += "."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
@@ -94,11 +94,10 @@ def _result(contest: Contest, labels: Labels) -> str:
         return f"{some(names)} {'stops' if len(names) == 1 else 'stop'} at {processes(count)}"
     best = best_equivalent(contest)
     if best is not None and share_needed(best) < 1:
-        needed = processes(whole_processes(best["equivalent_processes"]))
-        baseline_count = formats.plain(best["baseline_processes"])
-        return (
-            f"{needed} over {labels.compared(best)} do what {baseline_count} do over {labels.baseline(best)}"
-        )
+        needed = whole_processes(best["equivalent_processes"])
+        verb = "matches" if needed == 1 else "match"
+        baseline = f"{formats.plain(best['baseline_processes'])} over {labels.baseline(best)}"
+        return f"{processes(needed)} over {labels.compared(best)} {verb} {baseline}"
     most = processes(contest.scaling["processes"].max())
     if not any(end == "rises" for _, end in ends):
         return f"{labels.speedup.capitalize()} up to {most}: where it ends cannot be told"

@@ -111,7 +111,7 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += f" {MISSING} in brackets: an end below the smallest count; ∞: one that is not reached."
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
-    title = with_levels(equivalent, lambda line: f"Worth of {labels.baseline(line)}")
+    title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
     return line_table(caption, fields, lines, title)
 
 
@@ -176,7 +176,7 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
         return "the baseline is best on one process"
     if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
         return "nothing is compared"
-    return "none is faster for sure where its baseline is at its best"
+    return "no interconnect is faster for sure at the best count of its baseline"
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:

@@ -53,7 +53,7 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
         part(two_interconnects, "answer")
     )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
-    titles = sorted(group["title"].removeprefix("Worth of Gigabit with ") for group in table["groups"])
+    titles = sorted(group["title"].removeprefix("Baseline: Gigabit with ") for group in table["groups"])
     assert titles == ["1 process per node", "2 processes per node"]
 
 

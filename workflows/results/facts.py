@@ -32,7 +32,7 @@ from analysis.runs.settings import Settings
 from analysis.topics.precision import NEEDS, half_widths
 from analysis.topics.request import Request
 from workflows.domain import Interconnect, LeftOut
-from workflows.measure.answers import Expected, read_expected
+from workflows.measure.answers import read_expected
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record
@@ -320,15 +320,15 @@ def _scaled_facts(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
 def _case_facts(asked: Asked, paths: StudyPaths, name: str) -> AboutCase:
     """Make the facts of a case at one size."""
     case, file = asked.cases[name], paths.expected(name)
-    expected: Expected = read_expected(file) if file.exists() else {}  # none if all points are simulated
-    value, check = expected.get("value"), None
-    if case.answer and isinstance(value, int | float):
+    expected = read_expected(file) if file.exists() else None  # None if all points are simulated
+    check = None
+    if case.answer and expected and expected["value"] is not None:
         check = Check(
             quantity=case.answer.quantity,
             unit=case.answer.unit,
             tolerance=case.answer.tolerance,
-            reference=value,
-            source=str(expected["source"]),
+            reference=expected["value"],
+            source=expected["source"],
         )
     return AboutCase(
         title=case.title,
