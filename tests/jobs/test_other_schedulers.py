@@ -320,3 +320,14 @@ def test_launchers_are_told_nothing_of_slurm(launcher, tmp_path):
     launch = launch_ranks(Point("case", None, 2, 1, 2, 2), None, nodes, ["solve"], {}, tmp_path)
     assert "n1:1,n2:1" in launch.argv and "slurm" not in launch.argv
     assert not [name for name in launch.env if name.startswith("SLURM_")]
+
+
+def test_the_template_of_the_docs_is_a_scheduler(answering):
+    page = (ROOT / "docs/extending/scheduler.md").read_text()
+    (template,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    names = {"__name__": "mine"}
+    exec(compile(template, "mine.py", "exec"), names)
+    scheduler = names["Mine"]()
+    for word, state in (("QUEUED", "RUNNING"), ("LIMIT", "TIMEOUT")):
+        answering("mstat", f"{word}\n")
+        assert scheduler.job("7").state == state

@@ -1,4 +1,4 @@
-"""What the rules of a study read: which cases, process counts and traces, and files of earlier runs.
+"""Cases, process counts and traces that the rules of a study read, and files of earlier runs.
 
 The rule files in ``workflows/rules`` write the paths.
 """
@@ -83,7 +83,7 @@ def lost_records(listed: Path) -> list[str]:
 
 
 def imports(plan: Plan) -> list[str]:
-    """Return the imported results that exist, and what other studies of Nodeworth keep beside them.
+    """Return the existing imported results, with the files that their studies keep next to them.
 
     The last changed file of a folder stands for the folder.
     """
@@ -93,7 +93,7 @@ def imports(plan: Plan) -> list[str]:
 
 
 def beside(imports: Iterable[Path]) -> list[Path]:
-    """Return what a study keeps beside its runs table that counts when the table is imported."""
+    """Return the files next to an imported runs table that belong to its study."""
     folders = (StudyPaths(file.parent) for file in imports)
     return [path for paths in folders for path in (paths.facts, paths.records, paths.simulated)]
 

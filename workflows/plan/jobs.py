@@ -192,7 +192,7 @@ def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
 def request_of(plan: Plan, batch: Batch) -> JobRequest:
     """Return the size of the job of a batch, as its largest point needs.
 
-    The walltime is that of `needed_minutes`, at most the cluster's ``minutes``.
+    The walltime is `needed_minutes`, at most the cluster's ``minutes``.
     """
     points = batch.points
     return JobRequest(

@@ -1,5 +1,5 @@
 """
-Draws the figures and writes the report, once as PDF and once as HTML, from the same text; and the proposal.
+Draws the figures, and prints the report (as PDF and as HTML, from the same text) and the proposal.
 
 REQUIRED INPUTS:
 
@@ -11,7 +11,7 @@ REQUIRED INPUTS:
 OUTPUTS:
 
     figures     = <results>/figures, every figure as SVG and PNG
-    report      = <results>/report.json, sections as plain data; it is noted in looks.json
+    report      = <results>/report.json, sections as plain data; looks.json counts the reports
     pdf         = <results>/report.pdf
     html        = <results>/report.html
     proposal    = <results>/proposal.pdf, .tex and .docx, the table that computing centres ask for
