@@ -53,8 +53,9 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         return f"{text}; no {other}comparison with a baseline is left open." if comparisons else f"{text}."
     reasons = [_why_open(line, precision, facts) for line in open_comparisons]
     waiting = [line for line, reason in zip(open_comparisons, reasons, strict=True) if not reason]
-    text += f"; {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} cannot be told"
-    text += " yet" if waiting else ""
+    verb = "is" if len(open_comparisons) == 1 else "are"
+    text += f"; {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
+    text += " still open" if waiting else " open"
     names = _list_open(open_comparisons, reasons, Labels(facts))
     text += f" ({names})" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
     return f"{text}{_settled_by(runs, precision, waiting, facts)}."
@@ -110,7 +111,7 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
     if "simulated" in kinds:
         if direction_with_same_computing(line):
-            return "told only where computing takes as long over both"
+            return "decided only if computing takes equally long over both"
         names = line["baseline_interconnect"], line["interconnect"]
         models = [
             facts.interconnect(name).model
@@ -119,7 +120,7 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
         ]
         ranges = [model.host.host_speed_range or [] for model in models if model]
         if any(len(set(speeds)) > 1 for speeds in ranges):
-            return "only a narrower range of the cores' speed may tell"
+            return "only a narrower range of the cores' speed may decide"
         return "the band holds both directions"
     if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
         return ""
@@ -154,7 +155,7 @@ def _settled_by(
     rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
     blocks, gain = (
         max(as_float(line["blocks_needed"]) for line in comparisons),
-        "could tell the first of them",
+        "could decide the first of them",
     )
     if not blocks > study.blocks:
         blocks = float(rows["blocks_wanted"].astype(float).max())

@@ -37,7 +37,7 @@ def page_one(content: Content) -> Section:
         "case": "",
         "new_page": False,
         "appendix": False,
-        "blocks": blocks or [paragraph("There is nothing to tell yet.")],
+        "blocks": blocks or [paragraph("There are no results yet.")],
     }
 
 
@@ -108,9 +108,7 @@ def _notes(contests: Sequence[Contest], content: Content) -> list[str]:
             "baseline is best; if that is one process, the other's best."
         )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
-        notes.append(
-            "Processes are those that compute; processes a core count the data servers beside them too."
-        )
+        notes.append("Process counts exclude data servers, but processes per core include them.")
     return [*notes, _superlinear_note(scaling, content)]
 
 
@@ -144,11 +142,11 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
         level = formats.exact(content.facts.all_settings().alpha)
-        rules.append(f"where p is at most {level}, after Holm's correction")
+        rules.append(f"p of at most {level} after Holm's correction")
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
-        rules.append(f"{'of simulated ones, ' * bool(rules)}where the whole band says so")
+        rules.append("for simulated times, the whole band on one side")
     if rules:
-        notes.append(f"Faster or slower is said {'; '.join(rules)}.")
+        notes.append(f"Faster or slower requires {'; '.join(rules)}.")
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
     if set(speeds) - {1}:
         share = formats.spanned(formats.number(min(speeds), 2), formats.number(max(speeds), 2))

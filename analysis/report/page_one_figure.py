@@ -100,7 +100,7 @@ def _result(contest: Contest, labels: Labels) -> str:
         return f"{processes(needed)} over {labels.compared(best)} {verb} {baseline}"
     most = processes(contest.scaling["processes"].max())
     if not any(end == "rises" for _, end in ends):
-        return f"{labels.speedup.capitalize()} up to {most}: where it ends cannot be told"
+        return f"{labels.speedup.capitalize()} up to {most}: its peak is undecided"
     return f"{labels.speedup.capitalize()} still rises at {most}, the most that was run"
 
 

@@ -51,7 +51,7 @@ def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
     if "+" in marks:
         caption += " +: it still rises there, at the most that were run."
     if "?" in marks:
-        caption += " ?: whether more bring anything cannot be told."
+        caption += " ?: whether more processes bring anything is undecided."
     if len(order) > MOST_ROWS:
         caption += f" {counted(len(order) - MOST_ROWS, 'more curve')} are in the tables of the cases."
     return table(caption, columns, groups)
@@ -133,7 +133,7 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
         return "is the baseline" if peak["interconnect"] == contest.baseline else MISSING
     comparison = compared[0]
     if direction(comparison) is None:
-        return "too few blocks" if outcome(comparison["verdict"]) == "untestable" else "cannot be told"
+        return "too few blocks" if outcome(comparison["verdict"]) == "untestable" else "undecided"
     percent = formats.bracketed_percent(*percent_interval(comparison, "improvement"))
     text = f"{percent}{formats.THIN}% at {formats.whole(comparison['at_processes_other'])}"
     return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text

@@ -149,7 +149,7 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             if word in directions
         }
         if not gains_by_direction:
-            clauses.append(f"whether {level} processes a core pay cannot be told")
+            clauses.append(f"whether {level} processes a core pay is undecided")
             continue
         outcomes = listed(
             f"{word} in {formats.all_of(len(lines)) if len(found) == len(lines) else len(found)} "

@@ -169,10 +169,10 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     if end == "rises":
         return f"over {names} speedup still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
-        return f"whether speedup still rises over {names} at {largest}, cannot be told ({gain})"
+        return f"whether speedup still rises over {names} at {largest}, is undecided ({gain})"
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)
-    nothing = "nothing" if end == "stops" else "nothing that can be told"
+    nothing = "nothing" if end == "stops" else "no detectable gain"
     return f"over {names} more than {processes(count)} bring {nothing} ({gain})"
 
 

@@ -161,13 +161,13 @@ class TestUntold:
         )
         needed = int(tables["improvement"]["blocks_needed"].max())
         assert needed > 3
-        assert f"{needed - 3} more blocks, about 2 minutes, could tell the first of them" in said
+        assert f"{needed - 3} more blocks, about 2 minutes, could decide the first of them" in said
         assert said.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
 
     def test_what_cannot_be_told_is_named(self, study):
         runs, tables, facts = study
         said = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        names = re.search(r"cannot be told yet \((.*)\)\.$", said).group(1)
+        names = re.search(r"still open \((.*)\)\.$", said).group(1)
         first = tables["improvement"].iloc[0]
         labels = Labels(facts)
         assert labels.compared(first) in names and f"in {labels.case(first['case'])}" in names
@@ -222,9 +222,9 @@ class TestWhyOpen:
 
     def test_a_simulated_pair_has_no_blocks(self):
         assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band holds both directions"
-        assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may tell"
+        assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may decide"
         slower = {"improvement_same_computing_low": -9.0, "improvement_same_computing_high": -2.0}
-        told = "told only where computing takes as long over both"
+        told = "decided only if computing takes equally long over both"
         assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == told
 
     @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ class TestWhyOpen:
             blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
         )
         said = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        assert "comparisons cannot be told (" in said and "known to ±4.2 points already" in said
+        assert "comparisons are open (" in said and "known to ±4.2 points already" in said
         assert "more blocks" not in said
 
 
@@ -441,8 +441,8 @@ class TestUnsureTops:
         found = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(found, LABELS)) == (
             "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
-            "8.00 [8.00, 8.00]); over c more than 4 processes bring nothing that can be told (speedup 3.20 [3.20, "
-            "3.20]); whether speedup still rises over b at 8 processes, the most that was run, cannot be told "
+            "8.00 [8.00, 8.00]); over c more than 4 processes bring no detectable gain (speedup 3.20 [3.20, "
+            "3.20]); whether speedup still rises over b at 8 processes, the most that was run, is undecided "
             "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, 1 still gains at its last count and 2 may or "
             "may not gain at their last count."
         )
@@ -455,7 +455,7 @@ class TestUnsureTops:
 
     def test_the_figure_does_not_say_that_it_rises(self):
         (found, _) = find_contests(make_tables(*self.flat()), [])
-        assert plain(figure_title(found, LABELS)) == "Speedup up to 8 processes: where it ends cannot be told"
+        assert plain(figure_title(found, LABELS)) == "Speedup up to 8 processes: its peak is undecided"
 
     def flat(self):
         runs, _ = self.study()
