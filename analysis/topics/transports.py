@@ -91,8 +91,6 @@ HOW = (
 
 def make_transports(context: Context) -> Tables:
     """Make the table ``network_transports``."""
-    if not context.side_tables:
-        return {}
     network = context.tables.get("network", context.network_imports)
     rows = context.side_tables["transports"]
     return {"network_transports": make_transport_table(context.runs, rows, context.published, network)}
