@@ -15,7 +15,7 @@ from analysis.presentation.network_words import size_text
 from analysis.topics.topic import Topic
 
 Factors = Mapping[str, Any]
-"""What an interconnect is made of, by key: `COLUMNS`, `MODEL_FACTORS` and other keys of its file."""
+"""Components and settings of an interconnect: `COLUMNS`, `MODEL_FACTORS` and other keys of its file."""
 
 COLUMNS = {
     "mpi": ("MPI library", ""),

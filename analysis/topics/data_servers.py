@@ -46,7 +46,7 @@ def make_data_servers(runs: pd.DataFrame, operations: pd.DataFrame) -> dict[str,
     Parameters
     ----------
     runs : DataFrame
-        Has the columns `RUN`, those of a point, ``site`` and ``seconds``.
+        Has the columns `RUN` and `OF_A_POINT`, ``site`` and ``seconds``.
     operations : DataFrame
         Side table ``data_servers``: see `analysis.runs.side_tables.DETAILS`.
 

@@ -157,7 +157,7 @@ def best_equivalent(contest: Contest) -> Line | None:
 
 
 def share_needed(line: Line) -> float:
-    """Return the whole processes that an interconnect needs, as a share of those of its baseline."""
+    """Return the whole processes that an interconnect needs, over the processes of its baseline."""
     return float(whole_processes(line["equivalent_processes"]) / line["baseline_processes"])
 
 
