@@ -40,10 +40,6 @@ def test_snakemake_lint_finds_nothing():
     check("snakemake", "--lint", "--workflow-profile", "none", "--cores", "1")
 
 
-def test_the_snakefile_is_a_table_of_contents():
-    assert len((ROOT / "Snakefile").read_text().splitlines()) < 63
-
-
 SCHEMAS = sorted(inputs.SCHEMAS.glob("*.yaml"))
 
 

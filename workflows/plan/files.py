@@ -8,17 +8,38 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from workflows.domain import Point
-from workflows.paths import StudyPaths
+from workflows.paths import StudyPaths, trace_name
 from workflows.plan.plan import Plan
 from workflows.plan.records import recorded
 from workflows.traffic.cases import has_array, needs_trace
 
 
-def prepared(points: Iterable[Point]) -> list[tuple[str, int]]:
+class Prepared(NamedTuple):
+    """A case that is prepared for a process count."""
+
+    case: str
+    processes: int
+
+
+class Traced(NamedTuple):
+    """A case that is traced on a process count, with the threads of each process."""
+
+    case: str
+    processes: int
+    threads: int
+
+    @property
+    def folder(self) -> str:
+        """Folder of the trace within the folder of its case."""
+        return trace_name(self.processes, self.threads)
+
+
+def prepared(points: Iterable[Point]) -> list[Prepared]:
     """Return each case and process count that the points need."""
-    return sorted({(point.case, point.processes) for point in points})
+    return sorted({Prepared(point.case, point.processes) for point in points})
 
 
 def cases(points: Iterable[Point]) -> list[str]:
@@ -31,9 +52,9 @@ def traced(plan: Plan) -> list[Point]:
     return [point for point in plan.design.simulated if needs_trace(plan.asked.cases[point.case])]
 
 
-def traces(plan: Plan) -> list[tuple[str, int, int]]:
-    """Return the case, process count and threads of each trace that is replayed."""
-    return sorted({(point.case, point.processes, point.threads) for point in traced(plan)})
+def traces(plan: Plan) -> list[Traced]:
+    """Return each trace that is replayed."""
+    return sorted({Traced(point.case, point.processes, point.threads) for point in traced(plan)})
 
 
 def cases_with_arrays(plan: Plan) -> list[str]:
@@ -65,11 +86,11 @@ def kept(plan: Plan) -> list[str]:
     The paths are absolute, so that Snakemake asks no rule to make what may be impossible to make here.
     """
     names = (name.split("/") for name in recorded(plan.paths))
-    made = {(case, int(processes.split("-")[1])) for case, _, processes, *_ in names}
+    made = {Prepared(case, int(processes.split("-")[1])) for case, _, processes, *_ in names}
     here, cases_here = set(prepared(plan.design.points)), cases(plan.design.points)
     paths: set[Path] = set()
     for case, processes in made - here:
-        folders = {(case, processes), (case, 1)} - here
+        folders = {Prepared(case, processes), Prepared(case, 1)} - here
         paths |= {plan.paths.prepared(*folder) for folder in folders}
         if case not in cases_here:
             paths.add(plan.paths.expected(case))

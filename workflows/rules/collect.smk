@@ -25,61 +25,24 @@ from workflows.plan import files
 from workflows.plan.sources import source_digest
 
 
-def prepared_for_records(wildcards):
-    """The case of every measured point, prepared for its process count."""
-    return [
-        f"<results>/prepared/{case}/processes-{processes}"
-        for case, processes in files.prepared(plan.design.points)
-    ]
-
-
-def expected_of_records(wildcards):
-    """The expected answer of every measured case."""
-    return [
-        f"<results>/prepared/{case}/reference.json"
-        for case in files.cases(plan.design.points)
-    ]
-
-
-def kept_for_records(wildcards):
-    """What was prepared for points that cannot be run here now."""
-    return files.kept(plan)
-
-
-def imported_files(wildcards):
-    """Imported results, and what studies of Nodeworth keep beside them."""
-    return files.imports(plan)
-
-
-def replayed_records(wildcards):
-    """The records of simulated points, if there are any."""
-    return ["<results>/simulated"] if plan.design.simulated else []
-
-
-def traces_of_records(wildcards):
-    """The trace of every replayed point, with its profile."""
-    return [
-        f"<results>/traces/{case}/processes-{processes}"
-        + (f"-threads-{threads}" if threads > 1 else "")
-        for case, processes, threads in files.traces(plan)
-    ]
-
-
-def shared_bandwidth(wildcards):
-    """The bandwidth of the memory, if processes of one node are both measured and traced."""
-    return ["<results>/bandwidth.json"] if files.needs_bandwidth(plan) else []
-
-
 rule collect:
     input:
         records="<results>/records.txt",
-        prepared=prepared_for_records,
-        expected=expected_of_records,
-        kept=kept_for_records,
-        imports=imported_files,
-        simulated=replayed_records,
-        traces=traces_of_records,
-        bandwidth=shared_bandwidth,
+        prepared=collect(
+            "<results>/prepared/{key.case}/processes-{key.processes}",
+            key=files.prepared(plan.design.points),
+        ),
+        expected=collect(
+            "<results>/prepared/{case}/reference.json",
+            case=files.cases(plan.design.points),
+        ),
+        kept=lambda wildcards: files.kept(plan),
+        imports=lambda wildcards: files.imports(plan),
+        simulated=branch(bool(plan.design.simulated), then="<results>/simulated"),
+        traces=collect(
+            "<results>/traces/{key.case}/{key.folder}", key=files.traces(plan)
+        ),
+        bandwidth=branch(files.needs_bandwidth(plan), then="<results>/bandwidth.json"),
     output:
         runs="<results>/runs.csv",
         parquet="<results>/runs.parquet",

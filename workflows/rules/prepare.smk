@@ -18,16 +18,6 @@ from workflows.plan.sources import source_digest
 from workflows.study.cases import answer_digest
 
 
-def input_digest(wildcards):
-    """A changed input of the case prepares it again."""
-    return plan.asked.case_digests[wildcards.case]
-
-
-def answer_settings(wildcards):
-    """Another way to read or check the answer finds the expected answer again."""
-    return answer_digest(plan.asked.cases[wildcards.case])
-
-
 rule prepare_serial:
     output:
         folder=directory("<results>/prepared/{case}/processes-1"),
@@ -44,7 +34,7 @@ rule prepare_serial:
         **preparing_resources(plan.here.cluster),
     params:
         cases=plan.asked.study.cases_folder,
-        digest=input_digest,
+        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("prepare"),
     message:
         "Meshing {wildcards.case}"
@@ -87,7 +77,7 @@ rule reference:
         run_seconds=ceil(plan.asked.study.limits.run_seconds),
     params:
         cases=plan.asked.study.cases_folder,
-        answer=answer_settings,
+        answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),
         source=source_digest("reference"),
     message:
         "Finding the answer that runs of {wildcards.case} must give"

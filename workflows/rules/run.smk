@@ -23,42 +23,21 @@ from workflows.plan import files
 from workflows.plan.jobs import site_modules
 
 
-def prepared_for_runs(wildcards):
-    """The case of every measured point, prepared for its process count."""
-    return [
-        f"<results>/prepared/{case}/processes-{processes}"
-        for case, processes in files.prepared(plan.design.points)
-    ]
-
-
-def expected_of_runs(wildcards):
-    """The expected answer of every measured case."""
-    return [
-        f"<results>/prepared/{case}/reference.json"
-        for case in files.cases(plan.design.points)
-    ]
-
-
-def requests_to_run_again(wildcards):
-    """The file of requests, once there is one."""
-    return ["<results>/again.jsonl"] if plan.paths.requests.exists() else []
-
-
-def first_block(wildcards):
-    """The list of the first block, if something is simulated after it."""
-    return (
-        ["<results>/measured/first-block.txt"]
-        if files.measures_first_block(plan)
-        else []
-    )
-
-
 rule measure:
     input:
-        prepared=prepared_for_runs,
-        expected=expected_of_runs,
-        again=requests_to_run_again,
-        first=first_block,
+        prepared=collect(
+            "<results>/prepared/{key.case}/processes-{key.processes}",
+            key=files.prepared(plan.design.points),
+        ),
+        expected=collect(
+            "<results>/prepared/{case}/reference.json",
+            case=files.cases(plan.design.points),
+        ),
+        again=branch(plan.paths.requests.exists(), then="<results>/again.jsonl"),
+        first=branch(
+            files.measures_first_block(plan),
+            then="<results>/measured/first-block.txt",
+        ),
     output:
         records="<results>/records.txt",
     log:
@@ -81,8 +60,14 @@ rule measure:
 
 use rule measure as measure_first_block with:
     input:
-        prepared=prepared_for_runs,
-        expected=expected_of_runs,
+        prepared=collect(
+            "<results>/prepared/{key.case}/processes-{key.processes}",
+            key=files.prepared(plan.design.points),
+        ),
+        expected=collect(
+            "<results>/prepared/{case}/reference.json",
+            case=files.cases(plan.design.points),
+        ),
     output:
         records="<results>/measured/first-block.txt",
     log:

@@ -29,14 +29,13 @@ def prepared_for_batch(wildcards):
     A job waits in a queue. So no job is submitted for a batch without missing runs: its inputs are `ancient`.
     """
     batch = batches_by_name[wildcards.batch]
-    paths = [
-        f"<results>/prepared/{case}/processes-{processes}"
-        for case, processes in files.prepared(batch.points)
-    ]
-    paths += [
-        f"<results>/prepared/{case}/reference.json"
-        for case in files.cases(batch.points)
-    ]
+    paths = collect(
+        "<results>/prepared/{key.case}/processes-{key.processes}",
+        key=files.prepared(batch.points),
+    )
+    paths += collect(
+        "<results>/prepared/{case}/reference.json", case=files.cases(batch.points)
+    )
     with one_line_errors():  # Snakemake drops other errors of such functions
         is_missing = bool(plan.missing(batch.repetitions))
     return paths if is_missing else ancient(paths)

@@ -38,30 +38,6 @@ with one_line_errors():
 run_limit = {"run_seconds": ceil(plan.asked.study.limits.run_seconds)}
 
 
-def traced_input_digest(wildcards):
-    """A changed input of the case is traced and timed again."""
-    return plan.asked.case_digests[wildcards.case]
-
-
-def traces_to_replay(wildcards):
-    """The trace of every simulated point that needs one."""
-    return [
-        f"<results>/traces/{case}/processes-{processes}"
-        + (f"-threads-{threads}" if threads > 1 else "")
-        for case, processes, threads in files.traces(plan)
-    ]
-
-
-def times_to_replay(wildcards):
-    """The serial times of every simulated case with a distributed array."""
-    return [f"<results>/times/{case}.json" for case in files.cases_with_arrays(plan)]
-
-
-def speed_of_a_core(wildcards):
-    """The speed of a core here, if the study says which processor it simulates."""
-    return ["<results>/processor.json"] if files.needs_processor(plan) else []
-
-
 rule capture_serial:
     input:
         prepared="<results>/prepared/{case}/processes-1",
@@ -81,7 +57,7 @@ rule capture_serial:
         **own_node,
     params:
         cases=plan.asked.study.cases_folder,
-        digest=traced_input_digest,
+        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         steps=plan.asked.study.simulation["steps"],
         repeats=plan.asked.study.simulation.get("repeats"),
         source=source_digest("capture"),
@@ -137,7 +113,7 @@ rule time_tasks:
         **own_node,
     params:
         cases=plan.asked.study.cases_folder,
-        digest=traced_input_digest,
+        digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("time_tasks"),
     message:
         "Timing the tasks of {wildcards.case}"
@@ -177,9 +153,11 @@ use rule probe as probe_bandwidth with:
 
 rule replay:
     input:
-        traces=traces_to_replay,
-        times=times_to_replay,
-        processor=speed_of_a_core,
+        traces=collect(
+            "<results>/traces/{key.case}/{key.folder}", key=files.traces(plan)
+        ),
+        times=collect("<results>/times/{case}.json", case=files.cases_with_arrays(plan)),
+        processor=branch(files.needs_processor(plan), then="<results>/processor.json"),
     output:
         simulated=directory("<results>/simulated"),
     log:
