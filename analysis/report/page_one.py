@@ -142,11 +142,11 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
         level = formats.exact(content.facts.all_settings().alpha)
-        rules.append(f"p of at most {level} after Holm's correction")
+        rules.append(f"p is at most {level}, after Holm's correction")
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
-        rules.append("for simulated times, the whole band on one side")
+        rules.append(f"{'for simulated times, that ' * bool(rules)}the whole band is on one side")
     if rules:
-        notes.append(f"Faster or slower requires {'; '.join(rules)}.")
+        notes.append(f"Faster or slower requires that {'; '.join(rules)}.")
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
     if set(speeds) - {1}:
         share = formats.spanned(formats.number(min(speeds), 2), formats.number(max(speeds), 2))

@@ -79,7 +79,7 @@ def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
 
 def test_page_one_says_how_simulated_ones_are_told_and_on_which_cores(study, report):
     assert (
-        "requires p of at most 0.05 after Holm's correction; for simulated times, the whole band on one side."
+        "p is at most 0.05, after Holm's correction; for simulated times, that the whole band is on one side."
         in said(part(report, "answer"))
     )
     runs, tables, facts = study
