@@ -9,5 +9,5 @@ from workflows.simulation.processor import probe, probe_bandwidth
 
 with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
-        found = probe() if snakemake.rule == "probe" else probe_bandwidth()
-    Path(snakemake.output.probed).write_text(json.dumps(found, indent=1) + "\n")
+        result = probe() if snakemake.rule == "probe" else probe_bandwidth()
+    Path(snakemake.output.probed).write_text(json.dumps(result, indent=1) + "\n")
