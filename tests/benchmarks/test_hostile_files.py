@@ -21,6 +21,7 @@ def test_the_attack_finds_a_site_file_that_reaches_a_shell(key, reached, tmp_pat
     """What Snakemake puts into a shell's line unquoted must be refused before; options of sbatch are quoted."""
     value = f"x; touch {CANARY} #"
     given = cluster.inputs.defaults("cluster") | SITE | {key: [value] if key == "modules" else value}
+    given["scheduler"] = cluster.SCHEDULERS[given["scheduler"]]
     site = cluster.Cluster(
         **{name: given.get(name) for name in cluster.Cluster.__dataclass_fields__ if name != "file"},
         file=tmp_path,
