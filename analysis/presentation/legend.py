@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from analysis.presentation import formats, style
-from analysis.presentation.derived_coverage import OF_SPEEDUPS, has_several
 from analysis.presentation.drawing import Drawing, shortened
 from analysis.presentation.labels import SERIAL, Labels
+from analysis.presentation.sentences import OF_SPEEDUPS, has_several
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import is_missing
 

@@ -20,11 +20,11 @@ from analysis.presentation.axes import name_rows
 from analysis.presentation.blocks import Block, Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.contests import direction, has_one_figure_each
-from analysis.presentation.derived_coverage import too_few
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.presentation.formats import counted, listed, percents
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import MOST_ROWS, line_table, numbers, p_value, percent_cell, texts, verdict
+from analysis.presentation.sentences import too_few
 from analysis.presentation.style import FigureLabels
 from analysis.runs.columns import (
     COUNT,

@@ -10,10 +10,10 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
-from analysis.presentation.derived_coverage import AT_TARGET, coverage_sentence
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
+from analysis.presentation.sentences import AT_TARGET, coverage_sentence
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.runs.frames import is_missing
 from analysis.statistics.bootstrap import FEWEST

@@ -206,7 +206,7 @@ def main() -> None:
     if rows:
         printed(rows)
     if independent := [row for row in rows if not str(row["noise"]).startswith("autocorrelation")]:
-        print("\nLeast and most of independent blocks, for analysis/presentation/derived_coverage.py:\n")
+        print("\nLeast and most of independent blocks, for analysis/presentation/sentences.py:\n")
         ends = (
             pd.DataFrame(independent)
             .set_index("blocks")[DERIVED]

@@ -12,7 +12,7 @@ import analysis.presentation.drawing
 import analysis.presentation.labels
 import analysis.runs.kinds
 from analysis.presentation import formats
-from analysis.presentation.derived_coverage import coverage_sentence
+from analysis.presentation.sentences import coverage_sentence
 
 THIN = "\u202f"
 

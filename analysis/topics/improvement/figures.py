@@ -13,10 +13,10 @@ from matplotlib.ticker import MaxNLocator
 from analysis.curves.outcomes import INSEPARABLE
 from analysis.presentation import formats, style
 from analysis.presentation.axes import name_rows
-from analysis.presentation.derived_coverage import too_few
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, point_text, shortened
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.sentences import too_few
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
 from analysis.runs.kinds import side

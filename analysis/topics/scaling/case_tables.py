@@ -9,10 +9,10 @@ import pandas as pd
 
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Row, left, lines_of, on_screen, right, row, table
-from analysis.presentation.derived_coverage import OF_SPEEDUPS, has_several
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import MOST_ROWS, line_table, numbers, side_by_side
+from analysis.presentation.sentences import OF_SPEEDUPS, has_several
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, rows_like
 
 MOST_COUNTS = 16
