@@ -269,12 +269,12 @@ def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, obje
     correction, which needs the whole table, follows later.
     """
     places = [_place(baseline, other) for baseline, other, _ in compared]
-    placed = [
+    placed_pairs = [
         _PlacedPair(*pair, place)
         for pair, place in zip(compared, places, strict=True)
         if not isinstance(place, str)
     ]
-    columns = iter(_compared(placed, 1 - settings.level))
+    columns = iter(_compared(placed_pairs, 1 - settings.level))
     rows = []
     for pair, place in zip(compared, places, strict=True):
         baseline = pair[0]
@@ -286,21 +286,23 @@ def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, obje
     return rows
 
 
-def _compared(placed: Sequence[_PlacedPair], alpha: float) -> list[dict[str, object]]:
+def _compared(placed_pairs: Sequence[_PlacedPair], alpha: float) -> list[dict[str, object]]:
     """Make the columns of pairs of curves that are compared at some count."""
-    candidates = _candidates(placed)
-    headlines = compare_points([pair.samples for pair in placed], [alpha / number for number in candidates])
-    averages = compare_points([pair.averages() for pair in placed], [alpha] * len(placed))
+    candidates = _candidates(placed_pairs)
+    headlines = compare_points(
+        [pair.samples for pair in placed_pairs], [alpha / number for number in candidates]
+    )
+    averages = compare_points([pair.averages() for pair in placed_pairs], [alpha] * len(placed_pairs))
     headlines = [
         _without_test_unless(pair.turns([pair.place.positions]), headline)
-        for pair, headline in zip(placed, headlines, strict=True)
+        for pair, headline in zip(placed_pairs, headlines, strict=True)
     ]
     averages = [
         _without_test_unless(pair.turns(pair.place.up_to), average)
-        for pair, average in zip(placed, averages, strict=True)
+        for pair, average in zip(placed_pairs, averages, strict=True)
     ]
-    p_values = _p_values(placed, headlines, candidates)
-    parts = zip(placed, headlines, averages, p_values, candidates, strict=True)
+    p_values = _p_values(placed_pairs, headlines, candidates)
+    parts = zip(placed_pairs, headlines, averages, p_values, candidates, strict=True)
     return [_columns(*part) for part in parts]
 
 
@@ -372,15 +374,15 @@ def _same_computing(name: str, pair: _PlacedPair, counts: Sequence[Positions]) -
     }
 
 
-def _candidates(placed: Sequence[_PlacedPair]) -> list[int]:
+def _candidates(placed_pairs: Sequence[_PlacedPair]) -> list[int]:
     """Count the candidates for each pair's count: the counts at which the chooser may peak.
 
     These are all common counts if the peak is uncertain, for example if a run was stopped.
     """
-    baselines = {id(pair.baseline): pair.baseline for pair in placed if not pair.place.is_other_peak}
+    baselines = {id(pair.baseline): pair.baseline for pair in placed_pairs if not pair.place.is_other_peak}
     baseline_candidates = {number: int(may_peak(curve).sum()) for number, curve in baselines.items()}
     candidates = []
-    for pair in placed:
+    for pair in placed_pairs:
         place = pair.place
         common = [positions[place.is_other_peak] for positions in place.candidates or place.up_to]
         if pair.stopped:
@@ -394,7 +396,7 @@ def _candidates(placed: Sequence[_PlacedPair]) -> list[int]:
 
 
 def _p_values(
-    placed: Sequence[_PlacedPair], headlines: Sequence[Comparison], candidates: Sequence[int]
+    placed_pairs: Sequence[_PlacedPair], headlines: Sequence[Comparison], candidates: Sequence[int]
 ) -> list[dict[str, float]]:
     """Return the p-value of each pair and the smallest possible p-value; NaN between two different counts.
 
@@ -403,7 +405,7 @@ def _p_values(
     the number of candidates.
     """
     rows: list[dict[str, float]] = []
-    for pair, headline, number in zip(placed, headlines, candidates, strict=True):
+    for pair, headline, number in zip(placed_pairs, headlines, candidates, strict=True):
         shift = headline.shift
         if pair.counts[0] != pair.counts[1]:
             shift = estimate_only(shift.estimate)

@@ -14,7 +14,7 @@ from analysis.curves.points import CasePoints, Sample, block_logs, cases, roundi
 from analysis.runs.frames import CURVE
 from analysis.runs.runs import ENDS_OF_COMPUTING, TableError
 from analysis.runs.settings import Settings
-from analysis.statistics import Floats, Integers, metrics
+from analysis.statistics import Flags, Floats, Integers, metrics
 from analysis.statistics.best import (
     ALPHA,
     FEWEST,
@@ -68,8 +68,8 @@ class Curve:
         Speedup and the ends of its interval; in weak scaling the scaled speedup.
     draws, speedup_draws : arrays (counts, scenarios, B)
         Bootstrap draws of the median time and of the speedup.
-    own : array (counts,) of bool
-        False for the serial run, which is the first point of several curves.
+    is_serial : array (counts,) of bool
+        True for the serial run, which is the first point of several curves.
     joins_nodes : bool
         Whether the interconnect connects nodes, so that messages inside a node do not use it.
     """
@@ -88,11 +88,11 @@ class Curve:
     speedup_high: Floats
     draws: Floats
     speedup_draws: Floats
-    own: NDArray[np.bool_]
+    is_serial: Flags
     joins_nodes: bool
 
     @property
-    def processes(self) -> NDArray[np.int64]:
+    def processes(self) -> Integers:
         """Process counts, increasing."""
         return self.table["processes"]
 
@@ -102,16 +102,16 @@ class Curve:
         return int(np.argmax(self.speedup))
 
     @cached_property
-    def uses(self) -> NDArray[np.bool_]:
+    def uses(self) -> Flags:
         """Whether messages may use the interconnect, array (counts,); False for processes on one node."""
-        return (self.table["nodes"] != 1) | ~self.own | (not self.joins_nodes)
+        return (self.table["nodes"] != 1) | self.is_serial | (not self.joins_nodes)
 
     @property
     def uses_somewhere(self) -> bool:
         """Whether messages of any count may use the interconnect."""
-        return bool(self.uses[self.own].any())
+        return bool(self.uses[~self.is_serial].any())
 
-    def uses_at(self, processes: Floats) -> NDArray[np.bool_]:
+    def uses_at(self, processes: Floats) -> Flags:
         """Return whether messages may use the interconnect at the nearest counts at or above `processes`."""
         return self.uses[np.searchsorted(self.processes, processes).clip(max=len(self.processes) - 1)]
 
@@ -122,7 +122,7 @@ class Curve:
 
     def at(self, positions: Sequence[int]) -> Curve:
         """Restrict the curve to some of its counts."""
-        arrays = ("speedup", "speedup_low", "speedup_high", "draws", "speedup_draws", "own")
+        arrays = ("speedup", "speedup_low", "speedup_high", "draws", "speedup_draws", "is_serial")
         return replace(
             self,
             table={name: column[positions] for name, column in self.table.items()},
@@ -143,10 +143,10 @@ class Curve:
 
 def fewest_blocks(curve: Curve) -> int:
     """Return the smallest number of blocks of the curve's own points; the serial run may have fewer."""
-    return int(curve.table["n"][curve.own].min())
+    return int(curve.table["n"][~curve.is_serial].min())
 
 
-def may_peak(curve: Curve) -> NDArray[np.bool_]:
+def may_peak(curve: Curve) -> Flags:
     """Return which counts of a curve may be its peak, array (counts,).
 
     The method is multiple comparisons with the best (`analysis.statistics.best`), and the highest point
@@ -304,6 +304,6 @@ def _curve(
         high,
         draws,
         speedup_draws,
-        own=numbers != (-1 if serial is None else serial),
+        is_serial=numbers == (-1 if serial is None else serial),
         joins_nodes=interconnect not in settings.inside_nodes,
     )

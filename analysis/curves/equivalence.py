@@ -79,7 +79,7 @@ def targets_of(baseline: Curve, settings: Settings) -> Targets:
         uses = baseline.uses_at(processes)
         return Targets(target[uses], target_draws[uses], processes[uses], draws[uses])
     to_peak = slice(baseline.peak + 1)
-    counts = np.flatnonzero(baseline.own[to_peak] & baseline.uses[to_peak])
+    counts = np.flatnonzero(~baseline.is_serial[to_peak] & baseline.uses[to_peak])
     processes = baseline.processes[counts].astype(float)
     return Targets(
         baseline.speedup[counts], baseline.speedup_draws[counts], processes, processes[:, None, None]

@@ -27,7 +27,7 @@ GROUP = [*PLACE, "processes", "oversubscription"]
 """Columns that are equal for all runs of a block."""
 POINT = [*GROUP, "kind", "interconnect", "nodes", "threads"]
 BANDS = ["seconds_low", "seconds_high"]
-_OF_BANDS = (*BANDS, *ENDS_OF_COMPUTING)
+_BAND_COLUMNS = (*BANDS, *ENDS_OF_COMPUTING)
 _TEXTS = ("case", "site", "machine", "kind", "interconnect")
 DITHERED = 4
 """Width of an interval, in rounding steps, from which on rounding is only one more source of noise."""
@@ -58,9 +58,9 @@ class Sample(NamedTuple):
         Half the step, in seconds, to which times were rounded; 0 without rounding.
     """
 
-    blocks: NDArray[np.int64]
+    blocks: Integers
     seconds: Floats
-    sweeps: NDArray[np.int64] = np.empty(0, np.int64)
+    sweeps: Integers = np.empty(0, np.int64)
     longest: Floats | None = None
     starts: Floats | None = None
     order_from: str = ""
@@ -182,7 +182,7 @@ def block_times(runs: pd.DataFrame, quantity: str = "seconds") -> tuple[dict[str
         steps = timed["resolution_seconds"].where(timed["kind"] != "simulated").fillna(0).to_numpy(float)
         times["pace_half_step"] = np.maximum.reduceat(steps[groups.order], groups.first) / 2
     times["half_step"] = times["pace_half_step"] * (quantity == "seconds")
-    for name in (name for name in _OF_BANDS if name in timed):
+    for name in (name for name in _BAND_COLUMNS if name in timed):
         times[name] = timed[name].groupby(groups.number).median().to_numpy()
     point_codes = combined([codes[name][0][groups.rows] for name in POINT])
     return times, np.cumsum(np.diff(point_codes, prepend=point_codes[:1]) != 0)
@@ -252,7 +252,7 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
         row = {name: times[name][other_cores.argmax()] for name in ("case", "interconnect", "processes")}
         where = f"case '{row['case']}', interconnect '{row['interconnect']}', {row['processes']} processes"
         raise TableError("two core counts for one point", where, column="cores")
-    columns = {name: np.full(len(first), np.nan) for name in ("n", "seconds", *_OF_BANDS, "coverage")}
+    columns = {name: np.full(len(first), np.nan) for name in ("n", "seconds", *_BAND_COLUMNS, "coverage")}
     columns["n"][:] = n
     for points, rows in rectangles(first, n):
         samples = times["seconds"][rows]
@@ -283,7 +283,7 @@ def point_table(times: dict[str, NDArray], point: Integers, confidence: float) -
     simulated = table["kind"] == "simulated"
     for name in ("n", *BANDS, "coverage"):
         columns[name][simulated] = np.nan
-    for name in (name for name in _OF_BANDS if name in times):
+    for name in (name for name in _BAND_COLUMNS if name in times):
         ends = pd.Series(times[name]).groupby(point).median().to_numpy()
         columns[name][simulated] = ends[simulated]
     return table | columns | {"first": first}

@@ -150,8 +150,8 @@ def _field(column: str, entry: object, source: str) -> Field:
         raise TableError("must be one variable's name", source, f"key '{column}.from'")
     unit = entry.get("unit", "")
     if "unit" in entry and unit not in UNITS[column]:
-        known = ", ".join(UNITS[column])
-        raise TableError(f"{unit!r} must be one of {known}", source, f"key '{column}.unit'")
+        units = ", ".join(UNITS[column])
+        raise TableError(f"{unit!r} must be one of {units}", source, f"key '{column}.unit'")
     return Field(variables, names=_renamed(entry.get("names", {}), source, column), unit=unit)
 
 

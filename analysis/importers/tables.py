@@ -188,8 +188,8 @@ def read_derived(path: Path, text: str) -> Import:
     """
     schema = _derived_schema(_heading(text))
     if schema is None:
-        known = "; ".join(f"{name}: {', '.join(table.columns)}" for name, table in DERIVED.items())
-        raise TableError(f"has the columns of no table of derived figures ({known})", str(path))
+        columns = "; ".join(f"{name}: {', '.join(table.columns)}" for name, table in DERIVED.items())
+        raise TableError(f"has the columns of no table of derived figures ({columns})", str(path))
     return Import(derived={schema.name: read_listing(path, schema, [])})
 
 

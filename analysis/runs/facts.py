@@ -32,7 +32,7 @@ class AboutTarget(JsonPart):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutStudy(JsonPart, made={"until": AboutTarget.of}):
+class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
     """``study``: the question, and how the study was run."""
 
     name: str | None = None
@@ -73,7 +73,7 @@ class Check(JsonPart, optional={"reference", "source", "references"}):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutCase(JsonPart, made={"answer": Check.of}, optional={"other_size"}):
+class AboutCase(JsonPart, converters={"answer": Check.of}, optional={"other_size"}):
     """Entry of ``cases``."""
 
     title: str | None = None
@@ -108,7 +108,7 @@ class AboutProcessor(JsonPart):
 
 
 @dataclass(frozen=True)
-class Host(JsonPart, made={"processor": AboutProcessor.of}):
+class Host(JsonPart, converters={"processor": AboutProcessor.of}):
     """``host`` of a model: speed of its cores, the processor it is relative to, and the source."""
 
     host_speed: float | None
@@ -120,7 +120,7 @@ class Host(JsonPart, made={"processor": AboutProcessor.of}):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutModel(JsonPart, made={"fit": AboutFit.of, "host": Host.of}):
+class AboutModel(JsonPart, converters={"fit": AboutFit.of, "host": Host.of}):
     """``model`` of a simulated interconnect."""
 
     source: str
@@ -133,7 +133,7 @@ class AboutModel(JsonPart, made={"fit": AboutFit.of, "host": Host.of}):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutInterconnect(JsonPart, made={"model": AboutModel.of}, optional={"model", "host_bus"}):
+class AboutInterconnect(JsonPart, converters={"model": AboutModel.of}, optional={"model", "host_bus"}):
     """Entry of ``interconnects``."""
 
     title: str | None = None
@@ -159,7 +159,7 @@ class Offer(JsonPart):
 @dataclass(frozen=True)
 class Economics(
     JsonPart,
-    made={"node": NodePrice.of, "offers": each(Offer.of), "mix": Mix.of, "lifetime": Lifetime.of},
+    converters={"node": NodePrice.of, "offers": each(Offer.of), "mix": Mix.of, "lifetime": Lifetime.of},
     optional={"lifetime"},
 ):
     """``economics``: prices and running costs of nodes and interconnects, and the planned purchase."""
@@ -202,7 +202,7 @@ class Counts(JsonPart):
     lost: Sequence[str] = ()
 
 
-_MADE: dict[str, Callable[[Any], Any]] = {
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "study": AboutStudy.of,
     "cases": each(AboutCase.of),
     "settings": Chosen.of,
@@ -217,7 +217,7 @@ _MADE: dict[str, Callable[[Any], Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts(JsonPart, made=_MADE):
+class Facts(JsonPart, converters=_CONVERTERS):
     """The whole file. Before a run, it holds only what the study file states about the analysis."""
 
     study: AboutStudy = AboutStudy()

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 class JsonPart:
     """Part of a file; its attributes are written in their order.
 
-    A subclass states two things. ``made`` maps keys to functions that convert plain data to the attribute.
-    ``optional`` lists keys that are written only if they have a value.
+    A subclass states two things: ``converters`` maps keys to functions that convert plain data to attributes,
+    and ``optional`` lists keys that are written only if they have a value.
 
     Attributes
     ----------
@@ -20,22 +20,24 @@ class JsonPart:
         Keys that the file lacks. They have their defaults, and are not written while they keep them.
     """
 
-    _made: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    _converters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     _optional: ClassVar[Collection[str]] = ()
 
     absent: frozenset[str] = field(default=frozenset(), kw_only=True, repr=False, compare=False)
 
     def __init_subclass__(
-        cls, made: Mapping[str, Callable[[Any], Any]] | None = None, optional: Collection[str] = ()
+        cls, converters: Mapping[str, Callable[[Any], Any]] | None = None, optional: Collection[str] = ()
     ) -> None:
-        """Add `made` and `optional` to those of the parent class."""
-        cls._made = {**cls._made, **(made or {})}
+        """Add `converters` and `optional` to those of the parent class."""
+        cls._converters = {**cls._converters, **(converters or {})}
         cls._optional = {*cls._optional, *optional}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         """Make a part from the content of a file, which has been checked."""
-        given = {key: make(data[key]) for key, make in cls._made.items() if data.get(key) is not None}
+        given = {
+            key: convert(data[key]) for key, convert in cls._converters.items() if data.get(key) is not None
+        }
         return cls(**{**data, **given}, absent=frozenset(key.name for key in cls.entries()) - data.keys())
 
     def as_json(self) -> dict[str, Any]:

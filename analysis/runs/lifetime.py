@@ -11,7 +11,7 @@ from analysis.runs.json_parts import JsonPart, each
 
 
 @dataclass(frozen=True)
-class Assumed(JsonPart, made={"range": tuple}, optional={"range", "year", "source"}):
+class Assumed(JsonPart, converters={"range": tuple}, optional={"range", "year", "source"}):
     """A number that is assumed instead of measured, with its range.
 
     Attributes
@@ -53,7 +53,7 @@ class Assumed(JsonPart, made={"range": tuple}, optional={"range", "year", "sourc
 
 
 @dataclass(frozen=True)
-class Port(JsonPart, made=dict.fromkeys(("idle_watts", "loaded_watts"), Assumed.of)):
+class Port(JsonPart, converters=dict.fromkeys(("idle_watts", "loaded_watts"), Assumed.of)):
     """Power per node of an interconnect: adapter and switch ports."""
 
     idle_watts: Assumed
@@ -83,7 +83,7 @@ _ONE_OF = (("maintenance_percent", "maintenance_per_node"), ("licence_per_proces
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetime(
-    JsonPart, made={**dict.fromkeys(_NUMBERS, Assumed.of), "ports": each(Port.of)}, optional=_NUMBERS
+    JsonPart, converters={**dict.fromkeys(_NUMBERS, Assumed.of), "ports": each(Port.of)}, optional=_NUMBERS
 ):
     """Running costs and power of a cluster. Items that are None are not counted.
 

@@ -14,7 +14,7 @@ DISTINGUISHABLE = 0.05
 
 
 @dataclass(frozen=True)
-class Chosen(JsonPart, made={"target_speedups": tuple}, optional={"reference_interconnect"}):
+class Chosen(JsonPart, converters={"target_speedups": tuple}, optional={"reference_interconnect"}):
     """Settings that only concern the analysis; every value has a default.
 
     Attributes
@@ -138,7 +138,7 @@ class Queue(JsonPart, optional={"cores"}):
 
 
 @dataclass(frozen=True)
-class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "source", "price_range"}):
+class NodePrice(JsonPart, converters={"price_range": tuple}, optional={"cores", "source", "price_range"}):
     """Price of a node without its interconnect.
 
     Attributes
@@ -185,7 +185,7 @@ class NodePrice(JsonPart, made={"price_range": tuple}, optional={"cores", "sourc
 
 
 @dataclass(frozen=True)
-class Mix(JsonPart, made={"budgets": tuple}, optional={"kilowatts"}):
+class Mix(JsonPart, converters={"budgets": tuple}, optional={"kilowatts"}):
     """Mix of cases that the cluster is for, and its budget.
 
     Attributes
@@ -220,7 +220,7 @@ class Limit(JsonPart):
 
 
 @dataclass(frozen=True)
-class Rule(JsonPart, made={"limits": lambda limits: tuple(map(Limit.of, limits))}):
+class Rule(JsonPart, converters={"limits": lambda limits: tuple(map(Limit.of, limits))}):
     """Rule of a computing centre for scaling tables.
 
     Attributes

@@ -174,7 +174,7 @@ def counted_energy(
                 table["seconds"], times.table["seconds"], times.speedup, energy.reference.seconds
             )
             drawn = Energies(energy.draws, times.draws, times.speedup_draws, energy.reference.draws)
-            names = [times.interconnect] if times.own.all() else ["", times.interconnect]
+            names = [times.interconnect] if not times.is_serial.any() else ["", times.interconnect]
             used = dict.fromkeys(source for name in names for source in sources[times.case, name])
             piece = {
                 **_rows(times, point, drawn, settings),
@@ -314,7 +314,7 @@ def _rows(
         "nodes": np.where(nodes == 0, np.nan, nodes),
         "processes": curve.processes,
         "cores": curve.table["cores"],
-        "serial": ~curve.own,
+        "serial": curve.is_serial,
         "n": curve.table["n"],
         "reference_joules": point.reference,
         **columns,

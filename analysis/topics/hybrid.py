@@ -55,7 +55,7 @@ def hybrid_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[st
     """
     points_by_cores: dict[tuple[object, ...], list[tuple[Curve, int]]] = {}
     for curve in sorted(curves, key=attrgetter("threads")):
-        for position in np.flatnonzero(curve.own).tolist():
+        for position in np.flatnonzero(~curve.is_serial).tolist():
             size = curve.oversubscription, curve.table["cores"][position], curve.table["nodes"][position]
             key = (curve.kind, curve.interconnect, *size)
             points_by_cores.setdefault(key, []).append((curve, position))

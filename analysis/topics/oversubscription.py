@@ -82,7 +82,7 @@ def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterat
     for curve, plain in product(oversubscribed, curves):
         if not _is_level_one_of(plain, curve):
             continue
-        for j in np.flatnonzero(curve.own).tolist():
+        for j in np.flatnonzero(~curve.is_serial).tolist():
             equal = np.flatnonzero(plain.table["cores"] == curve.table["cores"][j]).tolist()
             if equal:
                 yield {

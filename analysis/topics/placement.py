@@ -57,7 +57,7 @@ def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict
         reverse=True,
     )
     for curve in most_packed_first:
-        for index in np.flatnonzero(curve.own).tolist():
+        for index in np.flatnonzero(~curve.is_serial).tolist():
             processes = curve.processes[index]
             key = (curve.kind, curve.interconnect, curve.oversubscription, curve.threads, processes)
             points.setdefault(key, []).append((curve, index))

@@ -97,7 +97,7 @@ def fastest_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[Piece]
         competitors: dict[tuple[float, ...], list[Competitor]] = {}
         for curve in (curve for curve in curves if curve.kind in kinds):
             layout = curve.oversubscription, curve.processes_per_node or 0, curve.threads
-            for position in np.flatnonzero(curve.own & curve.uses).tolist():
+            for position in np.flatnonzero(~curve.is_serial & curve.uses).tolist():
                 key = (*layout, curve.processes[position])
                 competitors.setdefault(key, []).append(Competitor(curve, position))
         for _, points in sorted(competitors.items(), key=itemgetter(0)):

@@ -44,7 +44,7 @@ def _name(curve: Curve, site: str) -> str:
 
 
 def _text(curve: Curve) -> str:
-    positions = np.flatnonzero(curve.own)
+    positions = np.flatnonzero(~curve.is_serial)
     points = " ".join(f"({processes})" for processes in curve.processes[positions])
     lines = ["PARAMETER processes", f"POINTS {points}", "METRIC seconds"]
     lines.append(f"REGION {curve.case}->{curve.interconnect}")

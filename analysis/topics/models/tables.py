@@ -137,7 +137,7 @@ class FittedTimes:
     @classmethod
     def of(cls, curve: Curve, draws: int) -> FittedTimes:
         """Take the times of a curve and the first `draws` of its bootstrap draws."""
-        at_level = curve.own | (curve.oversubscription == 1)
+        at_level = ~curve.is_serial | (curve.oversubscription == 1)
         return cls(
             curve,
             curve.processes[at_level],

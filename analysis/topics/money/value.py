@@ -86,7 +86,7 @@ def _priced_points(
             "nodes": nodes,
             "processes": curve.processes,
             "cores": curve.table["cores"],
-            "serial": ~curve.own,
+            "serial": curve.is_serial,
             **with_ends("speedup", curve.speedup, *interval_of_draws(curve.speedup_draws, settings.level)),
             "currency": node.currency,
             **with_ends("cluster_price", price, low, high),

@@ -82,7 +82,7 @@ def proposal_columns(curve: Curve, rule: Rule, settings: Settings, cores_per_nod
     value, low, high = quantities[rule.quantity]
     minimum = np.array([rule.at_least(count) for count in table["cores"]])
     has_reference_time = (processes == reference.processes) & (seconds == reference.seconds)
-    is_reference = ~curve.own | (has_reference_time & (curve.interconnect == reference.interconnect))
+    is_reference = curve.is_serial | (has_reference_time & (curve.interconnect == reference.interconnect))
     beyond_rule = np.isnan(minimum)
     judged = ~np.isnan(value) & ~beyond_rule & ~is_reference
     notes = [

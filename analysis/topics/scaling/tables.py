@@ -75,7 +75,7 @@ def scaling_columns(curve: Curve, settings: Settings) -> Piece:
         "nodes": np.where(curve.table["nodes"] == 0, np.nan, curve.table["nodes"]),
         "incremental_efficiency": incremental_efficiency(seconds, cores, settings.scaling),
         "serial_fraction": fraction if settings.scaling == "strong" else np.nan,
-        "serial": ~curve.own,
+        "serial": curve.is_serial,
         "reference_interconnect": reference.interconnect or None,
         **{f"reference_{name}": getattr(reference, name) for name in ("seconds", "processes", "cores")},
     }

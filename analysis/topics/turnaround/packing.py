@@ -183,15 +183,15 @@ def _columns_of(curve: Curve, cores_per_node: int) -> dict[str, NDArray]:
     processes_per_node = np.nan if curve.processes_per_node is None else curve.processes_per_node
     return {
         "oversubscription": np.full(counts, curve.oversubscription),
-        "threads": np.where(curve.own, curve.threads, 1),
-        "processes_per_node": np.where(curve.own, processes_per_node, np.nan),
+        "threads": np.where(~curve.is_serial, curve.threads, 1),
+        "processes_per_node": np.where(~curve.is_serial, processes_per_node, np.nan),
         "nodes": np.where(nodes == 0, np.nan, nodes),
         "processes": curve.processes,
         "cores": curve.table["cores"],
         "occupied_cores": _occupied_cores(curve, cores_per_node),
         **{name: curve.table[name] for name in ("seconds", "seconds_low", "seconds_high")},
         "efficiency": efficiency(curve.speedup, curve.table["cores"], curve.reference.cores),
-        "serial": ~curve.own,
+        "serial": curve.is_serial,
     }
 
 
