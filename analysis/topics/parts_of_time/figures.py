@@ -48,7 +48,7 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     with new_drawing(file_stem("parts", case), "parts", inches, caption, alt, case) as drawing:
         axes = drawing.figure.subplots()
         sums["seconds"][shown].plot.barh(
-            stacked=True, width=0.7, color=style.COLOURS, linewidth=0.4, legend=False, ax=axes
+            stacked=True, width=0.7, color=list(style.COLOURS), linewidth=0.4, legend=False, ax=axes
         )
         for part, patches in zip(shown, axes.containers, strict=True):
             columns = bars, patches, sums["seconds"][part], sums["share"][part]
@@ -62,7 +62,11 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
         axes.set(xlabel="Main loop (s)", ylabel="")
         axes.set_xlim(left=0)
         drawing.figure.legend(
-            axes.containers, shown, loc="outside lower center", ncols=len(shown), handlelength=1.2
+            axes.containers,  # type: ignore[call-overload]  # Matplotlib's stubs omit that bars are handles
+            shown,
+            loc="outside lower center",
+            ncols=len(shown),
+            handlelength=1.2,
         )
     return drawing
 

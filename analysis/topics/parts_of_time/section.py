@@ -253,18 +253,19 @@ def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
     ends = at_extremes(communication)
     groups: dict[str, list[Row]] = {}
     for case, rows in labels.by_case(ends):
-        medians = rows.groupby(["operation", "processes"])[["calls", "bytes", "remote_bytes"]].median()
+        quantities = ["calls", "bytes", "remote_bytes"]
+        medians = rows.groupby(["operation", "processes"])[quantities].median().reset_index()
         groups[labels.case(case)] = [
             row(
                 [
-                    operation,
-                    formats.whole(count),
+                    median["operation"],
+                    formats.whole(median["processes"]),
                     formats.whole(median["calls"]),
                     *(formats.number(as_float(median[name]) / 1e6) for name in ("bytes", "remote_bytes")),
                 ],
                 case,
             )
-            for (operation, count), median in medians.iterrows()
+            for median in as_lines(medians)
         ]
     columns = [*left("Operation"), *right("Processes", "Calls", "MB", "MB to others")]
     caption = (

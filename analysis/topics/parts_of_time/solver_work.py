@@ -85,12 +85,12 @@ def algorithmic_efficiency(
     DataFrame
         `counts` with ``algorithmic_efficiency``, for the rows with known iterations and shares.
     """
-    solved = iterations.groupby(["case", "processes", "field"], as_index=False)["iterations"].median()
-    share = shares.groupby(_PART, as_index=False)["share"].median()
+    solved = iterations.groupby(["case", "processes", "field"])["iterations"].median().reset_index()
+    share = shares.groupby(_PART)["share"].median().reset_index()
     timed_parts = pd.MultiIndex.from_frame(share[["case", "part"]].drop_duplicates())
     is_part = pd.MultiIndex.from_frame(solved[["case", "field"]]).isin(timed_parts)
     solved["part"] = solved["field"].where(is_part, solved["field"].str[:-1])
-    work = solved.groupby(_PART, as_index=False)["iterations"].sum()
+    work = solved.groupby(_PART)["iterations"].sum().reset_index()
     reference = work.merge(share, on=_PART).rename(
         columns={"processes": "reference_processes", "iterations": "reference_iterations"}
     )

@@ -87,12 +87,13 @@ def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
     table = published.get("node_equivalent")
     if table is None:
         return []
-    return [
-        f"A speedup of {formats.exact(target)} on {labels.case(case)} needs "
-        + listed(_equivalent(row, labels) for row in rows.to_dict("records"))
-        + "."
-        for (case, target), rows in table.groupby(["case", "target_speedup"], sort=False)
-    ]
+    sentences = []
+    for _, rows in table.groupby(["case", "target_speedup"], sort=False):
+        first = rows.iloc[0]
+        needed = listed(_equivalent(row, labels) for row in rows.to_dict("records"))
+        speedup = formats.exact(first["target_speedup"])
+        sentences.append(f"A speedup of {speedup} on {labels.case(first['case'])} needs {needed}.")
+    return sentences
 
 
 def comparison_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> str:
@@ -137,5 +138,5 @@ def _equivalent(row: Mapping, labels: Labels) -> str:
     return f"{processes(row['processes'])} over {_name(row['interconnect'], labels)}{saved}"
 
 
-def _name(interconnect: str, labels: Labels) -> str:
+def _name(interconnect: object, labels: Labels) -> str:
     return labels.interconnect(interconnect, "published")

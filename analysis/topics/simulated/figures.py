@@ -123,7 +123,7 @@ def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
 
 def _stack(axes: Axes, table: pd.DataFrame, width: float) -> None:
     """Draw one stack of bars per row of a table."""
-    table.plot.bar(stacked=True, width=width, color=COLOURS, linewidth=0, legend=False, rot=0, ax=axes)
+    table.plot.bar(stacked=True, width=width, color=list(COLOURS), linewidth=0, legend=False, rot=0, ax=axes)
     axes.grid(False, axis="x")
 
 

@@ -66,7 +66,7 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
         (with_titles(compute[compute["slowdown"].notna()]), _slowdown_figures),
         (compute[compute["slowdown"].notna()], _map_figures),
     ]
-    drawings = [_load_figure(int(count), rows, labels) for count, rows in alone.groupby("processes")]
+    drawings = [_load_figure(rows, labels) for _, rows in alone.groupby("processes")]
     return drawings + [drawing for rows, draw in parts if len(rows) for drawing in draw(rows, labels)]
 
 
@@ -156,9 +156,9 @@ _AXES = {
 """Names of columns on hover."""
 
 
-def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+def _load_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     caption = (
-        f"Accepted against offered load on {counted(count, 'process')}, by pattern: bytes per second of a "
+        f"Accepted against offered load on {_count(rows)}, by pattern: bytes per second of a "
         "process over the bandwidth of its link. On the grey line the network accepts the whole load."
     )
     if (rows["runs"] > 1).any():
@@ -166,7 +166,8 @@ def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
         axes.axline((0, 0), slope=1, color=style.IDEAL, linewidth=0.8)
-        for (name, _), curve in panel.groupby(["interconnect", "kind"], sort=False):
+        for _, curve in panel.groupby(["interconnect", "kind"], sort=False):
+            name = curve["interconnect"].iloc[0]
             lowest, highest = (
                 curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest")
             )
@@ -179,10 +180,11 @@ def _load_figure(count: int, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
                 linewidth=0,
             )
             drawing.mark(band, name)
-        axes.set_ylim(0, 1.05 * float(rows[["offered_load", "accepted_load"]].max(axis=None)))
+        axes.set_ylim(0, 1.05 * float(rows[["offered_load", "accepted_load"]].max().max()))
 
     columns, titles = ("offered_load", "accepted_load"), ("Offered load", "Accepted load")
-    return _figure(f"traffic-load-{count}", caption, rows, columns, titles, labels, finish)
+    stem = f"traffic-load-{int(rows['processes'].iloc[0])}"
+    return _figure(stem, caption, rows, columns, titles, labels, finish)
 
 
 def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
@@ -191,7 +193,7 @@ def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     if len(counts) < 2:
         return []
     key = ["title", "interconnect", "kind", "processes"]
-    best = _bandwidth(rows).groupby(key, sort=False, as_index=False)["MBps"].max()
+    best = _bandwidth(rows).groupby(key, sort=False)["MBps"].max().reset_index()
     caption = (
         "Highest accepted bandwidth over all offered loads against the number of processes: of a process, or "
         "of an I/O node if the pattern has I/O nodes. On a level line the network grows with its nodes."
@@ -249,7 +251,8 @@ def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
         return []
     alone, combined = rows[rows["beside_load"].isna()], rows[rows["beside_load"].notna()]
     tables = []
-    for (load, mapping), with_io_job in combined.groupby(["beside_load", "application_mapping"]):
+    for _, with_io_job in combined.groupby(["beside_load", "application_mapping"]):
+        load, mapping = (with_io_job[name].iloc[0] for name in ("beside_load", "application_mapping"))
         title = f"{mapping} I/O nodes, I/O load {number(load)}"
         point = alone[alone["application_mapping"] == mapping].groupby(
             ["interconnect", "kind", "offered_load"]
@@ -278,17 +281,13 @@ def _figures_by_interconnect(
     labels: FigureLabels,
 ) -> list[Drawing]:
     """Draw one figure per interconnect, with its title in the caption; ``curve`` names the curves."""
-    return [
-        _figure(
-            file_stem("traffic", stem, name),
-            caption.format(labels.interconnect(name, kind)),
-            rows_of_interconnect,
-            columns,
-            titles,
-            labels,
-        )
-        for (name, kind), rows_of_interconnect in rows.groupby(["interconnect", "kind"], sort=False)
-    ]
+    drawings = []
+    for _, group in rows.groupby(["interconnect", "kind"], sort=False):
+        first = group.iloc[0]
+        title = labels.interconnect(first["interconnect"], first["kind"])
+        name = file_stem("traffic", stem, first["interconnect"])
+        drawings.append(_figure(name, caption.format(title), group, columns, titles, labels))
+    return drawings
 
 
 def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:

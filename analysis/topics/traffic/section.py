@@ -9,6 +9,7 @@ from analysis.presentation.blocks import Block, Section, bullets, left, paragrap
 from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, number
 from analysis.presentation.labels import Labels
+from analysis.runs.frames import Line, as_float, as_lines
 from analysis.topics.traffic.published import beside_published
 from analysis.topics.traffic.tables import with_titles
 
@@ -65,11 +66,12 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """
     rows = _highest(rows[rows["processes"] == rows["processes"].max()]) if len(rows) else rows
     sentences = []
-    for (name, kind, count), group in rows.groupby(["interconnect", "kind", "processes"], sort=False):
+    for _, group in rows.groupby(["interconnect", "kind", "processes"], sort=False):
         best = group.nlargest(1, "accepted_load").iloc[0]
         least = group.nsmallest(1, "accepted_load").iloc[0]
+        name = labels.interconnect(best["interconnect"], best["kind"])
         text = (
-            f"{labels.interconnect(name, kind)}, {counted(count, 'process')}: "
+            f"{name}, {counted(best['processes'], 'process')}: "
             f"{best['title']} has the highest accepted load, {_accepted(best)} of an offered load of "
             f"{number(best['offered_load'], 2)}"
         )
@@ -88,11 +90,12 @@ def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         return []
     rows = rows[rows["processes"] == rows["processes"].max()]
     sentences = []
-    for (name, kind), group in rows.groupby(["interconnect", "kind"], sort=False):
+    for _, group in rows.groupby(["interconnect", "kind"], sort=False):
         worst = group.nlargest(1, "slowdown").iloc[0]
         medians = group.groupby("title")["slowdown"].median()
+        name = labels.interconnect(worst["interconnect"], worst["kind"])
         text = (
-            f"{labels.interconnect(name, kind)}: the compute job is slowed down most "
+            f"{name}: the compute job is slowed down most "
             f"{_times(worst['slowdown'])}, the median of {counted(worst['runs'], 'run')} "
             f"({_nodes(worst['title'])}, I/O load {number(worst['beside_load'])})"
         )
@@ -128,13 +131,13 @@ def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
     titles = _titles(rows, labels)
     columns = [*left("Pattern"), *right("Offered", *titles.values())]
     groups = {}
-    for (count, level), rows_of_point in rows.groupby(["processes", "oversubscription"]):
+    for _, rows_of_point in rows.groupby(["processes", "oversubscription"]):
         lines = []
         for title, group in rows_of_point.groupby("title", sort=False):
             indexed = group.set_index(["interconnect", "kind"])
             cells = [_load_cell(indexed.loc[[pair]]) if pair in indexed.index else MISSING for pair in titles]
             lines.append(row([str(title), number(group["offered_load"].iloc[0], 2), *cells]))
-        groups[_point(int(count), int(level))] = lines
+        groups[_point(rows_of_point)] = lines
     caption = (
         "Accepted load at the highest offered load, with its fairness in brackets. Bandwidths, delays and "
         "withheld messages are in tables/traffic.csv, and each process in tables/traffic_processes.csv."
@@ -152,13 +155,16 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
     titles = _titles(rows, labels)
     columns = [*left("I/O nodes"), *right("I/O load", *titles.values())]
     groups = {}
-    for (count, level, load), rows_of_load in rows.groupby(["processes", "oversubscription", "offered_load"]):
+    for _, rows_of_load in rows.groupby(["processes", "oversubscription", "offered_load"]):
         lines = []
-        for (title, io_load), group in rows_of_load.groupby(["title", "beside_load"], sort=False):
+        for _, group in rows_of_load.groupby(["title", "beside_load"], sort=False):
+            first = group.iloc[0]
             slowdowns = group.groupby(["interconnect", "kind"])["slowdown"].median()
-            cells = [number(slowdowns.get(pair)) for pair in titles]
-            lines.append(row([title.removeprefix("combined, "), number(io_load), *cells]))
-        groups[f"{_point(int(count), int(level))}, compute job's load {number(load)}"] = lines
+            cells = [number(as_float(slowdowns.get(pair))) for pair in titles]
+            io_nodes = first["title"].removeprefix("combined, ")
+            lines.append(row([io_nodes, number(first["beside_load"]), *cells]))
+        load = number(rows_of_load["offered_load"].iloc[0])
+        groups[f"{_point(rows_of_load)}, compute job's load {load}"] = lines
     caption = (
         "Slowdown of the compute job by the I/O job, at the highest load of the compute job: its accepted "
         "bandwidth alone over that together with the I/O job. Other loads are in tables/traffic.csv."
@@ -178,8 +184,8 @@ def _published_table(content: Content) -> list[Block]:
     keys = ["experiment", "condition", "quantity"]
     for (experiment, condition, quantity), group in comparison.groupby(keys, sort=False):
         first = group.iloc[0]
-        indexed = group.set_index(["interconnect", "kind"])
-        cells = [_result_cell(indexed.loc[pair]) if pair in indexed.index else MISSING for pair in titles]
+        results = {(line["interconnect"], line["kind"]): line for line in as_lines(group)}
+        cells = [_result_cell(results[pair]) if pair in results else MISSING for pair in titles]
         unit = "" if pd.isna(first["unit"]) else first["unit"]
         statement = f"{experiment}, {condition}: {quantity}"
         lines.append(row([statement, formats.exact(first["published"]), unit, *cells]))
@@ -190,7 +196,7 @@ def _published_table(content: Content) -> list[Block]:
     return [table(caption, columns, {"": lines})]
 
 
-def _result_cell(result: pd.Series) -> str:
+def _result_cell(result: Line) -> str:
     value, error = number(result["result"]), result["error_percent"]
     return value if pd.isna(error) else f"{value} ({formats.percent(error, signed=True, places=0)})"
 
@@ -201,6 +207,8 @@ def _titles(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
     return {pair: labels.interconnect(*pair) for pair in pairs.itertuples(index=False, name=None)}
 
 
-def _point(count: int, level: int) -> str:
-    text = counted(count, "process")
+def _point(rows: pd.DataFrame) -> str:
+    """Name the process count of rows, and their processes per core if these share cores."""
+    level = int(rows["oversubscription"].iloc[0])
+    text = counted(int(rows["processes"].iloc[0]), "process")
     return f"{text}, {level} per core" if level > 1 else text

@@ -94,9 +94,11 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
     ).reset_index()
     row = [*RUN, "row"]
     clients = frame[[*row, *key]].merge(details["traffic_processes"], on=row)
-    shares = clients.groupby([*key, "process"], dropna=False, sort=False)["process_MBps"].median()
-    shares = shares.rename("accepted_MBps").reset_index()
-    tables = {"traffic": table, "traffic_processes": shares}
+    bandwidths = clients.groupby([*key, "process"], dropna=False, sort=False)["process_MBps"].median()
+    tables = {
+        "traffic": table,
+        "traffic_processes": bandwidths.rename("accepted_MBps").reset_index(),
+    }
     return {name: validated(TRAFFIC_TABLES[name], _in_order(rows)) for name, rows in tables.items()}
 
 
