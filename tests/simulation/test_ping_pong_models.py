@@ -10,7 +10,7 @@ from refused import refusal
 from simulated_link import SIMULATE, simulated_link
 
 from analysis.importers import CURVES, read_foreign, write_table
-from analysis.topics.network.headlines import loses_from
+from analysis.topics.network.curve_numbers import loses_from
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.replay.points import PROGRAMS

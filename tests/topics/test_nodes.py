@@ -26,8 +26,7 @@ def by_hand(logs, used):
 
 
 def test_the_effect_of_a_node_is_the_difference_of_means():
-    """Six blocks on one of two nodes; as far apart as any 3 of 6, of which there are 20, in either
-    direction."""
+    """Six blocks on one of two nodes; as far apart as any 3 of 6, of which there are 20, in either direction."""
     first = [1, 1, 1, 0, 0, 0]
     effects = by_hand([0.1, 0.2, 0.3, 0.0, -0.1, 0.1], [first, [1 - used for used in first]])
     assert effects.slower == pytest.approx([0.2, -0.2])
@@ -59,8 +58,7 @@ def test_where_no_node_is_slow_none_is_told():
 
 
 def test_fewer_orders_of_the_blocks_than_the_level_needs_tell_no_node():
-    """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each
-    node."""
+    """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each node."""
     assert blocks_by_power(1 / 0.8, 0.01) == 7
     assert told(runs_of(5, 0, 1 / 0.8, 0.001)) == []
     assert told(runs_of(7, 0, 1 / 0.8, 0.001)) == ["n0"]

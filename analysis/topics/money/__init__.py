@@ -1,1 +1,1 @@
-"""Money."""
+"""Does a faster interconnect pay?"""

@@ -1,1 +1,1 @@
-"""Network."""
+"""How fast are the interconnects?"""

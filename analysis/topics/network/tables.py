@@ -15,6 +15,7 @@ from analysis.runs.columns import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_sch
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Tables
 from analysis.runs.side_tables import WHOLE
+from analysis.topics.network.curve_numbers import curve_numbers, faster_from
 from analysis.topics.network.curves import (
     DIRECTIONS,
     NETWORK,
@@ -25,7 +26,6 @@ from analysis.topics.network.curves import (
     powers_only,
     sized,
 )
-from analysis.topics.network.headlines import faster_from, headlines
 from analysis.topics.network.links import LINKS
 
 _POINT = {"case": TEXT, "interconnect": NOTE, "kind": TEXT, "processes": COUNT, "oversubscription": COUNT}
@@ -130,7 +130,7 @@ def make_network_tables(
 
 
 def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
-    """Compare the bandwidth per pair of benchmark ``simultaneous_pairs`` with that of a single pair."""
+    """Compare the bandwidth per pair of benchmark ``simultaneous_pairs`` with a single pair."""
     rows = network[network["pairs"].notna()]
     rows = rows.assign(pair_MBps=rows["bandwidth_MBps"] / rows["pairs"].astype(float))
     key = [*POINT, "bytes"]
@@ -150,7 +150,7 @@ def _headline_rows(
         name, directions = str(first["interconnect"]), DIRECTIONS[first["benchmark"]]
         link, bus = directions * links.get(name, nan), buses.get(name)
         bus_peak_rate = nan if bus is None else bus_peak(bus)[directions - 1]
-        numbers = headlines(
+        numbers = curve_numbers(
             curve["bytes"].to_numpy(float),
             curve["latency_us"].to_numpy(float),
             curve["bandwidth_MBps"].to_numpy(float),

@@ -1,1 +1,1 @@
-"""Prices."""
+"""What do interconnects cost by size?"""

@@ -1,1 +1,1 @@
-"""Proposal."""
+"""Which node counts can a request for core-hours defend?"""

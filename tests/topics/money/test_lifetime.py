@@ -158,8 +158,7 @@ def test_a_dearer_purchase_pays_after_years(made):
 
 
 def test_licences_outweigh_the_interconnect(made):
-    """12 nodes of two against 8: the interconnect costs 8 x 500 - 12 x 100 more, licences of three years
-    24,000."""
+    """12 nodes of two against 8: the interconnect costs 8 x 500 - 12 x 100 more, licences of three years 24,000."""
     runs = runs_table(
         rows("fl5m2", None, {1: 110.0}, EXACT, nodes=1),
         rows("fl5m2", "gigabit", {16: 110 / 9, 24: 10.0}, EXACT, nodes=None),
@@ -334,8 +333,7 @@ def test_one_sample_has_the_ranges_of_the_inputs_alone(made):
 
 
 def test_of_a_job_each_point_has_the_interval_that_its_own_blocks_allow(made):
-    """2 nodes have six blocks, 4 only one: the one joins its times with the years, the other has these
-    alone."""
+    """2 nodes have six blocks, 4 only one: the one joins its times with the years, the other has these alone."""
     runs = runs_table(
         rows("duct", "gigabit", {2: 8.0}),
         rows("duct", "gigabit", {4: 6.0}, (1,)),

@@ -11,7 +11,7 @@ from analysis.presentation.labels import Labels
 from analysis.runs.buses import bus_peak
 from analysis.runs.errors import TableError
 from analysis.runs.facts import Facts
-from analysis.topics.network.headlines import time_drops
+from analysis.topics.network.curve_numbers import time_drops
 from analysis.topics.network.imports import imported_network
 from analysis.topics.network.sentences import bus_sentences
 from analysis.topics.network.tables import host_buses, link_rates, make_network_tables

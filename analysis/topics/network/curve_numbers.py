@@ -22,7 +22,7 @@ MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class Headlines:
+class CurveNumbers:
     """Headline numbers of a ping-pong or an exchange.
 
     Attributes
@@ -51,7 +51,9 @@ class Headlines:
     loses_from_bytes: float
 
 
-def headlines(sizes: Floats, latency_us: Floats, bandwidth: Floats, link: float = float("nan")) -> Headlines:
+def curve_numbers(
+    sizes: Floats, latency_us: Floats, bandwidth: Floats, link: float = float("nan")
+) -> CurveNumbers:
     """Compute the headline numbers of a curve.
 
     Parameters
@@ -66,7 +68,7 @@ def headlines(sizes: Floats, latency_us: Floats, bandwidth: Floats, link: float 
     is_sized = np.asarray(sizes) > 0
     sized, rate = np.asarray(sizes, float)[is_sized], np.asarray(bandwidth, float)[is_sized]
     best = int(np.argmax(rate))
-    return Headlines(
+    return CurveNumbers(
         latency_us=float(latency_us[0]) if sizes[0] == 0 else float("nan"),
         peak_bandwidth=float(rate[best]),
         peak_bytes=float(sized[best]),

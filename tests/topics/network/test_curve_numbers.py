@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.topics.network.headlines import faster_from, half_peak, headlines, loses_from, protocol_switches
+from analysis.topics.network.curve_numbers import (
+    curve_numbers,
+    faster_from,
+    half_peak,
+    loses_from,
+    protocol_switches,
+)
 
 SIZES = np.array([0.0, *(2.0**place for place in range(25))])
 
@@ -21,7 +27,7 @@ def bandwidth(times, sizes=SIZES):
 
 def test_headlines_of_a_plain_link():
     times = line(10.0, 100.0)
-    found = headlines(SIZES, times, bandwidth(times), link=125.0)
+    found = curve_numbers(SIZES, times, bandwidth(times), link=125.0)
     assert found.latency_us == 10.0
     assert found.peak_bytes == 2**24 and found.peak_bandwidth == pytest.approx(100, rel=1e-3)
     assert found.percent_of_link == pytest.approx(80, rel=1e-3)
@@ -33,7 +39,7 @@ def test_headlines_of_a_plain_link():
 
 def test_without_a_link_there_is_no_percentage_and_without_0_bytes_no_latency():
     times = line(10.0, 100.0)
-    found = headlines(SIZES[1:], times[1:], bandwidth(times)[1:])
+    found = curve_numbers(SIZES[1:], times[1:], bandwidth(times)[1:])
     assert np.isnan(found.percent_of_link) and np.isnan(found.latency_us)
 
 
