@@ -17,7 +17,7 @@ from workflows.paths import CASES, INTERCONNECTS
 from workflows.study.cases import load_case
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.build import build, compiler_for
-from workflows.tracing.capture import capture, placed
+from workflows.tracing.capture import capture, place_ranks
 from workflows.tracing.raw import steps_window
 from workflows.tracing.recording import preload
 from workflows.tracing.request import TraceRequest
@@ -116,11 +116,11 @@ def test_recorded_ranks_have_a_core_a_thread_or_share_cores_whole(
     monkeypatch.setattr("workflows.tracing.capture.usable_cores", lambda: range(cores))
     carrier = replace(SHARED_MEMORY, cores_per_node=cores)
     case = load_case("matrix_product-smoke", CASES)
-    point = placed(TraceRequest(case, processes, tmp_path, carrier, 1.0, 1, threads=threads))
+    point = place_ranks(TraceRequest(case, processes, tmp_path, carrier, 1.0, 1, threads=threads))
     assert (point.oversubscription, point.cores, point.cores_per_process) == (level, used, each)
     assert sum(ranks_of_nodes(point)) == processes
     with pytest.raises(InputError, match=rf"a core for each thread, {cores + 1}, and there are {cores}"):
-        placed(TraceRequest(case, processes, tmp_path, carrier, 1.0, 1, threads=cores + 1))
+        place_ranks(TraceRequest(case, processes, tmp_path, carrier, 1.0, 1, threads=cores + 1))
 
 
 def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tmp_path):
@@ -164,7 +164,7 @@ def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_togethe
     monkeypatch.setattr("workflows.tracing.request.steps_window", steps)
     trace = traced("elbow_segregated-smoke", 2, prepared, tmp_path / "2", serial.folder, beside=True)
     told = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
-    assert trace.about["timing_reason"] == f"the serial run beside it: {told}"
+    assert trace.about["timing_reason"] == f"the interleaved serial run: {told}"
 
 
 def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tmp_path):

@@ -1,8 +1,8 @@
-"""Timing each rank of a traced run by itself: once more, on a core of its own, its calls answered from a log.
+"""Timing each rank of a traced run alone: it runs again on its own core, and a log answers its MPI calls.
 
-After J. Zhai, W. Chen, W. Zheng, "PHANTOM: predicting performance of parallel applications on large-scale
-parallel machines using a single node", PPoPP 2010. Ranks that share cores disturb each other; a rank that
-gets from a log what MPI brought into it computes the same, undisturbed.
+The method follows J. Zhai, W. Chen, W. Zheng, "PHANTOM: predicting performance of parallel applications on
+large-scale parallel machines using a single node", PPoPP 2010. Ranks that share cores disturb each other. A
+rank that receives the logged data instead of messages does the same computation undisturbed.
 """
 
 from __future__ import annotations
@@ -22,62 +22,62 @@ from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import Raw, step_of
 
 FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
-"""How often each rank runs by itself, if nobody says; more than the fewest while all take no longer.
+"""Default number of repeats of each rank: the minimum, then more while all repeats fit into this time.
 
-The middle one of a rank's repeats is taken, whole. The median of each burst would be of no run: it lacks what
-varies from burst to burst, for which other ranks wait, and on two ranks said 0 to 9 % less.
+All bursts of a rank come from its median repeat. Taking the median of each burst instead would hide the
+variation between bursts, for which other ranks wait; on two ranks it was 0 to 9 % lower.
 """
 
 RANKS_A_SERIAL_RUN = 16
-"""Within a repeat, the serial run is made again after so many ranks."""
+"""Number of ranks after which a repeat runs the serial case again."""
 
 DISTURBED_SHARE = 0.05
-"""A repeat that waited longer for its core, as a share of its CPU time, is made again, once.
+"""Largest wait for a core, as a share of CPU time, of an undisturbed run. A disturbed run is repeated once.
 
-At most a quarter of them are: on a machine that is busy all the time that would not help.
+At most a quarter of the runs are repeated, since repeating does not help on a machine that is always busy.
 """
 
 CORUN_RANKS = 4
-"""Of so many ranks it is seen how much those disturb them that run at the same time."""
+"""Number of ranks whose slowdown by simultaneously running ranks is measured."""
 
-_ABOUT = 6
-"""Numbers at the beginning of what a rank alone writes: see close_log in tracer/log.c."""
+_HEADER_NUMBERS = 6
+"""Numbers at the start of the file that a rank alone writes: see close_log in tracer/log.c."""
 
-_TOLD = re.compile(r"rank (\d+), call (\d+): (.*)")
-_ANOTHER = "sends something else than was recorded"
-"""What is not said of a send that holds an address: that differs from process to process."""
+_DIFFERENCE = re.compile(r"rank (\d+), call (\d+): (.*)")
+_OTHER_CONTENT = "sends something else than was recorded"
+"""Tolerated before the window, since a program may send addresses, which differ between processes."""
 _DISPLACED = "its memory cannot be where it was"
-_STARTS = 4
-"""A process draws its addresses: where one of a window is taken, it is started again; so often in all."""
+_MAX_STARTS = 4
+"""Attempts to start a process: its random addresses may collide with those of a recorded MPI window."""
 
 Window = Sequence[tuple[int, int]]
-"""By rank, first line and line after the last one."""
+"""First line and end (exclusive) of the traced lines, by rank."""
 
 
 class UnrepeatableError(Exception):
-    """Ranks cannot be run by themselves; the message is one line that says why."""
+    """Ranks cannot run alone; the message is one line with the reason."""
 
 
 @dataclass(frozen=True)
 class Alone:
-    """What ranks took alone.
+    """Compute times of ranks that ran alone.
 
     Attributes
     ----------
     raws : list of Raw
-        As recorded, with the amounts of computing alone, in nanoseconds: see `FEWEST_REPEATS`.
+        The recorded ranks, with the compute amounts of their median repeats, in nanoseconds.
     seconds : ndarray, shape (repeats, ranks)
-        Computing in the window.
-    serial_seconds : ndarray, shape (repeats, serial runs in each)
-        Computing of the serial runs; empty where there were none.
+        Compute time in the window.
+    serial_seconds : ndarray, shape (repeats, serial runs per repeat)
+        Compute time of the serial runs; empty if there were none.
     disturbed : int
-        Repeats that waited for their core longer than `DISTURBED_SHARE`.
+        Number of runs that waited for their core longer than `DISTURBED_SHARE`.
     differing_sends : int
-        Sends that differed: at its start a program may tell of its process, and later send an address.
+        Number of sends whose content differed from the recording, such as process ids and addresses.
     width : float
-        Mean number of ranks that ran at the same time, each on a core.
-    corun_seconds : dict of float to ndarray, shape (repeats, some ranks)
-        By the mean number that ran at the same time, computing of the same ranks in the window; 1 among them.
+        Mean number of ranks that ran at the same time, each on its own core.
+    corun_seconds : dict of float to ndarray, shape (repeats, sampled ranks)
+        Compute time of the same ranks in the window, by mean number of ranks at the same time (1 included).
     """
 
     raws: list[Raw]
@@ -91,24 +91,24 @@ class Alone:
 
 @dataclass(frozen=True)
 class _Repeat:
-    """A rank's run by itself: bursts of computing between its calls, ns, and whether it was disturbed."""
+    """A run of one rank alone: its compute bursts between calls, ns, and whether it was disturbed."""
 
     bursts: NDArray[np.signedinteger]
     disturbed: bool
 
 
 Cores = tuple[int, ...]
-"""What a rank by itself has: a core for each of its threads."""
+"""Cores of a rank that runs alone, one for each of its threads."""
 
 Start = Callable[[Sequence[tuple[int, Cores]], Path], str | None]
-"""Runs ranks, each by itself on its cores, those on the same cores one after another; they write to a folder.
+"""Function that runs each rank alone on its cores, and ranks on the same cores in turn.
 
-Says what went wrong.
+It receives the ranks with their cores and the output folder, and returns what went wrong, or None.
 """
 
 
 def cannot_repeat(written: Path) -> str | None:
-    """Why the ranks of a recorded run cannot be run by themselves; None where they can."""
+    """Return why the ranks of a recorded run cannot run alone; None if they can."""
     for path in sorted(written.glob("unrepeatable-*")):
         return path.read_text(errors="replace").partition("\n")[0]
     return None
@@ -120,69 +120,78 @@ def run_alone(
     written: Path,
     start: Start,
     serial: Callable[[int], float] | None,
-    wanted: int | None = None,
+    repeat_count: int | None = None,
     threads: int = 1,
 ) -> Alone:
-    """Run each rank by itself, several times, and take the times of its computing.
+    """Run each rank alone several times and measure its compute time.
 
-    Half of the cores work at a time, so that a rank shares no cache or memory with many others. Serial runs
-    are made among them, so that what the machine's speed does meanwhile shows in both; and some ranks run on
-    more and more cores at once.
+    Only half of the cores work at a time, so that few ranks share caches and memory bandwidth. Serial runs
+    are interleaved, so that changes of the machine's speed affect both. Some ranks also run on more and more
+    cores at once.
 
     Parameters
     ----------
     raws : sequence of Raw
-        By rank, as recorded.
+        The recorded ranks, in order.
     window : Window
-        What is wanted of each rank.
+        Traced lines of each rank.
     written : Path
-        What the tracer wrote of the ranks; a folder for each repeat is made there.
+        Folder with the tracer's output; each repeat adds a folder to it.
+    start : Start
+        Runs ranks.
     serial : callable or None
-        Runs the case on one process on a core, and gives the seconds that its window computed.
-    wanted : int, optional
-        Repeats; without it as many as `REPEATS_SECONDS` allow.
+        Runs the case on one process on a given core, and returns the compute seconds of its window.
+    repeat_count : int, optional
+        Number of repeats; by default as many as `REPEATS_SECONDS` allows.
     threads : int
-        Of each rank, which has as many cores; there are at least so many here.
+        Threads of each rank. Each has its own core, so the machine needs at least as many cores.
 
     Raises
     ------
     UnrepeatableError
-        A rank does not do the same by itself, or does not end.
+        A rank deviates from the recording, or does not end.
     """
     cores = usable_cores()
-    places = [tuple(cores[end - threads : end]) for end in range(len(cores), threads - 1, -threads)]
-    width = min(len(raws), max(1, len(places) // 2))
+    core_sets = [tuple(cores[end - threads : end]) for end in range(len(cores), threads - 1, -threads)]
+    width = min(len(raws), max(1, len(core_sets) // 2))
     chunk = max(width, RANKS_A_SERIAL_RUN // width * width)
-    spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(places)))]
-    some, widths = spread[:CORUN_RANKS], corun_widths(min(len(places), len(spread)), width)
-    serial_seconds, repeats, coruns = [], [], {number: [] for number in widths}
-    again, begun = max(1, len(raws) * (wanted or FEWEST_REPEATS) // 4), time.monotonic()
+    spread = raws[:: max(1, len(raws) // max(CORUN_RANKS, len(core_sets)))]
+    sampled, widths = spread[:CORUN_RANKS], corun_widths(min(len(core_sets), len(spread)), width)
+    serial_seconds: list[list[float]] = []
+    repeats: list[dict[int, _Repeat]] = []
+    coruns: dict[int, list[list[float]]] = {number: [] for number in widths}
+    reruns_left = max(1, len(raws) * (repeat_count or FEWEST_REPEATS) // 4)
+    begun = time.monotonic()
 
     def seconds_of(raw: Raw, run: _Repeat) -> float:
-        """Computing of a run in the window."""
+        """Return the compute time of a run in the window."""
         return float(_amounts_of(raw, window[raw.rank], _points(written, raw), run.bursts).sum() * 1e-9)
 
-    while _goes_on(len(repeats), wanted, time.monotonic() - begun):
-        folder, beside, repeat = written / f"repeat-{len(repeats)}", [], {}
+    while _another_repeat(len(repeats), repeat_count, time.monotonic() - begun):
+        folder = written / f"repeat-{len(repeats)}"
+        interleaved: list[float] = []
+        repeat: dict[int, _Repeat] = {}
         for first in range(0, len(raws), chunk):
-            beside += [serial(cores[-1])] if serial else []
+            interleaved += [serial(cores[-1])] if serial else []
             chosen = raws[first : first + chunk]
-            made, again = _run_all(raws, chosen, window, written, folder, start, places[:width], again)
-            repeat |= made
-        serial_seconds.append(beside)
+            runs, reruns_left = _run_all(
+                raws, chosen, window, written, folder, start, core_sets[:width], reruns_left
+            )
+            repeat |= runs
+        serial_seconds.append(interleaved)
         repeats.append(repeat)
         for number in widths:
-            chosen, at_once = spread[: max(number, len(some))], folder / f"at-once-{number}"
-            made, _ = _run_all(raws, chosen, window, written, at_once, start, places[:number], 0)
-            coruns[number].append([seconds_of(raw, made[raw.rank]) for raw in some])
+            chosen, at_once = spread[: max(number, len(sampled))], folder / f"at-once-{number}"
+            runs, _ = _run_all(raws, chosen, window, written, at_once, start, core_sets[:number], 0)
+            coruns[number].append([seconds_of(raw, runs[raw.rank]) for raw in sampled])
     seconds = np.array([[seconds_of(raw, repeat[raw.rank]) for raw in raws] for repeat in repeats])
     corun_seconds = {
-        mean_at_once(max(number, len(some)), number): np.array(times) for number, times in coruns.items()
+        mean_at_once(max(number, len(sampled)), number): np.array(times) for number, times in coruns.items()
     }
     mean_width = mean_at_once(len(raws), width)
     return Alone(
         [
-            _as_in(repeats[middle_run(seconds[:, rank])][raw.rank], raw, _points(written, raw))
+            _with_bursts(repeats[middle_run(seconds[:, rank])][raw.rank], raw, _points(written, raw))
             for rank, raw in enumerate(raws)
         ],
         seconds,
@@ -190,20 +199,20 @@ def run_alone(
         sum(rank.disturbed for repeat in repeats for rank in repeat.values()),
         sum(len(_lines(path)) for path in (written / "repeat-0").glob("differing-*")),
         mean_width,
-        corun_seconds | {mean_width: seconds[:, [raw.rank for raw in some]]} if widths else {},
+        corun_seconds | {mean_width: seconds[:, [raw.rank for raw in sampled]]} if widths else {},
     )
 
 
 def corun_widths(most: int, width: int) -> list[int]:
-    """How many ranks run at once to see how they disturb each other; `width` at once are timed anyhow."""
+    """Return the numbers of simultaneous ranks whose slowdown is measured, besides `width`."""
     doubled = {2**power for power in range(most.bit_length())}
     return sorted((doubled | {most}) - {width}) if most > 1 else []
 
 
-def _goes_on(done: int, wanted: int | None, seconds: float) -> bool:
-    """Whether another repeat is made: those that are done took so long."""
-    if wanted or done < FEWEST_REPEATS:
-        return done < (wanted or FEWEST_REPEATS)
+def _another_repeat(done: int, repeat_count: int | None, seconds: float) -> bool:
+    """Return whether another repeat follows; `seconds` is the duration of those done."""
+    if repeat_count or done < FEWEST_REPEATS:
+        return done < (repeat_count or FEWEST_REPEATS)
     return done < MOST_REPEATS and seconds * (done + 1) / done <= REPEATS_SECONDS
 
 
@@ -214,44 +223,44 @@ def _run_all(
     written: Path,
     folder: Path,
     start: Start,
-    places: Sequence[Cores],
-    again: int,
+    core_sets: Sequence[Cores],
+    reruns_left: int,
 ) -> tuple[dict[int, _Repeat], int]:
-    """One repeat of the chosen ranks; up to `again` runs are made again, and what is left of that is told."""
+    """Run the chosen ranks, and up to `reruns_left` disturbed ranks again; return runs and reruns left."""
 
-    def ran(some: Sequence[Raw], own: Path) -> dict[int, _Repeat]:
-        own.mkdir(parents=True, exist_ok=True)
-        placed = [(raw.rank, cores) for raw, cores in zip(some, cycle(places), strict=False)]
-        for _ in range(_STARTS):
-            (own / "failed.txt").unlink(missing_ok=True)
-            problem = start(placed, own)
-            if not any(told.endswith(_DISPLACED) for told in _lines(own / "failed.txt")):
+    def run(ranks: Sequence[Raw], output: Path) -> dict[int, _Repeat]:
+        output.mkdir(parents=True, exist_ok=True)
+        rank_cores = [(raw.rank, cores) for raw, cores in zip(ranks, cycle(core_sets), strict=False)]
+        for _ in range(_MAX_STARTS):
+            (output / "failed.txt").unlink(missing_ok=True)
+            problem = start(rank_cores, output)
+            if not any(failure.endswith(_DISPLACED) for failure in _lines(output / "failed.txt")):
                 break
-        _check(raws, [raw.rank for raw in some], window, written, own)
-        return {raw.rank: _read(own, raw, problem) for raw in some}
+        _check(raws, [raw.rank for raw in ranks], window, written, output)
+        return {raw.rank: _read(output, raw, problem) for raw in ranks}
 
-    found = ran(chosen, folder)
-    if disturbed := [raw for raw in chosen if found[raw.rank].disturbed][:again]:
-        found |= ran(disturbed, folder / "again")
-    return found, again - len(disturbed)
+    runs = run(chosen, folder)
+    if disturbed := [raw for raw in chosen if runs[raw.rank].disturbed][:reruns_left]:
+        runs |= run(disturbed, folder / "again")
+    return runs, reruns_left - len(disturbed)
 
 
 def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:
-    """Make sure that ranks did what was recorded; before the window they may say other things."""
+    """Raise if ranks deviated from the recording; sends before the window may have other content."""
     for rank in ranks:
-        told = map(_TOLD.fullmatch, _lines(folder / f"differing-{rank}"))
-        differing = [match for match in told if match and match[3].endswith(_ANOTHER)]
+        matches = map(_DIFFERENCE.fullmatch, _lines(folder / f"differing-{rank}"))
+        differing = [match for match in matches if match and match[3].endswith(_OTHER_CONTENT)]
         calls = [int(match[2]) for match in differing]
         for match, line in zip(differing, _lines_of(raws[rank], written, calls), strict=True):
             if line >= window[rank][0]:
                 raise UnrepeatableError(_diverged(raws, written, match))
-    for told in _lines(folder / "failed.txt"):  # maybe of a later call of such a rank
-        match = _TOLD.fullmatch(told)
-        raise UnrepeatableError(_diverged(raws, written, match) if match else told)
+    for failure in _lines(folder / "failed.txt"):  # possibly caused by an earlier tolerated difference
+        failed_call = _DIFFERENCE.fullmatch(failure)
+        raise UnrepeatableError(_diverged(raws, written, failed_call) if failed_call else failure)
 
 
 def _diverged(raws: Sequence[Raw], written: Path, match: re.Match[str]) -> str:
-    """One line with rank, step and call."""
+    """Return one line with the rank, step and call of a difference."""
     rank, call = int(match[1]), int(match[2])
     step = step_of(raws, rank, _lines_of(raws[rank], written, [call])[0])
     where = f"rank {rank}, step {step}, call {call}" if step else f"rank {rank}, call {call}"
@@ -259,7 +268,7 @@ def _diverged(raws: Sequence[Raw], written: Path, match: re.Match[str]) -> str:
 
 
 def _lines_of(raw: Raw, written: Path, calls: Sequence[int]) -> list[int]:
-    """Lines of computing that the rank wrote at calls, or next after them."""
+    """Return the first line of computing of the rank at or after each call."""
     if not calls:
         return []
     lines = np.append(np.flatnonzero(raw.lines.which == COMPUTING), len(raw.lines))
@@ -267,62 +276,64 @@ def _lines_of(raw: Raw, written: Path, calls: Sequence[int]) -> list[int]:
 
 
 def _points(written: Path, raw: Raw) -> NDArray[np.int64]:
-    """Number of the call before which computing begins, and of the call that ends each line of it."""
+    """Return the number of the call before which computing starts, then of the call that ends each line."""
     return np.fromfile(written / f"points-{raw.rank}", np.uint32).astype(np.int64)
 
 
 def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
-    """Read what a rank by itself wrote, and make room for the next."""
+    """Read and delete the output of a rank that ran alone."""
     path = folder / f"alone-{raw.rank}"
     try:
-        told = path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         raise UnrepeatableError(f"rank {raw.rank} by itself: {problem or 'did not end well'}") from None
     path.unlink()
-    begin = _ABOUT * 8
-    if len(told) < begin:
-        raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
-    rank, processes, calls, each, waited, cpu = np.frombuffer(told[:begin], np.int64).tolist()
-    if (rank, processes, len(told)) != (raw.rank, raw.processes, begin + calls * each):
-        raise UnrepeatableError(f"rank {raw.rank} by itself: what it wrote is cut off")
-    bursts = np.frombuffer(told, np.dtype(f"i{each}"), offset=begin)
+    begin = _HEADER_NUMBERS * 8
+    if len(content) < begin:
+        raise UnrepeatableError(f"rank {raw.rank} by itself: its output is cut off")
+    rank, processes, calls, each, waited, cpu = np.frombuffer(content[:begin], np.int64).tolist()
+    if (rank, processes, len(content)) != (raw.rank, raw.processes, begin + calls * each):
+        raise UnrepeatableError(f"rank {raw.rank} by itself: its output is cut off")
+    bursts = np.frombuffer(content, np.dtype(f"i{each}"), offset=begin)
     return _Repeat(bursts, waited > DISTURBED_SHARE * cpu)
 
 
 def middle_run(seconds: NDArray[np.float64]) -> int:
-    """Choose the middle one of repeats; of an even number, the faster of two."""
+    """Return the index of the median repeat; the faster of the middle two if their number is even."""
     return int(np.argsort(seconds, kind="stable")[(len(seconds) - 1) // 2])
 
 
 def mean_at_once(ranks: int, cores: int) -> float:
-    """How many run at once beside a rank, itself among them, on average: at the end there may be fewer."""
+    """Return the number of ranks at once, averaged over ranks; the last batch may be smaller."""
     full, rest = divmod(ranks, cores)
     return (full * cores**2 + rest**2) / ranks
 
 
-def _as_in(run: _Repeat, raw: Raw, points: NDArray[np.int64]) -> Raw:
-    """The rank with the bursts of a run by itself."""
+def _with_bursts(run: _Repeat, raw: Raw, points: NDArray[np.int64]) -> Raw:
+    """Return the rank with the compute amounts of a run alone."""
     amounts = np.maximum(_sums(run.bursts, points), 0).astype(np.int64)
     return replace(raw, lines=replace(raw.lines, amounts=amounts))
 
 
-def _amounts_of(raw: Raw, span: tuple[int, int], points: NDArray[np.int64], bursts: NDArray) -> NDArray:
-    """Amounts of computing within lines of a rank."""
+def _amounts_of(
+    raw: Raw, span: tuple[int, int], points: NDArray[np.int64], bursts: NDArray[np.signedinteger]
+) -> NDArray[np.signedinteger]:
+    """Return the compute amounts of a run alone within a span of lines."""
     return _sums(bursts, points)[slice(*_amounts_in(raw, span))]
 
 
-def _sums(bursts: NDArray, points: NDArray[np.int64]) -> NDArray:
-    """Add up the bursts of each line."""
+def _sums(bursts: NDArray[np.signedinteger], points: NDArray[np.int64]) -> NDArray[np.signedinteger]:
+    """Sum the bursts of each line."""
     return np.diff(np.concatenate([[0], np.cumsum(bursts)])[points])
 
 
 def computing_in(raw: Raw, span: tuple[int, int]) -> float:
-    """Add up the computing within lines of a rank, seconds; its clock tells nanoseconds."""
+    """Return the compute time within a span of lines, seconds; the clock must count nanoseconds."""
     return float(raw.lines.amounts[slice(*_amounts_in(raw, span))].sum() * 1e-9)
 
 
 def _amounts_in(raw: Raw, span: tuple[int, int]) -> tuple[int, int]:
-    """Amounts of computing that lie within lines."""
+    """Return the range of compute amounts that lie in a span of lines."""
     first, last = (np.count_nonzero(raw.lines.which[:line] == COMPUTING) for line in span)
     return int(first), int(last)
 

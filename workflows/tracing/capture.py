@@ -1,4 +1,4 @@
-"""Tracing a run of a case: a few steady steps, with the serial CPU time of the same steps beside them."""
+"""Tracing a few steady steps of a case, corrected by the serial CPU time of the same steps."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workflows.applications import application
 from workflows.domain import Case, InputError, Point
@@ -26,16 +27,16 @@ from workflows.tracing.request import TraceRequest
 from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
 
 INDICATIVE_INFLATION = 1.5
-"""Where ranks together took this much more CPU time than the serial run, correction decides the result."""
+"""Largest ratio of CPU time to the serial run's; above it, the correction dominates the result."""
 
 INDICATIVE_PRESSURE = 0.5
-"""Where tasks waited for a core this share of the time, times of ranks together are disturbed."""
+"""Largest share of time with a task waiting for a core; above it, ranks disturbed each other."""
 
 INDICATIVE_SPREAD = 1.1
-"""Where the band of ranks alone reaches so many times its lower end, the machine was not quiet."""
+"""Largest ratio of the ends of the band of ranks alone; above it, the machine was not quiet."""
 
 CORUN = ("corun_percent", "corun_percent_low", "corun_percent_high")
-"""Keys of trace.json: how ranks that compute at once on a node slow each other down, and ends of the band."""
+"""Keys of trace.json: mutual slowdown of ranks that compute at once on a node, and the ends of its band."""
 
 
 def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> Trace:
@@ -43,42 +44,46 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
 
     Parameters
     ----------
+    request : TraceRequest
+        The trace to make.
     folder : Path
-        The trace; nothing is left there if it fails.
+        Folder for the trace; a failed run leaves nothing there.
     serial : Path, optional
-        Trace of the same case on one process, which this one is corrected by; none for that one itself.
+        Trace of the same case on one process, for the correction; None when tracing that one.
 
     Raises
     ------
     InputError
-        One line: the tracer cannot be built, the run fails, it calls what the tracer does not know, or the
-        steps cannot be told apart.
+        The tracer cannot be built, the run fails or calls an unsupported function, or its steps are not
+        marked.
     """
     case, processes, steps = request.case, request.processes, request.steps
     try:
-        point = placed(request)
+        point = place_ranks(request)
         traced = record(request, point)
         if request.threads > 1 and point.oversubscription > 1 and not traced.alone:
             raise InputError(f"its {point.running} threads share {point.cores} cores, and {traced.reason}")
-        of_serial = _read_serial(serial, case, traced.steps) if serial else None
-        nanoseconds = traced.raws[0].clock == "elapsed" or not of_serial
-        rate = _ns_per_count(traced.raws[0]) if nanoseconds else of_serial["ns_per_count"]
-        in_nanoseconds = 1.0 if traced.alone else rate
-        actions = replayable(traced.raws, traced.window, in_nanoseconds)
+        serial_about = _read_serial(serial, case, traced.steps) if serial else None
+        if serial_about and traced.raws[0].clock != "elapsed":
+            rate = serial_about["ns_per_count"]
+        else:
+            rate = _ns_per_count(traced.raws[0])
+        ns_per_amount = 1.0 if traced.alone else rate
+        actions = replayable(traced.raws, traced.window, ns_per_amount)
     except InputError as error:
         raise InputError(f"case {case.name}, {processes} processes: cannot be traced: {error}") from None
-    with _complete(folder) as begun:
+    with _complete(folder) as temporary:
         counts = []
         for rank in range(processes):
             lines = actions.lines(rank)
-            write_rank(begun, rank, lines)
+            write_rank(temporary, rank, lines)
             counts.append(lines.counts())
         summed = profile(counts)
-        serial_seconds = of_serial["serial_cpu_seconds"] if of_serial else sum(summed.compute_seconds)
+        serial_seconds = serial_about["serial_cpu_seconds"] if serial_about else sum(summed.compute_seconds)
         clock = traced.raws[0].clock
         polluted = point.oversubscription > 1 and clock != "instructions"
         pressure = traced.load["pressure_share"] if processes > 1 else None
-        about = {
+        about: dict[str, Any] = {
             "format": FORMAT,
             "case": case.name,
             "application": case.application,
@@ -90,7 +95,7 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
             "timed_steps": case.parameters[steps.parameter] - steps.untimed if steps else 1,
             "skipped_steps": request.skipped,
             "step_seconds": [
-                amount * in_nanoseconds / 1e9
+                amount * ns_per_amount / 1e9
                 for amount in (step_amounts(traced.raws[0], request.skipped) if steps else ())
             ],
             "mark": list(request.marks),
@@ -112,20 +117,20 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
             "made": traced.started,
             "machine": provenance.machine(),
         }
-        _write_table(begun / "profile.csv", OPERATION_COLUMNS, summed.operations)
-        _write_table(begun / "pairs.csv", PAIR_COLUMNS, summed.pairs)
-        (begun / "trace.json").write_text(json.dumps(about, indent=1) + "\n")
+        _write_table(temporary / "profile.csv", OPERATION_COLUMNS, summed.operations)
+        _write_table(temporary / "pairs.csv", PAIR_COLUMNS, summed.pairs)
+        (temporary / "trace.json").write_text(json.dumps(about, indent=1) + "\n")
     return read_trace(folder)
 
 
-def placed(request: TraceRequest) -> Point:
-    """Place the ranks of the traced run: each thread has a core, or whole ranks share cores."""
+def place_ranks(request: TraceRequest) -> Point:
+    """Place the ranks of the traced run: each thread has its own core, or ranks share cores."""
     carrier, threads = request.interconnect, request.threads
-    cores, wanted = min(len(usable_cores()), carrier.cores_per_node), request.processes * threads
+    cores, running = min(len(usable_cores()), carrier.cores_per_node), request.processes * threads
     if threads > cores:
         raise InputError(f"a rank is traced with a core for each thread, {threads}, and there are {cores}")
-    level = 1 if wanted <= cores else math.ceil(request.processes / cores) * threads
-    used = wanted if level == 1 else min(request.processes, cores)
+    level = 1 if running <= cores else math.ceil(request.processes / cores) * threads
+    used = running if level == 1 else min(request.processes, cores)
     name = request.case.name
     return Point(name, carrier.name, request.processes, level, nodes=1, cores=used, threads=threads)
 
@@ -138,20 +143,26 @@ def correction(
     reason: str = "",
     threads: int = 1,
 ) -> dict[str, Any]:
-    """Find what the compute amounts of ranks that ran together are to be multiplied by.
+    """Compute the correction factors of the compute amounts of ranks that ran together.
 
-    The work hardly grows with the number of ranks; what their CPU time adds to that of the serial run comes
-    from ranks that push each other out of the caches of the cores that they share. So all ranks are scaled by
-    one factor that makes the sum the serial CPU time. Raw and corrected amounts are the ends of a band.
+    The work hardly grows with the number of ranks. Their extra CPU time over the serial run comes from ranks
+    that evict each other's data from the caches of shared cores. So one factor scales all ranks such that
+    their sum equals the serial CPU time. Raw and corrected amounts are the ends of a band.
 
     Parameters
     ----------
+    compute_seconds : sequence of float
+        Compute time by rank.
     serial_cpu_seconds : float
-        Of the same steps on one process.
+        CPU time of the same steps on one process.
     polluted : bool
-        Whether ranks shared cores and CPU time was measured, not instructions; else nothing is corrected.
+        Whether ranks shared cores and CPU time was measured, not instructions; only then is it corrected.
     pressure : float, optional
-        Share of the time in which a task waited for a core, where there was more than one rank.
+        Share of the time in which a task waited for a core, if there was more than one rank.
+    reason : str
+        Why ranks were not timed alone.
+    threads : int
+        Threads of each rank.
 
     Returns
     -------
@@ -184,17 +195,22 @@ def correction(
 def timed_alone(
     compute_seconds: Sequence[float], serial_cpu_seconds: float, alone: Alone, threads: int = 1
 ) -> dict[str, Any]:
-    """Find the same of ranks that were timed alone.
+    """Compute the correction factors of ranks that were timed alone.
 
-    Where the serial run was repeated beside them, all are multiplied by how much faster it was in its own
-    trace; they are divided by how much ranks that ran at once slowed each other down. The band says how well
-    all this repeats: in each repeat the ranks are held against the serial runs beside them, and nine tenths
-    of the repeats are between its ends.
+    All amounts are multiplied by the speed ratio between the serial trace and the interleaved serial runs, if
+    there are any. They are divided by the mutual slowdown of ranks that ran at once. The band shows how well
+    this repeats: each repeat is compared with its own serial runs, and nine tenths of the repeats lie in it.
 
     Parameters
     ----------
+    compute_seconds : sequence of float
+        Compute time of the median repeat, by rank.
     serial_cpu_seconds : float
-        Of the same steps in the serial trace.
+        CPU time of the same steps in the serial trace.
+    alone : Alone
+        Times of all repeats.
+    threads : int
+        Threads of each rank.
 
     Returns
     -------
@@ -202,17 +218,18 @@ def timed_alone(
         Keys of trace.json, as its schema describes them.
     """
     repeats, ranks = alone.seconds.shape
-    beside, each = alone.serial_seconds, range(repeats)
-    held = serial_cpu_seconds / beside if beside.size else np.ones((repeats, 1))
-    speed = np.median(held, axis=0).mean() / _slower(alone, each)
-    of_repeats = held.mean(axis=1) / [_slower(alone, [repeat]) for repeat in each]
-    taken = alone.seconds * of_repeats[:, None]
-    middle = np.array(compute_seconds)
-    ratios = np.divide(taken, middle, out=np.ones_like(taken), where=(middle > 0) & (taken > 0))
-    totals = taken.sum(axis=1)
+    interleaved = alone.serial_seconds
+    speeds = serial_cpu_seconds / interleaved if interleaved.size else np.ones((repeats, 1))
+    factor = np.median(speeds, axis=0).mean() / _slowdown(alone, range(repeats))
+    factor_by_repeat = speeds.mean(axis=1) / [_slowdown(alone, [repeat]) for repeat in range(repeats)]
+    corrected_seconds = alone.seconds * factor_by_repeat[:, None]
+    medians = np.array(compute_seconds)
+    positive = (medians > 0) & (corrected_seconds > 0)
+    ratios = np.divide(corrected_seconds, medians, out=np.ones_like(corrected_seconds), where=positive)
+    totals = corrected_seconds.sum(axis=1)
     least, most = _ends(totals)
-    corrected = [float(speed)] * ranks
-    whole = speed * middle.sum()  # beside all repeats where each rank was disturbed in another
+    corrected = [float(factor)] * ranks
+    whole = factor * medians.sum()  # outside all repeats if each rank was disturbed in a different one
     low = corrected if totals[least] > whole else ratios[least].tolist()
     high = corrected if totals[most] < whole else ratios[most].tolist()
     return {
@@ -221,41 +238,45 @@ def timed_alone(
         "repeats": repeats,
         "disturbed_repeats": alone.disturbed,
         "differing_sends": alone.differing_sends,
-        "serial_beside_seconds": beside.mean(axis=1).tolist() if len(beside) else [],
+        "serial_beside_seconds": interleaved.mean(axis=1).tolist() if len(interleaved) else [],
         "compute_seconds": list(compute_seconds),
         "serial_cpu_seconds": serial_cpu_seconds,
         "inflation": float(threads * whole / serial_cpu_seconds),
         "corrected_factor": corrected,
         "low_factor": low,
         "high_factor": high,
-        "correction": "serial_beside" if beside.size else "none",
+        "correction": "serial_beside" if interleaved.size else "none",
         "indicative": bool(repeats < FEWEST_REPEATS or totals[most] > INDICATIVE_SPREAD * totals[least]),
         **corun(alone),
     }
 
 
 def corun(alone: Alone) -> dict[str, float | None]:
-    """Find by how much ranks that compute at once on a node slow each other down.
+    """Estimate the mutual slowdown of ranks that compute at once on a node.
 
-    A line through 1 for a rank by itself is fitted to the times of the same ranks, some of them at once, by
-    least squares. Of each rank the median counts; nine tenths of the repeats are between its ends.
+    A least-squares line is fitted to the relative times of the same ranks over the number of ranks at once;
+    it passes through 1 for a rank alone. The estimate uses the median of each rank's repeats. Nine tenths of
+    the estimates from single repeats lie in the band.
 
     Returns
     -------
     dict
-        Keys of trace.json, percent for each other rank: None where there were no two ranks or cores.
+        Keys of trace.json, percent per other rank; None if there were not two ranks and two cores.
     """
     if not alone.corun_seconds:
         return dict.fromkeys(CORUN)
-    each = range(len(alone.seconds))
-    whole, found = _percent(alone, each), [_percent(alone, [repeat]) for repeat in each]
-    least, most = (found[place] for place in _ends(np.array(found)))
-    return dict(zip(CORUN, (whole, min(whole, least), max(whole, most)), strict=True))
+    repeats = range(len(alone.seconds))
+    percent = _corun_percent(alone, repeats)
+    percents = [_corun_percent(alone, [repeat]) for repeat in repeats]
+    low, high = (percents[index] for index in _ends(np.array(percents)))
+    return dict(zip(CORUN, (percent, min(percent, low), max(percent, high)), strict=True))
 
 
-def _percent(alone: Alone, repeats: Sequence[int]) -> float:
-    """Fit the line to some of the repeats."""
-    times = {number: np.median(taken[repeats], axis=0).sum() for number, taken in alone.corun_seconds.items()}
+def _corun_percent(alone: Alone, repeats: Sequence[int]) -> float:
+    """Return the slope of the line fitted to the given repeats, percent per other rank."""
+    times = {
+        number: np.median(seconds[repeats], axis=0).sum() for number, seconds in alone.corun_seconds.items()
+    }
     weights = sum((number - 1) ** 2 for number in times)
     if not weights or not times[1] > 0:
         return 0.0
@@ -263,19 +284,19 @@ def _percent(alone: Alone, repeats: Sequence[int]) -> float:
     return float(100 * max(0.0, slope))
 
 
-def _slower(alone: Alone, repeats: Sequence[int]) -> float:
-    """How much longer ranks took since others ran at the same time."""
-    return 1 + _percent(alone, repeats) / 100 * (alone.width - 1) if alone.corun_seconds else 1.0
+def _slowdown(alone: Alone, repeats: Sequence[int]) -> float:
+    """Return the factor by which simultaneous ranks prolonged each other's computing."""
+    return 1 + _corun_percent(alone, repeats) / 100 * (alone.width - 1) if alone.corun_seconds else 1.0
 
 
-def _ends(values: np.ndarray) -> tuple[int, int]:
-    """Places of the values between which nine tenths of them are; all, of fewer than 20."""
+def _ends(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the indices of the 5 % and 95 % values; of the extremes if there are fewer than 20."""
     order, beyond = np.argsort(values, kind="stable"), len(values) // 20
     return int(order[beyond]), int(order[-1 - beyond])
 
 
 def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:
-    """What the description of the serial trace says."""
+    """Read trace.json of the serial trace, and check that it is of the same case and steps."""
     about = read_trace(serial).about
     if (about["case"], about["processes"], about["steps"]) != (case.name, 1, steps):
         raise InputError(
@@ -286,23 +307,23 @@ def _read_serial(serial: Path, case: Case, steps: int) -> Mapping[str, Any]:
 
 
 def _ns_per_count(raw: Raw) -> float:
-    """What a count of the clock stands for: by the serial run, where instructions are counted."""
+    """Return the nanoseconds per count of the clock; for instructions, the mean of this run."""
     return raw.cpu_ns / raw.count if raw.clock == "instructions" else 1.0
 
 
 @contextlib.contextmanager
 def _complete(folder: Path) -> Iterator[Path]:
-    """Give a folder to fill beside one that gets its name, and replaces what is there, when all went well."""
-    begun = folder.with_name(f".{folder.name}.begun")
-    shutil.rmtree(begun, ignore_errors=True)
-    begun.mkdir(parents=True)
+    """Yield a temporary folder that replaces `folder` on success and is deleted on failure."""
+    temporary = folder.with_name(f".{folder.name}.begun")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     try:
-        yield begun
+        yield temporary
         if folder.exists():
             shutil.rmtree(folder)
-        begun.rename(folder)
+        temporary.rename(folder)
     finally:
-        shutil.rmtree(begun, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Running a case with the tracer: all ranks at once, recorded, and then each rank by itself."""
+"""Running a case with the tracer: first all ranks together, recorded, then each rank alone."""
 
 from __future__ import annotations
 
@@ -36,36 +36,40 @@ from workflows.tracing.raw import Raw, read_raw
 from workflows.tracing.request import TraceRequest
 
 MOST_LOGGED_BYTES = 64_000_000_000
-"""Of the logs of all ranks; half of what is free, where that is less."""
+"""Largest total size of the logs; less if half of the free disk space is less."""
 
 LOGS = "logs"
-"""Folder of the logs within that of a run."""
+"""Subfolder of a run for the logs."""
 
-OF_THREADS = {"NODEWORTH_TRACE_CLOCK": "elapsed"}
-"""Settings of the tracer for a rank of several threads, which computes until the last of them is done."""
+THREADED_CLOCK = {"NODEWORTH_TRACE_CLOCK": "elapsed"}
+"""Tracer settings for a rank with several threads, which computes until its last thread is done."""
 
-NOT_ASKED = "it was not asked for"
-"""Why ranks were not run by themselves."""
+NOT_REQUESTED = "timing alone was not requested"
+"""Reason for not running each rank alone."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """What a traced run came to.
+    """Results of a traced run.
 
     Attributes
     ----------
     started : str
-        When, ISO 8601.
+        Start time, ISO 8601.
     load : dict
-        What the machine did meanwhile.
+        Load of the machine during the run.
     raws : list of Raw
-        With the times of ranks alone, where `alone` is there.
+        The recorded ranks; with the compute times of ranks alone if they were timed so.
+    window : Window
+        Traced lines of each rank.
     steps : int
-        In the window.
+        Number of steps in the window.
+    alone : Alone or None
+        Times of ranks that ran alone.
     reason : str
-        Why ranks were not timed alone; empty where they were.
+        Why ranks were not timed alone; empty if they were.
     log_bytes : int
-        Logs of all ranks.
+        Total size of the logs.
     """
 
     started: str
@@ -79,40 +83,40 @@ class Traced:
 
 
 @dataclass(frozen=True)
-class _ByItself:
-    """Starts ranks of a program without a launcher, with the tracer."""
+class _AloneRunner:
+    """Starts traced ranks of a program without a launcher."""
 
     request: TraceRequest
-    processes: int  # 1 for the serial run beside the others
+    processes: int  # 1 for the interleaved serial run
     prepared: Path
-    library: str  # that the program is bound to
-    ending: dict[str, str]  # environment that says how its ranks ended when they were recorded
-    tracer: str  # what is preloaded
+    library: str  # MPI library of the program
+    ending: dict[str, str]  # environment variables that set how ranks ended in the recorded run
+    tracer: str  # preloaded libraries
     scratch: Path
 
-    def ranks(self, placed: Sequence[tuple[int, Cores]], folder: Path) -> str | None:
-        """Run ranks from the log, each on its cores, those of the same in turn; say what went wrong."""
-        on_cores: dict[Cores, list[str]] = {}
-        for rank, cores in placed:
-            on_cores.setdefault(cores, []).append(str(rank))
+    def ranks(self, rank_cores: Sequence[tuple[int, Cores]], folder: Path) -> str | None:
+        """Run ranks from the log on their cores, ranks of the same cores in turn; return what went wrong."""
+        ranks_by_cores: dict[Cores, list[str]] = {}
+        for rank, cores in rank_cores:
+            ranks_by_cores.setdefault(cores, []).append(str(rank))
         log = {"NODEWORTH_TRACE_LOG": str(self.scratch / LOGS)}
         settings = {
-            cores: log | {"NODEWORTH_TRACE_ALONE": ",".join(ranks)} for cores, ranks in on_cores.items()
+            cores: log | {"NODEWORTH_TRACE_ALONE": ",".join(ranks)} for cores, ranks in ranks_by_cores.items()
         }
-        problem = self._start(settings, folder, max(map(len, on_cores.values())))
-        for cores, ranks in on_cores.items() if not problem else ():
-            told = read_threads(folder / f"threads-{_listed(cores)}")
-            placed = {"rank": int(ranks[0]), "cores": _listed(cores), "threads": told}
-            own = Point(self.request.case.name, None, 1, 1, 1, len(cores), threads=len(cores))
-            if elsewhere := check_threads([placed], own):
-                raise UnrepeatableError(f"{elsewhere}, by itself")
+        problem = self._start(settings, folder, max(map(len, ranks_by_cores.values())))
+        for cores, ranks in ranks_by_cores.items() if not problem else ():
+            threads = read_threads(folder / f"threads-{_listed(cores)}")
+            placement = {"rank": int(ranks[0]), "cores": _listed(cores), "threads": threads}
+            point = Point(self.request.case.name, None, 1, 1, 1, len(cores), threads=len(cores))
+            if misplaced := check_threads([placement], point):
+                raise UnrepeatableError(f"{misplaced}, by itself")
         return problem
 
-    def serial(self, steps: int) -> Callable[[int], float]:
-        """Make what runs the case on one process and gives the seconds that its steps computed on a core."""
+    def serial(self, prepared_serial: Path, steps: int) -> Callable[[int], float]:
+        """Return a function that runs the serial case on a core and returns its compute seconds."""
         request = dataclasses.replace(self.request, threads=1)
         prepared, written = self.scratch / "prepared-serial", self.scratch / "serial"
-        prepare_short(request.case, request.short, request.beside, prepared)
+        prepare_short(request.case, request.short, prepared_serial, prepared)
         single = dataclasses.replace(self, request=request, processes=1, prepared=prepared)
 
         def seconds(core: int) -> float:
@@ -121,12 +125,12 @@ class _ByItself:
             problem = single._start({(core,): {}}, written)
             try:
                 raws = read_raw(written, 1)
-                window, made = request.window(raws)
-                if made != steps:
-                    raise InputError(f"{made} steps can be traced, not {steps}")
+                window, traced_steps = request.window(raws)
+                if traced_steps != steps:
+                    raise InputError(f"{traced_steps} steps can be traced, not {steps}")
             except InputError as error:
-                why = f"{error}; {problem}" if problem else error
-                raise UnrepeatableError(f"the serial run beside it: {why}") from None
+                reason = f"{error}; {problem}" if problem else error
+                raise UnrepeatableError(f"the interleaved serial run: {reason}") from None
             return computing_in(raws[0], window[0])
 
         return seconds
@@ -134,26 +138,26 @@ class _ByItself:
     def _start(
         self, settings: Mapping[Cores, Mapping[str, str]], folder: Path, in_turn: int = 1
     ) -> str | None:
-        """Run the program on cores, each time with its settings and with at most so many ranks in turn."""
+        """Run the program with the settings of each set of cores; at most `in_turn` ranks share a set."""
         case, limit = self.request.short, self.request.time_limit_seconds
         app, threads, parts = application(case.application), self.request.threads, []
-        for cores, own_settings in settings.items():
+        for cores, core_settings in settings.items():
             listed = _listed(cores)
-            own = self.scratch / f"cores-{listed}"
-            shutil.rmtree(own, ignore_errors=True)
-            own.mkdir()
-            app.stage(case, self.prepared.resolve(), own)
-            more = {"NODEWORTH_TRACE_CLOCK": "thread_cpu", **own_settings}
+            stage = self.scratch / f"cores-{listed}"
+            shutil.rmtree(stage, ignore_errors=True)
+            stage.mkdir()
+            app.stage(case, self.prepared.resolve(), stage)
+            more = {"NODEWORTH_TRACE_CLOCK": "thread_cpu", **core_settings}
             if threads > 1:
                 places = ",".join(f"{{{core}}}" for core in cores)
-                bound = {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
-                bound |= {"NODEWORTH_THREADS_FILE": str(folder / f"threads-{listed}")}
-                more |= OF_THREADS | dict.fromkeys(THREADS, str(threads)) | bound
+                binding = {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+                binding |= {"NODEWORTH_THREADS_FILE": str(folder / f"threads-{listed}")}
+                more |= THREADED_CLOCK | dict.fromkeys(THREADS, str(threads)) | binding
             prefix = preload(self.tracer, folder, self.request.marks, more)
             command = ["taskset", "-c", listed, *prefix, *app.command(case, self.processes, threads)]
-            parts.append(f"(cd {shlex.quote(str(own))} && exec {shlex.join(command)} >/dev/null) &")
-        own = case_environment(case, self.processes) | self.ending
-        environment = environment_alone(self.library, own, self.scratch)
+            parts.append(f"(cd {shlex.quote(str(stage))} && exec {shlex.join(command)} >/dev/null) &")
+        variables = case_environment(case, self.processes) | self.ending
+        environment = environment_alone(self.library, variables, self.scratch)
         done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit * in_turn)
         if done.timed_out:
             return f"stopped at its time limit of {in_turn} times {limit:g} s (limits.run_seconds)"
@@ -161,21 +165,22 @@ class _ByItself:
 
 
 def record(request: TraceRequest, point: Point) -> Traced:
-    """Run a case with the tracer, its ranks where a point has them, and each of its ranks by itself.
+    """Run a case with the tracer on the cores of a point, then run each of its ranks alone.
 
     Raises
     ------
     InputError
-        The tracer cannot be built, the run fails, a rank wrote nothing whole, or steps cannot be told apart.
+        The tracer cannot be built, the run fails, a rank's file is incomplete, or the steps are not marked.
     """
     short = request.short
     program = application(short.application).command(short, point.processes)[0]
     carrier = request.interconnect if point.running > 1 else None
     library = library_of(carrier).name
     tracer = str(build(compiler_for(program, library)))
-    if several := point.threads > 1:
+    if threaded := point.threads > 1:
         tracer = f"{thread_environment(library)['NODEWORTH_THREADS']}:{tracer}"
-    alone, reason = None, NOT_ASKED
+    alone: Alone | None = None
+    reason: str | None = NOT_REQUESTED
     with scratch_folder() as scratch:
         prepared, written, logs = scratch / "prepared", scratch / "trace", scratch / LOGS
         written.mkdir()
@@ -184,30 +189,30 @@ def record(request: TraceRequest, point: Point) -> Traced:
         room = min(MOST_LOGGED_BYTES, shutil.disk_usage(scratch).free // 2) // point.processes
         logged = {"NODEWORTH_TRACE_LOG": str(logs), "NODEWORTH_TRACE_LOG_BYTES": str(room)}
         before = read_counters()
-        more = (logged if request.alone else {}) | (OF_THREADS if several else {})
+        more = (logged if request.alone else {}) | (THREADED_CLOCK if threaded else {})
         prefix = preload(tracer, written, request.marks, more)
-        crowded = several and point.oversubscription > 1
-        if crowded:  # all cores for each, as a BLAS makes no more threads than it has cores
+        crowded = threaded and point.oversubscription > 1
+        if crowded:  # every rank gets all cores, as a BLAS starts at most one thread per core
             prefix = ["taskset", "-c", _listed(usable_cores()), *prefix]
         done = run(short, point, prepared, carrier, (), request.time_limit_seconds, prefix)
         noise = noise_between(before, read_counters(), done.execution.cpu_seconds)
         _check_run(done, written)
-        if not crowded and (wrong := check_threads(done.placement, point)):
-            raise InputError(wrong)
+        if not crowded and (misplaced := check_threads(done.placement, point)):
+            raise InputError(misplaced)
         raws = read_raw(written, point.processes)
         window, steps = request.window(raws)
         log_bytes = sum(path.stat().st_size for path in logs.iterdir())
         if request.alone and not (reason := cannot_repeat(written)):
             ending = {name: value for name, value in done.launch.env.items() if name == FINALIZE}
-            by_itself = _ByItself(request, point.processes, prepared, library, ending, tracer, scratch)
-            beside = by_itself.serial(steps) if request.beside else None
+            runner = _AloneRunner(request, point.processes, prepared, library, ending, tracer, scratch)
+            serial = runner.serial(request.beside, steps) if request.beside else None
             try:
                 alone = run_alone(
-                    raws, window, written, by_itself.ranks, beside, request.repeats, request.threads
+                    raws, window, written, runner.ranks, serial, request.repeats, request.threads
                 )
                 reason = ""
-            except UnrepeatableError as why:
-                reason = str(why)
+            except UnrepeatableError as error:
+                reason = str(error)
     load = {
         "cores": point.cores,
         "processes_per_core": point.processes_per_core,
@@ -216,33 +221,37 @@ def record(request: TraceRequest, point: Point) -> Traced:
         "cpu_seconds": done.execution.cpu_seconds,
     }
     timed = alone.raws if alone else raws
-    return Traced(done.execution.started, load, timed, window, steps, alone, reason, log_bytes)
+    return Traced(done.execution.started, load, timed, window, steps, alone, reason or "", log_bytes)
 
 
 def preload(
     tracer: Path | str, written: Path, marks: Sequence[str], more: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Begin a rank's command so that it is traced.
+    """Return the start of a rank's command that preloads the tracer.
 
     Parameters
     ----------
     tracer : path
-        From `workflows.tracing.build.build`; before it, with a colon, what else is preloaded.
+        Library from `workflows.tracing.build.build`; other preloaded libraries may precede it with a colon.
+    written : Path
+        Folder for the tracer's output.
     marks : sequence of str
-        Texts whose output is marked.
+        Texts whose output by the program the tracer marks.
+    more : mapping of str to str, optional
+        Further environment variables.
     """
     setting = {
         "LD_PRELOAD": tracer,
         "NODEWORTH_TRACE": written,
         "NODEWORTH_TRACE_MARKS": "\n".join(marks),
-        "PYTHONHASHSEED": 0,  # of a Python program by itself sets have the order that was recorded
+        "PYTHONHASHSEED": 0,  # keeps the recorded order of sets when a Python program runs alone
         **(more or {}),
     }
     return ["env", *(f"{name}={value}" for name, value in setting.items())]
 
 
 def prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None:
-    """Link everything of a prepared case, with the input files of `short` where they differ."""
+    """Link the files of a prepared case, and write the input files of `short` that differ."""
     tools.link_contents(prepared.resolve(), folder)
     app = application(case.application)
     before = app.inputs(case)
@@ -251,7 +260,7 @@ def prepare_short(case: Case, short: Case, prepared: Path, folder: Path) -> None
             continue
         path = folder / name
         for parent in reversed(path.relative_to(folder).parents[:-1]):
-            _own(folder / parent)
+            _make_real(folder / parent)
         path.unlink()
         path.write_bytes(content)
 
@@ -260,8 +269,8 @@ def _listed(cores: Sequence[int]) -> str:
     return ",".join(map(str, cores))
 
 
-def _own(folder: Path) -> None:
-    """Make a folder of links of a link to a folder."""
+def _make_real(folder: Path) -> None:
+    """Replace a link to a folder by a folder of links."""
     if folder.is_symlink():
         source = folder.resolve()
         folder.unlink()
@@ -269,7 +278,7 @@ def _own(folder: Path) -> None:
 
 
 def _check_run(done: Run, written: Path) -> None:
-    """Make sure that the run ended well; few steps need not have converged."""
+    """Raise if the run failed; so few steps need not have converged."""
     if (failed := written / "failed.txt").exists():
         raise InputError(failed.read_text().partition("\n")[0] or "the tracer could not write its files")
     if done.execution.timed_out or done.execution.signal or done.execution.exit_status:

@@ -1,8 +1,9 @@
-"""The C source of the tracer's wrappers: `tracer/calls.txt` applied to the prototypes of a library's mpi.h.
+"""Generating the C wrappers of MPI functions from `tracer/calls.txt` and the prototypes in mpi.h.
 
-Every function that mpi.h declares is one of three: known (a line of the table, wrapped in C and Fortran),
-local (involves no other process, not wrapped) or neither. A program that calls one of the last kind is
-stopped with one line. So the tracer cannot miss communication, whatever the version of the library.
+The generator sorts the functions that mpi.h declares into three kinds. Traced functions have a line in the
+table and get wrappers for C and Fortran. Local functions involve no other process and are not wrapped. All
+other functions are untraceable: a call to one stops the program with a message. So the tracer cannot miss
+communication, whatever the version of the library.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ _FROM_FORTRAN = {
 
 _SECTIONS = ("before", "sends", "brings", "writes")
 _NO_CALLS = ("nothing", "printing of a step", "MPI_Wtime", "reading of a clock")
-"""What has a number in the log and is no line of the table: see `tracer/marks.c` and `tracer/times.c`."""
+"""Events with a number in the log but no line in the table: see `tracer/marks.c` and `tracer/times.c`."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """How a known function is recorded.
+    """Recording of a traced function.
 
     Attributes
     ----------
     parameters : list of str
-        Their names.
+        Names of the parameters.
     before, sends, brings, writes : str
-        C statements, as `tracer/calls.txt` says.
+        C statements; `tracer/calls.txt` describes when each runs.
     mark : str
-        ``!``: it is carried out by a rank that runs by itself, too; ``?``: a second thread may make it.
+        ``!``: a rank that runs alone also executes the call; ``?``: a second thread may make the call.
     """
 
     parameters: list[str]
@@ -62,7 +63,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Prototype:
-    """A function of mpi.h: the type that it returns, and type and brackets of each parameter."""
+    """A function of mpi.h: its return type, and the type and brackets of each parameter."""
 
     returns: str
     parameters: list[tuple[str, str]]
@@ -74,18 +75,19 @@ def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
     Returns
     -------
     dict of str to Call
-        By name without ``MPI_``.
+        The traced functions by name without ``MPI_``.
     list of str
-        Patterns of the names of local functions.
+        Name patterns of local functions.
     """
-    calls, local = {}, []
+    calls: dict[str, Call] = {}
+    local: list[str] = []
     for line in re.sub(r"\n +", " ", text).splitlines():
         if line.startswith("local "):
             local += line.split()[1:]
         elif match := re.fullmatch(r"(\w[\w, ]*)([!?]?) \((.*?)\) =(.*)", line):
             names, mark, parameters, statements = match.groups()
-            own = [name.strip() for name in parameters.split(",") if name]
-            call = Call(own, **_sections(statements), mark=mark)
+            parameter_names = [name.strip() for name in parameters.split(",") if name]
+            call = Call(parameter_names, **_sections(statements), mark=mark)
             calls |= dict.fromkeys(names.split(", "), call)
         elif line and not line.startswith("#"):
             raise ValueError(f"{CALLS.name}: no line of the table: {line}")
@@ -93,39 +95,41 @@ def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
 
 
 def _sections(statements: str) -> dict[str, str]:
-    """Statements by the word that says when they run."""
-    written, *parts = re.split(rf"\b({'|'.join(_SECTIONS)}): ", statements)
-    found = dict.fromkeys(_SECTIONS, "") | {"writes": written.strip()}
-    return found | {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    """Split C statements by the keyword that sets when they run; those without one are ``writes``."""
+    writes, *parts = re.split(rf"\b({'|'.join(_SECTIONS)}): ", statements)
+    sections = dict.fromkeys(_SECTIONS, "") | {"writes": writes.strip()}
+    return sections | {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def prototypes(header: str) -> dict[str, Prototype]:
-    """Find the functions that a preprocessed mpi.h declares, by name without ``MPI_``."""
-    found = {}
+    """Parse the functions that a preprocessed mpi.h declares, by name without ``MPI_``."""
+    functions = {}
     for returns, name, listed in _PROTOTYPE.findall(re.sub(r"^#.*$", "", header, flags=re.M)):
         listed = re.sub(r"\s+", " ", listed).strip()
         parameters = [] if listed in ("", "void") else [_parameter(part) for part in listed.split(",")]
-        found[name] = Prototype(returns, parameters)
-    return found
+        functions[name] = Prototype(returns, parameters)
+    return functions
 
 
 def generate(calls: str, header: str) -> str:
-    """Write the C source of all wrappers.
+    """Return the C source of all wrappers.
 
     Parameters
     ----------
+    calls : str
+        Content of `tracer/calls.txt`.
     header : str
-        mpi.h of the library, preprocessed.
+        The library's preprocessed mpi.h.
     """
-    known, local = read_calls(calls)
+    traced, local = read_calls(calls)
     declared = prototypes(header)
-    parts = [_numbers([name for name in declared if name in known]), '#include "tracer.c"\n']
+    parts = [_numbers([name for name in declared if name in traced]), '#include "tracer.c"\n']
     for name, prototype in declared.items():
-        if call := known.get(name):
+        if call := traced.get(name):
             if len(call.parameters) != len(prototype.parameters):
                 raise ValueError(f"{CALLS.name}: {name} has {len(prototype.parameters)} parameters in mpi.h")
             parts += [_in_c(name, prototype, call), _in_fortran(name, prototype, call), _trap_f08(name)]
-        elif (call := known.get(name.removesuffix("_c"))) and _narrows(name, prototype):
+        elif (call := traced.get(name.removesuffix("_c"))) and _narrows(name, prototype):
             parts += [_with_large_counts(name, prototype, call), _trap_f08(name)]
         elif not any(fnmatchcase(name, pattern) for pattern in local):
             parts += [_trap(name, prototype), _trap_fortran(name), _trap_f08(name)]
@@ -133,7 +137,7 @@ def generate(calls: str, header: str) -> str:
 
 
 def _parameter(text: str) -> tuple[str, str]:
-    """Type of a parameter and what follows its name, from its declaration."""
+    """Split the declaration of a parameter into its type and the brackets after its name."""
     text = text.strip()
     if text == "...":
         return text, ""
@@ -147,7 +151,7 @@ def _declare(parameters: Sequence[tuple[str, str]], names: Sequence[str]) -> str
 
 
 def _numbers(names: Sequence[str]) -> str:
-    """The numbers that calls have in the log, and their names."""
+    """Return C declarations of the numbers of calls in the log, and of their names."""
     numbers = ", ".join(
         ["CALL_nothing", "CALL_mark", "CALL_Wtime", "CALL_clock", *(f"CALL_{name}" for name in names)]
     )
@@ -157,12 +161,14 @@ def _numbers(names: Sequence[str]) -> str:
 
 def _in_c(name: str, prototype: Prototype, call: Call) -> str:
     arguments = ", ".join(call.parameters)
-    own = ""
+    local_status = ""
     if "status" in call.parameters:
-        own = "    MPI_Status own;\n    if (status == MPI_STATUS_IGNORE) status = &own;\n"
+        local_status = "    MPI_Status own;\n    if (status == MPI_STATUS_IGNORE) status = &own;\n"
     elif "statuses" in call.parameters:
-        many = call.parameters[0]
-        own = f"    MPI_Status own[{many} + 1];\n    if (statuses == MPI_STATUSES_IGNORE) statuses = own;\n"
+        count = call.parameters[0]
+        local_status = (
+            f"    MPI_Status own[{count} + 1];\n    if (statuses == MPI_STATUSES_IGNORE) statuses = own;\n"
+        )
     return f"""int MPI_{name}({_declare(prototype.parameters, call.parameters)})
 {{
     if (!{_enter(call)}(CALL_{name})) {{
@@ -171,7 +177,7 @@ def _in_c(name: str, prototype: Prototype, call: Call) -> str:
         return code;
     }}
     const int first = 0;
-{own}    {call.before} {call.sends}
+{local_status}    {call.before} {call.sends}
     int code = MPI_SUCCESS;
     {_unless_alone(call)}code = PMPI_{name}({arguments});
     if (code == MPI_SUCCESS) {{ {_after(call)} }}
@@ -183,7 +189,10 @@ def _in_c(name: str, prototype: Prototype, call: Call) -> str:
 
 
 def _narrows(name: str, prototype: Prototype) -> bool:
-    """Whether a call with large counts can be made the one without; arrays that must last are not copied."""
+    """Return whether a large-count call can be forwarded.
+
+    A nonblocking call with arrays cannot: the copies would have to last until it completes.
+    """
     large = [(kind, array) for kind, array in prototype.parameters if _is_large(kind, array)]
     return bool(large) and not (name.startswith("I") and any(array for _, array in large))
 
@@ -194,19 +203,19 @@ def _is_large(kind: str, array: str) -> bool:
 
 
 def _with_large_counts(name: str, prototype: Prototype, call: Call) -> str:
-    """The call of MPI 4 that takes large counts, by the one that does not."""
+    """Return the wrapper of an MPI 4 large-count function, which forwards to the function with int counts."""
     here = "here(root, comm)" if "root" in call.parameters else "true"
-    given, slot = [], 0
-    for (kind, array), own in zip(prototype.parameters, call.parameters, strict=True):
+    arguments, slot = [], 0
+    for (kind, array), parameter in zip(prototype.parameters, call.parameters, strict=True):
         if not _is_large(kind, array):
-            given.append(own)
+            arguments.append(parameter)
         elif array:
-            given.append(f"narrow_all({own}, {here}, comm, {slot})")
+            arguments.append(f"narrow_all({parameter}, {here}, comm, {slot})")
             slot += 1
         else:
-            given.append(f"narrow({own})")
+            arguments.append(f"narrow({parameter})")
     declared = _declare(prototype.parameters, call.parameters)
-    plain = f"MPI_{name.removesuffix('_c')}({', '.join(given)})"
+    plain = f"MPI_{name.removesuffix('_c')}({', '.join(arguments)})"
     inner = f"PMPI_{name}({', '.join(call.parameters)})"
     return f"int MPI_{name}({declared})\n{{\n    return depth > 0 ? {inner} : {plain};\n}}\n"
 
@@ -223,40 +232,43 @@ def _after(call: Call) -> str:
     return f"{call.brings} if (mode != ALONE) {{ {call.writes} }}"
 
 
-def _in_fortran(name: str, prototype: Prototype, call: Call) -> str:
+def _in_fortran(function: str, prototype: Prototype, call: Call) -> str:
     pairs = list(zip(prototype.parameters, call.parameters, strict=True))
-    pairs = [(parameter, own) for parameter, own in pairs if own not in _C_ONLY]
+    pairs = [(parameter, name) for parameter, name in pairs if name not in _C_ONLY]
     kinds = [_fortran_type(kind) for (kind, _), _ in pairs]
-    declared = [f"{kind}f_{own}" for kind, (_, own) in zip(kinds, pairs, strict=True)]
-    texts = [own for (kind, _), own in pairs if "char" in kind]  # their lengths come last
-    given = ", ".join([*declared, "MPI_Fint *f_code", *(f"size_t length_{own}" for own in texts)])
+    declared = [f"{kind}f_{name}" for kind, (_, name) in zip(kinds, pairs, strict=True)]
+    texts = [name for (kind, _), name in pairs if "char" in kind]  # Fortran passes their lengths last
+    parameters = ", ".join([*declared, "MPI_Fint *f_code", *(f"size_t length_{name}" for name in texts)])
     types = ", ".join([*(kind.strip() for kind in kinds), "MPI_Fint *", *("size_t" for _ in texts)])
-    arguments = ", ".join([*(f"f_{own}" for _, own in pairs), "f_code", *(f"length_{own}" for own in texts)])
+    arguments = ", ".join(
+        [*(f"f_{name}" for _, name in pairs), "f_code", *(f"length_{name}" for name in texts)]
+    )
     late = _STATUSES if call.before else _RESULTS
-    when_known, afterwards = [], []
-    for (kind, array), own in pairs:
-        known = own not in late or not ("*" in kind or array)
-        made = when_known if known else afterwards
-        made.append(_converted(kind, array, own, call.parameters[0]))
-    back = [_given_back(kind, own, call.parameters[0]) for (kind, _), own in pairs]
-    given_back = "" if call.mark == "!" else f"if (mode == ALONE) {{ {' '.join(filter(None, back))} }}"
-    f_name = f"mpi_{name.lower()}_"
-    return f"""extern void p{f_name}({types}) __attribute__((weak));
-void {f_name}({given})
+    before: list[str] = []
+    afterwards: list[str] = []
+    for (kind, array), name in pairs:
+        is_set_before = name not in late or not ("*" in kind or array)
+        statements = before if is_set_before else afterwards
+        statements.append(_converted(kind, array, name, call.parameters[0]))
+    back = [_given_back(kind, name, call.parameters[0]) for (kind, _), name in pairs]
+    returned = "" if call.mark == "!" else f"if (mode == ALONE) {{ {' '.join(filter(None, back))} }}"
+    fortran_name = f"mpi_{function.lower()}_"
+    return f"""extern void p{fortran_name}({types}) __attribute__((weak));
+void {fortran_name}({parameters})
 {{
-    if (!{_enter(call)}(CALL_{name})) {{
-        p{f_name}({arguments});
+    if (!{_enter(call)}(CALL_{function})) {{
+        p{fortran_name}({arguments});
         leave();
         return;
     }}
     const int first = 1;
     {_own_fortran_status(call)}
-    {" ".join(when_known)}
+    {" ".join(before)}
     {call.before} {call.sends}
     *f_code = MPI_SUCCESS;
-    {_unless_alone(call)}p{f_name}({arguments});
-    if (*f_code == MPI_SUCCESS) {{ {" ".join(afterwards)} {_after(call)} {given_back} }}
-    else cannot_repeat("MPI_{name} fails");
+    {_unless_alone(call)}p{fortran_name}({arguments});
+    if (*f_code == MPI_SUCCESS) {{ {" ".join(afterwards)} {_after(call)} {returned} }}
+    else cannot_repeat("MPI_{function} fails");
     leave();
 }}
 """
@@ -265,7 +277,7 @@ void {f_name}({given})
 _C_ONLY = ("argc", "argv")
 _STATUSES = ("status", "statuses")
 _RESULTS = (*_STATUSES, "request", "requests", "message", "win", "made")
-"""Parameters that hold their value only after the call; requests before it too, where it completes them."""
+"""Parameters that hold their value only after the call, or also before it if the call completes requests."""
 
 
 def _fortran_type(kind: str) -> str:
@@ -274,7 +286,7 @@ def _fortran_type(kind: str) -> str:
 
 
 def _converted(kind: str, array: str, name: str, many: str) -> str:
-    """C statement that makes the parameter `name` of what Fortran gave; `many` counts its elements."""
+    """Return the C statement that converts a Fortran argument to the parameter `name` of `many` elements."""
     base = kind.replace("const", "").replace("*", "").strip()
     pointed = "*" in kind or array
     if base == "void":
@@ -300,7 +312,7 @@ def _converted(kind: str, array: str, name: str, many: str) -> str:
 
 
 def _given_back(kind: str, name: str, many: str) -> str:
-    """C statement that gives Fortran the handle or status that came in without the library; else none."""
+    """Return the C statement that sets a Fortran handle or status from the log; empty for other types."""
     step = "sizeof(MPI_Status) / sizeof(MPI_Fint)"
     if name == "win" and "*" in kind:
         return "*f_win = PMPI_Win_c2f(*win);"
@@ -319,7 +331,7 @@ def _given_back(kind: str, name: str, many: str) -> str:
 
 
 def _own_fortran_status(call: Call) -> str:
-    """Statements that put a status of our own where the program wants none."""
+    """Return C statements that replace an ignored status by a local variable."""
     space = "[sizeof(MPI_Status) / sizeof(MPI_Fint)]"
     if "status" in call.parameters:
         return f"MPI_Fint own{space}; if (f_status == MPI_F_STATUS_IGNORE) f_status = own;"
@@ -333,7 +345,7 @@ def _own_fortran_status(call: Call) -> str:
 
 
 def _trap(name: str, prototype: Prototype) -> str:
-    names = [f"p{place}" for place in range(len(prototype.parameters))]
+    names = [f"p{index}" for index in range(len(prototype.parameters))]
     return f"""{prototype.returns} MPI_{name}({_declare(prototype.parameters, names)})
 {{
     if (depth == 0) unknown("MPI_{name}");
