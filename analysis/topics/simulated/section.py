@@ -57,10 +57,9 @@ def simulated(content: Content) -> Section | None:
         blocks.append(paragraph(HOW_SERVERS))
     if patterns:
         blocks.append(paragraph(HOW_TRAFFIC))
-    if has_replays or has_array:
-        blocks.append(
-            paragraph(_host_sentences(next(iter(models.values())).host, content.tables.get("traces")))
-        )
+    host = next(iter(models.values())).host
+    if (has_replays or has_array) and host.host_speed is not None:
+        blocks.append(paragraph(_host_sentences(host, host.host_speed, content.tables.get("traces"))))
     blocks.append(_models_table(models, content.labels))
     blocks.append(bullets(_sources(models, content.labels), "Sources of the models"))
     blocks += [paragraph(text) for text in _warnings(models, content.labels)]
@@ -77,21 +76,21 @@ def models_of(content: Content) -> dict[str, AboutModel]:
     return {name: about.model for name, about in interconnects.items() if name in names and about.model}
 
 
-def _host_sentences(host: Host, traces: pd.DataFrame | None) -> str:
-    """State the speed of the simulated cores, relative to which cores, and its source."""
+def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> str:
+    """State the `speed` of the simulated cores of a host, relative to which cores, and its source."""
     cpus = [] if traces is None else traces["cpu"].dropna().unique().tolist()
     traced_cores = f"the cores of the traces{f' ({listed(cpus)})' if cpus else ''}"
     processor = host.processor
     format_speed = formats.number if processor else formats.exact
     ends = " to ".join(map(format_speed, host.host_speed_range or ()))
-    share = format_speed(host.host_speed) + (f" ({ends})" if ends else "")
-    speed = "are as fast as" if host.host_speed == 1 and not ends else f"have {share} of the speed of"
-    sentences = [f"Simulated cores {speed} {traced_cores}."]
+    share = format_speed(speed) + (f" ({ends})" if ends else "")
+    relation = "are as fast as" if speed == 1 and not ends else f"have {share} of the speed of"
+    sentences = [f"Simulated cores {relation} {traced_cores}."]
     stated_cpu = (processor.traced_on if processor else host.relative_to) or ""
     if others := [cpu for cpu in cpus if stated_cpu not in cpu]:
         sentences.append(f"This speed is relative to {stated_cpu}, not {listed(others)}: here it is a guess.")
     sentences += _benchmark_sentences(processor) if processor else []
-    if host.host_speed != 1 or ends:
+    if speed != 1 or ends:
         sentences.append(f"Source: {host.source.rstrip('.')}." if host.source else "It has no stated source.")
     if ends:
         sentences.append("Brackets reach from the fastest of these cores to the slowest.")
