@@ -153,7 +153,7 @@ def test_a_machine_and_a_probe_of_an_earlier_version_tell_less(tmp_path):
         ({"times": {"wall": 1}}, "times.wall: unknown key; allowed: cpu_seconds, output_seconds"),
         ({"probe": {"ranks": [0, "one"]}}, "probe.hosts: missing (Their nodes)"),
         ({"placement": [{"rank": 0, "host": 3, "cores": "0"}]}, "placement[0].host: 3 is not text"),
-        ({"problem": ...}, "problem: missing (Why it did not"),
+        ({"problem": ...}, "problem: missing (Why it was not valid"),
     ],
 )
 def test_what_is_wrong_with_a_record_is_one_line(changes, line, tmp_path):

@@ -106,7 +106,7 @@ def test_what_an_earlier_version_did_not_write_stays_away(tmp_path):
     [
         ('{"study": {"blocks": "six"}}', "study.blocks: 'six' is not a whole number or empty"),
         ('{"stduy": {}}', "stduy: unknown key, did you mean 'study'?"),
-        ('{"interconnects": {"a": {"model": {}}}}', "interconnects.a.model.source: missing (Where its"),
+        ('{"interconnects": {"a": {"model": {}}}}', "interconnects.a.model.source: missing (Source of its"),
         ('{"runs": {"lost": "all"}}', "runs.lost: 'all' is not a list"),
         ('{"settings": {"draws": 5}}', "settings.draws: 5 is too small; at least 100"),
         ("[1]", "[1] is not a section of keys"),
