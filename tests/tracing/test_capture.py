@@ -169,7 +169,10 @@ def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_togethe
 
 def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tmp_path):
     trace = traced("cavity-4k", 1, prepared, tmp_path / "trace", alone=False)
-    assert (trace.about["timing"], trace.about["timing_reason"]) == ("together", "it was not asked for")
+    assert (trace.about["timing"], trace.about["timing_reason"]) == (
+        "together",
+        "timing alone was not requested",
+    )
     assert trace.about["log_bytes"] == 0
 
 

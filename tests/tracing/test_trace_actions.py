@@ -104,7 +104,7 @@ def test_requests_left_over_are_waited_for_at_the_end():
 
 def test_what_waits_before_anything_was_begun_is_refused():
     traced = raws("0 wait 0 1 5; 0 isend 1 5 8", "1 recv 0 5 8")
-    with pytest.raises(InputError, match="rank 0: 'wait 0 1 5' comes before what it waits for"):
+    with pytest.raises(InputError, match="rank 0: 'wait 0 1 5' comes before its request"):
         replayable(traced, whole(traced))
 
 
@@ -141,7 +141,7 @@ def test_steps_that_cannot_be_told_apart_are_refused(ranks, wrong):
     ("text", "wrong"),
     [
         (None, "no such file: rank 0 was not traced"),
-        ("0 init\n", "does not begin as the tracer begins a file"),
+        ("0 init\n", "does not start with the tracer's header"),
         (f"{HEADER}0 init\n", "was cut off after 2 lines"),
         (
             "# tracer 1 rank 0 of 2 clock thread_cpu cost 4 library X\n# end 5 5\n",

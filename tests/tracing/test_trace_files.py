@@ -77,8 +77,8 @@ def test_a_complete_trace_is_read(folder):
     assert trace.factors("corrected") == pytest.approx((1 / 1.1, 1 / 1.1))
     assert (trace.factors("low"), trace.factors("high")) == (trace.factors("corrected"), (1.0, 1.0))
     assert trace.summary().endswith(
-        "5 steps, 1 calls, 1.1 s of computing, 1.10 times the serial run's; ranks timed together, "
-        "since it was not asked for; correction: serial_sum"
+        "5 steps, 1 calls, 1.1 s of computing, 1.10 times the serial run's; ranks timed together "
+        "(it was not asked for); correction: serial_sum"
     )
 
 
@@ -130,7 +130,7 @@ def test_a_rank_too_many_is_refused(folder):
         ("0 init\n0 dance 7\n0 finalize\n", "line 2: unknown action 'dance' in '0 dance 7'; known: accumulate,"),
         ("0 init\n0 compute 1\n0 send 1 3\n0 finalize\n", "line 3: send takes 3 whole numbers: '0 send 1 3'"),
         ("0 init\n0 compute 1.5\n0 finalize\n", "line 2: compute takes 1 whole numbers: '0 compute 1.5'"),
-        ("0 init\n0 allreduce 8 x\n0 finalize\n", "line 2: allreduce takes whole numbers alone: '0 allreduce 8 x'"),
+        ("0 init\n0 allreduce 8 x\n0 finalize\n", "line 2: allreduce takes only whole numbers: '0 allreduce 8 x'"),
         ("0 init\n\n0 finalize\n", "line 2: unknown action '' in ''"),
         ("0 init\n1 compute 5\n0 finalize\n", "line 2: is not of rank 0"),
         ("0 compute 5\n0 finalize\n", "line 1: must be '0 init'"),

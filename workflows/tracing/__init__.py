@@ -1,1 +1,1 @@
-"""Tracing a run: see docs/tracing.md."""
+"""Tracing the computing and communication of a run: see docs/tracing.md."""

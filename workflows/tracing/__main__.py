@@ -20,51 +20,51 @@ from workflows.tracing.request import CARRIER, TraceRequest
 def main() -> None:
     """Trace a case at process counts, and on one process, into ``FOLDER/processes-<count>[-threads-<t>]``."""
     parser = argparse.ArgumentParser(prog="python -m workflows.tracing", description=main.__doc__)
-    parser.add_argument("case", help="a case, with its size: elbow_segregated-4k")
+    parser.add_argument("case", help="case with its size: elbow_segregated-4k")
     parser.add_argument("processes", help="process counts, separated by commas: 2,4,8")
-    parser.add_argument("folder", type=Path, help="where the traces go")
-    parser.add_argument("--interconnect", default=CARRIER, help="what carries the messages meanwhile")
-    parser.add_argument("--limit", type=float, default=600, help="seconds after which a run is stopped")
+    parser.add_argument("folder", type=Path, help="output folder of the traces")
+    parser.add_argument("--interconnect", default=CARRIER, help="interconnect of the traced runs")
+    parser.add_argument("--limit", type=float, default=600, help="time limit of a run, seconds")
     parser.add_argument(
-        "--steps", type=int, default=5, help="iterations that are traced, after three that are not"
+        "--steps", type=int, default=5, help="number of traced iterations, after three that are not traced"
     )
-    parser.add_argument(
-        "--repeats", type=int, help="how often each rank runs alone; without it at least 3 times"
-    )
+    parser.add_argument("--repeats", type=int, help="number of runs of each rank alone; by default 3 or more")
     parser.add_argument("--threads", type=int, default=1, help="threads of each process")
-    parser.add_argument("--together", action="store_true", help="do not time each rank by itself")
-    given = parser.parse_args()
+    parser.add_argument("--together", action="store_true", help="do not time each rank alone")
+    options = parser.parse_args()
     for name in ("steps", "repeats", "threads"):
-        if (number := getattr(given, name)) is not None and number < 1:
+        if (number := getattr(options, name)) is not None and number < 1:
             raise InputError(f"--{name}: {number}: must be at least 1")
-    case = load_case(given.case, CASES, "CASE")
-    interconnect = load_interconnect(given.interconnect, INTERCONNECTS, "--interconnect")
+    case = load_case(options.case, CASES, "CASE")
+    interconnect = load_interconnect(options.interconnect, INTERCONNECTS, "--interconnect")
     if interconnect.kind != "measured":
         raise InputError(
-            f"--interconnect: {given.interconnect} is {interconnect.kind}; it must be a measured one"
+            f"--interconnect: {options.interconnect} is {interconnect.kind}; it must be a measured one"
         )
-    serial = given.folder / "processes-1"
+    serial = options.folder / "processes-1"
     with scratch_folder() as scratch:
-        wanted = {(count, given.threads) for count in _counts(given.processes)} | {(1, 1)}
-        for count, threads in sorted(wanted, key=itemgetter(1, 0)):
+        runs = {(count, options.threads) for count in _counts(options.processes)} | {(1, 1)}
+        for count, threads in sorted(runs, key=itemgetter(1, 0)):
             prepared = scratch / f"processes-{count}"
-            alone = (count, threads) == (1, 1)
-            beside = None if alone else scratch / "processes-1"
+            is_serial = (count, threads) == (1, 1)
+            prepared_serial = None if is_serial else scratch / "processes-1"
             if not prepared.exists():
-                _prepare(case, count, prepared, beside)
+                _prepare(case, count, prepared, prepared_serial)
             request = TraceRequest(
                 case,
                 count,
                 prepared,
                 interconnect,
-                given.limit,
-                given.steps,
-                beside,
-                alone=not given.together,
-                repeats=given.repeats,
+                options.limit,
+                options.steps,
+                prepared_serial,
+                alone=not options.together,
+                repeats=options.repeats,
                 threads=threads,
             )
-            trace = capture(request, given.folder / trace_name(count, threads), None if alone else serial)
+            trace = capture(
+                request, options.folder / trace_name(count, threads), None if is_serial else serial
+            )
             print(trace.summary(), flush=True)
 
 

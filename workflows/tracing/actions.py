@@ -1,4 +1,4 @@
-"""Actions that can be replayed, made of what the tracer wrote."""
+"""Converting the tracer's output to actions that can be replayed."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from workflows.tracing.lines import COMPUTING, Lines
 from workflows.tracing.raw import Raw
 
 CUT_SHARE = 0.01
-"""Share of the messages that may be cut in two by the first or last step; above, the steps overlap."""
+"""Largest share of messages that the window may cut in two; above it, the steps overlap."""
 
 Key = tuple[int, int, int]
-"""Sender, receiver, tag: messages of one key are received in the order in which they were sent."""
+"""Sender, receiver and tag. Messages of a key are received in the order in which they were sent."""
 
 _NOWHERE = np.empty(0, np.intp)
 
 
 @dataclass(frozen=True)
 class Actions:
-    """What can be replayed.
+    """Actions of all ranks.
 
     Attributes
     ----------
     ranks : sequence of _Rank
-        What is wanted of each rank.
+        Actions of each rank.
     ns_per_count : float
-        Nanoseconds that a count of the clock stands for.
+        Nanoseconds per count of the clock.
     cut_messages : int
-        Messages that were left out because only one end of them is in the window.
+        Messages left out because only one of their ends is in the window.
     """
 
     ranks: Sequence[_Rank]
@@ -42,96 +42,96 @@ class Actions:
     cut_messages: int
 
     def lines(self, rank: int) -> Lines:
-        """Lines of a rank, without ``init`` and ``finalize``; computing between two actions is one line."""
-        own = self.ranks[rank]
-        which, computing = own.lines.which, own.lines.which == COMPUTING
+        """Return the lines of a rank without ``init`` and ``finalize``; computing between calls is merged."""
+        actions = self.ranks[rank]
+        which, computing = actions.lines.which, actions.lines.which == COMPUTING
         amounts = np.zeros(len(which) + 1, np.int64)
-        amounts[:-1][computing] = own.lines.amounts
-        amounts[: own.begin] = 0
-        calls = np.flatnonzero(own.wanted & ~computing)
-        # Computing before each call, and after the last one.
+        amounts[:-1][computing] = actions.lines.amounts
+        amounts[: actions.begin] = 0
+        calls = np.flatnonzero(actions.kept & ~computing)
+        # Computing before each call, and after the last call.
         before = np.diff(np.cumsum(amounts)[np.append(calls, len(which))], prepend=0)
         pairs = np.full((len(before), 2), COMPUTING, np.int32)
         pairs[:-1, 1] = which[calls]
-        there = np.column_stack([before > 0, np.arange(len(before)) < len(calls)])
-        waits = len(own.lines.distinct) + np.arange(len(own.left), dtype=np.int32)
+        present = np.column_stack([before > 0, np.arange(len(before)) < len(calls)])
+        waits = len(actions.lines.distinct) + np.arange(len(actions.final_waits), dtype=np.int32)
         return Lines(
             rank,
-            [*own.lines.distinct, *own.left],
-            np.append(pairs[there], waits),
+            [*actions.lines.distinct, *actions.final_waits],
+            np.append(pairs[present], waits),
             np.rint(before[before > 0] * self.ns_per_count).astype(np.int64),
         )
 
 
 @dataclass(frozen=True)
 class _Rank:
-    """Actions of a rank from the beginning of the run to the end of the window.
+    """Actions of a rank from the start of the run to the end of the window.
 
-    Filled in place while messages are put together.
+    Matching the messages of all ranks changes it in place.
 
     Attributes
     ----------
     lines : Lines
-        Without notes.
+        Lines without notes.
     sizes : ndarray of int64
-        By text of the lines as they were recorded: size of a message, bytes; 0 for others.
+        Recorded message size of each distinct line, bytes; 0 for other lines.
     begin : int
         First line of the window.
-    wanted : ndarray of bool, shape (lines,)
-        What is in the window, halves of messages and what waits for them left out.
-    left : list of str
-        What waits at the end for requests that nothing waited for in the window.
+    kept : ndarray of bool, shape (lines,)
+        Lines to replay: those of the window without cut messages and their waits.
+    final_waits : list of str
+        Waits added at the end for requests that are not waited for in the window.
     """
 
     lines: Lines
     sizes: NDArray[np.int64]
     begin: int
-    wanted: NDArray[np.bool_]
-    left: list[str]
+    kept: NDArray[np.bool_]
+    final_waits: list[str]
 
 
 @dataclass(frozen=True)
 class _Ends:
-    """Ends of all messages of one key at one rank: their places among its lines, in order."""
+    """Ends of all messages of a key at a rank: the indices of their lines, in order."""
 
     rank: _Rank
     places: NDArray[np.intp]
 
-    def wanted(self) -> NDArray[np.bool_]:
-        """By end: whether it is in the window."""
-        return self.rank.wanted[self.places]
+    def in_window(self) -> NDArray[np.bool_]:
+        """Return whether each end is in the window."""
+        return self.rank.kept[self.places]
 
     def sizes(self) -> NDArray[np.int64]:
-        """By end: size of the message as it was recorded there, bytes."""
+        """Return the recorded message size at each end, bytes."""
         return self.rank.sizes[self.rank.lines.which[self.places]]
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Leave out ends that are not to be kept, and those beyond."""
-        self.rank.wanted[self.places] = False
-        self.rank.wanted[self.places[: len(kept)]] = kept
+        """Drop the ends that are not `kept`, and all ends after its length."""
+        self.rank.kept[self.places] = False
+        self.rank.kept[self.places[: len(kept)]] = kept
 
 
 def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_count: float = 1.0) -> Actions:
-    """Cut the window out and make actions of it that can be replayed.
+    """Cut out the window and convert it to actions that can be replayed.
 
-    Receives from anyone get the sender that they had, collectives of subsets become messages
-    (`workflows.tracing.subsets`), receives get the size that was sent, and of a message that the window cuts
-    in two both ends are left out, with what waits for it.
+    Receives from any source get the actual sender. Collectives of subsets become messages
+    (`workflows.tracing.subsets`). Receives get the size that was sent. A message that the window cuts in two
+    is left out at both ends, together with its waits.
 
     Parameters
     ----------
     raws : sequence of Raw
-        By rank.
+        The recorded ranks, in order.
     window : sequence of (int, int)
-        By rank, from `workflows.tracing.raw.steps_window` or `workflows.tracing.raw.whole`.
+        Lines of each rank, from `workflows.tracing.raw.steps_window` or `workflows.tracing.raw.whole`.
     ns_per_count : float
-        Nanoseconds that a count of the clock stands for.
+        Nanoseconds per count of the clock.
 
     Raises
     ------
     InputError
-        More than `CUT_SHARE` of the messages are cut in two: the window is no whole number of steps. A rank
-        waits for what it has not begun.
+        More than `CUT_SHARE` of the messages are cut in two, so that the window is no whole number of steps;
+        or a rank waits for a request before it starts.
     """
     ranks = [_resolved(raw, *span) for raw, span in zip(raws, window, strict=True)]
     sent, received = (
@@ -139,38 +139,39 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_co
         for key_of in (_sent, _received)
     )
     nobody = _Ends(ranks[0], _NOWHERE)
-    cut = complete = 0
+    cut, complete = 0, 0
     for key in sent.keys() | received.keys():
         ends = sent.get(key, nobody), received.get(key, nobody)
-        (begun, ended), pairs = (one.wanted() for one in ends), min(len(one.places) for one in ends)
+        pairs = min(len(end.places) for end in ends)
+        begun, ended = (end.in_window() for end in ends)
         both = begun[:pairs] & ended[:pairs]
-        complete += np.count_nonzero(both)
-        cut += np.count_nonzero(begun) + np.count_nonzero(ended) - 2 * np.count_nonzero(both)
-        for one in ends:
-            one.keep(both)
+        complete += int(np.count_nonzero(both))
+        cut += int(np.count_nonzero(begun) + np.count_nonzero(ended) - 2 * np.count_nonzero(both))
+        for end in ends:
+            end.keep(both)
         _give_sizes(*ends, pairs)
     if cut > CUT_SHARE * (cut + complete):
         raise InputError(f"{cut} of {cut + complete} messages are cut in two by the first or last step")
     for rank in ranks:
         _match_waits(rank)
-    return Actions(ranks, ns_per_count, int(cut))
+    return Actions(ranks, ns_per_count, cut)
 
 
 def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
-    """Replace the notes by actions."""
+    """Convert the notes of a rank to actions."""
     notes = (line.split(" ") for line in raw.lines.distinct if line.startswith("# matched "))
     matched = {words[2]: f"{words[3]} {words[4]}" for words in notes}
     numbers: dict[str, int] = {}
-    made = [
+    actions_by_line = [
         [numbers.setdefault(action, len(numbers)) for action in _actions(line, raw.rank, matched)]
         for line in raw.lines.distinct
     ]
-    made.append([COMPUTING])  # which is -1, the last one
-    actions = np.fromiter(chain.from_iterable(made), np.int32)
-    counts = np.fromiter(map(len, made), np.intp)
+    actions_by_line.append([COMPUTING])  # index -1
+    actions = np.fromiter(chain.from_iterable(actions_by_line), np.int32)
+    counts = np.fromiter(map(len, actions_by_line), np.intp)
     which = raw.lines.which[:end]
     each = counts[which]
-    first = (np.cumsum(counts) - counts)[which]  # of the actions that a line stands for
+    first = (np.cumsum(counts) - counts)[which]  # index of the first action of each line
     shift = np.repeat(first - (np.cumsum(each) - each), each)
     resolved = actions[np.arange(len(shift)) + shift]
     begin = int(each[:begin].sum())
@@ -181,14 +182,14 @@ def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
 
 
 def _actions(line: str, rank: int, matched: Mapping[str, str]) -> list[str]:
-    """Actions that a line of a rank stands for.
+    """Return the actions of a line of a rank.
 
-    `matched` has sender and tag of what was received from anyone, by number of the receive.
+    `matched` holds the actual sender and tag of receives from any source, by number of the receive.
     """
     kind, name, *words = line.split(" ")
     if kind != "#":
         return [] if name in ("init", "finalize") else [line]
-    if name == "any" and words[0] in matched:  # one that never got anything is not waited for either
+    if name == "any" and words[0] in matched:  # a receive without a message has no wait either
         return [f"{rank} irecv {matched[words[0]]} {words[1]}"]
     if name == "sub":
         members = [int(member) for member in words[0].split(",")]
@@ -211,7 +212,7 @@ def _size(line: str) -> int:
 
 
 def _begun(line: str) -> Key | None:
-    """Key of a message that is waited for later."""
+    """Return the key of a nonblocking message, which has a wait; None for other lines."""
     return (_sent(line) or _received(line)) if line.split(" ")[1] in ("isend", "irecv") else None
 
 
@@ -221,39 +222,39 @@ def _waited(line: str) -> Key | None:
 
 
 def _grouped(lines: Lines, key_of: Callable[[str], Key | None]) -> dict[Key, NDArray[np.intp]]:
-    """Places of the lines of each key, in order; keys in the order of their first lines."""
+    """Return the indices of the lines of each key, in order; keys in the order of their first lines."""
     keys = [key_of(line) for line in lines.distinct]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in keys if key))}
     none = len(numbers)
-    of_distinct = [*(numbers.get(key, none) for key in keys), none]  # the last one is COMPUTING
-    of_lines = np.array(of_distinct)[lines.which]
-    there = np.flatnonzero(of_lines != none)
-    places = there[np.argsort(of_lines[there], kind="stable")]
-    counts = np.bincount(of_lines[there], minlength=none)
+    distinct_keys = [*(numbers.get(key, none) if key else none for key in keys), none]  # COMPUTING is last
+    line_keys = np.array(distinct_keys)[lines.which]
+    keyed = np.flatnonzero(line_keys != none)
+    places = keyed[np.argsort(line_keys[keyed], kind="stable")]
+    counts = np.bincount(line_keys[keyed], minlength=none)
     return dict(zip(numbers, np.split(places, np.cumsum(counts)[:-1]), strict=False))
 
 
 def _give_sizes(sends: _Ends, receives: _Ends, pairs: int) -> None:
-    """Let the first receives have the sizes that were sent."""
+    """Set the sizes of the first `pairs` receives to those sent."""
     sizes = sends.sizes()[:pairs]
-    other = np.flatnonzero(receives.sizes()[:pairs] != sizes)
-    if not len(other):
+    differing = np.flatnonzero(receives.sizes()[:pairs] != sizes)
+    if not len(differing):
         return
-    lines, places = receives.rank.lines, receives.places[other]
-    kinds, kind = np.unique(np.stack([lines.which[places], sizes[other]]), axis=1, return_inverse=True)
+    lines, places = receives.rank.lines, receives.places[differing]
+    kinds, kind = np.unique(np.stack([lines.which[places], sizes[differing]]), axis=1, return_inverse=True)
     lines.which[places] = len(lines.distinct) + kind.ravel()
     begun = [lines.distinct[which].rpartition(" ")[0] for which in kinds[0].tolist()]
     lines.distinct.extend(f"{words} {size}" for words, size in zip(begun, kinds[1].tolist(), strict=True))
 
 
 def _match_waits(rank: _Rank) -> None:
-    """Leave out what waits for a message that is left out; find the messages that nothing waits for."""
+    """Drop the waits of dropped messages, and add final waits for messages without one."""
     begun, waited = _grouped(rank.lines, _begun), _grouped(rank.lines, _waited)
     for key in dict.fromkeys([*begun, *waited]):
         begins, waits = begun.get(key, _NOWHERE), waited.get(key, _NOWHERE)
         message = "{} {} {}".format(*key)
         if len(waits) > len(begins) or np.any(waits < begins[: len(waits)]):
-            raise InputError(f"rank {rank.lines.rank}: 'wait {message}' comes before what it waits for")
-        rank.wanted[waits] &= rank.wanted[begins[: len(waits)]]
-        unfinished = np.count_nonzero(rank.wanted[begins[len(waits) :]])
-        rank.left.extend([f"{rank.lines.rank} wait {message}"] * unfinished)
+            raise InputError(f"rank {rank.lines.rank}: 'wait {message}' comes before its request")
+        rank.kept[waits] &= rank.kept[begins[: len(waits)]]
+        unfinished = np.count_nonzero(rank.kept[begins[len(waits) :]])
+        rank.final_waits.extend([f"{rank.lines.rank} wait {message}"] * unfinished)

@@ -1,4 +1,4 @@
-"""Building the tracer for the MPI library that a program is bound to."""
+"""Building the tracer for the MPI library of a program."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from workflows.tracing.wrappers import CALLS, generate
 
 SOURCE = Path(__file__).parent / "tracer"
 TRACERS = ROOT / RESULTS / ".tracers"
-"""Built tracers, one an MPI library and version of the tracer."""
+"""Folder of built tracers, one per MPI library and version of the tracer."""
 _WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-deprecated-declarations")
 
 
 def compiler_for(program: str, launched_by: str | None = None) -> str:
-    """Name the compiler wrapper of the MPI library that a program is bound to.
+    """Return the compiler wrapper of the MPI library that a program is linked to.
 
     Parameters
     ----------
     program : str
-        Name on the ``PATH`` or path.
+        Path, or name on the ``PATH``.
     launched_by : str, optional
-        MPI library that starts it: that of a program that is bound to none by itself (a script). Without it,
-        or where it has no compiler, such a program gets the library of ``mpicc``.
+        MPI library that launches the program, for programs that are not linked to one, such as scripts. The
+        fallback is ``mpicc``.
 
     Raises
     ------
     InputError
-        There is no such compiler: one line with what to install.
+        The compiler is missing; the message names the package to install.
     """
     linked = linked_library(program)
     library = linked[0] if linked else MPI_LIBRARIES[launched_by] if launched_by else None
@@ -42,22 +42,22 @@ def compiler_for(program: str, launched_by: str | None = None) -> str:
     if compiler is None:
         name = f"mpicc.{linked[0].name}" if linked else "mpicc"
         package = (linked[0] if linked else SERIAL_LIBRARY).compiler_package
-        raise InputError(f"{program}: tracing it needs {name} (Debian: {package}), which is not there")
+        raise InputError(f"{program}: tracing it needs {name} (Debian: {package}), which is not installed")
     return compiler
 
 
 def build(compiler: str) -> Path:
-    """Build the tracer, unless it is there already.
+    """Build the tracer, unless it exists already.
 
     Returns
     -------
     Path
-        The library, to be given in ``LD_PRELOAD``.
+        The shared library for ``LD_PRELOAD``.
 
     Raises
     ------
     InputError
-        It cannot be built: one line.
+        The build fails.
     """
     header = run_compiler([compiler, "-E", "-x", "c", "-"], "#include <mpi.h>\n")
     generated = generate(CALLS.read_text(), header)
@@ -68,8 +68,8 @@ def build(compiler: str) -> Path:
     if library.exists():
         return library
     TRACERS.mkdir(parents=True, exist_ok=True)
-    made = library.with_suffix(f".{os.getpid()}")
+    unfinished = library.with_suffix(f".{os.getpid()}")
     options = ["-O2", *_WARNINGS, "-Werror", "-fPIC", "-shared", "-I", str(SOURCE)]
-    run_compiler([compiler, *options, "-x", "c", "-", "-o", str(made), "-ldl"], generated)
-    made.rename(library)
+    run_compiler([compiler, *options, "-x", "c", "-", "-o", str(unfinished), "-ldl"], generated)
+    unfinished.rename(library)
     return library

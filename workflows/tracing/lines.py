@@ -1,4 +1,4 @@
-"""Lines of a rank, each distinct one held once: a run repeats few calls very many times."""
+"""Compact storage of a rank's lines: each distinct line is stored once, as a run repeats few calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 COMPUTING = -1
-"""What stands for a line of computing: of those only the amounts are held, as nearly each has its own."""
+"""Index of a line of computing. Only the amounts of these lines are stored, since most are unique."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Lines:
     ----------
     rank : int
     distinct : list of str
-        Texts of all lines that are no computing.
+        Distinct texts of all lines other than computing.
     which : ndarray of int32, shape (lines,)
-        By line: its place in `distinct`, or `COMPUTING`.
+        Index into `distinct` for each line, or `COMPUTING`.
     amounts : ndarray of int64, shape (lines of computing,)
-        Amounts of the lines of computing, in order; in the clock's unit or in nanoseconds.
+        Amounts of the lines of computing, in order, in the clock's unit or nanoseconds.
     """
 
     rank: int
@@ -38,13 +38,15 @@ class Lines:
         return len(self.which)
 
     def __iter__(self) -> Iterator[str]:
-        texts = np.array([*self.distinct, ""], dtype=object)[self.which]  # the last one is COMPUTING
+        texts = np.array([*self.distinct, ""], dtype=object)[
+            self.which
+        ]  # the last element stands for COMPUTING
         start = _computing(self.rank)
         texts[self.which == COMPUTING] = [f"{start}{amount}" for amount in self.amounts.tolist()]
         return iter(texts.tolist())
 
     def counts(self) -> Counter[str]:
-        """How often there is each line; all computing in one line, added up."""
+        """Return the count of each distinct line; computing is summed up in one line."""
         counts: Counter[str] = Counter()
         calls = np.bincount(self.which[self.which != COMPUTING], minlength=len(self.distinct)).tolist()
         for line, count in zip(self.distinct, calls, strict=True):
@@ -55,21 +57,21 @@ class Lines:
 
 
 def pack(rank: int, lines: Sequence[str]) -> Lines:
-    """Hold each distinct line once.
+    """Store each distinct line once.
 
     Parameters
     ----------
     lines : sequence of str
-        Lines of that rank. One that lacks a whole amount is not taken for computing.
+        Lines of the rank. A compute line without an integer amount is kept as text.
     """
-    places: defaultdict[str, int] = defaultdict(itertools.count().__next__)
-    every = np.fromiter(map(places.__getitem__, lines), np.int32, len(lines))
+    indices: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    index_of_line = np.fromiter(map(indices.__getitem__, lines), np.int32, len(lines))
     start = _computing(rank)
-    amounts = np.fromiter((_amount(line, start) for line in places), np.int64, len(places))
+    amounts = np.fromiter((_amount(line, start) for line in indices), np.int64, len(indices))
     computing = amounts >= 0
-    which = np.where(computing, COMPUTING, np.cumsum(~computing) - 1).astype(np.int32)[every]
-    others = [line for line, amount in zip(places, amounts.tolist(), strict=True) if amount < 0]
-    return Lines(rank, others, which, amounts[every[which == COMPUTING]])
+    which = np.where(computing, COMPUTING, np.cumsum(~computing) - 1).astype(np.int32)[index_of_line]
+    others = [line for line, amount in zip(indices, amounts.tolist(), strict=True) if amount < 0]
+    return Lines(rank, others, which, amounts[index_of_line[which == COMPUTING]])
 
 
 def _computing(rank: int) -> str:
@@ -77,7 +79,7 @@ def _computing(rank: int) -> str:
 
 
 def _amount(line: str, start: str) -> int:
-    """Amount of a line of computing; -1 for another line."""
+    """Return the amount of a line of computing; -1 for other lines."""
     if not line.startswith(start):
         return -1
     amount = line.removeprefix(start)

@@ -1,4 +1,4 @@
-"""What a trace communicates: calls and bytes by action and size, and by pair of ranks."""
+"""Profile of a trace: calls and bytes by action and size, and by pair of ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workflows.tracing.subsets import COLLECTIVES
 from workflows.tracing.trace import ONE_SIDED
 
 SIZE_CLASSES = (0, 8, 64, 512, 4096, 32768, 262144, 2097152)
-"""Largest size of each class, bytes; what is larger is in a class without a largest size."""
+"""Upper limit of each size class, bytes; larger sizes are in a class without a limit."""
 
 OPERATION_COLUMNS = ("operation", "largest_bytes", "calls", "bytes")
 PAIR_COLUMNS = ("source", "target", "messages", "bytes")
@@ -20,19 +20,19 @@ PAIR_COLUMNS = ("source", "target", "messages", "bytes")
 
 @dataclass(frozen=True)
 class Profile:
-    """What the ranks of a trace do.
+    """Computing and communication of the ranks of a trace.
 
     Attributes
     ----------
     compute_seconds : list of float
-        By rank: computing, as it was taken.
+        Uncorrected compute time by rank.
     operations : list of dict
-        Rows of ``profile.csv``, `OPERATION_COLUMNS`, by action and largest size of the class (None for the
-        last one), in order. The size of a collective call is what a rank contributes (receives, in a
-        scatter); ``wait`` and ``barrier`` have size 0.
+        Rows of ``profile.csv`` with `OPERATION_COLUMNS`, sorted by action and size class, whose limit is None
+        for the last class. The size of a collective call is the rank's contribution, or in a scatter what it
+        receives; ``wait`` and ``barrier`` have size 0.
     pairs : list of dict
-        Rows of ``pairs.csv``, `PAIR_COLUMNS`, in order: messages, one-sided transfers included, and their
-        bytes. What collective calls send is not in them: that is the MPI library's choice.
+        Rows of ``pairs.csv`` with `PAIR_COLUMNS`, sorted by pair: messages and one-sided transfers with their
+        bytes. Messages of collective calls are excluded: their number is the MPI library's choice.
     """
 
     compute_seconds: list[float]
@@ -46,10 +46,13 @@ def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
     Parameters
     ----------
     ranks : sequence of mapping of str to int
-        By rank: how often there is each line; with or without ``init`` and ``finalize``.
+        Count of each distinct line, by rank; ``init`` and ``finalize`` are ignored.
     """
     computed = [0] * len(ranks)
-    calls, volumes, messages, sent = (defaultdict(int) for _ in range(4))
+    calls: defaultdict[tuple[str, int], int] = defaultdict(int)
+    volumes: defaultdict[tuple[str, int], int] = defaultdict(int)
+    messages: defaultdict[tuple[int, int], int] = defaultdict(int)
+    sent: defaultdict[tuple[int, int], int] = defaultdict(int)
     for rank, lines in enumerate(ranks):
         for line, count in lines.items():
             _, name, *words = line.split(" ")
@@ -57,17 +60,17 @@ def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
                 computed[rank] += int(words[0]) * count
             elif name not in ("init", "finalize"):
                 size = _size(name, words, len(ranks))
-                of_class = name, bisect_left(SIZE_CLASSES, size)
-                calls[of_class] += count
-                volumes[of_class] += count * size
+                operation = name, bisect_left(SIZE_CLASSES, size)
+                calls[operation] += count
+                volumes[operation] += count * size
                 if name in ("send", "isend", "put", "accumulate", "get", "fetch"):
                     other = int(words[0])
                     pair = (other, rank) if name in ("get", "fetch") else (rank, other)
                     messages[pair] += count
                     sent[pair] += count * size
     operations = [
-        (name, (*SIZE_CLASSES, None)[place], calls[name, place], volumes[name, place])
-        for name, place in sorted(calls)
+        (name, (*SIZE_CLASSES, None)[size_class], calls[name, size_class], volumes[name, size_class])
+        for name, size_class in sorted(calls)
     ]
     pairs = [(*pair, messages[pair], sent[pair]) for pair in sorted(messages)]
     return Profile(

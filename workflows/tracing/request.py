@@ -1,4 +1,4 @@
-"""Which trace of a case is wanted, and where the steps of an application are."""
+"""Request for a trace of a case, with the steps to trace."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from workflows.tracing.alone import Window
 from workflows.tracing.raw import Raw, steps_window, whole
 
 CARRIER = "shared_memory"
-"""Interconnect that carries the messages of a traced run: computing does not depend on it, the wait does."""
+"""Interconnect of a traced run; it affects how long the run takes, but not the computing."""
 
 SKIPPED_STEPS = 2
 
 
 @dataclass(frozen=True)
 class TraceRequest:
-    """A trace that is wanted.
+    """A trace to make.
 
     Attributes
     ----------
     case : Case
     processes : int
-        May be far more than there are cores.
+        Number of processes; may far exceed the number of cores.
     prepared : Path
-        The case prepared for that many processes; not changed.
+        Folder with the case prepared for this number of processes; not changed.
     interconnect : Interconnect
-        What carries the messages meanwhile; it does not matter much, a fast one saves time.
+        Interconnect of the traced run; a fast interconnect saves time.
     time_limit_seconds : float
-        A run that takes longer is stopped.
+        Time limit of a run.
     traced_steps : int
-        At most, of an application with `steps`.
+        Largest number of traced steps, for an application with `steps`.
     beside : Path or None
-        The case prepared for one process: it is run again among the repeats of ranks alone.
+        Folder with the case prepared for one process, for the serial runs among repeats of ranks alone.
     alone : bool
-        Whether each rank is timed by itself, if it can be.
+        Whether to time each rank alone if possible.
     repeats : int or None
-        How often each rank runs by itself; None: as often as there is time.
+        Number of runs of each rank alone; None for as many as time allows.
     threads : int
-        Threads that each process computes with. No more than there are cores.
+        Threads of each process; at most the number of cores.
     """
 
     case: Case
@@ -58,22 +58,22 @@ class TraceRequest:
 
     @property
     def steps(self) -> Steps | None:
-        """Where the steps of the application are; None where the whole run is traced."""
+        """Steps of the application; None if the whole run is traced."""
         return application(self.case.application).steps
 
     @property
     def marks(self) -> Sequence[str]:
-        """Texts, one of which ends a step or what is traced; empty where the whole run is traced."""
+        """Texts that end a step, or delimit the traced part; empty if the whole run is traced."""
         return self.steps.mark if self.steps else application(self.case.application).timed_part()
 
     @property
     def skipped(self) -> int:
-        """Steps at the beginning that are not traced."""
+        """Number of initial steps that are not traced."""
         return SKIPPED_STEPS if self.steps else 0
 
     @property
     def short(self) -> Case:
-        """The case with no more steps than are traced."""
+        """The case with just enough steps for the trace."""
         if not self.steps:
             return self.case
         name, most = self.steps.parameter, SKIPPED_STEPS + self.traced_steps + 1
@@ -82,7 +82,7 @@ class TraceRequest:
         )
 
     def window(self, raws: Sequence[Raw]) -> tuple[Window, int]:
-        """Lines that are wanted, and steps that they hold."""
+        """Return the lines to trace, and the number of steps in them."""
         if self.steps:
             return steps_window(raws, self.skipped)
         return (steps_window(raws, 0)[0] if self.marks else whole(raws)), 1

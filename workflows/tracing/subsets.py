@@ -1,7 +1,7 @@
-"""Collective calls of a part of the ranks, as messages between two: replay knows collectives of all alone.
+"""Collective calls of a subset of ranks as point-to-point messages; replay has only collectives of all ranks.
 
-The algorithms are the usual ones: binomial trees, recursive doubling, rings, chains. What an MPI library
-really does is not in the trace, just as for the collectives of all ranks.
+The algorithms are the usual binomial trees, recursive doubling, rings and chains. As for collectives of all
+ranks, a trace does not contain the algorithm that the MPI library used.
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 TAG = 1 << 30
-"""Tag of these messages; programs have smaller ones."""
+"""Tag of these messages; programs use smaller tags."""
 
 Step = tuple[str, int, int]
-"""Action, place of the partner in the subset, bytes."""
+"""Action, index of the partner in the subset, and bytes."""
 
 
 def messages(name: str, arguments: Sequence[int], members: Sequence[int], rank: int) -> list[str]:
-    """Write a collective call of a subset as the actions of one of its ranks, lines of the trace.
+    """Return the trace lines of a rank for a collective call of a subset.
 
     Parameters
     ----------
     name : str
-        The action for all ranks: ``allreduce``; another than a collective's is a `KeyError`.
+        Name of the collective action, such as ``allreduce``; other names raise `KeyError`.
     arguments : sequence of int
-        As in that action, a root being a place in the subset.
+        Arguments of the action; a root is an index in the subset.
     members : sequence of int
         World ranks of the subset, in its order.
+    rank : int
+        World rank whose lines are returned.
     """
     lines = []
     for action, place, size in _STEPS[name](members.index(rank), len(members), *arguments):
@@ -112,7 +114,7 @@ def _allgather(me: int, count: int, size: int, _received: int) -> Iterator[Step]
 
 
 def _allgatherv(me: int, count: int, _size: int, *counts: int) -> Iterator[Step]:
-    for step in range(count - 1):  # a ring: hand on what came last
+    for step in range(count - 1):  # a ring: forward the last received part
         sent, received = counts[(me - step) % count], counts[(me - step - 1) % count]
         yield from _swap((me + 1) % count, (me - 1) % count, sent, received)
 
@@ -161,4 +163,4 @@ _STEPS: dict[str, Callable[..., Iterator[Step]]] = {
 }
 
 COLLECTIVES = frozenset(_STEPS)
-"""Actions of many ranks together."""
+"""Names of collective actions."""
