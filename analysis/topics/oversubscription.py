@@ -1,4 +1,4 @@
-"""What do more processes per core bring?"""
+"""Do more processes per core pay?"""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def make_oversubscription(context: Context) -> Tables:
 
 
 def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
-    """Compare the levels of oversubscription of one case with level 1 at equal cores.
+    """Compare each level of oversubscription of a case with level 1 on the same number of cores.
 
-    Levels differ in their process counts, so no block holds both: the test is unpaired.
+    Levels differ in their process counts, so no block holds both. The test is therefore unpaired.
     """
     oversubscribed = [curve for curve in curves if curve.oversubscription > 1]
     for curve, plain in product(oversubscribed, curves):
@@ -93,7 +93,7 @@ def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterat
 
 
 def _is_level_one_of(plain: Curve, curve: Curve) -> bool:
-    """Return whether `plain` is the level 1 of `curve`, on as many cores per node where placement varies."""
+    """Return whether `plain` is level 1 of `curve`, with equal cores per node if placement varies."""
     if plain.oversubscription != 1:
         return False
     if (plain.kind, plain.interconnect, plain.threads) != (curve.kind, curve.interconnect, curve.threads):
@@ -137,7 +137,7 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
 
 
 def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
-    """Say of each oversubscription level whether it pays at the largest core count of each case."""
+    """State for each oversubscription level whether it pays at the largest core count of each case."""
     clauses = []
     most = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
     for level, rows in gains[gains["cores"] == most].groupby("oversubscription"):
@@ -152,9 +152,9 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             clauses.append(f"whether {level} processes a core pay is undecided")
             continue
         outcomes = listed(
-            f"{word} in {formats.all_of(len(lines)) if len(found) == len(lines) else len(found)} "
-            f"(by {percents(found)})"
-            for word, found in gains_by_direction.items()
+            f"{word} in {formats.all_of(len(lines)) if len(values) == len(lines) else len(values)} "
+            f"(by {percents(values)})"
+            for word, values in gains_by_direction.items()
         )
         verb, basis = " pay at times", ""
         if len(gains_by_direction) == 1:
@@ -198,8 +198,8 @@ def oversubscription_figures(
     Returns
     -------
     list of Drawing
-        One figure for each case that has a level above 1, in the study's order. It shows the three largest
-        core counts.
+        One figure for each case with a level above 1, in the study's order. A figure shows the largest
+        `COLUMNS` core counts.
     """
     return [
         _figure(case, rows, scaling[scaling["case"] == case], labels)
@@ -299,7 +299,7 @@ def _draw_bars(
     drawing: Drawing,
     labels: FigureLabels,
 ) -> None:
-    """Draw the bars of a panel: one row per name, with one bar per level."""
+    """Draw the bars of a panel, with a row for each name and a bar for each level."""
     if not bars:
         return
     table = pd.DataFrame(

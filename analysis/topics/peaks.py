@@ -44,19 +44,19 @@ ENDS = {
     "unsure": ("may or may not gain at its last count", "may or may not gain at their last count"),
     "one count": ("has one count", "have one count"),
 }
-"""How a curve ends, in words for one curve and for several."""
+"""Clauses on how a curve ends, for one curve and for several."""
 MOST_CASES = 6
 """Cases that fit on a page as columns."""
 PERCENT = 100
 
 
 def make_peaks(context: Context) -> Tables:
-    """Make the table ``peaks``: a row for each curve."""
+    """Make the table ``peaks``, with one row per curve."""
     return {"peaks": stacked([peak_columns(curve) for curves in context.curves.cases for curve in curves])}
 
 
 def peak_columns(curve: Curve) -> Piece:
-    """Make the row of a curve in the table of peaks."""
+    """Return the row of a curve in the table ``peaks``."""
     members, counts, peak = may_peak(curve), curve.processes.astype(str), curve.peak
     return {
         **curve.names,
@@ -78,16 +78,16 @@ def _note(curve: Curve, members: NDArray[np.bool_]) -> str | None:
 
 
 def all_cases(content: Content) -> Section | None:
-    """Where each interconnect is fastest, all cases side by side."""
+    """Write the section that shows the peaks of all cases side by side."""
     labels, improvement = content.labels, content.tables["improvement"]
-    said = sentences.blocks_sentences(improvement, "improvements")
-    said += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
+    notes = sentences.blocks_sentences(improvement, "improvements")
+    notes += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
     if across := sorted({kind for kind in improvement["kind"] if "/" in kind}):
         pairs = listed(kind.replace("/", " with ") for kind in across)
-        said.append(f"Comparisons of {pairs} interconnects are made because the study declares them.")
+        notes.append(f"Comparisons of {pairs} interconnects are made because the study declares them.")
     blocks = peak_tables(content.tables["peaks"], labels)
     blocks += content.figures("overview") if len(content.cases) > 1 else []
-    blocks += [paragraph(" ".join(said))] if said else []
+    blocks += [paragraph(" ".join(notes))] if notes else []
     return section("peaks", "All cases side by side", blocks)
 
 
@@ -106,8 +106,8 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
             by_case = {peak["case"]: peak for peak in as_lines(rows_like(peaks, curve, keys))}
             cells = [_peak_cell(by_case[case]) if case in by_case else MISSING for case in cases]
             title = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
-            made = row([labels.curve(curve), *cells], "", curve["interconnect"])
-            groups.setdefault(title, []).append(made)
+            line = row([labels.curve(curve), *cells], "", curve["interconnect"])
+            groups.setdefault(title, []).append(line)
         columns = [*left("Interconnect"), *right(*map(labels.case, cases))]
         blocks.append(table(caption, columns, groups))
     return blocks
@@ -119,14 +119,14 @@ def _peak_cell(peak: Line) -> str:
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer a sentence about how far the curves scale."""
+    """Write the sentence about how far the curves scale."""
     return Headline(sentences=[how_far(page.contests, page.content.labels)]) if page.contests else None
 
 
 def how_far(contests: Sequence[Contest], labels: Labels) -> str:
-    """Say where more processes stop paying.
+    """State the process counts above which more processes do not pay.
 
-    Curves of the headline contest are named, up to `MOST` groups of them. All other curves are counted.
+    The sentence names the curves of the headline contest, in at most `MOST` groups. It counts all others.
     """
     first, *others = contests
     named_groups = _group_by_end(labels.lines(first.peaks, "interconnect"), first)
@@ -155,7 +155,7 @@ def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, in
 
 
 def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
-    """Say how curves with the same end and the same best count end."""
+    """Write the clause on curves that end in the same way at the same best count."""
     names = some(labels.curve(line) for line in lines)
     if count == 1 and end == "stops":
         return f"over {names} one process is the best"
@@ -197,7 +197,7 @@ def _speedup_range(peaks: Sequence[Line]) -> str:
 
 
 def _count_ends(ends: Sequence[str]) -> str:
-    """Count the curves that a sentence does not name by how they end, each a key of `ENDS`."""
+    """Write how many of the unnamed curves end in each way, given the key of `ENDS` of each curve."""
     if not ends:
         return ""
     curves = counted(len(ends), "other curve")

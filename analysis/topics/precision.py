@@ -34,12 +34,12 @@ PRECISION = table_schema(
 
 
 def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataFrame:
-    """Compute whether the interval of each comparison is narrow enough, and how many blocks would suffice.
+    """Determine which comparisons have narrow enough intervals, and how many blocks the others need.
 
-    The width of a median's interval is asymptotically proportional to 1 / sqrt(n), so that
-    n (half-width / target)^2 blocks reach the target. The result is at least the number that the test
-    needs. It is a rough guide if there are few blocks. If a study stops as soon as its intervals are narrow,
-    they cover less than with a fixed number of blocks; the report of such a study states this.
+    The width of a median's interval is asymptotically proportional to 1 / sqrt(n). About
+    n (half-width / target)^2 blocks therefore reach the target. The estimate is at least the number of
+    blocks that the test needs, and is rough if there are few blocks. The intervals of a study that stops
+    once they are narrow cover less than with a fixed number of blocks; its report states this.
 
     Parameters
     ----------
@@ -51,9 +51,9 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per comparison, except where more blocks do not help: a simulated band does not narrow, and
-        interconnects of some imports cannot be separated from time. Without an interval, ``reached`` is
-        false and ``blocks_wanted`` empty.
+        One row per comparison that more blocks can make more precise. Simulated bands do not narrow, and
+        interconnects that an import cannot separate from time stay inseparable. If a comparison has no
+        interval, ``reached`` is false and ``blocks_wanted`` is empty.
     """
     is_simulated = improvement["kind"].str.contains("simulated")
     is_inseparable = improvement["verdict"].eq(INSEPARABLE).fillna(False)
@@ -89,7 +89,7 @@ def half_widths(tables: Mapping[str, pd.DataFrame]) -> pd.Series:
     Returns
     -------
     Series
-        Half-widths in percentage points, those of times in percent of the time; NaN without an interval.
+        Half-widths in percentage points, or in percent of the time for times; NaN if there is no interval.
     """
     improvement, placement, scaling = (tables[name] for name in ("improvement", "placement", "scaling"))
     tested = improvement[improvement["improvement_percent"].notna()]

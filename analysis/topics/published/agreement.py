@@ -1,4 +1,4 @@
-"""Agreement of published results with those of a study in the direction of each difference."""
+"""Agreement of a study with published results in the direction of each difference."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from analysis.presentation.formats import counted
 from analysis.runs.frames import is_missing
 
 AGREES, DISAGREES, NONE = "the same", "another", "no difference here"
-"""Verdicts."""
+"""Verdicts on the direction of a difference."""
 KEYS = {"peaks": ["interconnect"], "improvement": ["baseline_interconnect", "interconnect"]}
 """Columns that identify a row within a case, by table."""
 CASES = ["case_published", "case"]
+"""Columns that identify a published case and its counterpart in the study."""
 SMALLEST = 0.5
-"""Smallest difference, in percent or processes."""
+"""Smallest absolute value, in percent or processes, that counts as a difference."""
 
 
 def agreement_blocks(
     published: Mapping[str, pd.DataFrame], counterparts: Mapping[str, Sequence[str]], content: Content
 ) -> list[Block]:
-    """Compare the direction of every published difference with that of its counterpart in the study.
+    """Compare the direction of each published difference with the direction of its counterpart here.
 
     Interconnects are compared if they have the same name in both, at oversubscription 1.
 
@@ -115,6 +116,7 @@ def _improvement_rows(joined_rows: pd.DataFrame, content: Content) -> Iterator[R
 
 
 def _verdict(published: float, here: float) -> str:
+    """Compare the signs of two differences; one below `SMALLEST` counts as zero."""
     signs = [np.sign(value) if abs(value) >= SMALLEST else 0 for value in (published, here)]
     if signs[0] == signs[1]:
         return AGREES

@@ -1,6 +1,6 @@
-"""The section on published results without times of runs, compared with those of this study.
+"""The section that compares this study with results published without the times of their runs.
 
-They enter no estimate.
+Published results do not enter any estimate.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer the published results; for a study with runs, a note that compares them with its own."""
+    """Summarise the published results; for a study with runs, write a note that compares both."""
     content = page.content
     if content.cases:
         peaks, improvement = (

@@ -1,4 +1,4 @@
-"""Sentences on published results. All their interconnects have the kind published."""
+"""Sentences on published results. Their interconnects all have the kind ``published``."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
         if average.notna().all():
             text += f", {spread(average)} averaged over the counts up to it"
         for mean in means.to_dict("records"):
-            stated = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
-            text += f"; the arithmetic means, as published, are {listed(stated)}"
+            published_means = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
+            text += f"; the arithmetic means, as published, are {listed(published_means)}"
         sentences.append(f"{text}.")
     return sentences
 
@@ -113,11 +113,11 @@ def comparison_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: 
     clauses = []
     if len(peaks):
         rows = peaks.assign(same=peaks["peak_processes"] == peaks["peak_processes_published"])
-        same = (
+        agreements = (
             f"{labels.interconnect(name, '')} in {int(group['same'].sum())} of {len(group)}"
             for name, group in rows.groupby("interconnect", sort=False)
         )
-        clauses.append(f"curves peak at the published count of processes over {listed(same)}")
+        clauses.append(f"curves peak at the published count of processes over {listed(agreements)}")
     sides = ["baseline_interconnect", "interconnect"]
     columns = ["improvement_percent", "improvement_percent_published"]
     complete = improvement.reindex(columns=[*sides, *columns]).dropna()

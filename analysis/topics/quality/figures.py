@@ -26,7 +26,7 @@ EDGE = 3.0
 
 
 def spread_figure(variability: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the spread of the block times of every point, with one panel per case.
+    """Draw the spread of the block times of each point, with a panel for each case.
 
     Parameters
     ----------

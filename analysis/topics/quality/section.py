@@ -56,8 +56,8 @@ def quality(content: Content) -> Section | None:
 
 def _wide_table(precision: pd.DataFrame, labels: Labels) -> list[Block]:
     """Tabulate the improvements whose interval is too wide."""
-    known = with_interval(precision)
-    wide = known[~known["reached"]]
+    compared = with_interval(precision)
+    wide = compared[~compared["reached"]]
     if wide.empty:
         return []
     shown = wide.sort_values("blocks_wanted", ascending=False, kind="stable").head(MOST_ROWS)

@@ -14,9 +14,9 @@ from analysis.runs.runs import timed_rows
 from analysis.topics.quality.tables import FEWEST, OUTLIER_RULE, POINT, has_unknown_order, points_of
 
 DISTURBED_CORES = 0.2
-"""A repetition is called disturbed if other programs keep more cores than this busy, on average."""
+"""Mean number of cores kept busy by other programs above which a repetition counts as disturbed."""
 COARSE = 5e-3
-"""The rounding of times is stated if its step exceeds this share of a time."""
+"""Share of a time above which the report states the step of its rounding."""
 MOST = 4
 """Largest number of points that a sentence names."""
 
@@ -30,7 +30,7 @@ def count_disturbed(runs: pd.DataFrame) -> tuple[int, int]:
 
 
 def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
-    """Say how many valid repetitions with ``foreign_cores`` were disturbed by other programs."""
+    """State how many of the valid repetitions with ``foreign_cores`` other programs disturbed."""
     disturbed, observed = count_disturbed(runs)
     if not disturbed:
         return []
@@ -43,7 +43,7 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
 
 
 def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say how many repetitions are outliers by `OUTLIER_RULE`, and name the most extreme ones."""
+    """State how many repetitions are outliers by `OUTLIER_RULE`, and name the most extreme outliers."""
     valid = repetitions[repetitions["valid"]]
     points = valid.groupby(POINT, dropna=False)["seconds"].transform("size")
     judged, outliers = valid[points >= FEWEST], valid[valid["outlier"]]
@@ -53,19 +53,19 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
-    named = listed(
+    descriptions = listed(
         f"{_point(row, labels)}, block {row['block']} "
         f"({formats.percent(100 * (row['relative_seconds'] - 1), signed=True)})"
         for row in farthest
     )
     verb = "is an outlier" if len(outliers) == 1 else "are outliers"
     text = f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}; all stay in the estimates."
-    text += f" {'The most extreme' if len(outliers) > len(farthest) else 'They are'}: {named}."
+    text += f" {'The most extreme' if len(outliers) > len(farthest) else 'They are'}: {descriptions}."
     return [text + _disturbed_outliers(outliers, runs)]
 
 
 def _disturbed_outliers(outliers: pd.DataFrame, runs: pd.DataFrame) -> str:
-    """Say how many outliers were disturbed, if ``foreign_cores`` is known for all of them."""
+    """State how many outliers were disturbed, if ``foreign_cores`` is known for all outliers."""
     if "foreign_cores" not in runs or outliers["record"].isna().any():
         return ""
     busy = runs.drop_duplicates("record").set_index("record")["foreign_cores"].reindex(outliers["record"])
@@ -147,10 +147,10 @@ def rounding_sentences(runs: pd.DataFrame) -> list[str]:
 
 def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     """Compare the run-to-run variation of the interconnects."""
-    known = variability[variability["spread_percent"].notna()]
-    if known.empty:
+    with_spread = variability[variability["spread_percent"].notna()]
+    if with_spread.empty:
         return ["Run-to-run variability is unknown: this needs two blocks of a point."]
-    medians = known.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
+    medians = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
     rows = labels.in_order(medians.reset_index(), "interconnect", "kind").itertuples(index=False, name=None)
     spreads = listed(
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
@@ -158,7 +158,7 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     return [
         "Run-to-run spread of the block times (standard deviation from the median absolute deviation, median "
         f"over the points): {spreads}.",
-        *_spread_tests(known, labels),
+        *_spread_tests(with_spread, labels),
     ]
 
 
@@ -173,10 +173,10 @@ def stopped_sentences(variability: pd.DataFrame) -> list[str]:
     ]
 
 
-def _spread_tests(known: pd.DataFrame, labels: Labels) -> list[str]:
-    tested = known[known["p_adjusted"].notna()]
-    is_untested = known["p_adjusted"].isna() & known["baseline_spread_percent"].notna()
-    number = int((is_untested & (known["blocks"] > 1)).sum())
+def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
+    tested = with_spread[with_spread["p_adjusted"].notna()]
+    is_untested = with_spread["p_adjusted"].isna() & with_spread["baseline_spread_percent"].notna()
+    number = int((is_untested & (with_spread["blocks"] > 1)).sum())
     dependent = []
     if number > 0:
         verb = "is" if number == 1 else "are"
@@ -207,12 +207,12 @@ def _spread_tests(known: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the ratios to the baseline with wider intervals because of dependent blocks."""
-    known = variability[variability["lag_one_correlation"].notna()]
-    if known.empty:
+    """Name the ratios to the baseline that have wider intervals because of dependent blocks."""
+    judged = variability[variability["lag_one_correlation"].notna()]
+    if judged.empty:
         return []
-    dependent = known[known["effective_blocks"] < known["blocks"].astype(float)]
-    ratios = counted(len(known), "ratio")
+    dependent = judged[judged["effective_blocks"] < judged["blocks"].astype(float)]
+    ratios = counted(len(judged), "ratio")
     if dependent.empty:
         return [f"None of {ratios} to the baseline has a wider interval because of dependent blocks."]
     first = dependent.sort_values("effective_blocks", kind="stable").head(MOST).to_dict("records")
@@ -233,7 +233,7 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
 
 
 def unpaired_dependence_sentences(improvement: pd.DataFrame) -> list[str]:
-    """Count the unpaired comparisons with wider intervals because imported times depend on earlier ones."""
+    """Count unpaired comparisons with wider intervals because imported times depend on earlier times."""
     number = int((~improvement["paired"] & improvement["lag_one_correlation"].notna()).sum())
     if number == 0:
         return []
@@ -255,17 +255,17 @@ def with_interval(precision: pd.DataFrame) -> pd.DataFrame:
 
 
 def precision_sentences(precision: pd.DataFrame) -> list[str]:
-    """Say how many improvements have a narrow enough interval, and how many blocks the others need."""
-    known = with_interval(precision)
-    if known.empty:
+    """State how many improvements have narrow enough intervals, and how many blocks the others need."""
+    compared = with_interval(precision)
+    if compared.empty:
         return ["No improvement has an interval: this needs more blocks."] if len(precision) else []
-    target = f"±{formats.number(known['target_percent'].iloc[0], 2)} percentage points"
-    wide = known[~known["reached"]]
+    target = f"±{formats.number(compared['target_percent'].iloc[0], 2)} percentage points"
+    wide = compared[~compared["reached"]]
     if wide.empty:
-        if len(known) == 1:
+        if len(compared) == 1:
             return [f"The interval of the only improvement is no wider than {target}."]
-        return [f"No interval of {counted(len(known), 'improvement')} is wider than {target}."]
-    narrow = f"{formats.whole(len(known) - len(wide))} of {counted(len(known), 'improvement')}"
+        return [f"No interval of {counted(len(compared), 'improvement')} is wider than {target}."]
+    narrow = f"{formats.whole(len(compared) - len(wide))} of {counted(len(compared), 'improvement')}"
     estimates = wide["blocks_wanted"]
     needed = formats.spanned(formats.whole(estimates.min()), formats.whole(estimates.max()))
     present = sorted({int(blocks) for blocks in wide["blocks"].dropna()})

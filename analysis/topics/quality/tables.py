@@ -39,7 +39,7 @@ OUTLIER_RULE = "Tukey's fences on log time: 1.5 interquartile ranges beyond the 
 FENCES = 1.5
 """Distance of Tukey's fences from the quartiles, in interquartile ranges."""
 FEWEST = 4
-"""Number of times that a point needs for fences, and of blocks that it needs for a drift."""
+"""Smallest number of times of a point for fences, and of its blocks for a drift."""
 
 POINT = list(POINT_COLUMNS)
 QUALITY = table_schemas(
@@ -239,7 +239,7 @@ def _block_times(ordered: pd.DataFrame, point: Integers) -> _Times:
 
 
 def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.DataFrame:
-    """Compute the run-to-run variability of each point, and compare it with that of the baseline.
+    """Compute the run-to-run variability of each point, and compare it with the baseline.
 
     ``spread_percent`` is 100 (exp(s) - 1), where s is 1.4826 times the median absolute deviation of the log
     block times from the log of their median. For normal log times s estimates their standard deviation.
@@ -247,8 +247,8 @@ def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.D
 
     The test is a paired version of Brown and Forsythe (JASA 69, 1974). It compares the absolute deviations
     of both points from their medians over the common blocks, by signed ranks. It is approximate, since the
-    medians are estimates, and Holm-corrected within the table. Points with stopped runs have no values. A
-    credible lag-one correlation of ratios or deviations excludes the test.
+    medians are estimates, and Holm-corrected within the table. Points with stopped runs get no values. A
+    pair is not tested if its ratios or deviations have a credible lag-one correlation.
     """
     points = Groups(np.arange(len(times.seconds)), times.first, times.n)
     seconds = points.median(times.seconds)
@@ -267,7 +267,7 @@ def _variability(times: _Times, baselines: dict[str, str], alpha: float) -> pd.D
 def _deviation_tests(
     times: _Times, deviations: Floats, table: pd.DataFrame, baselines: dict[str, str]
 ) -> pd.DataFrame:
-    """Compare the deviations of each row of `table` with those of the baseline over the common blocks."""
+    """Compare the deviations of each row of `table` with the baseline over the common blocks."""
     same = ["case", "kind", "oversubscription", "processes", "threads"]
     baseline_of_row = table["kind"].map(baselines)
     table = table.assign(point=np.arange(len(table)))
@@ -344,7 +344,7 @@ def _drift(times: _Times, settings: Settings) -> pd.DataFrame:
 
     The drift is the slope of a Theil-Sen line through the log times in order of execution. Kendall's test
     uses the effective number of blocks (see `analysis.statistics.trend.trend`) and is Holm-corrected within
-    the table. Points with stopped runs, or fewer than `FEWEST` blocks, have no values.
+    the table. Points with stopped runs, or fewer than `FEWEST` blocks, get no values.
     """
     logs = np.log(times.seconds)
     columns = ["drift_percent", "drift_low", "drift_high", "kendall_tau", "p_value"]
