@@ -83,7 +83,7 @@ def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) 
         if topic.by_site:
             made = _make_by_site(topic, sites, needed)
         else:
-            made = _make(topic, replace(context, tables=tables | needed))
+            made = _make(topic, replace(context, tables=needed))
         for name, table in made.items():
             tables[name] = _finish(topic, name, table, settings)
     result: dict[str, pd.DataFrame] = {}
