@@ -92,3 +92,9 @@ def test_the_page_about_the_architecture_names_what_is_there():
     assert len(told) > 40 and not lost
     layers = {layer for package in LAYERS.values() for layer in package.split()}
     assert not [layer for layer in layers if not re.search(rf"\b{layer}\b", page)]
+
+
+def test_names_of_test_files_are_unique():
+    """pytest imports test files by their names alone."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(set(names)) == sorted(names)
