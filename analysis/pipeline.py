@@ -220,7 +220,7 @@ def write_tables(tables: Tables, folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".tables-", dir=folder) as draft:
         for name, table in tables.items():
-            # A column of counts with missing values holds floats: write 64, not 64.0.
+            # pandas stores whole numbers with gaps as floats: write 64, not 64.0.
             floats = table.select_dtypes("float")
             whole = [column for column in floats if (floats[column].dropna() % 1 == 0).all()]
             table.astype(dict.fromkeys(whole, "Int64")).to_csv(Path(draft) / f"{name}.csv", index=False)

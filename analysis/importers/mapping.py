@@ -85,7 +85,7 @@ def read_mapping(path: str | Path) -> Mapping:
     Raises
     ------
     TableError
-        In one line with file, key and allowed values.
+        If the mapping is not valid. The message is one line with file, key and allowed values.
     """
     return make_mapping(read_yaml(Path(path)), str(path))
 
@@ -96,23 +96,24 @@ def make_mapping(data: object, source: str = "mapping") -> Mapping:
     Parameters
     ----------
     data : dict
-        For each column of `COLUMNS`, the name of a variable, or a dict with ``value``, or with ``from`` (one
-        name, or several for a text column), ``names`` and ``unit``. In addition ``may_differ``, a list of
-        variables, and ``pattern``, regular expressions with named groups by variable.
+        An entry for any of `COLUMNS`: the name of a variable, or a dict. The dict holds either ``value``, or
+        ``from`` with optional ``names`` and ``unit``. ``from`` is a name; a text column may list several.
+        Further entries are ``may_differ``, a list of variables, and ``pattern``, a dict from variable to a
+        regular expression with named groups.
     source : str
         Name of the mapping for messages.
 
     Raises
     ------
     TableError
-        In one line with key and allowed values.
+        If the mapping is not valid. The message is one line with key and allowed values.
     """
     if not isinstance(data, dict):
         raise TableError("must be keys and values, as processes: num_tasks", source)
     allowed = (*COLUMNS, "may_differ", "pattern")
-    odd = next((key for key in data if key not in allowed), None)
-    if odd is not None:
-        raise TableError(f"is unknown (allowed: {', '.join(allowed)})", source, f"key '{odd}'")
+    unknown = next((key for key in data if key not in allowed), None)
+    if unknown is not None:
+        raise TableError(f"is unknown (allowed: {', '.join(allowed)})", source, f"key '{unknown}'")
     may_differ = _names(data.get("may_differ", []), source, "may_differ")
     fields = {column: _field(column, data[column], source) for column in COLUMNS if column in data}
     return Mapping(fields, may_differ, _patterns(data.get("pattern", {}), source), source)
@@ -134,22 +135,27 @@ def _patterns(given: object, source: str) -> dict[str, re.Pattern[str]]:
 
 
 def _field(column: str, entry: object, source: str) -> Field:
+    """Check the entry of a column, and make its `Field`."""
     entry = {"from": entry} if isinstance(entry, str) else entry
     allowed = _KEYS[column]
+    # An entry needs exactly one of ``from`` and ``value``.
     if not isinstance(entry, dict) or ("from" in entry) == ("value" in entry):
         needed = " or ".join(key for key in ("from", "value") if key in allowed)
         raise TableError(f"must be a variable's name, or hold {needed}", source, f"key '{column}'")
-    odd = next((key for key in entry if key not in allowed or ("value" in entry and key != "value")), None)
-    if odd is not None:
-        keys = "value" if "value" in entry and "value" in allowed else ", ".join(allowed)
-        raise TableError(f"is unknown here (allowed: {keys})", source, f"key '{column}.{odd}'")
+    if "value" in entry and "value" in allowed:
+        allowed = ("value",)
+    unknown = next((key for key in entry if key not in allowed), None)
+    if unknown is not None:
+        raise TableError(
+            f"is unknown here (allowed: {', '.join(allowed)})", source, f"key '{column}.{unknown}'"
+        )
     if "value" in entry:
         return Field(value=_constant(column, entry["value"], source))
     variables = _names(entry["from"], source, f"{column}.from")
     if not variables or (len(variables) > 1 and column not in TEXTS):
         raise TableError("must be one variable's name", source, f"key '{column}.from'")
     unit = entry.get("unit", "")
-    if "unit" in entry and unit not in UNITS[column]:
+    if "unit" in entry and (not isinstance(unit, str) or unit not in UNITS[column]):
         units = ", ".join(UNITS[column])
         raise TableError(f"{unit!r} must be one of {units}", source, f"key '{column}.unit'")
     return Field(variables, names=_renamed(entry.get("names", {}), source, column), unit=unit)

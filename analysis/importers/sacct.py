@@ -82,7 +82,7 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
         state = _state(job.row)
         if state in UNFINISHED:
             skipped["that have not ended"] += 1
-        elif not _elapsed(job.row):
+        elif not _elapsed_seconds(job.row):
             skipped["that never ran"] += 1
         elif "+" in str(job.row["JobID"]):
             skipped["that are parts of a heterogeneous job"] += 1
@@ -105,7 +105,7 @@ def read_jobs(text: str, source: str) -> list[dict[str, Value]]:
             "job": str(row["JobID"]),
             "state": _state(row),
             "cores": _first(row, _CPUS),
-            "seconds": _elapsed(row),
+            "seconds": _elapsed_seconds(row),
             "energy_joules": _joules(row),
         }
         for _, row in _rows(text, source, [])
@@ -138,8 +138,8 @@ def _recorded(job: _Job, state: str, source: str) -> Recorded:
     alone = job.steps[0] if len(job.steps) == 1 else None
     joules = _joules(job.row) or (_joules(alone) if alone else None)
     variables = job.row | {
-        "seconds": _elapsed(job.row),
-        "step_seconds": _elapsed(alone) if alone else None,
+        "seconds": _elapsed_seconds(job.row),
+        "step_seconds": _elapsed_seconds(alone) if alone else None,
         "nodes": job.row.get("NNodes") or job.row.get("AllocNodes"),
         "cores": (_first(alone, _CPUS) if alone else None) or _first(job.row, _CPUS),
         "ntasks": tasks.pop() if len(tasks) == 1 else None,
@@ -164,8 +164,8 @@ def _first(row: Row, names: tuple[str, ...]) -> Value:
     return next((row[name] for name in names if row.get(name)), None)
 
 
-def _elapsed(row: Row) -> float | None:
-    """Return the seconds of ``1-02:03:04`` or ``3723``; None without a time."""
+def _elapsed_seconds(row: Row) -> float | None:
+    """Return the elapsed seconds of a row: ``1-02:03:04`` (days first) or ``3723``; None if it is empty."""
     text = str(_first(row, _TIMES) or "")
     if text.isdecimal():
         return float(text)

@@ -222,7 +222,7 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
 
 
 def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:
-    """Prefix the identifiers of an element and its references to identifiers."""
+    """Prefix the identifier of an element and its references, in place, so that figures of a page differ."""
     for key, value in element.attrib.items():
         if key == "id":
             element.set(key, f"{prefix}-{value}")

@@ -147,16 +147,21 @@ class Labels:
         )
         return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
 
-    def _intervals_of_times(self, covered: pd.Series) -> str:
-        """Name intervals by their nominal coverage, and by the coverage for times if it differs.
+    def _intervals_of_times(self, coverages: pd.Series) -> str:
+        """Name the intervals by their nominal coverage; add the coverage of times if it differs.
 
-        Intervals of times end at order statistics, so that they attain only certain coverages.
+        Intervals of times end at measured values, so only some coverages can be attained.
+
+        Parameters
+        ----------
+        coverages : Series
+            Attained coverage of each interval, 0 to 1; may be empty.
         """
         nominal = exact(round(100 * self.facts.settings.level, 1))
-        shares = [exact(round(100 * share, 1)) for share in sorted({covered.min(), covered.max()})]
-        differs = len(covered) and set(shares) != {nominal}
-        others = f" ({' to '.join(shares)}{THIN}% for times)" if differs else ""
-        return f"{nominal}{THIN}% intervals{others}"
+        shares = [exact(round(100 * share, 1)) for share in sorted({coverages.min(), coverages.max()})]
+        differs = len(coverages) and set(shares) != {nominal}
+        attained = f" ({' to '.join(shares)}{THIN}% for times)" if differs else ""
+        return f"{nominal}{THIN}% intervals{attained}"
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name times: medians over blocks, or simulated times."""

@@ -89,30 +89,44 @@ def paired_shift(ratios: Floats, alpha: Floats | float, by_sign: Flags | None = 
         part = symmetric[start : start + step]
         means = (ratios[part][:, first] + ratios[part][:, second]) / 2
         tail = distributions.signed_ranks(pairs)
-        columns[:, part] = _order_statistics(np.sort(means, axis=1), tail, alphas[part])
+        columns[:, part] = _estimate_interval_and_test(np.sort(means, axis=1), tail, alphas[part])
     if skewed.any():
-        columns[:, skewed] = _order_statistics(
+        columns[:, skewed] = _estimate_interval_and_test(
             np.sort(ratios[skewed], axis=1), distributions.signs(pairs), alphas[skewed]
         )
     return Shift(*columns)
 
 
-def _order_statistics(ordered: Floats, tail: Floats, alphas: Floats) -> Floats:
-    """Compute the fields of `Shift` (fields, rows) from each row of increasing values.
+def _estimate_interval_and_test(ordered: Floats, tail: Floats, alphas: Floats) -> Floats:
+    """Compute estimate, interval and test of each row of sorted values.
 
-    `tail` is the cumulative distribution of the number of values below the true location.
+    Parameters
+    ----------
+    ordered : array of shape (rows, count)
+        Sorted log ratios, or sorted means of two log ratios.
+    tail : array of shape (count + 1,)
+        Cumulative distribution of the number of values below the true location.
+    alphas : array of shape (rows,)
+        Probability with which the interval may miss.
+
+    Returns
+    -------
+    array of shape (6, rows)
+        In the order of the fields of `Shift`.
     """
     rows, count = ordered.shape
-    middle = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
-    ends = np.full((3, rows), np.nan)
+    estimate = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+    interval = np.full((3, rows), np.nan)  # low, high, coverage
     for alpha in np.unique(alphas):
         if rank := distributions.last_rank(tail, alpha):
-            part = alphas == alpha
-            ends[0, part], ends[1, part] = ordered[part, rank - 1], ordered[part, count - rank]
-            ends[2, part] = 1 - 2 * tail[rank - 1]
+            same_alpha = alphas == alpha
+            interval[0, same_alpha] = ordered[same_alpha, rank - 1]
+            interval[1, same_alpha] = ordered[same_alpha, count - rank]
+            interval[2, same_alpha] = 1 - 2 * tail[rank - 1]
     larger_side = np.maximum((ordered > EQUAL).sum(axis=1), (ordered < -EQUAL).sum(axis=1))
     p_values = np.minimum(2 * tail[count - larger_side], 1)
-    return np.stack([middle, *ends, p_values, np.full(rows, 2 * tail[0])])
+    least_p = np.full(rows, 2 * tail[0])
+    return np.stack([estimate, *interval, p_values, least_p])
 
 
 def plainly_asymmetric(ratios: Floats) -> Flags:

@@ -186,7 +186,10 @@ def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
     if value is None:
         return missing
     if isinstance(value, dict):
-        return listed(_entry(name, entry) for name, entry in value.items() if entry != 0) or "nothing stated"
+        return (
+            listed(_entry_text(name, entry) for name, entry in value.items() if entry != 0)
+            or "nothing stated"
+        )
     if isinstance(value, list):
         return listed(map(size_text, value)) or "none"
     if key in ("link_mbps", "mtu", "eager_limit_bytes"):
@@ -196,13 +199,13 @@ def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
     return WORDS.get(key, {}).get(value, str(value))
 
 
-def _entry(name: str, value: Any) -> str:
-    """Write an entry of a model's section: ``fat tree of ports 24, blocking ratio 2``."""
+def _entry_text(name: str, value: Any) -> str:
+    """Return an entry of a model as text, such as ``fat tree of ports 24, blocking ratio 2``."""
     if name in UNITS:
         return f"{formats.exact(value)} {UNITS[name]}"
     words = name.replace("_", " ")
     if isinstance(value, dict):
-        entries = ", ".join(_entry(key, entry) for key, entry in value.items())
+        entries = ", ".join(_entry_text(key, entry) for key, entry in value.items())
         return f"{words} of {entries}" if entries else words
     if isinstance(value, list):
         return f"{words} {' × '.join(map(str, value))}"

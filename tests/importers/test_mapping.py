@@ -51,6 +51,7 @@ def test_a_mapping_file(written):
         ("processes: {value: true}", r"key 'processes\.value': True must be a whole number"),
         ("case: {value: 3}", r"key 'case\.value': 3 must be text"),
         ("seconds: {from: t, unit: days}", r"key 'seconds\.unit': 'days' must be one of s, sec, seconds, ms"),
+        ("seconds: {from: t, unit: [s]}", r"key 'seconds\.unit': \['s'\] must be one of s, sec, seconds, ms"),
         ("may_differ: 3", "key 'may_differ': must be a variable's name or a list of names"),
         ("case: a\ncase: b", r"line 2: found duplicate key"),
         ("case: [a", r"line 1: .*expected"),

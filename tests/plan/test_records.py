@@ -15,7 +15,7 @@ from workflows.launch.attesters import Probe
 from workflows.paths import StudyPaths, record_name
 from workflows.plan import records as kept
 from workflows.plan.record import Record, RunNoise, SimulatedRecord, Times
-from workflows.plan.records import Rerun, attempts, is_missing, read_record, write_record
+from workflows.plan.records import TRIES, Rerun, attempts, is_missing, read_record, write_record
 from workflows.results.collect import block_numbers
 
 POINT = Point("duct", "gigabit", 4, 2, nodes=2, cores=2)
@@ -186,6 +186,9 @@ def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_defaul
         assert by_name[name].default is not MISSING or by_name[name].default_factory is not MISSING
 
 
+CUT_OFF = record(started="2026-01-01T12:00:00", inputs=INPUTS, **ENDED)
+
+
 @pytest.mark.parametrize(
     ("records", "requests", "expected"),
     [
@@ -203,6 +206,9 @@ def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_defaul
         ([made()], [Rerun("failed", LATER)], False),
         ([made(valid=False)], [Rerun("failed", LATER)], True),
         ([made(valid=False), made(LATEST, valid=False)], [Rerun("failed", LATER)], False),
+        ([CUT_OFF], [], True),
+        ([CUT_OFF] * TRIES, [], False),
+        ([CUT_OFF] * TRIES, [Rerun("failed", LATER)], True),
     ],
 )
 def test_what_is_still_to_be_run(records, requests, expected):

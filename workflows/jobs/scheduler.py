@@ -329,7 +329,7 @@ class Scheduler(ABC):
         return ""
 
     def energy_counter(self) -> EnergyCounter | None:
-        """Return the scheduler's own energy counter; None without one."""
+        """Return the scheduler's own energy counter; None if it has none."""
         return None
 
     def step_energy(self, step: str) -> float | None:

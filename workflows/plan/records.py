@@ -158,13 +158,16 @@ def is_missing(
     Parameters
     ----------
     records : sequence of Record
-        All attempts. Attempts that ended with their jobs do not count until there are TRIES of them.
+        All attempts at this repetition. After `TRIES` attempts that the end of their job cut off, only a
+        request causes another attempt.
     inputs : mapping
-        Present digests of the case and interconnect. Records of other inputs do not count.
+        Current digests of the files of the case and interconnect. Records with other digests do not count.
+    requests : sequence of Rerun
+        Requests to run again.
     """
     counted = [record for record in records if record.inputs == inputs]
-    if all(record.interrupted for record in counted):
-        return len(counted) < TRIES
+    if len(counted) < TRIES and all(record.interrupted for record in counted):
+        return True
     return any(
         request.covers(repetition.point)
         and not any(record.started > request.time for record in counted)

@@ -186,7 +186,10 @@ def _cluster(record: Record) -> dict[str, str]:
 
 
 def _transports(records: Sequence[Record]) -> str | None:
-    """List the transports that the MPI libraries chose for each interconnect, as the probes report them."""
+    """List the transports that the MPI libraries chose for each interconnect: ``name: a, b; name: c``.
+
+    Probes report them. None if no probe reports a transport.
+    """
     transports: dict[str, set[str]] = {}
     for record in records:
         if record.interconnect and record.probe and record.probe.transports:

@@ -43,15 +43,16 @@ def requested_topologies(requested: Requested, where: str) -> dict[str, Topology
     Raises
     ------
     InputError
-        A topology is impossible or has too many nodes: one line that begins with `where`.
+        If a topology is impossible or has more than `MOST_NODES` nodes. The message is one line that begins
+        with `where`.
     """
-    made: dict[str, Topology] = {}
+    topologies: dict[str, Topology] = {}
     for title, given in requested.get("topologies", {}).items():
         with found_wrong_in(f"{where}.topologies.{title}"):
-            made[title] = topology_of(given)
-        if made[title].nodes > MOST_NODES:
-            raise InputError(f"{where}.topologies.{title}: {made[title].nodes} nodes; at most {MOST_NODES}")
-    return made
+            topologies[title] = topology_of(given)
+        if (nodes := topologies[title].nodes) > MOST_NODES:
+            raise InputError(f"{where}.topologies.{title}: {nodes} nodes; at most {MOST_NODES}")
+    return topologies
 
 
 def requested_flows(

@@ -90,9 +90,9 @@ class Study:
         changes = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
         return replace(self, **changes, oversubscription=(1,)) if changes else self
 
-    def case_of(self, sized: str) -> str:
-        """Return the name of the case in results, without the size. The reverse of `case_at`."""
-        return sized.partition("-")[0] if self.sizes else sized
+    def case_of(self, sized_name: str) -> str:
+        """Return the case's name in results: ``case`` of ``case-size``. Reverses `case_at`."""
+        return sized_name.partition("-")[0] if self.sizes else sized_name
 
     def excludes(self, point: Point) -> bool:
         """Return whether an entry of ``exclude``, whose keys are fields of a point, matches the point."""
@@ -168,7 +168,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Return the imported files, with the sites, mappings and formats that the study states."""
+    """Return the fields of `Study` on imports: the files, and the site, mapping and format of each."""
     stated = [{"file": entry} if isinstance(entry, str) else entry for entry in data.get("import", ())]
     paths = [file.parent / entry["file"] for entry in stated]
     for index, path in enumerate(paths):
@@ -176,7 +176,7 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             where = f"{file}: import[{index}]"
             raise InputError(f"{where}: {stated[index]['file']!r} is there twice; each only once")
         if "format" in stated[index]:
-            from analysis.importers import FORMATS  # takes seconds that other studies can spare
+            from analysis.importers import FORMATS  # takes seconds to import
 
             inputs.choose(stated[index]["format"], FORMATS, "format", f"{file}: import[{index}].format")
     entries = dict(zip(paths, stated, strict=True))

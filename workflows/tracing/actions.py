@@ -133,7 +133,7 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_co
         More than `CUT_SHARE` of the messages are cut in two, so that the window is no whole number of steps;
         or a rank waits for a request before it starts.
     """
-    ranks = [_resolved(raw, *span) for raw, span in zip(raws, window, strict=True)]
+    ranks = [_rank_actions(raw, *span) for raw, span in zip(raws, window, strict=True)]
     sent, received = (
         {key: _Ends(rank, places) for rank in ranks for key, places in _grouped(rank.lines, key_of).items()}
         for key_of in (_sent, _received)
@@ -157,8 +157,16 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_co
     return Actions(ranks, ns_per_count, cut)
 
 
-def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
-    """Convert the notes of a rank to actions."""
+def _rank_actions(raw: Raw, begin: int, end: int) -> _Rank:
+    """Convert the lines that the tracer recorded for a rank to actions, up to the end of the window.
+
+    A note is a line that begins with ``#``. It becomes the actions that it stands for.
+
+    Parameters
+    ----------
+    begin, end : int
+        First recorded line of the window, and the line after its last.
+    """
     notes = (line.split(" ") for line in raw.lines.distinct if line.startswith("# matched "))
     matched = {words[2]: f"{words[3]} {words[4]}" for words in notes}
     numbers: dict[str, int] = {}
@@ -169,16 +177,17 @@ def _resolved(raw: Raw, begin: int, end: int) -> _Rank:
     actions_by_line.append([COMPUTING])  # index -1
     actions = np.fromiter(chain.from_iterable(actions_by_line), np.int32)
     counts = np.fromiter(map(len, actions_by_line), np.intp)
-    which = raw.lines.which[:end]
-    each = counts[which]
-    first = (np.cumsum(counts) - counts)[which]  # index of the first action of each line
-    shift = np.repeat(first - (np.cumsum(each) - each), each)
-    resolved = actions[np.arange(len(shift)) + shift]
-    begin = int(each[:begin].sum())
-    amounts = raw.lines.amounts[: np.count_nonzero(which == COMPUTING)]
-    lines = Lines(raw.rank, list(numbers), resolved, amounts)
+    line_of = raw.lines.which[:end]
+    actions_per_line = counts[line_of]
+    first = (np.cumsum(counts) - counts)[line_of]  # index of the first action of each line
+    # Offset from the position in the result to the position in `actions`.
+    offset = np.repeat(first - (np.cumsum(actions_per_line) - actions_per_line), actions_per_line)
+    in_order = actions[np.arange(len(offset)) + offset]
+    first_action = int(actions_per_line[:begin].sum())
+    amounts = raw.lines.amounts[: np.count_nonzero(line_of == COMPUTING)]
+    lines = Lines(raw.rank, list(numbers), in_order, amounts)
     sizes = np.array([_size(line) for line in lines.distinct], np.int64)
-    return _Rank(lines, sizes, begin, np.arange(len(lines)) >= begin, [])
+    return _Rank(lines, sizes, first_action, np.arange(len(lines)) >= first_action, [])
 
 
 def _actions(line: str, rank: int, matched: Mapping[str, str]) -> list[str]:

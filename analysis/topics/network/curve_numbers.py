@@ -148,18 +148,23 @@ def time_drops(sizes: Floats, latency: Floats) -> tuple[int, ...]:
 
 
 def loses_from(sizes: Floats, bandwidth: Floats) -> float:
-    """Find the size from which large messages lose bandwidth, as beyond a cache.
+    """Find the size from which bandwidth stays below its peak, for example because of a cache.
+
+    Parameters
+    ----------
+    sizes, bandwidth : array of shape (n,)
+        Rising sizes in bytes, and bandwidths in MB/s.
 
     Returns
     -------
     float
-        Smallest size above the peak's from which every bandwidth is `LOSS` or more below the peak; NaN if the
-        bandwidth of the largest size is not.
+        Smallest size in bytes from which every bandwidth is more than `LOSS` below the peak. NaN if the
+        bandwidth of the largest size is not that low.
     """
     best = int(np.argmax(bandwidth))
     low = bandwidth < (1 - LOSS) * bandwidth[best]
-    kept = np.flatnonzero(~low)[-1]
-    return float(sizes[kept + 1]) if kept + 1 < len(sizes) else float("nan")
+    last_near_peak = np.flatnonzero(~low)[-1]
+    return float(sizes[last_near_peak + 1]) if last_near_peak + 1 < len(sizes) else float("nan")
 
 
 def faster_from(sizes: Floats, latency: Floats, other_sizes: Floats, other_latency: Floats) -> list[int]:

@@ -42,24 +42,25 @@ def read_parts(path: str | Path) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : path of a CSV file
-        With the columns of `PART_LIST`.
+    path : str or Path
+        CSV file with the columns of `PART_LIST`.
 
     Returns
     -------
     DataFrame
-        Rows sorted by item, part, level and size.
+        Rows sorted by item, part, level and first node count (``nodes_from``).
 
     Raises
     ------
     TableError
-        If the file is damaged, or an item lacks a part or a size. The message is one line with file, line and
-        column.
+        If the file is damaged, or an item lacks a part, a switch level or a range of nodes. The message is
+        one line with file and column.
     """
     parts = read_listing(path, PART_LIST, _PART_RULES)
     parts = parts.sort_values(_IN_ORDER, kind="stable", ignore_index=True)
     for item, rows in parts.groupby("item"):
-        for part in ("port", "switch", *(["uplink"] if rows["level"].nunique() > 1 else [])):
+        needed = ["port", "switch"] if rows["level"].nunique() < 2 else ["port", "switch", "uplink"]
+        for part in needed:
             if not (rows["part"] == part).any():
                 raise TableError(f"item '{item}' has no {part}", str(path), column="part")
         levels = sorted(rows["level"].dropna().unique())
@@ -67,7 +68,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
             raise TableError(
                 f"item '{item}' skips a level: {', '.join(map(str, levels))}", str(path), column="level"
             )
-        switches_of(rows, str(path))
+        switches_of(rows, str(path))  # raises if a level has no switch for some number of nodes
     return parts
 
 

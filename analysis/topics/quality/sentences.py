@@ -25,8 +25,8 @@ def count_disturbed(runs: pd.DataFrame) -> tuple[int, int]:
     """Count the valid runs that other programs disturbed, and the valid runs with ``foreign_cores``."""
     if "foreign_cores" not in runs:
         return 0, 0
-    busy = runs.loc[runs["valid"], "foreign_cores"].dropna()
-    return int((busy > DISTURBED_CORES).sum()), len(busy)
+    foreign_cores = runs.loc[runs["valid"], "foreign_cores"].dropna()
+    return int((foreign_cores > DISTURBED_CORES).sum()), len(foreign_cores)
 
 
 def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
@@ -61,17 +61,18 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     verb = "is an outlier" if len(outliers) == 1 else "are outliers"
     text = f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}; all stay in the estimates."
     text += f" {'The most extreme' if len(outliers) > len(farthest) else 'They are'}: {descriptions}."
-    return [text + _disturbed_outliers(outliers, runs)]
+    return [text + _disturbed_outliers_sentence(outliers, runs)]
 
 
-def _disturbed_outliers(outliers: pd.DataFrame, runs: pd.DataFrame) -> str:
-    """State how many outliers were disturbed, if ``foreign_cores`` is known for all outliers."""
+def _disturbed_outliers_sentence(outliers: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """State how many outliers other programs disturbed; empty unless that is known for every outlier."""
     if "foreign_cores" not in runs or outliers["record"].isna().any():
         return ""
-    busy = runs.drop_duplicates("record").set_index("record")["foreign_cores"].reindex(outliers["record"])
-    if busy.isna().any():
+    foreign_cores = runs.drop_duplicates("record").set_index("record")["foreign_cores"]
+    foreign_cores = foreign_cores.reindex(outliers["record"])
+    if foreign_cores.isna().any():
         return ""
-    disturbed = int((busy > DISTURBED_CORES).sum())
+    disturbed = int((foreign_cores > DISTURBED_CORES).sum())
     count = formats.whole(disturbed) if disturbed else "none"
     return f" Of the outliers, {count} {'was' if disturbed < 2 else 'were'} disturbed."
 
