@@ -1,4 +1,4 @@
-"""The curve of a ping-pong: read, checked, interpolated between its points."""
+"""Read, check and interpolate the curve of a ping-pong."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from analysis.runs.errors import TableError
 from workflows.domain import InputError
 
 NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")
-"""What is read of ``tables/network.csv`` of a study that ran our own ping-pong."""
+"""Columns of ``tables/network.csv`` that a curve needs, from a study that ran our own ping-pong."""
 
 SMALL_BYTES = 64
-"""Messages of so many bytes at most tell the latency, and how many can be sent in a second."""
+"""Largest message that shows the latency and the message rate."""
 
 ANY_COUNT = ("pingpong", "sendrecv", "availability", "flush", "after_work")
-"""Benchmarks of Nodeworth in which only the first and the last process communicate, whatever their count."""
+"""Our benchmarks in which only the first and the last process communicate, at any count of processes."""
 
 SEVERAL_PAIRS = ("osu_multiple_bandwidth_message_rate", "imb_uniband", "imb_biband", "imb_sendrecv")
-"""Benchmarks whose pairs add up or share links: their rows need a count of processes to show a link."""
+"""Benchmarks of several pairs that share links: only a row that counts two processes shows a link."""
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,20 @@ class PingPongCurve:
     Attributes
     ----------
     bytes : tuple of int
-        Message sizes, rising from 0.
+        Message sizes in ascending order; the first is 0.
     microseconds : tuple of float
-        Half a round trip of each.
+        Half of the round trip, per size.
     switches : tuple of int
-        Largest size before each change of protocol, rising; nothing is interpolated across a change.
+        Largest size before each change of protocol, ascending. Nothing is interpolated across a change.
     two_points : bool
-        Made of a latency and a peak bandwidth alone; then a time is latency + bytes / bandwidth.
+        Whether the curve is made from a latency and a peak bandwidth: time = latency + bytes / bandwidth.
     bytes_per_us : float
-        What the link carries, in 10^6 bytes/s: the slope between the two largest messages, or the highest
-        bandwidth of a whole message where that is more, or what many messages together are known to reach.
+        Bandwidth of the link, in 10^6 bytes/s. It is the larger of the slope between the two largest
+        messages and the highest bandwidth of a whole message, unless ``peak_MBps`` is given.
     exchange : PingPongCurve or None
-        Of messages that both nodes send at the same time, from their start until both are there; None where
-        that was not measured.
+        Times of messages that both nodes send at once, until both have arrived. None if not measured.
     low, high : tuple of float
-        Ends of what each took, over runs or processes; the microseconds where only these are known.
+        Range of each time over runs or processes. Equal to `microseconds` if no range was measured.
     """
 
     bytes: tuple[int, ...]
@@ -61,21 +60,23 @@ class PingPongCurve:
     exchange: PingPongCurve | None = None
 
     def regions(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Sizes and times of the points between changes of protocol."""
+        """Return the sizes and times of each protocol region that has points."""
         sizes, times = np.array(self.bytes), np.array(self.microseconds)
         region = np.searchsorted(self.switches, sizes)
         return [(sizes[region == number], times[region == number]) for number in np.unique(region)]
 
     def later(self, added_us: float) -> PingPongCurve:
-        """The curve of messages that take so much longer, whatever their size; the link carries as much."""
-        times = {
-            name: tuple(taken + added_us for taken in getattr(self, name))
-            for name in ("microseconds", "low", "high")
-        }
-        return replace(self, **times, exchange=self.exchange and self.exchange.later(added_us))
+        """Return the curve with `added_us` added to every time; the bandwidth of the link stays."""
+        return replace(
+            self,
+            microseconds=tuple(time + added_us for time in self.microseconds),
+            low=tuple(time + added_us for time in self.low),
+            high=tuple(time + added_us for time in self.high),
+            exchange=self.exchange and self.exchange.later(added_us),
+        )
 
     def at(self, end: str) -> PingPongCurve:
-        """The curve at an end of its band, ``low`` or ``high``, or as it is; the link carries as much."""
+        """Return the curve at the ``low`` or ``high`` end of its range; unchanged for any other `end`."""
         if end not in ("low", "high"):
             return self
         return replace(
@@ -83,46 +84,48 @@ class PingPongCurve:
         )
 
     def knots(self) -> tuple[np.ndarray, np.ndarray]:
-        """Sizes and times between which time is linear: the points, and both sides of each switch.
+        """Return the sizes and times of a piecewise linear curve: the points, and both sides of each switch.
 
-        A side of a switch continues the line through the nearest two points of its region, rising no slower
-        than nothing at all; where a region has one point only, at the link's bandwidth.
+        Each side of a switch extrapolates the line through the nearest two points of its region. The slope
+        is at least 0. A region of one point uses the bandwidth of the link.
         """
         sizes, times = [], []
         inner = [0, *(switch + 1 for switch in self.switches)]
         outer = [*self.switches, self.bytes[-1]]
-        regions = {int(np.searchsorted(self.switches, known[0])): (known, at) for known, at in self.regions()}
+        regions = {
+            int(np.searchsorted(self.switches, points[0])): (points, at) for points, at in self.regions()
+        }
         for index, (first, last) in enumerate(zip(inner, outer, strict=True)):
             if index not in regions:
                 continue
-            known, at = regions[index]
-            ends = np.array([end for end in (first, last) if end not in known], int)
-            all_sizes = np.concatenate([known, ends])
+            measured, at = regions[index]
+            ends = np.array([end for end in (first, last) if end not in measured], int)
+            all_sizes = np.concatenate([measured, ends])
             order = np.argsort(all_sizes)
             sizes.append(all_sizes[order])
-            times.append(np.concatenate([at, self._continued(known, at, ends)])[order])
+            times.append(np.concatenate([at, self._extrapolated(measured, at, ends)])[order])
         return np.concatenate(sizes), np.concatenate(times)
 
-    def _continued(self, known: np.ndarray, at: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Times outside the points of a region, in microseconds."""
-        found = []
+    def _extrapolated(self, sizes: np.ndarray, times: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return times in microseconds at `ends`, outside the points of a region."""
+        extrapolated = []
         for end in ends:
-            near = slice(0, 2) if end < known[0] else slice(-2, None)
+            nearest = slice(0, 2) if end < sizes[0] else slice(-2, None)
             slope = 1 / self.bytes_per_us
-            if len(known) > 1:
-                slope = max(0.0, float(np.diff(at[near])[0] / np.diff(known[near])[0]))
-            edge = 0 if end < known[0] else -1
-            found.append(max(at[edge] + slope * (end - known[edge]), end / self.bytes_per_us))
-        return np.array(found)
+            if len(sizes) > 1:
+                slope = max(0.0, float(np.diff(times[nearest])[0] / np.diff(sizes[nearest])[0]))
+            edge = 0 if end < sizes[0] else -1
+            extrapolated.append(max(times[edge] + slope * (end - sizes[edge]), end / self.bytes_per_us))
+        return np.array(extrapolated)
 
     def left_out(self) -> pd.DataFrame:
-        """Each point predicted from the others of its region.
+        """Predict each point from its two neighbours in its region.
 
         Returns
         -------
         DataFrame
-            ``bytes, microseconds, left_out_percent``: how far the line through its two neighbours is from a
-            point, in percent of it; empty for the first and the last point of a region, which only bound it.
+            ``bytes, microseconds, left_out_percent``. The last is the error of the line through the two
+            neighbours, in percent of the point. It is empty for the first and last point of a region.
         """
         rows = []
         for sizes, times in self.regions():
@@ -148,19 +151,19 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
     Raises
     ------
     InputError
-        In one line: no such file or curve, two times for a size, none at 0 bytes, a time that is not above 0,
-        a switch beyond the curve, a peak below the ping-pong's.
+        The file or curve does not exist, a size has two times, 0 bytes has none, or a time is not above 0.
+        A switch lies beyond the curve, or the peak is below the bandwidth of the ping-pong.
     """
     switches = tuple(sorted({simulate["eager_limit_bytes"], *simulate.get("switches_bytes", ())}))
-    if two := simulate.get("two_points"):
-        latency, peak = two["latency_us"], two["peak_MBps"]
+    if two_points := simulate.get("two_points"):
+        latency, peak = two_points["latency_us"], two_points["peak_MBps"]
         far = max(switches[-1] + 1, 1 << 20)
-        times = (latency, latency + far / peak)
-        return PingPongCurve((0, far), times, (), True, peak, times, times)
+        ends = (latency, latency + far / peak)
+        return PingPongCurve((0, far), ends, (), True, peak, ends, ends)
     given = simulate["curve"]
     file = root / given["file"]
     rows = _rows(file, given, "benchmark", f"{where}: simulate.curve")
-    sizes, times, *ends = _points(rows, given, f"{where}: simulate.curve")
+    sizes, times, low, high = _points(rows, given, f"{where}: simulate.curve")
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(
             f"{where}: simulate: no point of the curve is above the change of protocol at {late[0]} bytes"
@@ -172,7 +175,7 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
             f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
         )
     exchange = _exchange(file, given, switches, peak, f"{where}: simulate.curve")
-    return PingPongCurve(sizes, times, switches, False, peak, *ends, exchange)
+    return PingPongCurve(sizes, times, switches, False, peak, low, high, exchange)
 
 
 def _exchange(
@@ -182,25 +185,27 @@ def _exchange(
         return None
     rows = _rows(file, given, "exchange", where)
     one_way = rows.assign(bandwidth_MBps=rows["bandwidth_MBps"] / 2)
-    sizes, times, *ends = _points(one_way, given, where)
+    sizes, times, low, high = _points(one_way, given, where)
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(f"{where}.exchange: no point is above the change of protocol at {late[0]} bytes")
-    return PingPongCurve(sizes, times, switches, False, peak, *ends)
+    return PingPongCurve(sizes, times, switches, False, peak, low, high)
 
 
-def _points(rows: pd.DataFrame, given: Mapping[str, Any], where: str) -> tuple[tuple, ...]:
-    """Sizes, and what messages of each took: in the middle, at least, at most."""
+def _points(
+    rows: pd.DataFrame, given: Mapping[str, Any], where: str
+) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Return the sizes, and the median, lowest and highest time per size."""
     middle = rows["latency_us"]
-    ends = [rows.get(f"latency_us_{end}", middle).fillna(middle) for end in ("low", "high")]
-    found = [
-        points_of(rows.assign(latency_us=times), given.get("empty_as_bytes"), where, given["file"])
-        for times in (middle, *ends)
-    ]
-    return tuple(found[0][0]), *(tuple(times) for _, times in found)
+    low, high = (rows.get(f"latency_us_{end}", middle).fillna(middle) for end in ("low", "high"))
+    (sizes, times), (_, lowest), (_, highest) = (
+        points_of(rows.assign(latency_us=latency), given.get("empty_as_bytes"), where, given["file"])
+        for latency in (middle, low, high)
+    )
+    return tuple(sizes), tuple(times), tuple(lowest), tuple(highest)
 
 
 def link_rate(sizes: Sequence[int], times: Sequence[float]) -> float:
-    """Give what the link carries by a ping-pong, in 10^6 bytes/s: see `PingPongCurve.bytes_per_us`."""
+    """Return the bandwidth that a ping-pong shows, in 10^6 bytes/s: see `PingPongCurve.bytes_per_us`."""
     slope = (sizes[-1] - sizes[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else 0.0
     return max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
 
@@ -223,17 +228,17 @@ def read_curves(file: Path, name: str, format: str | None = None) -> Import:
     if file.suffix != ".csv":
         return read_foreign(file, format, make_mapping({"interconnect": {"value": name}}))
     try:
-        of_a_study = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
-    except ValueError:  # empty, or no text: read_foreign says so
-        of_a_study = False
-    if not of_a_study:
+        is_study_table = {*NETWORK_COLUMNS, "runs"} <= set(pd.read_csv(file, nrows=0))
+    except ValueError:  # empty or binary: read_foreign reports it
+        is_study_table = False
+    if not is_study_table:
         return read_foreign(file)
     ends = {"latency_us_lowest_run": "latency_us_low", "latency_us_highest_run": "latency_us_high"}
     return Import(curves=pd.read_csv(file).rename(columns=ends))
 
 
 def between_two_processes(curves: pd.DataFrame) -> pd.Series:
-    """Mark the rows in which only two processes communicate: others do not show what a link carries.
+    """Mark the rows in which only two processes communicate: only these show the bandwidth of a link.
 
     Parameters
     ----------
@@ -251,27 +256,27 @@ def between_two_processes(curves: pd.DataFrame) -> pd.Series:
     return measured_here | without_count | (processes == 2)
 
 
-def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.DataFrame:
-    """Rows of the interconnect, and of the benchmark that the key `wanted` names."""
+def _rows(file: Path, given: Mapping[str, Any], key_of_benchmark: str, where: str) -> pd.DataFrame:
+    """Return the rows of the interconnect and of the benchmark that `given[key_of_benchmark]` names."""
     if not file.exists():
         raise InputError(f"{where}.file: {given['file']}: no such file")
     name = given["interconnect"]
-    stated = "netpipe" if given["benchmark"] == "netpipe" else None  # its files do not show their format
+    format = "netpipe" if given["benchmark"] == "netpipe" else None  # its files do not show their format
     try:
-        table = read_curves(file, name, stated).curves
+        table = read_curves(file, name, format).curves
     except TableError as error:
         raise InputError(f"{where}.file: {error}") from None
-    for key, column in (("interconnect", "interconnect"), (wanted, "benchmark")):
-        known, value = list(dict.fromkeys(table[column])), given[key]
-        if value not in known:
-            names = ", ".join(known) or "none"
+    for key, column in (("interconnect", "interconnect"), (key_of_benchmark, "benchmark")):
+        values, value = list(dict.fromkeys(table[column])), given[key]
+        if value not in values:
+            names = ", ".join(values) or "none"
             raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {names}")
         table = table[table[column] == value]
     table = table[between_two_processes(table)]
     if table.empty:
         raise InputError(
-            f"{where}.{wanted}: {given[wanted]!r} has no row of two processes in {given['file']}; "
-            "more do not show what a link carries"
+            f"{where}.{key_of_benchmark}: {given[key_of_benchmark]!r} has no row of two processes in "
+            f"{given['file']}; more do not show what a link carries"
         )
     return table
 
@@ -279,7 +284,7 @@ def _rows(file: Path, given: Mapping[str, Any], wanted: str, where: str) -> pd.D
 def points_of(
     rows: pd.DataFrame, empty_as: int | None, where: str, file: str
 ) -> tuple[list[int], list[float]]:
-    """Give sizes in bytes and one-way times in µs, rising by size; 0 bytes as `empty_as` if given."""
+    """Return sizes in bytes and one-way times in µs. `empty_as` is the size that stands for 0 bytes."""
     rows = rows.dropna(subset="bytes")
     by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
     times = rows["latency_us"].astype(float).fillna(by_rate)

@@ -1,4 +1,4 @@
-"""The model of an interconnect: what a message costs, where, and how nodes are joined."""
+"""Model of an interconnect: costs of a message, and the topology of the nodes."""
 
 from __future__ import annotations
 
@@ -16,16 +16,23 @@ from workflows.simulation.curve import SMALL_BYTES, PingPongCurve, read_curve
 
 Floats = NDArray[np.float64]
 ENDS = ("low", "high", "corrected")
-"""Ends of a simulated time's band, and the time itself."""
+"""Both ends of the band of a simulated time, and the time itself."""
 
 
 @dataclass(frozen=True)
 class Knot:
-    """Costs of a message of `bytes`, in microseconds; those of other sizes lie on a line between two knots.
+    """Costs of a message of `bytes`, in microseconds. Costs between two knots are interpolated.
 
-    ``wait_us`` passes on the way, beside the time that the links need for the bytes; ``send_us`` and
-    ``receive_us`` keep the two ranks busy, ``after_us`` the sender when the message has left already.
-    ``meets_us`` passes as well, for both, where it meets one of the other direction.
+    Attributes
+    ----------
+    wait_us : float
+        Time on the way, in addition to the time that the links need for the bytes.
+    send_us, receive_us : float
+        Time for which the message keeps the sender and the receiver busy.
+    after_us : float
+        Time for which the sender stays busy after the message has left.
+    meets_us : float
+        Additional time of two messages of opposite directions that meet on their way.
     """
 
     bytes: int
@@ -38,12 +45,12 @@ class Knot:
 
 @dataclass(frozen=True)
 class InterconnectModel:
-    """A simulated interconnect, ready to be written as a platform.
+    """Parameters of a simulated interconnect, as a platform file needs them.
 
     Attributes
     ----------
     curve : PingPongCurve
-        What it was fitted to.
+        Curve that the model was fitted to.
     between, inside : tuple of Knot
         Messages between two nodes, and inside a node.
     memory_bytes_per_us : float
@@ -52,34 +59,34 @@ class InterconnectModel:
         Largest message that is sent without waiting for its receive.
     cores_per_node : int
     both_ways_bytes_per_us : float or None
-        Most that a node sends and receives together, in 10^6 bytes/s: the bandwidth of one direction where
-        it is half duplex (a PCI bus). None where the directions have nothing in common.
+        Bandwidth that both directions of a node share, in 10^6 bytes/s. On a half-duplex link (a PCI bus) it
+        is the bandwidth of one direction. None if the directions share nothing.
     hop_us : float
-        Added for each switch after the first.
+        Latency of each switch after the first.
     topology : mapping
-        See the schema; empty for a crossbar.
+        As in the schema; empty for a crossbar.
     mpi : str
-        MPI library that chooses how collective operations are carried out.
+        MPI library whose algorithms carry out collective operations.
     collectives : mapping of str to str
-        Algorithm of a collective operation by its name, where the library does not choose.
+        Algorithm by collective operation, for operations where the library does not choose.
     packets : mapping or None
-        How packets are passed on, see the schema; None where messages share links as fluids do.
+        Routing of packets, as in the schema. None if messages share links as fluids.
     gap_us : float
-        Least time between two messages that a node sends to others.
+        Minimum time between two messages that a node sends to other nodes.
     gap_us_per_byte : float
-        More of it for each byte of the first of them.
+        Additional gap for each byte of the first message.
     one_sided : str
-        What carries one-sided calls: ``transfers`` without the target's processor, or ``messages``.
+        Carrier of one-sided calls: ``transfers`` do not use the target's processor, ``messages`` do.
     one_sided_us : float
-        How much longer such a message takes its receiver than another.
+        Additional time that the receiver needs for a message of a one-sided call.
     flush_us : float
-        What completing one-sided calls at a target takes where no message carries them.
+        Time to complete one-sided calls at a target, if no message carries them.
     window_us : float
-        What a window for one-sided calls takes each rank, beside barriers where it is made and freed.
+        Time per rank for a window of one-sided calls, without the barriers that create and free it.
     after_work_us : tuple of pairs of float
-        How long a rank computed, and how much longer what it sends and receives then takes it than at once.
+        Pairs of computing time and the delay of the communication that follows it.
     one_machine : bool
-        Whether all nodes are one machine, whose ranks all slow each other down.
+        Whether all nodes are one machine, on which all ranks slow each other down.
     """
 
     curve: PingPongCurve
@@ -105,11 +112,11 @@ class InterconnectModel:
 
 
 def check_section(simulate: Mapping[str, Any]) -> str | None:
-    """Say in one line what a schema cannot see in the section ``simulate``; None where nothing is wrong."""
+    """Return the first mistake that a schema cannot see in the section ``simulate``, in one line, or None."""
     given = [key for key in ("curve", "two_points") if key in simulate]
     if len(given) != 1:
-        found = "both curve and two_points" if given else "neither curve nor two_points"
-        return f"simulate: has {found}; one of them says what a message takes"
+        present = "both curve and two_points" if given else "neither curve nor two_points"
+        return f"simulate: has {present}; one of them says what a message takes"
     if "two_points" in simulate and "switches_bytes" in simulate:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
     if "both_ways_MBps" in simulate and simulate.get("half_duplex"):
@@ -172,32 +179,37 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
 def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -> InterconnectModel:
     """Fit the model of a simulated interconnect.
 
-    A message of s bytes takes T(s), linear between the points of the curve. The link needs s / bandwidth of
-    it. Where the interconnect's file says what sending and receiving cost the processors, they are busy for
-    so long with an eager message; those of a larger one wait anyway. What both together are busy for beyond
-    T(s), the sender is when the message has left: a ping-pong hides it, an exchange does not. Without such
-    costs, what an eager message takes beyond T(0) + s / bandwidth is taken for copying, half at each end. The
-    rest passes without keeping anything busy. A ping-pong does not show the difference.
+    A message of s bytes takes T(s), linear between the points of the curve; the link needs s / bandwidth.
 
-    Where the curve has an exchange, messages of both directions that meet on their way take as much longer
-    as there, beside what a shared bandwidth explains. What the smallest take longer is the program's, but
-    where processors are busy for `SEEN` more than a message takes: that holds what the program does.
+    - If the interconnect's file has ``host_overhead``, an eager message keeps both processors busy for that
+      time. Processors wait during a larger message anyway. Overhead in excess of T(s) keeps the sender busy
+      after the message has left: a ping-pong hides that time, an exchange does not.
+    - If it has none, the time of an eager message beyond T(0) + s / bandwidth is copying, half at each end.
+    - The rest of T(s) keeps no processor busy. A ping-pong does not show the difference.
+
+    If the curve has an exchange, two messages that meet take longer, as in the exchange. The part that a
+    shared bandwidth explains is subtracted, and so is the delay of the smallest messages, which belongs to
+    the benchmark. The delay of the smallest messages stays if the hidden overhead is `SEEN` of their time
+    or more, because the overhead then contains it.
 
     Parameters
     ----------
     root : Path
-        Folder that the curve's file starts from.
+        Folder that the path of the curve's file is relative to.
     end : {"corrected", "low", "high"}
-        Of the range of the curve's runs, and of what the interconnect's file calls ``assumed``: as it is
-        taken to be, or the end of the band at which messages cost least, or most.
+        The corrected model, or the end of the band at which messages cost least or most. The band comes from
+        the range of the curve's runs and from the parameters that the interconnect's file lists as
+        ``assumed``.
 
     Raises
     ------
     InputError
-        See `workflows.simulation.curve.read_curve`; or a receiver busy for longer than a message takes, both
-        directions slower than one direction alone.
+        The receiver is busy for longer than a message takes, or both directions together are slower than
+        one direction. See also `workflows.simulation.curve.read_curve`.
     """
     simulate = interconnect.simulate
+    if simulate is None:
+        raise ValueError(f"{interconnect.name} is not simulated")
     where = f"{interconnect.name}.yaml"
     curve = read_curve(simulate, root, where).later(sum(simulate.get("added_us", {}).values())).at(end)
     node, overhead = simulate["node"], simulate.get("host_overhead")
@@ -236,13 +248,13 @@ def _after_work(points: Iterable[Sequence[float]], end: str) -> tuple[tuple[floa
 
 
 SEEN = 0.1
-"""Share of a small message's time from which on it is no rounding that processors are busy beyond it."""
+"""Hidden overhead, as a share of a small message's time, from which on it is more than rounding."""
 MOST_BUSY = 0.999
-"""Share, for rounding, of the most that sending and receiving can keep processors busy."""
+"""Share of the largest possible host overhead at the high end of the band; below 1 because of rounding."""
 
 
 def _overhead_at(curve: PingPongCurve, eager_limit: int, share: float) -> dict[str, float]:
-    """Host overhead that is a share of the least that an eager message takes beside the link."""
+    """Return a host overhead that is `share` of the shortest time of an eager message without the link."""
     sizes, times, link = _times(curve, eager_limit)
     left = (times - link)[sizes <= eager_limit].min()
     busy = max(0.0, share * float(left)) / 2
@@ -262,10 +274,10 @@ def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) ->
 
 
 def _times(curve: PingPongCurve, eager_limit: int) -> tuple[Floats, Floats, Floats]:
-    """Sizes between which all is linear; what a message takes, and what the link needs of it."""
-    known, taken = curve.knots()
-    sizes = np.union1d(known, [eager_limit, eager_limit + 1])
-    return sizes, np.interp(sizes, known, taken), sizes / curve.bytes_per_us
+    """Return the sizes of the knots, the time of a message of each, and the time that the link needs."""
+    curve_sizes, curve_times = curve.knots()
+    sizes = np.union1d(curve_sizes, [eager_limit, eager_limit + 1])
+    return sizes, np.interp(sizes, curve_sizes, curve_times), sizes / curve.bytes_per_us
 
 
 def _knots(
