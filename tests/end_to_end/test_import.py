@@ -79,7 +79,7 @@ def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tm
     report = json.loads((study_folder.results("beside") / "report.json").read_text())
     (peaks,) = blocks(part(report, "published"), "table")
     (group,) = peaks["groups"]
-    assert group["title"] == "Harmonic sum, beside sum1000"
+    assert group["title"] == "Harmonic sum, counterpart of sum1000"
     assert [line["cells"][0] for line in group["rows"]] == ["Shared memory", "Gigabit switch (pub)"]
     assert group["rows"][1]["cells"][1] == "8"
     runs = pd.read_csv(study_folder.results("beside") / "runs.csv")

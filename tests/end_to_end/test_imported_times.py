@@ -113,8 +113,8 @@ def test_a_drift_is_found_in_the_order_that_is_known(order):
 
 
 def test_an_unknown_order_is_stated(order):
-    assert "Order of the runs unknown at 6 points" in order.says("quality")
-    assert "At 4 points the runs are taken in the order of the rows of their file" in order.says("quality")
+    assert "The order of the runs is unknown at 6 points" in order.says("quality")
+    assert "At 4 points the order of the runs is the order of the rows in their file" in order.says("quality")
 
 
 def wandering(seed, runs=30, correlation=0.8):
@@ -132,7 +132,7 @@ def test_dependent_runs_without_blocks_are_not_called_different(tmp_path):
     assert line["improvement_low"] < 0 < line["improvement_high"]
     assert line["verdict"] == "not distinguishable"
     assert line["effective_blocks"] < 15 and line["lag_one_correlation"] > 0.5
-    assert "1 unpaired comparison is widened" in found.says("quality")
+    assert "1 unpaired comparison has a wider interval" in found.says("quality")
 
 
 WANDERS = 2

@@ -211,7 +211,7 @@ def test_models_are_averaged_and_end_at_twice_the_last_count(tables):
     models = tables[0]["models"].query("case == 'bent'").set_index("model")
     assert models.loc["amdahl", "peak_processes"] == np.inf
     assert models["peak_low"].notna().to_dict() == {"amdahl": False, "usl": True, "communication": True}
-    assert "brackets also hold how far the models lie apart" in tables[1]
+    assert "brackets include the distance between the models" in tables[1]
 
 
 def test_intervals_that_hold_at_once_are_wider(improvement):
@@ -246,7 +246,7 @@ def test_what_the_report_says(tables):
     assert "With 4 blocks, 1 of 13 tests of improvements cannot come out" in said
     assert "within one block only" not in said
     assert "not tested against that of the baseline, since blocks credibly depend" in said
-    assert "Spread and drift of 1 point are not told, since runs were stopped" in said
+    assert "Spread and drift of 1 point are unknown, since runs were stopped" in said
     assert not re.search(r"Fastest[^|\n]*:|overlap", said)  # of an exact tie none is
     assert "-17 %" not in said
     # three blocks are no one sample, and eight beside one serial run are none either

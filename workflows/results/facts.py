@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.pipeline import make_all_tables
 from analysis.runs.facts import (
     AboutCase,
     AboutInterconnect,
@@ -29,8 +28,6 @@ from analysis.runs.facts import (
 )
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from analysis.topics.precision import NEEDS, half_widths
-from analysis.topics.request import Request
 from workflows.domain import Interconnect, LeftOut
 from workflows.measure.answers import read_expected
 from workflows.paths import ROOT, StudyPaths
@@ -237,6 +234,11 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
     settings = _requested(plan, runs).all_settings()
     widths = pd.Series(dtype=float)
     if runs["valid"].any():
+        # Only a study that adds blocks until a target pays for the import of the analysis.
+        from analysis.pipeline import make_all_tables
+        from analysis.topics.precision import NEEDS, half_widths
+        from analysis.topics.request import Request
+
         widths = half_widths(make_all_tables(complete_runs(runs), Request(settings), NEEDS))
     return judge(study, blocks, widths, core_hours(records))
 
