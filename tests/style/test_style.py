@@ -28,6 +28,11 @@ def test_python_is_formatted():
     check("ruff", "format", "--check", ".")
 
 
+@pytest.mark.slow
+def test_types():
+    check("mypy")
+
+
 def test_spelling():
     check("codespell")
 
