@@ -36,6 +36,10 @@ LOOP_SECONDS = "loop_seconds."
 PREPARE_SECONDS = "prepare_seconds."
 NODE_NAMES = "node_names"
 """Column with the names of a run's nodes, separated by blanks."""
+LOSS = "loss"
+"""Column with the reason why a run does not count; empty for a run that counts."""
+INTERRUPTED = "interrupted"
+"""Value of column `LOSS` for a run that ended with its job."""
 SOLVER_ITERATIONS = "solver_iterations."
 GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
 RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)

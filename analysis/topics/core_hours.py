@@ -10,11 +10,10 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
 from analysis.runs.columns import COUNT, NUMBER, TEXT, table_schemas, validated
 from analysis.runs.frames import as_lines
+from analysis.runs.runs import INTERRUPTED, LOSS
 from analysis.topics.topic import Topic
 
-LOSS = "loss"
-"""Column of a runs table with the reason why a run does not count; empty for a run that counts."""
-COUNTED, UNUSED, WAITED, PREPARED, INTERRUPTED = "counted", "unused", "waited", "prepared", "interrupted"
+COUNTED, UNUSED, WAITED, PREPARED = "counted", "unused", "waited", "prepared"
 MEANING = {
     COUNTED: "runs that count",
     UNUSED: "cores of a job that the active run left idle",

@@ -15,6 +15,8 @@ from analysis.runs.columns import validated
 from analysis.runs.facts import Facts
 from analysis.runs.runs import (
     ENDS_OF_COMPUTING,
+    INTERRUPTED,
+    LOSS,
     NODE_NAMES,
     PREPARE_SECONDS,
     RECORDED,
@@ -22,7 +24,6 @@ from analysis.runs.runs import (
     complete_runs,
 )
 from analysis.runs.side_tables import DETAILS
-from analysis.topics.core_hours import INTERRUPTED, LOSS
 from workflows.applications import application
 from workflows.applications.tools import TIME_UNSURE
 from workflows.domain import InputError

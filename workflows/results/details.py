@@ -17,7 +17,6 @@ from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record
 from workflows.plan.records import read_record
-from workflows.study.congestion import requested_flows, requested_topologies
 from workflows.study.study import Study
 from workflows.tracing.trace import step_spread_percent
 
@@ -63,6 +62,9 @@ def _congestion_flows(study: Study) -> pd.DataFrame:
     """Tabulate the traffic for which the study requests the load of routes."""
     rows = []
     if study.congestion:
+        # Only such a study pays for the import of the analysis.
+        from workflows.study.congestion import requested_flows, requested_topologies
+
         where = f"{study.file}: congestion"
         topologies = requested_topologies(study.congestion, where)
         rows = [
