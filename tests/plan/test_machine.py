@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from needs import DEFAULT_SIGNALS
 from waiting import wait_until
 
 from workflows.domain import InputError
@@ -118,3 +119,57 @@ def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):
         parent.kill()
     process.wait(timeout=20)
     assert (tmp_path / "cleaned").exists()
+
+
+INTERRUPTED_TWICE = """
+import os, signal, time
+from workflows.plan.machine import is_interrupted, note_interruption
+note_interruption()
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+except KeyboardInterrupt:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+    print("ended in order", is_interrupted())
+"""
+
+
+def test_a_second_ctrl_c_does_not_interrupt_the_end():
+    done = subprocess.run(
+        [*DEFAULT_SIGNALS, PYTHON, "-c", INTERRUPTED_TWICE],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("ended in order True\n", "", 0)
+
+
+INTERRUPTED_IMPORT = """
+import runpy, sys
+from types import SimpleNamespace
+
+class Interrupted:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[2]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+runpy.run_path(sys.argv[1], {"snakemake": SimpleNamespace()})
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "module"),
+    [
+        ("analyse", "analysis.pipeline"),
+        ("collect", "workflows.results.collect"),
+        ("report", "analysis.pipeline"),
+    ],
+)
+def test_ctrl_c_during_the_imports_of_a_script_is_one_line(script, module):
+    command = [PYTHON, "-c", INTERRUPTED_IMPORT, ROOT / f"workflows/scripts/{script}.py", module]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "nodeworth: interrupted; what is recorded is kept\n"

@@ -159,17 +159,20 @@ _interrupted = threading.Event()
 
 
 def note_interruption() -> None:
-    """Remember from now on that SIGINT came, and handle it as before.
+    """Remember from now on that SIGINT came, and handle the first SIGINT as before.
 
-    A process that ignores SIGINT, as under ``nohup``, goes on ignoring it.
+    Further SIGINTs would interrupt Snakemake while it ends its jobs, so they have no effect. A process that
+    ignores SIGINT, as under ``nohup``, goes on ignoring it.
     """
     handle = signal.getsignal(signal.SIGINT)
     if not callable(handle):
         return
 
     def remember(number: int, frame: FrameType | None) -> None:
+        is_first = not _interrupted.is_set()
         _interrupted.set()
-        handle(number, frame)
+        if is_first:
+            handle(number, frame)
 
     signal.signal(signal.SIGINT, remember)
 

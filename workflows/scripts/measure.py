@@ -16,4 +16,4 @@ with end_with_snakemake(), one_line_errors():
     report = reports.make if plan.asked.study.report_while_running else None
     with Path(snakemake.log[0]).open("a") as log:
         measured = measure_study(plan, log, stopping_by_records, report, first_block)
-Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))
+    Path(snakemake.output.records).write_text("".join(f"{path}\n" for path in measured))

@@ -13,5 +13,5 @@ with one_line_errors():
     cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])
     for line in interruptions(cluster, paths):
         print(line, file=sys.stderr, flush=True)
-listed = "".join(Path(file).read_text() for file in snakemake.input.lists)
-Path(snakemake.output.records).write_text(listed)
+    listed = "".join(Path(file).read_text() for file in snakemake.input.lists)
+    Path(snakemake.output.records).write_text(listed)

@@ -22,4 +22,4 @@ with end_with_snakemake(), one_line_errors():
     with allocated as job:
         nodes, seconds = job.nodes if job else (), snakemake.resources.run_seconds
         expected = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
-Path(snakemake.output.reference).write_text(json.dumps(expected, indent=1) + "\n")
+    Path(snakemake.output.reference).write_text(json.dumps(expected, indent=1) + "\n")
