@@ -85,14 +85,14 @@ class Key(NamedTuple):
 
 
 def schema_of(name: str) -> Schema:
-    """Read a schema by the name of its file; ``rules`` is that of the rules for proposals."""
+    """Read a schema by the name of its file; ``rules`` is the schema of the rules for proposals."""
     return rules.SCHEMA if name == "rules" else read_yaml(SCHEMAS / f"{name}.yaml")
 
 
 def keys(schema: Schema, path: str = "", needed: str = "**needed**") -> Iterator[Key]:
-    """Every key of a schema, each followed by those inside it; what is said of those that must be there.
+    """Yield every key of a schema, followed by the keys inside it.
 
-    Those inside a section of another file are on the page of that.
+    The page of another file shows the keys of its own sections. `needed` marks required keys.
     """
     schema = _resolved(schema)
     for name, about in schema.get("properties", {}).items():
@@ -229,9 +229,9 @@ def table_pages() -> dict[str, str]:
     read = [
         MADE,
         "# Columns of the files that a study reads\n",
-        "What to do with them: [import](../import.md), [economics](../economics.md). A runs table needs "
-        "`case, interconnect, processes, seconds`; its other columns are those of [runs](tables.md#runs). "
-        "Columns without a line here are those of [many tables](tables.md#columns-of-many-tables).\n",
+        "[Import](../import.md) and [economics](../economics.md) describe their use. A runs table needs "
+        "`case, interconnect, processes, seconds`; [runs](tables.md#runs) describes its other columns. "
+        "[Columns of many tables](tables.md#columns-of-many-tables) describes columns without a line here.\n",
     ]
     read += [
         _table_text(name, one, told["imports"][name], everywhere) for name, one in IMPORTED_TABLES.items()
@@ -239,9 +239,9 @@ def table_pages() -> dict[str, str]:
     sides = [
         MADE,
         "# Columns of the side tables\n",
-        "`results/<study>/details/*.csv`: what runs tell beside seconds, from which [tables](tables.md) "
-        "are made. `record` and `started` name a row of [runs](tables.md#runs). A table without rows has no "
-        "file.\n",
+        "`results/<study>/details/*.csv` holds the values of runs other than seconds. "
+        "[Tables](tables.md) are made from them. `record` and `started` name a row of "
+        "[runs](tables.md#runs). A table without rows has no file.\n",
     ]
     sides += [_table_text(name, one, told["details"][name], everywhere) for name, one in DETAILS.items()]
     return {"tables": "\n".join(written), "details": "\n".join(sides), "imports": "\n".join(read)}

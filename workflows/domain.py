@@ -311,7 +311,7 @@ class Reading:
     printed : str or None
         ``seconds`` as the program printed it; None if it is the time between two lines.
     copies : int or None
-        How often the output holds everything that one run prints; None if the application cannot tell.
+        How often the output holds everything that one run prints; None if the application does not report it.
     """
 
     seconds: float | None

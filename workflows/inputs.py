@@ -77,7 +77,7 @@ def is_there(path: Path) -> bool:
 
 
 def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Replace keys of a file by those of ``--config``.
+    """Replace keys of a file by the keys of ``--config``.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
     format : str, optional
         One of `FORMATS`. By default the first importer that recognises the content reads the file.
     mapping : Mapping, optional
-        Maps the file's variables to columns, and states what the file does not say. Nodeworth's own tables
+        Maps the file's variables to columns, and states what the file lacks. Nodeworth's own tables
         take no mapping.
 
     Returns

@@ -129,7 +129,7 @@ def line_notes(kinds: Iterable[str]) -> list[str]:
 def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
     """Explain points, bars, hollow markers and line styles of a figure.
 
-    `times` tells whether the figure shows times.
+    `times`: whether the figure shows times.
     """
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []

@@ -59,14 +59,14 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def look_sentences(study: AboutStudy) -> list[str]:
-    """Say that a study is unfinished, or that it was extended after a report, and what follows from that."""
+    """State that a study is unfinished, or was extended after a report, with the consequences."""
     if study.unfinished:
         planned = study.until.max_blocks if study.until else study.blocks
         most = " at most" if study.until else ""
         left = study.seconds_left
         to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
         blocks = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')}"
-        return [f"{blocks}{most}{to_go}: curves only, no direction is told before the last."]
+        return [f"{blocks}{most}{to_go}: curves only; Nodeworth states no direction before the last block."]
     if len(study.looks) < 2:
         return []
     k, before = len(study.looks), listed(map(str, study.looks[:-1]))
@@ -91,7 +91,7 @@ def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[st
         return []
     return [
         f"{listed(names)}: block by block the comparison has another sign than the medians of the times, so "
-        "that no node equivalent is told."
+        "that no node equivalent is stated."
     ]
 
 

@@ -26,7 +26,7 @@ SHADE = "#f3f3f3"
 BLUE, ORANGE = "#6b95bd", "#f5b27a"
 
 # Any two of the first four colours differ by at least 14 CIELAB units of luminance, any two of all by 6, so
-# that they can be told apart in grey print and by colour-blind readers.
+# that grey print and colour-blind readers distinguish them.
 COLOURS = (
     "#044883", "#eb8237", "#03795d", "#530115", "#e5c040",
     "#ee5299", "#793aa5", "#1bc0e9", "#043d3a", "#0a82c7",
@@ -56,7 +56,7 @@ KNOWN = (
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
     "shared_memory_collated slingshot_11 tcp_loopback_mpich",
 )
-"""Interconnects of this project, one text per colour, so that those of one study seldom share a colour."""
+"""Interconnects of this project, one text per colour. Interconnects of a study seldom share a colour."""
 LineStyle = Literal["-", "none"] | tuple[float, Sequence[float]]
 LINES: dict[str, LineStyle] = {"measured": "-", "emulated": (0, (4, 1.6)), "simulated": (0, (1, 1.4)),
          "published": (0, (5, 1.4, 1, 1.4))}  # fmt: skip
@@ -186,7 +186,7 @@ class FigureLabels(Labels):
 
     @classmethod
     def of(cls, facts: Facts, present: Iterable[str] = ()) -> FigureLabels:
-        """Make the labels of the facts, with looks of their interconnects and of those that are `present`."""
+        """Make the labels of a study; `looks` covers the interconnects of its facts and of `present`."""
         return cls(facts, looks(facts.interconnects, present))
 
     def look(self, interconnect: object, processes_per_node: float | None = None) -> Look:

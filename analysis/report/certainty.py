@@ -1,4 +1,4 @@
-"""Page one in words: how the times came about, what is open, and what would settle it."""
+"""Sentences of page one on the origin of the times, open comparisons, and ways to settle them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST_LIST = 300
 
 
 def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
-    """Say how the times came about, which comparisons are open, and what would settle them."""
+    """State the origin of the times, the open comparisons, and how to settle them."""
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     precision = tables.get("precision")

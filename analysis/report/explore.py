@@ -62,11 +62,11 @@ TARGETS = {
 }
 """Targets that a reader can choose."""
 NOTE = (
-    "Between the process counts of the tables, values are interpolated linearly, and never beyond them, as "
-    "for node equivalents. The range of what is needed starts where the upper ends of the speedups' "
-    "{intervals} meet the target, and ends where the lower ends meet it. The range of what is saved is that "
-    "of the node equivalents, if the study compares the two interconnects. Nodes are bought whole. For a "
-    "price a run, only the counts of the tables are considered."
+    "Values between the process counts of the tables are interpolated linearly, as for node equivalents. "
+    "There is no extrapolation. The range of needed processes starts where the upper ends of the speedups' "
+    "{intervals} meet the target, and ends where the lower ends meet it. The range of saved processes comes "
+    "from the node equivalents, if the study compares the two interconnects. Nodes are bought whole. A price "
+    "per run considers only the counts of the tables."
 )
 
 Panel = dict[str, Any]

@@ -190,7 +190,7 @@ def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
     with readable(file, ValueError):
         table = pd.read_csv(file, dtype=types, keep_default_na=False, na_values=[""])
         if missing := [name for name in types if name not in table]:
-            earlier = "is missing; what an earlier version collected is collected anew by --forcerun collect"
+            earlier = "is missing; an earlier version collected the table; --forcerun collect makes it again"
             raise TableError(earlier, str(file), column=missing[0])
     try:
         return schema.validate(table, lazy=True)

@@ -82,10 +82,10 @@ def _tied_pairs(ties: tuple[int, ...]) -> int:
 def _distribution(n: int, ties: tuple[int, ...]) -> Floats:
     """Compute P(S = -m), P(S = -m + 2), … for n values in random order with m untied pairs.
 
-    The recursion is that of Kendall (Biometrika 30, 1938). With ties, the inversions of n values are those
-    among unequal values plus those within groups of equal values. The latter are independent and distributed
-    as without ties (MacMahon, Combinatory Analysis, 1915). So the generating function of n values is divided
-    by that of each group.
+    Kendall (Biometrika 30, 1938) gives the recursion. Inversions of n values lie between unequal values or
+    within a group of equal values. Inversions within a group are independent, and distributed as without ties
+    (MacMahon, Combinatory Analysis, 1915). The function therefore divides the generating function of n values
+    by the generating function of each group.
 
     Parameters
     ----------

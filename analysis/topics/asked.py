@@ -1,4 +1,4 @@
-"""What does the study ask for, and what was run for an answer?"""
+"""What does the study ask for, and which runs answer it?"""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def factor_blocks(content: Content) -> list[Block]:
         row([labels.interconnect(name), *(_value(key, values) for key in keys)], "", name)
         for name, values in factors.items()
     ]
-    blocks = [table("What the interconnects are made of.", columns, {"": rows})]
+    blocks = [table("Parts of the interconnects.", columns, {"": rows})]
     kinds = {name: facts.interconnect(name).kind for name in factors}
     items = differences(factors, kinds, facts.study.baselines, labels)
     if items:

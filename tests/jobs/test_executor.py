@@ -135,7 +135,7 @@ def test_each_reason_for_waiting_is_printed_once(jobs, clock, monkeypatch, capsy
         printed.append(capsys.readouterr().err.splitlines())
     wait = "nodeworth: waiting for more than 2 min: job"
     lines = [
-        f"{wait} 7: AssocGrpNodeLimit, a limit that may hold them for ever",
+        f"{wait} 7: AssocGrpNodeLimit, a limit that may never release them",
         f"{wait} 8: Priority",
         f"{wait} 10: QOSMaxJobsPerUserLimit, a limit of running jobs: the jobs begin as others end",
     ]

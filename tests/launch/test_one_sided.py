@@ -28,7 +28,7 @@ def test_windows_are_counted_by_component_and_the_rest_is_kept(tmp_path):
 
 
 TCP, PT2PT = {"btl": "self,tcp"}, {"osc": "pt2pt"}
-ASKED, CARRIED = "as the interconnect asks", "one-sided messages were carried by"
+ASKED, CARRIED = "as the interconnect requires", "one-sided messages were carried by"
 PAST_TCP = "which inside a node goes through shared memory and not by btl self,tcp; add osc: pt2pt to the interconnect"
 
 
@@ -38,9 +38,9 @@ PAST_TCP = "which inside a node goes through shared memory and not by btl self,t
         (TCP | PT2PT, {"pt2pt": 8}, True, None),
         (TCP | PT2PT, {}, False, None),
         (TCP | PT2PT, {"pt2pt": 8, "rdma": 1}, True, f"{CARRIED} pt2pt, rdma, not by pt2pt {ASKED}"),
-        (TCP | PT2PT, {}, True, f"nothing tells that pt2pt carried the one-sided messages, {ASKED}"),
+        (TCP | PT2PT, {}, True, f"no message confirms that pt2pt carried the one-sided messages, {ASKED}"),
         (TCP, {"rdma": 8}, True, f"{CARRIED} rdma, {PAST_TCP}"),
-        (TCP, {}, True, f"{CARRIED} a component that does not tell, {PAST_TCP}"),
+        (TCP, {}, True, f"{CARRIED} an unknown component, {PAST_TCP}"),
         (TCP, {}, False, None),
         (TCP, {"pt2pt": 8}, True, None),
         ({"btl": "self,vader"}, {"rdma": 8}, True, None),
@@ -57,7 +57,7 @@ def test_another_component_than_the_interconnect_asks_for_is_noticed(mca, window
     ("changes", "components", "problem"),
     [
         ({}, {"pt2pt"}, None),
-        ({"osc": None}, set(), "by a component that does not tell"),  # sm, past TCP
+        ({"osc": None}, set(), "by an unknown component"),  # sm, past TCP
     ],
 )
 def test_a_real_run_over_tcp(tmp_path, changes, components, problem):

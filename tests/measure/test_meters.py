@@ -175,7 +175,7 @@ def test_a_bmc_is_asked_for_the_power_of_its_node(bmc, tmp_path):
     "told", ["DCMI request failed because: Invalid command (c1)\n", DCMI.format(0), "", "    Power: 9 W"]
 )
 def test_a_bmc_without_dcmi_power_is_a_problem(bmc, told):
-    assert bmc(told).problem == "ipmitool dcmi power reading: tells no watts"
+    assert bmc(told).problem == "ipmitool dcmi power reading: prints no watts"
 
 
 def test_a_bmc_that_cannot_be_asked_is_a_problem(tmp_path, monkeypatch):
@@ -216,7 +216,7 @@ def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp
 def test_a_step_that_was_not_told_is_no_energy(monkeypatch, tmp_path):
     answering(monkeypatch, "rapl", "")
     found = energy_of(meter_of(NODES, tmp_path), [""], 1)
-    assert (found.joules, found.problem) == (None, "the first rank told no step of Slurm")
+    assert (found.joules, found.problem) == (None, "the first rank reported no step of Slurm")
 
 
 @pytest.mark.parametrize("told", ["0", "", str(2**64 - 2)])

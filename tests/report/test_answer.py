@@ -148,7 +148,7 @@ class TestUntold:
         _, tables, facts = study
         said = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
         assert said.startswith("Which is faster: nothing is faster or slower than") and "%" not in said
-        assert "3 blocks are too few to tell" in said
+        assert "3 blocks are too few to decide" in said
         assert "Nodes saved: unknown; " in nodes_saved(find_contests(tables, []), Labels(facts))
 
     def test_what_would_settle_it(self, study):
@@ -183,7 +183,7 @@ class TestUntold:
     def test_why_nothing_is_told_is_said_of_every_verdict(self):
         line = {"kind": "measured", "note": None, "blocks": 4}
         verdicts = {
-            "untestable with 4 blocks": "4 blocks are too few to tell",
+            "untestable with 4 blocks": "4 blocks are too few to decide",
             "not distinguishable": "the blocks differ by as much",
             "faster or slower within the band": "the band holds both directions",
             "slower": "the medians of the times say the opposite",
@@ -194,7 +194,7 @@ class TestUntold:
             assert plain(faster._why_undecided(row.to_frame().T)) == why
         assert (
             plain(faster._why_undecided(rows[:2]))
-            == "4 blocks are too few to tell, or the blocks differ by as much"
+            == "4 blocks are too few to decide, or the blocks differ by as much"
         )
 
     def test_a_verdict_without_a_test_tells_nothing(self):

@@ -30,7 +30,7 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
     for name, table in tables.items():
         assert table[[column for column in table if column in P_VALUES]].isna().all(axis=None), name
     text = plain("\n".join(sayings(report)))
-    assert "8 of 20 blocks: curves only, no direction is told before the last." in said(
+    assert "8 of 20 blocks: curves only; Nodeworth states no direction before the last block." in said(
         part(report, "answer")
     )
     for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most", "p = ", "p < ",

@@ -65,7 +65,7 @@ def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
         known[name] = replace(facts.interconnect(name), factors={"mpi": "Open MPI", "mtu": mtu})
     report = make_report(runs, tables, replace(facts, interconnects=known), [])
     tables = {table["caption"]: table for table in blocks(part(report, "asked"), "table")}
-    made_of = tables["What the interconnects are made of."]
+    made_of = tables["Parts of the interconnects."]
     heads = [" ".join(head["title"]) for head in made_of["columns"]]
     assert heads == ["Interconnect", "MPI library", "MTU (bytes)"]
     assert {cell for line in cells(made_of) for cell in line[2:]} == {"9000", "1500"}

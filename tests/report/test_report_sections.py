@@ -144,7 +144,7 @@ class TestPoorStudies:
         study = make_study(make_runs(6), blocks=8, blocks_recorded=6)
         answer = part(whole(study), "answer")
         said = report_parts.said(answer)
-        assert "6 of 8 blocks: curves only, no direction is told" in said
+        assert "6 of 8 blocks: curves only; Nodeworth states no direction" in said
         assert (
             "faster than" not in said and "How far" not in said and said.count("worth") == 1
         )  # in the question

@@ -76,7 +76,7 @@ def test_what_was_archived_passes(archive):
         "whole",
         "valid",
         "attested",
-        *["made anew"] * 2,
+        *["made again"] * 2,
     ]
 
 

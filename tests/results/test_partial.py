@@ -34,7 +34,7 @@ def test_a_report_that_cannot_be_made_stops_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = []
     PartialReports(tmp_path / "none.yaml", {}, simulated=True).make(600, said.append)
-    assert len(said) == 1 and said[0].startswith("there is no report of what is recorded: ")
+    assert len(said) == 1 and said[0].startswith("there is no report of the recorded runs: ")
     assert "none.yaml" in said[0] and "Traceback" not in said[0]
 
 

@@ -58,7 +58,7 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
     """sbatch --test-only takes what is held for ever: the account has no minute left, and one node where two are needed."""
     folder.site.write_text(folder.site.read_text() + "account: me\n")
     manage(slurm, "modify", "account", "me", "set", "GrpTRESMins=cpu=0", "GrpTRES=node=1")
-    study, held = folder.start(), "a limit that may hold them for ever"
+    study, held = folder.start(), "a limit that may never release them"
     for limit, raised in (
         ("AssocGrpCPUMinutesLimit", "GrpTRESMins=cpu=-1"),
         ("AssocGrpNodeLimit", "GrpTRES=node=-1"),

@@ -149,10 +149,10 @@ def test_what_it_says_of_jobs(cell, tmp_path):
     cell.ask("qdel", deleted)
     for number, expected in {**ends, limited: "TIMEOUT", deleted: "CANCELLED"}.items():
         ends_as(number, expected)
-        assert status(number) == "failed"  # it told no exit status
+        assert status(number) == "failed"  # it has no exit status
     ends_as(wrong, "FAILED")
     assert "/nonexistent/log" in state(wrong)
     assert status(wrong) == "failed"
     log = (tmp_path / f".snakemake/cluster_logs/{wrong}.log").read_text()
-    assert log.startswith(f"nodeworth: job {wrong} told no exit status: FAILED") and "/nonexistent/log" in log
+    assert log.startswith(f"nodeworth: job {wrong} has no exit status: FAILED") and "/nonexistent/log" in log
     folder.until(lambda: not cell.state(wrong), 60)  # a job in error is deleted, and is not run later

@@ -68,14 +68,14 @@ from workflows.benchmarks import endpoint
 from workflows.benchmarks.traffic import start_pattern
 
 endpoint.DRAIN_SECONDS = 1.0
-heard = endpoint.Endpoint._heard
+read_head = endpoint.Endpoint._read_head
 
-def faulty(self, place):
-    heard(self, place)
+def faulty(self, index):
+    read_head(self, index)
     if self.comm.rank == 1 and self.schedules == 2:
         {fault}
 
-endpoint.Endpoint._heard = faulty
+endpoint.Endpoint._read_head = faulty
 start_pattern("uniform")
 """
 

@@ -142,7 +142,7 @@ class Application(ABC):
         return {}
 
     def explain(self, errors: str) -> str | None:
-        """Return the line of standard error that says why the program failed; None if there is none."""
+        """Return the line of standard error with the reason why the program failed; None without a reason."""
         return telling_line(errors)
 
     def version(self, lines: list[Line]) -> str | None:

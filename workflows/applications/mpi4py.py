@@ -67,7 +67,7 @@ class MPI4Py(Application):
         return RANKS | servers | case.settings["environment"]
 
     def unthreaded(self, case: Case, program: str) -> str | None:
-        """Return a reason unless case.yaml says that the program has threads."""
+        """Return a reason unless case.yaml declares that the program has threads."""
         if case.settings["threads"]:
             return None
         return f"{case.settings['program']} has no threads (settings.threads)"

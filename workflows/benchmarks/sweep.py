@@ -42,7 +42,7 @@ class Task:
     Attributes
     ----------
     labels : dict
-        ``bytes`` (None without messages), and other values that tell the rows apart.
+        ``bytes`` (None without messages), and other values that distinguish the rows.
     iterate : callable
         Performs a number of iterations; returns the seconds that count, or None if all count.
     fill : callable

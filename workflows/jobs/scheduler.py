@@ -105,7 +105,7 @@ class Job:
         End of the walltime in seconds since 1970. None without a limit.
     partition : str or None
     reason : str or None
-        Why the job is in this state, if the scheduler tells.
+        Reason for the state, if the scheduler reports a reason.
     """
 
     number: str

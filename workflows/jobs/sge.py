@@ -33,7 +33,7 @@ class GridEngine(HostFileScheduler):
         """Ask for the state of a job.
 
         A job in error never starts: it has failed. A job whose host has not been heard of for ``max_unheard``
-        stays in the list for ever: its node has failed.
+        stays in the list after its node has failed.
         """
         user = pwd.getpwuid(os.geteuid()).pw_name
         rows = (line.split() for line in self.answer("qstat", "-u", user).splitlines())
@@ -67,7 +67,7 @@ class GridEngine(HostFileScheduler):
         return Job(number, UNKNOWN)
 
     def discard(self, job: Job) -> None:
-        """Delete a job in error, which waits for ever, or a job whose host is lost."""
+        """Delete a job in error, which would wait without end, or a job whose host is lost."""
         if job.state not in ("FAILED", "NODE_FAIL"):
             return
         with contextlib.suppress(InputError):

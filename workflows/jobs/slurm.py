@@ -395,7 +395,7 @@ def _explanation(reason: str) -> str:
     if "held" in reason.lower():
         return ", until scontrol release lets them go"
     if reason.startswith(_LASTING_LIMITS):
-        return ", a limit that may hold them for ever"
+        return ", a limit that may never release them"
     return ""
 
 

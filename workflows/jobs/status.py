@@ -21,7 +21,7 @@ def status(scheduler: Scheduler, number: str) -> str:
     """Return ``running``, ``success`` or ``failed``.
 
     A job that is over, or can never end by itself, and left no exit status has failed. Its log gets a line
-    with the reason, as far as the scheduler tells it. A scheduler that does not answer ends no job.
+    with the reason, as far as the scheduler reports it. A scheduler that does not answer ends no job.
     """
     if ended := _exit_status(number):
         return ended
@@ -36,7 +36,7 @@ def status(scheduler: Scheduler, number: str) -> str:
         return ended
     LOGS.mkdir(parents=True, exist_ok=True)
     with (LOGS / f"{number}.log").open("a") as log:
-        print(f"nodeworth: job {number} told no exit status:", job.state, job.reason or "", file=log)
+        print(f"nodeworth: job {number} has no exit status:", job.state, job.reason or "", file=log)
     scheduler.discard(job)
     return "failed"
 

@@ -104,9 +104,7 @@ def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | No
     for rank in placement if point.threads > 1 else ():
         name, threads = f"rank {rank['rank']}", rank.get("threads")
         if not threads:
-            return (
-                f"{name} told nothing of its threads: that takes an MPI compiler and a call of MPI_Finalize"
-            )
+            return f"{name} reported no threads: this needs an MPI compiler and a call of MPI_Finalize"
         shares = [thread["cpu_seconds"] / max(threads[0]["cpu_seconds"], 1e-9) for thread in threads]
         working, busy = (sum(share > least for share in shares) for least in (IDLE, BUSY))
         computing = max(busy, min(working, point.threads), 1)

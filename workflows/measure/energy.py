@@ -183,7 +183,7 @@ def _ipmi(devices: Path) -> Meter | None:
         subprocess.run([*meter.prefix(Path(readings)), "true"])
         (file,) = Path(readings).iterdir()
         has_watts = file.read_text().split()[-1] != "-"
-    return meter if has_watts else replace(meter, problem="ipmitool dcmi power reading: tells no watts")
+    return meter if has_watts else replace(meter, problem="ipmitool dcmi power reading: prints no watts")
 
 
 def _places(hwmon: Path) -> Iterable[Path]:
@@ -260,7 +260,7 @@ def _joules(meter: Meter, lines: Sequence[str]) -> float:
 def _of_step(scheduler: Scheduler, step: str) -> float:
     """Ask a scheduler for the joules of an ended step, ``JOB.STEP``, until its accounting has it."""
     if not step:
-        raise InputError(f"the first rank told no step of {scheduler.title}")
+        raise InputError(f"the first rank reported no step of {scheduler.title}")
     deadline = time.monotonic() + ACCOUNT_SECONDS
     while (joules := scheduler.step_energy(step)) is None:
         if time.monotonic() > deadline:

@@ -119,7 +119,7 @@ def stated_blocks(study: Study) -> int:
 
 
 def design(asked: Asked, here: Here, blocks: int) -> Design:
-    """Choose the points of a study that can be run here, with so many `blocks` of each."""
+    """Choose the points of a study that can be run here, with `blocks` repetitions each."""
     study = asked.study
     to_measure, to_replay = (
         {name: case for name, case in cases.items() if name not in here.missing_programs}

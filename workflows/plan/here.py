@@ -33,7 +33,7 @@ from workflows.study.interconnects import curve_file
 KEPT = ROOT / ".cache/usable"
 """Folder with the state of the machine on which each interconnect could be used."""
 _NAMESPACES = [f"/proc/self/ns/{kind}" for kind in ("mnt", "net", "pid", "user")]
-"""Namespaces that tell one container from another; a kernel may lack some."""
+"""Namespaces that distinguish containers; a kernel may lack some."""
 _INSTALLED = ("/etc/ld.so.cache", "/var/lib/dpkg/status", "/var/lib/rpm", sys.prefix)
 _KERNEL = (
     "/proc/sys/kernel/random/boot_id",

@@ -121,7 +121,7 @@ def batches(plan: Plan) -> dict[str, Batch]:
 
 
 def _check_memory(plan: Plan, batch: Batch) -> None:
-    """Raise an `InputError` for a batch that no node can hold: its job would wait for ever."""
+    """Raise an `InputError` for a batch that no node can hold: its job would wait without end."""
     for point in batch.points:
         needed = memory_of(plan.asked.cases[point.case], point)
         available = cluster_of(plan).nodes_of(point.interconnect).memory_MB

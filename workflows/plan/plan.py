@@ -53,7 +53,7 @@ def make_plan(
 ) -> Plan:
     """Read a study, find out what is possible here, and choose its runs.
 
-    For the first two arguments see `read_asked`. `has_program` tells whether a program exists, by its name.
+    For the first two arguments see `read_asked`. `has_program` returns whether a program of a name exists.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def make_plan(
 
 
 def blocks_until_now(study: Study, paths: StudyPaths) -> int:
-    """Return the number of blocks, with those that the study has added: the highest recorded block."""
+    """Return the number of blocks, including added blocks: at least the highest recorded block."""
     if study.until is None:
         return stated_blocks(study)
     numbers = (recorded_block(path) for path in record_files(paths))

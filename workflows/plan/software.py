@@ -131,6 +131,7 @@ def check_plugin(enter: Sequence[str], cluster: Cluster) -> None:
     key = f"{cluster.file}: mpi_plugin: {cluster.mpi_plugin}"
     for library in MPI_LIBRARIES.values():
         if library.pmi_query:
+            # The exit status of a query differs between libraries; the printed list decides.
             printed = output_of([*enter, "sh", "-c", f"{library.pmi_query} || true"], key)
             if problem := library.pmi_problem(cluster.mpi_plugin, printed):
                 raise InputError(f"{key}: {problem}")

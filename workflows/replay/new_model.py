@@ -112,7 +112,9 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     file, curve_file = (folder / f"{given.name}.{suffix}" for suffix in ("yaml", "csv"))
     for there in (file, curve_file):
         if there.exists():
-            raise InputError(f"--model: {_shown(there)} is there already; remove it, or take another name")
+            raise InputError(
+                f"--model: {_path_for_display(there)} is there already; remove it, or take another name"
+            )
     predicted = load_interconnect(given.predicts, INTERCONNECTS) if given.predicts else None
     if predicted and predicted.kind == "simulated":
         raise InputError(f"--predicts: {given.predicts}: is simulated; its times are no measurements")
@@ -162,7 +164,12 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
     drawing = draw_model_fit(table, given.name, content["title"], model.curve.switches)
     figure = save(drawing, fitted, png=True).with_suffix(".png")
     warnings += [f"Not read: {line}" for line in (*unread, *also_unread)]
-    return [*warnings, *made.told, *_judged(table), f"{_shown(file)}; how it fits: {_shown(figure)}"]
+    return [
+        *warnings,
+        *made.told,
+        *_judged(table),
+        f"{_path_for_display(file)}; how it fits: {_path_for_display(figure)}",
+    ]
 
 
 def _in_one_machine(interconnect: Interconnect) -> bool:
@@ -174,8 +181,8 @@ def _one_sided(interconnect: Interconnect) -> str | None:
     return interconnect.launch.get("mca", {}).get("osc")
 
 
-def _shown(path: Path) -> Path:
-    """A path from the project's folder on, where it is in it."""
+def _path_for_display(path: Path) -> Path:
+    """Return the path relative to the project's folder if it lies inside; else unchanged."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
@@ -219,9 +226,9 @@ def _probed(curves: pd.DataFrame) -> tuple[float | None, list[str]]:
     by_benchmark = curves.groupby("benchmark", sort=False)["probe_latency_us"].median().dropna()
     probe_us = float(by_benchmark.iloc[0])
     told = [f"{name} {number(took)}" for name, took in by_benchmark.items()]
-    alike = by_benchmark.max() <= PROBE_TOLERANCE * by_benchmark.min()
+    is_steady = by_benchmark.max() <= PROBE_TOLERANCE * by_benchmark.min()
     said = "The ping-pong that attests each run took longer beside some benchmarks"
-    return probe_us, [] if alike else [f"{said} (µs: {listed(told)}): better measure them again."]
+    return probe_us, [] if is_steady else [f"{said} (µs: {listed(told)}): better measure them again."]
 
 
 def _judged(table: pd.DataFrame) -> list[str]:

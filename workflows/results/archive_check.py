@@ -137,7 +137,7 @@ def _check_study(folder: Path, checked: Checked) -> None:
         write_all_tables(all_runs, facts, results / "details", results / "published", Path(new))
         count = len(list((results / "tables").rglob("*.csv")))
         checked.add(
-            f"made anew: {count} tables with the same numbers",
+            f"made again: {count} tables with the same numbers",
             _different_tables(results / "tables", Path(new)),
         )
         entries = json.loads((results / "figures/index.json").read_text())
@@ -145,7 +145,7 @@ def _check_study(folder: Path, checked: Checked) -> None:
         report = make_report(all_runs, read_tables(Path(new)), facts, entries, published)
     archived = json.loads((results / "report.json").read_text())
     checked.add(
-        f"made anew: {len(archived['sections'])} sections of the report",
+        f"made again: {len(archived['sections'])} sections of the report",
         _different_sections(archived, report),
     )
 

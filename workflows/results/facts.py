@@ -1,4 +1,4 @@
-"""Makes the facts of a study: what its report states besides tables."""
+"""Make the facts of a study, which its report states in addition to tables."""
 
 from __future__ import annotations
 

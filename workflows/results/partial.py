@@ -1,4 +1,4 @@
-"""What is made of the records while a study runs: partial reports, and the decision to stop."""
+"""Partial reports of a running study, and the decision to stop it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PartialReports:
         self._duration = self._end - start
         if process.returncode:
             why = (process.stderr.splitlines() or [f"exit status {process.returncode}"])[-1]
-            write_line(f"there is no report of what is recorded: {why.removeprefix('nodeworth: ')}")
+            write_line(f"there is no report of the recorded runs: {why.removeprefix('nodeworth: ')}")
         elif process.stdout:
             write_line(f"{process.stdout.strip()} (made in {self._duration:.0f} s)")
 

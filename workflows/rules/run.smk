@@ -16,7 +16,7 @@ OUTPUTS:
     records     = <results>/records.txt, and the files that it lists:
                   <results>/records/{case}/{interconnect}/processes-{processes}/oversubscription-{level}/
                   [processes-per-node-{count}/][threads-{threads}/]block-{block}-attempt-{attempt}.json
-                  Each has the log of its run beside it: block-{block}-attempt-{attempt}.log.gz
+                  The log of its run lies in the same folder: block-{block}-attempt-{attempt}.log.gz
 """
 
 from workflows.plan import files

@@ -8,7 +8,7 @@ time of the serial trace. One trace at a time has all cores of a node, and so ha
 REQUIRED INPUTS:
 
     prepared    = <results>/prepared/{case}/processes-{processes}
-    base        = <results>/prepared/{case}/processes-1, which runs again beside the ranks
+    base        = <results>/prepared/{case}/processes-1, which runs again alongside the ranks
     carrier     = config/interconnects/shared_memory.yaml, over which traced runs communicate
 
 OUTPUTS:
@@ -16,7 +16,7 @@ OUTPUTS:
     trace       = <results>/traces/{case}/processes-{processes}[-threads-{threads}]: rank-<r>.txt.gz, trace.json,
                   profile.csv, pairs.csv
     times       = <results>/times/{case}.json, times of the tasks of a case with a distributed array in serial runs
-    processor   = <results>/processor.json, speed of a core here, if the study says which processor it simulates
+    processor   = <results>/processor.json, speed of a core here, if the study names the processor that it simulates
     bandwidth   = <results>/bandwidth.json, bandwidth of the memory for 1, 2, 4, ... all cores, if processes of one
                   node are both measured and traced
     simulated   = <results>/simulated: fit/{interconnect}.csv, how well each model repeats its ping-pong, and

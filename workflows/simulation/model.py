@@ -116,7 +116,7 @@ def check_section(simulate: Mapping[str, Any]) -> str | None:
     given = [key for key in ("curve", "two_points") if key in simulate]
     if len(given) != 1:
         present = "both curve and two_points" if given else "neither curve nor two_points"
-        return f"simulate: has {present}; one of them says what a message takes"
+        return f"simulate: has {present}; one of them states the time of a message"
     if "two_points" in simulate and "switches_bytes" in simulate:
         return "simulate.switches_bytes: does not belong here, since there are two_points only"
     if "both_ways_MBps" in simulate and simulate.get("half_duplex"):

@@ -48,7 +48,7 @@ _OTHER_CONTENT = "sends something else than was recorded"
 """Tolerated before the window, since a program may send addresses, which differ between processes."""
 _DISPLACED = "its memory cannot be where it was"
 _MAX_STARTS = 4
-"""Attempts to start a process: its random addresses may collide with those of a recorded MPI window."""
+"""Attempts to start a process, whose random addresses may collide with a recorded MPI window."""
 
 Window = Sequence[tuple[int, int]]
 """First line and end (exclusive) of the traced lines, by rank."""

@@ -36,7 +36,7 @@ def headline(page: Page) -> Headline | None:
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
-    """Say for each baseline which interconnect is faster and by how much, and what is not compared."""
+    """State for each baseline which interconnect is faster, by how much, and which pairs are not compared."""
     improvement = pd.concat([contest.improvement for contest in contests])
     compared, refused = (
         improvement[improvement["improvement_percent"].notna()],
@@ -145,7 +145,7 @@ def _at(lines: Sequence[Line]) -> str:
 def _why_undecided(rows: pd.DataFrame) -> str:
     """Say why comparisons show no direction."""
     reasons = {
-        "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to tell",
+        "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to decide",
         "not distinguishable": "the blocks differ by as much",
         "within the band": "the band holds both directions",
         **WITHHELD,

@@ -48,7 +48,7 @@ def models_section(content: Content) -> Section | None:
     for case in labels.sorted_cases(best["case"]):
         blocks += content.figures("models", case)
     blocks.append(_model_table(best, content.tables["model_curves"], labels))
-    return section("models", "What the models say", blocks)
+    return section("models", "Predictions of the models", blocks)
 
 
 def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Block:

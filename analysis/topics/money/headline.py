@@ -35,7 +35,7 @@ def headline(page: Page) -> Headline | None:
 
 
 def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
-    """Say whether oversubscription and threads pay, and what to buy; empty if nothing is known."""
+    """State whether oversubscription and threads pay, and the best purchase; empty without data."""
     clauses = [*whether_levels_pay(tables["oversubscription"]), *_what_to_buy(tables, contests[0], labels)]
     if "hybrid" in tables:
         clauses += [f"processes × threads: {text}" for text in most_threads(tables["hybrid"], labels)]

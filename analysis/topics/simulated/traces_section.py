@@ -52,7 +52,7 @@ OPERATIONS = {
 }
 """Names of operations between two ranks; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}
-"""Operations at the receiving end of those in `OPERATIONS`, which are not counted again."""
+"""Receiving operations, which are not counted since `OPERATIONS` counts the sending operations."""
 UNEVEN_PERCENT = 10
 """The report mentions traces whose steps differ by more."""
 

@@ -202,7 +202,7 @@ class MpiLibrary(ABC):
     """Regular expression for the beginning of each text that its launcher adds to standard error."""
 
     status_lines: ClassVar[str | None] = None
-    """Regular expression for texts of its launcher that tell no more than an exit status."""
+    """Regular expression for texts of its launcher that contain only an exit status."""
 
     lost_node: ClassVar[str | None] = None
     """Text with which its launcher reports a lost node."""
@@ -306,7 +306,7 @@ class MpiLibrary(ABC):
     def one_sided_problem(self, settings: Mapping[str, Any], report: Report, one_sided: bool) -> str | None:
         """Return why one-sided messages did not go through the interconnect; None if they did.
 
-        `one_sided` tells whether the application made one-sided calls.
+        `one_sided`: whether the application made one-sided calls.
         """
         return None
 

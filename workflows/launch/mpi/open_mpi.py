@@ -192,12 +192,15 @@ class OpenMpi(MpiLibrary):
         parameters = settings.get("mca", {})
         wanted, carried = parameters.get("osc"), ", ".join(sorted(report.windows))
         if wanted and report.windows.keys() - set(wanted.split(",")):
-            return f"one-sided messages were carried by {carried}, not by {wanted} as the interconnect asks"
+            return (
+                f"one-sided messages were carried by {carried}, not by {wanted} as the interconnect requires"
+            )
         if wanted and set(wanted.split(",")) <= _REPORTING_COMPONENTS and one_sided and not report.windows:
-            return f"nothing tells that {wanted} carried the one-sided messages, as the interconnect asks"
+            asked = "as the interconnect requires"
+            return f"no message confirms that {wanted} carried the one-sided messages, {asked}"
         shared_memory = "vader" in parameters.get("btl", "vader")
         if not wanted and one_sided and not shared_memory and report.windows.keys() != {"pt2pt"}:
-            component = carried or "a component that does not tell"
+            component = carried or "an unknown component"
             return (
                 f"one-sided messages were carried by {component}, which inside a node goes through shared "
                 f"memory and not by btl {parameters['btl']}; add osc: pt2pt to the interconnect"

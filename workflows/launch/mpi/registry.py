@@ -19,7 +19,7 @@ SERIAL_LIBRARY = MPI_LIBRARIES["openmpi"]
 """Starts serial runs on this machine. A single rank needs no other library, whatever it is linked to."""
 
 RANK_VARIABLES = "variables"
-"""Name of the file in the scratch folder of a run that tells ``rank`` the variables of the launcher."""
+"""Name of the file in a run's scratch folder from which ``rank`` reads the variables of the launcher."""
 
 # With these, a launcher on this machine would use the nodes of the job that this process is in.
 _JOB_VARIABLES = tuple(prefix for scheduler in SCHEDULERS.values() for prefix in scheduler.job_prefixes)
@@ -27,7 +27,7 @@ _PROCESS_VARIABLES = re.compile("|".join(library.process_variables for library i
 
 
 def library_of(interconnect: Interconnect | None) -> MpiLibrary:
-    """Return the MPI library of an interconnect, or that of serial runs."""
+    """Return the MPI library of an interconnect, or the library of serial runs."""
     return MPI_LIBRARIES[interconnect.launch["mpi"]] if interconnect else SERIAL_LIBRARY
 
 
