@@ -146,7 +146,7 @@ class TestPoorStudies:
         said = report_parts.said(answer)
         assert "6 of 8 blocks: curves only; Nodeworth states no direction" in said
         assert (
-            "faster than" not in said and "How far" not in said and said.count("worth") == 1
+            "faster than" not in said and "How far" not in said and said.count(" worth") == 1
         )  # in the question
         (table,) = blocks(answer, "table")
         assert len(table["columns"]) == 4

@@ -1,5 +1,5 @@
 /* Preloaded into the ranks of a run. When the program has initialised MPI, this library writes how many processes its
- * MPI_COMM_WORLD has, calls attest.c once, and does nothing else.
+ * MPI_COMM_WORLD has, calls attest.c once.
  *
  * It is bound to no MPI library, so that a program without one (the shell script that starts a solver) gets none. The
  * library is the one that the caller of MPI_Init is bound to. Where attest.c was built for another one, nothing is
@@ -7,6 +7,7 @@
  *
  * Environment: NODEWORTH_WORLD     file to which rank 0 of MPI_COMM_WORLD appends a line: its size, and the MPI library
  *              NODEWORTH_ATTESTER  attest.c, built; its other variables are described there
+ *              MPI4PY_RC_FINALIZE  0 if a Python rank ends without MPI_Finalize
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,8 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MPICH_COMM_WORLD 0x44000000 /* MPI_COMM_WORLD in mpi.h of MPICH and of all libraries with its binary interface */
+#define HYDRA_MICROSECONDS 50000    /* for Hydra to read the end of a connection, also on a busy node */
 #define LONGEST_VERSION 8192        /* MPI_MAX_LIBRARY_VERSION_STRING of MPICH; it is 256 in Open MPI */
 
 typedef void Function(void);
@@ -77,8 +80,12 @@ static void write_world(void *mpi)
     if (file) fclose(file);
 }
 
+static bool ends_without_finalize; /* see workflows/launch/mpi/mpich.py */
+
 static void initialised(void *caller)
 {
+    const char *finalize = getenv("MPI4PY_RC_FINALIZE");
+    ends_without_finalize = finalize && !strcmp(finalize, "0");
     const char *attester = getenv("NODEWORTH_ATTESTER");
     void *library = bound_to(caller), *initialise = library ? dlsym(library, "PMPI_Init") : NULL;
     Dl_info about;
@@ -92,6 +99,16 @@ static void initialised(void *caller)
     if (!own || !dlsym(own, "for_open_mpi") != !dlsym(mpi, "ompi_mpi_comm_world")) return;
     void (*run)(void *) = (void (*)(void *))dlsym(own, "attest");
     if (run) run(mpi);
+}
+
+/* Hydra reports exit status 1 for a rank without MPI_Finalize if it reaps the rank before it reads the end of the
+ * rank's PMI connection. Close the connection first. */
+__attribute__((destructor)) static void leave(void)
+{
+    const char *connection = getenv("PMI_FD");
+    if (!ends_without_finalize || !connection) return;
+    close(atoi(connection));
+    usleep(HYDRA_MICROSECONDS);
 }
 
 #define WRAP(type, name, parameters, arguments, failed)                                                                \
