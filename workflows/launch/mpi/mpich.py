@@ -57,8 +57,8 @@ class Mpich(MpiLibrary):
             *ranks.command,
         ]
         variables = ({"UCX_NET_DEVICES": INTERFACE} if ranks.hosts else {}) | dict(ranks.variables)
-        # Closing UCX's connections over TCP may hang (openucx/ucx issue 8738): 4 of 100 runs hung. Hydra
-        # reports exit status 1 for up to 9 of 100 runs without MPI_Finalize; attester/preload.c prevents this.
+        # Closing UCX's connections over TCP may hang (openucx/ucx issue 8738): 4 % of runs hung. Without
+        # MPI_Finalize, Hydra reports exit status 1 for up to 9 % of runs; attester/preload.c prevents this.
         over_tcp = ranks.hosts or "tcp" in variables.get("UCX_TLS", "")
         return Launch(argv, ({FINALIZE: "0"} if over_tcp else {}) | variables)
 
