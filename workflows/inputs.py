@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import functools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -136,7 +136,9 @@ def keys(schema_name: str) -> list[str]:
     return list(_schema(f"{schema_name}.yaml")["properties"])
 
 
-def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
+def choose(
+    value: str, known: Iterable[str], what: str, where: str, listing: Callable[[], str] | None = None
+) -> str:
     """Return `value` if it is a known name.
 
     Parameters
@@ -145,6 +147,8 @@ def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
         Noun for the names in messages: ``interconnect``.
     where : str
         File and key of the value, for messages.
+    listing : callable, optional
+        Returns the list of the names for the message, if they need more than commas.
 
     Raises
     ------
@@ -154,9 +158,8 @@ def choose(value: str, known: Iterable[str], what: str, where: str) -> str:
     names = sorted(known)
     if value in names:
         return value
-    raise InputError(
-        f"{where}: no {what} {value!r}{_nearest(value, names)}; known: {', '.join(names) or 'none'}"
-    )
+    listed = listing() if listing else ", ".join(names)
+    raise InputError(f"{where}: no {what} {value!r}{_nearest(value, names)}; known: {listed or 'none'}")
 
 
 @contextlib.contextmanager

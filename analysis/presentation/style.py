@@ -35,7 +35,7 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 KNOWN = (
     "gigabit_ethernet emulated_gigabit emulated_gigabit_delayed emulated_ten_gigabit_mtu1500 "
-    "ethernet_cloud_tcp infiniband_verbs_qdr intel_mpi_infiniband",
+    "ethernet_cloud_tcp infiniband_verbs infiniband_verbs_qdr intel_mpi_infiniband",
     "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree",
     "infiniband infiniband_mpi infiniband_verbs_sdr infiniband_100 infiniband_4x_pcie "
     "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs",

@@ -92,6 +92,16 @@ def test_an_unknown_name_is_told_with_the_nearest():
     assert "no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'" in told
 
 
+def test_an_unknown_name_lists_interconnects_by_kind_so_that_a_model_is_not_taken_for_hardware():
+    line = refusal(InputError, load_interconnect, "infinibandd", INTERCONNECTS)
+    measured, _, rest = line.partition("known: measured: ")[2].partition("; emulated: ")
+    emulated, _, simulated = rest.partition("; simulated (models): ")
+    assert "infiniband_verbs" in measured.split(", ") and "infiniband" not in measured.split(", ")
+    assert "emulated_gigabit" in emulated.split(", ") and "infiniband" in simulated.split(", ")
+    names = {file.stem for file in INTERCONNECTS.glob("*.yaml")}
+    assert {*measured.split(", "), *emulated.split(", "), *simulated.split(", ")} == names
+
+
 def test_the_examples_of_the_documentation_are_right(tmp_path):
     pages = (Path(f"docs/{page}.md").read_text() for page in ("interconnects", "factors"))
     examples = [

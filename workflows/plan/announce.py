@@ -13,6 +13,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.records import recorded
+from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
 
@@ -83,6 +84,9 @@ def announcement(plan: Plan) -> str:
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     names_used = {point.interconnect for point in design.points}
     used = [interconnect for name, interconnect in asked.interconnects.items() if name in names_used]
+    named = names_used | {point.interconnect for point in design.simulated}
+    kinds = {name: each.kind for name, each in asked.interconnects.items() if name in named}
+    lines += [f"interconnects: {in_kinds(kinds)}"] if kinds else []
     emulated = [interconnect.name for interconnect in used if interconnect.emulate]
     if emulated and plan.here.cluster is None:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")

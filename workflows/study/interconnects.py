@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,8 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
     InputError
         The name is unknown or the file is wrong: one line.
     """
-    choose(name, [file.stem for file in folder.glob("*.yaml")], "interconnect", where or str(folder))
+    names = [file.stem for file in folder.glob("*.yaml")]
+    choose(name, names, "interconnect", where or str(folder), lambda: in_kinds(kinds_in(folder)))
     path = folder / f"{name}.yaml"
     data = read_yaml(path)
     check(data, "interconnect", path)
@@ -65,6 +68,28 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         simulate=simulate,
         host_bus=data.get("host_bus"),
         notes=data.get("notes", ()),
+    )
+
+
+KIND_TITLES = {"measured": "measured", "emulated": "emulated", "simulated": "simulated (models)"}
+"""Kinds of interconnect files with the words of a list. A model is no hardware, whatever its name."""
+
+
+def kinds_in(folder: Path) -> dict[str, str]:
+    """Return the kind of each interconnect in a folder, by name; files that cannot be read are left out."""
+    kinds = {}
+    for file in sorted(folder.glob("*.yaml")):
+        with contextlib.suppress(InputError):
+            kinds[file.stem] = str(read_yaml(file).get("kind"))
+    return kinds
+
+
+def in_kinds(kinds: Mapping[str, str]) -> str:
+    """List interconnects by kind: ``measured: a, b; simulated (models): c``."""
+    return "; ".join(
+        f"{title}: {', '.join(names)}"
+        for kind, title in KIND_TITLES.items()
+        if (names := [name for name in kinds if kinds[name] == kind])
     )
 
 

@@ -325,7 +325,7 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     for index, baseline in enumerate(study.baselines):
         where = f"{study.file}: baselines[{index}]"
         if baseline not in kinds:
-            allowed = ", ".join(kinds)
+            allowed = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
             raise InputError(f"{where}: {baseline!r} is not among the study's interconnects ({allowed})")
         others = {kinds[name] for name in kinds if name != baseline}
         comparable = {kinds[baseline]} | {
