@@ -44,14 +44,15 @@ class JsonPart:
         """Return the content of the file."""
         return {key.name: _plain(getattr(self, key.name)) for key in self.entries() if not self._lacks(key)}
 
-    def _lacks(self, key: Field) -> bool:
+    def _lacks(self, key: Field[Any]) -> bool:
         value = getattr(self, key.name)
         if key.name in self.absent:
-            return value == (key.default if key.default_factory is MISSING else key.default_factory())
+            default = key.default if key.default_factory is MISSING else key.default_factory()
+            return bool(value == default)
         return value is None and key.name in self._optional
 
     @classmethod
-    def entries(cls) -> list[Field]:
+    def entries(cls) -> list[Field[Any]]:
         """Return the fields of all keys in order."""
         return [key for key in fields(cls) if key.name != "absent"]
 

@@ -148,7 +148,7 @@ def test_a_second_ctrl_c_does_not_interrupt_the_end():
 
 INTERRUPTED_IMPORT = """
 import runpy, sys
-from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 class Interrupted:
     def find_spec(self, name, path, target=None):
@@ -156,7 +156,7 @@ class Interrupted:
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Interrupted())
-runpy.run_path(sys.argv[1], {"snakemake": SimpleNamespace()})
+runpy.run_path(sys.argv[1], {"snakemake": MagicMock()}, "__main__")
 """
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from workflows import inputs
 from workflows.applications.base import Application
+from workflows.paths import SCHEMAS
 
 
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of the applications, sorted: the modules with a schema ``case_<name>.yaml``."""
     modules = sorted(module.stem for module in Path(__file__).parent.glob("*.py"))
-    return tuple(name for name in modules if (inputs.SCHEMAS / f"case_{name}.yaml").is_file())
+    return tuple(name for name in modules if (SCHEMAS / f"case_{name}.yaml").is_file())
 
 
 @cache

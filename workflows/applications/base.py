@@ -109,7 +109,8 @@ class Application(ABC):
 
     def environment(self, case: Case) -> dict[str, str]:
         """Return the environment variables of every rank; by default those of the case."""
-        return case.settings["environment"]
+        environment: dict[str, str] = case.settings["environment"]
+        return environment
 
     @abstractmethod
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:

@@ -239,7 +239,7 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
 
 def density(block: int, block_doubles: int) -> Block:
     """Return a block of the first array: whole numbers, whose sums are exact in any order."""
-    return (block + np.arange(block_doubles)) % float(_PRIME)
+    return (block + np.arange(block_doubles, dtype=np.float64)) % _PRIME
 
 
 def expected_sum(blocks: int, block_doubles: int, tasks: int) -> float:
@@ -294,7 +294,8 @@ def _sum(arrays: DistributedArrays, colleagues: MPI.Comm, blocks: int, block_dou
         arrays.get(FOCK, block, values)
         total += float(values.sum())
     _together(arrays, colleagues)
-    return colleagues.allreduce(total)
+    total_of_all: float = colleagues.allreduce(total)
+    return total_of_all
 
 
 def _rows(

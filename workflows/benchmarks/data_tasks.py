@@ -37,9 +37,10 @@ def operation_rows(seconds: Mapping[str, Sequence[float]], block_bytes: int) -> 
         A row for each operation with calls: ``operation``, ``block_bytes``, ``calls``, and percentiles of
         the time of a call, ``operation_seconds_p50`` and so on.
     """
-    rows = []
+    rows: list[dict[str, str | float]] = []
     for name in OPERATIONS:
         if times := seconds.get(name):
-            percentiles = {f"operation_seconds_p{share}": percentile(times, share) for share in PERCENTILES}
-            rows.append({"operation": name, "block_bytes": block_bytes, "calls": len(times)} | percentiles)
+            row: dict[str, str | float] = {"operation": name, "block_bytes": block_bytes, "calls": len(times)}
+            row |= {f"operation_seconds_p{share}": percentile(times, share) for share in PERCENTILES}
+            rows.append(row)
     return rows

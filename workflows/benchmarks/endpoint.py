@@ -64,17 +64,18 @@ class Endpoint:
         self.free = [np.frombuffer(pages(largest), np.uint8) for _ in range(BUFFERS)]
         self.announced: deque[tuple[_Kind, int, int, int, int]] = deque()
         self.heads = [array("q", [0] * HEAD_WORDS) for _ in range(_HEADS)]
-        self.requests: list[MPI.Request] = [
+        self.head_requests = [
             self.comm.Recv_init([head, HEAD_WORDS, MPI.INT64_T], MPI.ANY_SOURCE, _HEAD_TAG)
             for head in self.heads
         ]
+        self.requests: list[MPI.Request] = [*self.head_requests]
         self.handlers: list[Callable[[], None]] = [partial(self._read_head, index) for index in range(_HEADS)]
-        MPI.Prequest.Startall(self.requests)
+        MPI.Prequest.Startall(self.head_requests)
         self.schedules = self.wrong_bytes = 0
 
     def close(self) -> None:
         """Free the requests and the communicator. Nothing may be under way."""
-        for request in self.requests:
+        for request in self.head_requests:
             request.Cancel()
             request.Wait()
             request.Free()
@@ -177,7 +178,7 @@ class Endpoint:
 
     def _read_head(self, index: int) -> None:
         kind, source, slot, size, sequence = self.heads[index]
-        self.requests[index].Start()
+        self.head_requests[index].Start()
         match kind:
             case _Kind.READ:
                 self.served[source] += size

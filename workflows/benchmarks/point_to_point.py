@@ -184,9 +184,8 @@ def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
     sizes = [0, *powers(largest_bytes, smallest=8)]
     counts = sorted({*powers(half), half}) if half else [1]
     for pairs in counts:
-        if half == 0:
-            partner = 0
-        else:
+        partner: int | None = 0
+        if half:
             is_active = comm.rank < 2 * half and comm.rank % half < pairs
             partner = (comm.rank + half) % (2 * half) if is_active else None
         for size in sizes:
@@ -261,7 +260,7 @@ def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
     return replace(task, iterate=iterate if task.times_it else task.iterate, one_by_one=True)
 
 
-def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
+def flush_sweep(comm: MPI.Intracomm, seconds: float) -> Tasks:
     """Time the completion of one-sided calls of the first rank to the last, of which there are none."""
     window, last = MPI.Win.Allocate(1, comm=comm), comm.size - 1
     window.Lock_all()
@@ -276,7 +275,7 @@ def flush_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
     window.Free()
 
 
-def window_sweep(comm: MPI.Comm, seconds: float) -> Tasks:
+def window_sweep(comm: MPI.Intracomm, seconds: float) -> Tasks:
     """Time making and freeing a window for one-sided calls."""
 
     def iterate(count: int) -> None:
@@ -295,7 +294,8 @@ def _seconds_of_a_loop(comm: MPI.Comm) -> float:
             pass
         return MPI.Wtime() - start
 
-    return comm.allreduce(min(loops_seconds() for _ in range(FEWEST_BATCHES)), MPI.MIN) / _LOOPS
+    seconds: float = comm.allreduce(min(loops_seconds() for _ in range(FEWEST_BATCHES)), MPI.MIN)
+    return seconds / _LOOPS
 
 
 def _work(size: int, loops: int, seconds: float, is_active: bool) -> Task:

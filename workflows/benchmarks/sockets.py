@@ -195,9 +195,9 @@ class Link:
         hosts = comm.allgather(socket.gethostname())
         if hosts[0] == hosts[self.last]:
             return "127.0.0.1"
-        offered = comm.bcast(_addresses() if comm.rank == self.last else None, self.last)
-        reachable = [address for address in offered if _leads_to(address)] if comm.rank == 0 else None
-        reachable = comm.bcast(reachable)
+        offered: list[str] = comm.bcast(_addresses() if comm.rank == self.last else None, self.last)
+        candidates = offered if comm.rank == 0 else []
+        reachable: list[str] = comm.bcast([address for address in candidates if _leads_to(address)])
         if not reachable:
             raise ValueError(f"sockets: no network leads to {hosts[self.last]} (addresses there: {offered})")
         return reachable[0]
@@ -354,7 +354,8 @@ def _answer(here: socket.socket, sent: bytes) -> bytes | None:
 
 
 def _port(here: socket.socket) -> int:
-    return here.getsockname()[1]
+    port: int = here.getsockname()[1]
+    return port
 
 
 def _addresses() -> list[str]:

@@ -167,7 +167,7 @@ def _warm_up(comm: MPI.Comm, task: Task) -> float:
     while True:
         start = MPI.Wtime()
         task.iterate(iterations)
-        seconds = comm.allreduce(MPI.Wtime() - start, MPI.MAX)
+        seconds: float = comm.allreduce(MPI.Wtime() - start, MPI.MAX)
         first, spent, least = spent == 0, spent + seconds, min(least, seconds / iterations)
         if spent >= (task.seconds if first else limit):
             return least

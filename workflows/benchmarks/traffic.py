@@ -95,7 +95,8 @@ def carry_out(
 def _largest(comm: MPI.Comm, schedules: Iterable[NDArray[np.void]]) -> int:
     """Return the bytes of the largest message of all processes."""
     largest_here = max((int(messages["bytes"].max(initial=1)) for messages in schedules), default=1)
-    return comm.allreduce(largest_here, MPI.MAX)
+    largest: int = comm.allreduce(largest_here, MPI.MAX)
+    return largest
 
 
 def _link_rate(comm: MPI.Comm, mean_bytes: int, seconds: float) -> tuple[float, int]:

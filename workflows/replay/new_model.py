@@ -178,7 +178,8 @@ def _in_one_machine(interconnect: Interconnect) -> bool:
 
 def _one_sided(interconnect: Interconnect) -> str | None:
     """Open MPI's component that carries one-sided calls, where the interconnect names one."""
-    return interconnect.launch.get("mca", {}).get("osc")
+    parameters: dict[str, str] = interconnect.launch.get("mca", {})
+    return parameters.get("osc")
 
 
 def _path_for_display(path: Path) -> Path:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import Point, short_digest
+from workflows.domain import Case, Point, short_digest
 from workflows.paths import RESULTS, ROOT
 from workflows.plan import files
 from workflows.plan.plan import Plan
@@ -105,8 +105,13 @@ def replay_study(plan: Plan, threads: int) -> None:
             values = _replayed_values(trace, replays, cores.speed, corun["corrected"])
             records[record_path(point)] = _record(plan, point, **values)
     for point in (point for point in plan.design.simulated if point not in traced_points):
-        simulate = _pattern_values if is_pattern(plan.asked.cases[point.case]) else _task_values
-        records[record_path(point)] = _record(plan, point, **simulate(plan, point, models, cores, threads))
+        case = plan.asked.cases[point.case]
+        model = models[point.interconnect] if point.interconnect else None
+        if model and is_pattern(case):
+            values = _pattern_values(case, point, model, threads)
+        else:
+            values = _task_values(case, point, model, plan.paths.times(point.case), cores, threads)
+        records[record_path(point)] = _record(plan, point, **values)
     for name, table in fits.items():
         path = plan.paths.fit(name)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -240,11 +245,8 @@ def _replayed_values(trace: Trace, replays: Replays, speed: float, corun: float)
     }
 
 
-def _pattern_values(
-    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], _: CoreSpeed, threads: int
-) -> dict[str, Any]:
+def _pattern_values(case: Case, point: Point, model: InterconnectModel, threads: int) -> dict[str, Any]:
     """Return the times and details of a pattern of traffic, which has no band."""
-    model = models[point.interconnect]
     source, platform = (
         (packets.SOURCE, packets.network_text(model, point.nodes))
         if model.packets
@@ -258,17 +260,25 @@ def _pattern_values(
         f"{point.case} on {point.in_words} over {point.interconnect}",
     )
     with ThreadPoolExecutor(threads) as pool:
-        details = traffic.simulate_traffic(network, plan.asked.cases[point.case], pool)
+        details = traffic.simulate_traffic(network, case, pool)
     details["contention"] = "packets" if model.packets else "fluid"
     seconds = details.pop("seconds")
     return {"seconds": seconds, "seconds_low": seconds, "seconds_high": seconds, "details": details}
 
 
 def _task_values(
-    plan: Plan, point: Point, models: Mapping[str, InterconnectModel], cores: CoreSpeed, threads: int
+    case: Case, point: Point, model: InterconnectModel | None, times: Path, cores: CoreSpeed, threads: int
 ) -> dict[str, Any]:
-    """Return the times and details of tasks on a distributed array; one process has their serial time."""
-    seconds_of_tasks = json.loads(plan.paths.times(point.case).read_text())["cpu_seconds"]
+    """Return the times and details of tasks on a distributed array.
+
+    Parameters
+    ----------
+    model : InterconnectModel or None
+        None for a serial point, which has the serial time of the tasks.
+    times : Path
+        File with the result of `workflows.replay.servers.time_tasks`.
+    """
+    seconds_of_tasks = json.loads(times.read_text())["cpu_seconds"]
     ends = {
         "low": min(seconds_of_tasks),
         "corrected": statistics.median(seconds_of_tasks),
@@ -276,11 +286,10 @@ def _task_values(
     }
     serial_seconds = [seconds / cores.at(end) for end, seconds in ends.items()]
     details = {"host_speed": cores.speed}
-    if point.interconnect is None:
+    if model is None:
         shortest, median, longest = serial_seconds
         return {"seconds": median, "seconds_low": shortest, "seconds_high": longest, "details": details}
     program = programs.build(servers.SOURCE, PROGRAMS)
-    model, case = models[point.interconnect], plan.asked.cases[point.case]
     values = servers.simulate_tasks(program, model, case, point, serial_seconds, threads)
     return values | {"details": details | values["details"]}
 

@@ -227,7 +227,8 @@ def spread_out(task_seconds: float, tasks: int, spread: float, draw: int = 0) ->
     `spread` is the standard deviation over the mean.
     """
     drawn = np.maximum(np.random.default_rng(draw).normal(1.0, spread, tasks), 0.0)
-    return task_seconds * drawn / drawn.mean()
+    seconds: NDArray[np.float64] = task_seconds * drawn / drawn.mean()
+    return seconds
 
 
 def _write(file: Path, rows: Sequence[tuple[float, ...]]) -> Path:

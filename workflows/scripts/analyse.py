@@ -1,16 +1,36 @@
 """Make the tables of a study from its runs table."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analysis.runs.errors import TableError
 from workflows.errors import one_line_errors
 
-with one_line_errors(TableError):  # also for Ctrl-C during the imports, which take seconds
+if TYPE_CHECKING:
+    from snakemake.script import Snakemake
+
+    snakemake: Snakemake
+
+
+def analyse(runs: Path, details: Path, facts: Path, published: Path, tables: Path) -> None:
+    """Write the tables of a study to the folder `tables`.
+
+    It imports the analysis itself, which takes seconds, so that Ctrl-C then ends the script with one line.
+    """
     from analysis.pipeline import write_all_tables
     from analysis.runs.runs import read_complete
     from workflows.study.sites import read_facts
 
-    inputs = snakemake.input
-    runs, facts = read_complete(inputs.runs), read_facts(Path(inputs.facts))
-    target = Path(snakemake.output.tables)
-    write_all_tables(runs, facts, Path(inputs.details), Path(inputs.published), target)
+    write_all_tables(read_complete(runs), read_facts(facts), details, published, tables)
+
+
+if __name__ == "__main__":
+    with one_line_errors(TableError):
+        inputs = snakemake.input
+        analyse(
+            Path(inputs.runs),
+            Path(inputs.details),
+            Path(inputs.facts),
+            Path(inputs.published),
+            Path(snakemake.output.tables),
+        )

@@ -1,17 +1,34 @@
-"""List what the jobs of a cluster measured, and say which runs ended with their jobs."""
+"""List the records that the jobs of a cluster made, and report the runs that ended with their jobs."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflows.errors import one_line_errors
-from workflows.jobs.cluster import read_cluster
+from workflows.jobs.cluster import Cluster, read_cluster
 from workflows.measure.allocation import interruptions
 from workflows.paths import RESULTS, ROOT, StudyPaths
 
-with one_line_errors():
-    config = snakemake.config
-    cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])
+if TYPE_CHECKING:
+    from snakemake.script import Snakemake
+
+    snakemake: Snakemake
+
+
+def list_measured(cluster: Cluster, paths: StudyPaths, batch_lists: Iterable[Path], records: Path) -> None:
+    """Join the lists of records of all batches; print a line for each interrupted run to standard error."""
     for line in interruptions(cluster, paths):
         print(line, file=sys.stderr, flush=True)
-    listed = "".join(Path(file).read_text() for file in snakemake.input.lists)
-    Path(snakemake.output.records).write_text(listed)
+    records.write_text("".join(file.read_text() for file in batch_lists))
+
+
+if __name__ == "__main__":
+    with one_line_errors():
+        config = snakemake.config
+        list_measured(
+            read_cluster(ROOT / config["cluster"]),
+            StudyPaths(RESULTS / config["name"]),
+            [Path(file) for file in snakemake.input.lists],
+            Path(snakemake.output.records),
+        )

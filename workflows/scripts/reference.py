@@ -1,25 +1,57 @@
 """Find the answer that the runs of a case must give."""
 
 import json
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from workflows.domain import Case
 from workflows.errors import one_line_errors
 from workflows.jobs.cluster import read_cluster
-from workflows.measure.allocation import this_allocation
+from workflows.measure.allocation import Allocation, this_allocation
 from workflows.measure.prepare import reference_answer
 from workflows.paths import RESULTS, ROOT, StudyPaths
 from workflows.plan.machine import end_with_snakemake
 from workflows.study.cases import case_of_results
 
-with end_with_snakemake(), one_line_errors():
-    config = snakemake.config
-    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, snakemake.input.folder)
-    allocated = nullcontext()
-    if "cluster" in config:
-        cluster, paths = read_cluster(ROOT / config["cluster"]), StudyPaths(RESULTS / config["name"])
-        allocated = this_allocation(cluster, paths, f"reference-{case.name}")
+if TYPE_CHECKING:
+    from snakemake.script import Snakemake
+
+    snakemake: Snakemake
+
+
+def write_reference(
+    case: Case,
+    prepared: Path,
+    run_seconds: float,
+    allocated: AbstractContextManager[Allocation | None],
+    reference: Path,
+) -> None:
+    """Write the expected answer of a case as JSON.
+
+    Parameters
+    ----------
+    prepared : Path
+        The case prepared for one process.
+    run_seconds : float
+        Time limit of its serial run.
+    allocated : context manager
+        Gives the job of this process on a cluster, else None.
+    """
     with allocated as job:
-        nodes, seconds = job.nodes if job else (), snakemake.resources.run_seconds
-        expected = reference_answer(case, Path(snakemake.input.folder), seconds, nodes)
-    Path(snakemake.output.reference).write_text(json.dumps(expected, indent=1) + "\n")
+        expected = reference_answer(case, prepared, run_seconds, job.nodes if job else ())
+    reference.write_text(json.dumps(expected, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    with end_with_snakemake(), one_line_errors():
+        config, prepared = snakemake.config, snakemake.input.folder
+        case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, prepared)
+        allocated: AbstractContextManager[Allocation | None] = nullcontext()
+        if "cluster" in config:
+            paths = StudyPaths(RESULTS / config["name"])
+            allocated = this_allocation(
+                read_cluster(ROOT / config["cluster"]), paths, f"reference-{case.name}"
+            )
+        run_seconds, reference = snakemake.resources.run_seconds, Path(snakemake.output.reference)
+        write_reference(case, Path(prepared), run_seconds, allocated, reference)

@@ -2,15 +2,37 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
+from workflows.domain import Case
 from workflows.errors import one_line_errors
 from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
 from workflows.replay.servers import time_tasks
 from workflows.study.cases import case_of_results
 
-with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
-    case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, snakemake.input.prepared)
-    seconds = snakemake.resources.run_seconds
+if TYPE_CHECKING:
+    from snakemake.script import Snakemake
+
+    snakemake: Snakemake
+
+
+def write_times(case: Case, prepared: Path, run_seconds: float, times: Path, log: TextIO) -> None:
+    """Write the times of the tasks as JSON, taken while no other study measures on this machine.
+
+    Parameters
+    ----------
+    prepared : Path
+        The case prepared for one process.
+    run_seconds : float
+        Time limit of a run.
+    """
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
-        times = time_tasks(case, Path(snakemake.input.prepared), seconds)
-    Path(snakemake.output.times).write_text(json.dumps(times, indent=1) + "\n")
+        timed = time_tasks(case, prepared, run_seconds)
+    times.write_text(json.dumps(timed, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    with end_with_snakemake(), one_line_errors(), Path(snakemake.log[0]).open("a") as log:
+        case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, snakemake.input.prepared)
+        run_seconds, times = snakemake.resources.run_seconds, Path(snakemake.output.times)
+        write_times(case, Path(snakemake.input.prepared), run_seconds, times, log)

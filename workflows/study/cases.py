@@ -125,13 +125,13 @@ def size_at_scale(case: Case, scale: float, where: str) -> str:
         The name of the default size is not a number.
     """
     sizes = read_case_file(case.folder / "case.yaml")["sizes"]
-    known = {size: amount for size in sizes if (amount := _amount(size))}
-    if case.size not in known:
+    amounts: dict[str, float] = {size: amount for size in sizes if (amount := _amount(size))}
+    if case.size not in amounts:
         raise InputError(
             f"{where}: {case.name!r} cannot be scaled: its size {case.size!r} is no number as 32k or w12"
         )
-    target = scale * known[case.size]
-    return min(known, key=lambda size: abs(math.log(known[size] / target)))
+    target = scale * amounts[case.size]
+    return min(amounts, key=lambda size: abs(math.log(amounts[size] / target)))
 
 
 def _amount(size: str) -> float | None:
@@ -206,7 +206,7 @@ def _option(name: str, option: dict[str, Any]) -> Option:
 def _settings(document: dict[str, Any]) -> dict[str, Any]:
     """Return the application's settings, completed with the defaults of their schema."""
     schema = f"case_{document['application']}"
-    settings = inputs.defaults(schema, "settings") | document["settings"]
+    settings: dict[str, Any] = inputs.defaults(schema, "settings") | document["settings"]
     return settings | {"read": inputs.defaults(schema, "settings", "read") | settings["read"]}
 
 

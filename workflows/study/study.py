@@ -193,7 +193,7 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return ``simulation``: the hosts, and cases and counts to replay if they differ from the measured."""
-    given = inputs.defaults("study", "simulation") | data["simulation"]
+    given: dict[str, Any] = inputs.defaults("study", "simulation") | data["simulation"]
     ends, stated = given.get("host_speed_range"), given["host_speed"]
     if ends and not ends[0] <= stated <= ends[1]:
         where = f"{file}: simulation.host_speed_range"
@@ -259,7 +259,8 @@ def _scale(data: Mapping[str, Any], file: Path) -> float | None:
     for index, name in enumerate(data.get("cases", ())):
         if "-" in name:
             raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scale chooses it")
-    return data["scale"]
+    scale: float = data["scale"]
+    return scale
 
 
 def check_sizes(study: Study, serial_seconds: Mapping[str, float]) -> None:

@@ -271,8 +271,9 @@ def _lines_of(raw: Raw, written: Path, calls: Sequence[int]) -> list[int]:
     """Return the first line of computing of the rank at or after each call."""
     if not calls:
         return []
-    lines = np.append(np.flatnonzero(raw.lines.which == COMPUTING), len(raw.lines))
-    return lines[np.searchsorted(_points(written, raw)[1:], calls)].tolist()
+    computing = np.append(np.flatnonzero(raw.lines.which == COMPUTING), len(raw.lines))
+    lines: list[int] = computing[np.searchsorted(_points(written, raw)[1:], calls)].tolist()
+    return lines
 
 
 def _points(written: Path, raw: Raw) -> NDArray[np.int64]:

@@ -131,7 +131,8 @@ def step_amounts(raw: Raw, skipped: int) -> list[int]:
     """Return the compute amount of a rank in each step after the first `skipped`, in the clock's unit."""
     marks = _indices(raw.lines, [text == _MARK for text in raw.lines.distinct])[skipped:]
     before = np.cumsum(raw.lines.which == COMPUTING)[marks]
-    return np.diff(np.append(0, np.cumsum(raw.lines.amounts))[before]).tolist()
+    amounts: list[int] = np.diff(np.append(0, np.cumsum(raw.lines.amounts))[before]).tolist()
+    return amounts
 
 
 def whole(raws: Sequence[Raw]) -> list[tuple[int, int]]:

@@ -195,7 +195,8 @@ def permutation(name: str, processes: int) -> Processes:
 
 def _bit_reversal(process: Processes, bits: int) -> Processes:
     moved = [(process >> bit & 1) << (bits - 1 - bit) for bit in range(bits)]
-    return np.sum(moved, axis=0)
+    reversed_bits: Processes = np.sum(moved, axis=0)
+    return reversed_bits
 
 
 def _butterfly(process: Processes, bits: int) -> Processes:
