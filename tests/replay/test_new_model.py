@@ -24,7 +24,7 @@ def fitted(tmp_path, monkeypatch):
 def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
     words = ["vendor", "latency_7.4.txt", "bw_7.4.txt", "--cores", "8", "--folder", str(tmp_path)]
     told = new_model(words, OSU)
-    assert told[-1] == f"{tmp_path}/vendor.yaml; how it fits: {fitted}/vendor/model-vendor.png"
+    assert told[-1] == f"{tmp_path}/vendor.yaml; fit: {fitted}/vendor/model-vendor.png"
     fit = pd.read_csv(fitted / "vendor/fit.csv")
     assert len(fit) == 18 and fit["error_percent"].abs().mean() < 1
     assert (fitted / "vendor/model-vendor.svg").stat().st_size > 5000
@@ -36,7 +36,7 @@ def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
     assert joined["vendor"].cores_per_node == 8 and joined["gigabit_ethernet"].kind == "simulated"
     assert joined["vendor"].simulate["curve"]["file"] == str(tmp_path / "vendor.csv")
     told = refusal(InputError, new_model, words, OSU)
-    assert told == f"--model: {tmp_path}/vendor.yaml is there already; remove it, or take another name"
+    assert told == f"--model: {tmp_path}/vendor.yaml exists already: remove it, or choose another name"
 
 
 def test_a_model_from_the_curves_of_a_study(tmp_path):
@@ -70,13 +70,13 @@ def test_a_model_tells_what_attested_its_curve_and_whether_that_changed(tmp_path
     (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
     said, *_ = new_model(["mine", "network.csv", "--folder", ".", "--eager", "2000"], tmp_path)
     assert load_interconnect("mine", tmp_path).simulate["probe_us"] == 6.0
-    assert ("(µs: pingpong 6.00 and sendrecv 7.40): better measure them again." in said) == told
+    assert ("(pingpong 6.00 µs and sendrecv 7.40 µs): measure again." in said) == told
 
 
 def test_a_file_of_the_user_is_not_overwritten(tmp_path):
     (tmp_path / "mine.csv").write_text("mine\n")
     told = refusal(InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "."], tmp_path)
-    assert told == f"--model: {tmp_path}/mine.csv is there already; remove it, or take another name"
+    assert told == f"--model: {tmp_path}/mine.csv exists already: remove it, or choose another name"
     assert (tmp_path / "mine.csv").read_text() == "mine\n"
 
 
@@ -146,7 +146,7 @@ def test_the_rate_of_a_link_is_what_one_pair_of_processes_reaches(tmp_path, coun
     ("words", "line"),
     [
         (["vendor"], "--model: the following arguments are required: FILE"),
-        (["Vendor", "latency_7.4.txt"], "--model: 'Vendor' is no name: small letters, digits and _"),
+        (["Vendor", "latency_7.4.txt"], "--model: 'Vendor' must be a lowercase letter, then"),
         (["vendor", "gone.txt"], f"--model: {OSU}/gone.txt: there is no such file"),
         (["vendor", "bw_7.4.txt"], "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two"),
         (["vendor", "latency_7.4.txt", "--cores", "0"], "--cores: 0: must be at least 1"),

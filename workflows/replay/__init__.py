@@ -1,1 +1,1 @@
-"""Simulated points of a study: traces replayed, patterns and tasks carried out."""
+"""Simulation of the points of a study: replays of traces, patterns of traffic, tasks with data servers."""

@@ -1,4 +1,4 @@
-"""Make the model of an interconnect from benchmarks of it: ``./run-study --model NAME FILE ...``."""
+"""Make a model of an interconnect from its benchmarks: ``./run-study --model NAME FILE ...``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workflows.simulation.model import make_model
 from workflows.study.interconnects import load_interconnect
 
 MODELS = ROOT / RESULTS / ".models"
-"""Folder of what tells how well models fit."""
+"""Folder with the fit of each model: a table and a figure."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,117 +40,128 @@ class _Parser(argparse.ArgumentParser):
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
-    """Parse what follows ``--model``.
+    """Parse the arguments after ``--model``.
 
     Raises
     ------
     InputError
-        One line.
+        An argument is missing, unknown or outside its range: one line.
     """
     parser = _Parser(
         prog="run-study --model",
-        description="Make config/interconnects/NAME.yaml, to be simulated, from benchmarks of a real one.",
+        description="Make config/interconnects/NAME.yaml, a simulated interconnect, from its benchmarks.",
     )
-    parser.add_argument("name", metavar="NAME", help="what studies call it: small letters, digits and _")
+    parser.add_argument(
+        "name", metavar="NAME", help="name of the model in studies: lowercase letters, digits and _"
+    )
     parser.add_argument(
         "files",
         metavar="FILE",
         nargs="+",
-        help="output of OSU, IMB or NetPIPE between two nodes, or tables/network.csv of a study; a ping-pong "
-        "(osu_latency) at least, and where there are osu_bw and osu_bibw",
+        help="output of OSU, IMB or NetPIPE between two nodes, or tables/network.csv of a study; at least a "
+        "ping-pong (osu_latency), and osu_bw and osu_bibw if you have them",
     )
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help="of every FILE but CSV, where the content does not show it: netpipe for NetPIPE's np.out",
+        help="format of every FILE except CSV, if its content does not show it: netpipe for NetPIPE's np.out",
     )
-    parser.add_argument("--interconnect", metavar="I", help="which one, where a file has several")
-    parser.add_argument("--inside", metavar="FILE", help="a ping-pong inside a node")
-    parser.add_argument("--cores", type=int, metavar="N", help="of a node")
-    parser.add_argument("--eager", type=int, metavar="BYTES", help="largest message sent without waiting")
+    parser.add_argument("--interconnect", metavar="I", help="interconnect to read, if a file has several")
+    parser.add_argument("--inside", metavar="FILE", help="ping-pong inside a node")
+    parser.add_argument("--cores", type=int, metavar="N", help="cores per node")
     parser.add_argument(
-        "--rate", type=float, metavar="MBPS", help="of a slower link than was measured, 10^6 bytes/s"
-    )
-    parser.add_argument(
-        "--predicts", metavar="I", help="interconnect whose measured times it is held against"
+        "--eager", type=int, metavar="BYTES", help="largest message that does not wait for its receiver"
     )
     parser.add_argument(
-        "--folder", help="where it goes, a study's interconnects_folder; made if it is not there"
+        "--rate",
+        type=float,
+        metavar="MBPS",
+        help="bandwidth of a slower link than the measured link, 10^6 bytes/s",
     )
-    parser.add_argument("--title", help="for legends and tables; by default its name")
-    given = parser.parse_args(words)
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", given.name):
-        raise InputError(f"--model: {given.name!r} is no name: small letters, digits and _")
+    parser.add_argument(
+        "--predicts", metavar="I", help="interconnect whose measured times validate the model"
+    )
+    parser.add_argument(
+        "--folder", help="output folder, a study's interconnects_folder; created if it is missing"
+    )
+    parser.add_argument("--title", help="title in legends and tables; by default the name")
+    options = parser.parse_args(words)
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", options.name):
+        raise InputError(
+            f"--model: {options.name!r} must be a lowercase letter, then lowercase letters, digits and _"
+        )
     for option, least in (("cores", 1), ("eager", 0), ("rate", 1e-3)):
-        if (value := getattr(given, option)) is not None and value < least:
+        if (value := getattr(options, option)) is not None and value < least:
             raise InputError(f"--{option}: {value}: must be at least {least}")
-    return given
+    return options
 
 
-def new_model(words: Sequence[str], here: Path) -> list[str]:
-    """Write the file of an interconnect, its curve, how well the model repeats it and a figure of that.
+def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
+    """Write the file of a simulated interconnect, its curve, and the table and figure of its fit.
 
     Parameters
     ----------
     words : sequence of str
         See `arguments`.
-    here : Path
-        Folder in which the user typed them.
+    working_folder : Path
+        Folder to which paths in `words` are relative.
 
     Returns
     -------
     list of str
-        What was found, what is assumed, and where it is.
+        Warnings, results, assumptions, the quality of the fit, and the paths of the files.
 
     Raises
     ------
     InputError
-        One line; then nothing is written.
+        The arguments or files are wrong: one line. Nothing is written then.
     """
-    given = arguments(words)
-    folder = here / given.folder if given.folder else INTERCONNECTS
-    file, curve_file = (folder / f"{given.name}.{suffix}" for suffix in ("yaml", "csv"))
-    for there in (file, curve_file):
-        if there.exists():
+    options = arguments(words)
+    folder = working_folder / options.folder if options.folder else INTERCONNECTS
+    file, curve_file = (folder / f"{options.name}.{suffix}" for suffix in ("yaml", "csv"))
+    for output in (file, curve_file):
+        if output.exists():
             raise InputError(
-                f"--model: {_path_for_display(there)} is there already; remove it, or take another name"
+                f"--model: {_path_for_display(output)} exists already: remove it, or choose another name"
             )
-    predicted = load_interconnect(given.predicts, INTERCONNECTS) if given.predicts else None
+    predicted = load_interconnect(options.predicts, INTERCONNECTS) if options.predicts else None
     if predicted and predicted.kind == "simulated":
-        raise InputError(f"--predicts: {given.predicts}: is simulated; its times are no measurements")
-    curves, unread = _all_curves([here / name for name in given.files], given)
-    inside, also_unread = _curves(here / given.inside, given) if given.inside else (None, [])
-    made = derive(curves, inside, given.cores, given.eager)
-    if given.rate:
-        made = at_rate(made, given.rate)
+        raise InputError(f"--predicts: {options.predicts}: is simulated; it must be measured or emulated")
+    curves, unread = _all_curves([working_folder / name for name in options.files], options)
+    inside, unread_inside = (
+        _curves(working_folder / options.inside, options) if options.inside else (None, [])
+    )
+    derived = derive(curves, inside, options.cores, options.eager)
+    if options.rate:
+        derived = at_rate(derived, options.rate)
     try:
-        curve = CURVES.validate(made.curve.reindex(columns=list(CURVES.columns)), lazy=True)
+        curve = CURVES.validate(derived.curve.reindex(columns=list(CURVES.columns)), lazy=True)
     except SchemaErrors as errors:
         raise InputError(f"--model: {first_fault(errors, '')}") from None
-    probe_us, warnings = _probed(curves)
-    made.simulate["curve"] |= {"file": curve_file.name, "interconnect": given.name}
-    files = listed([Path(name).name for name in given.files])
+    probe_us, warnings = _attestation(curves)
+    derived.simulate["curve"] |= {"file": curve_file.name, "interconnect": options.name}
+    files = listed([Path(name).name for name in options.files])
     content = {
-        "name": given.name,
+        "name": options.name,
         "kind": "simulated",
-        "title": given.title or given.name.replace("_", " "),
+        "title": options.title or options.name.replace("_", " "),
         "description": f"Model made of {files}.",
-        "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *made.told])}
-        | ({"predicts": given.predicts} if given.predicts else {})
-        | ({"one_machine": True} if predicted and _in_one_machine(predicted) else {})
+        "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *derived.told])}
+        | ({"predicts": options.predicts} if options.predicts else {})
+        | ({"one_machine": True} if predicted and _is_one_machine(predicted) else {})
         | ({"probe_us": probe_us} if probe_us else {})
-        | made.simulate
-        | ({"one_sided": "messages"} if predicted and _one_sided(predicted) == "pt2pt" else {}),
+        | derived.simulate
+        | ({"one_sided": "messages"} if predicted and _sends_one_sided_by_messages(predicted) else {}),
     }
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"--folder: {given.folder}: {error.strerror}") from None
+        raise InputError(f"--folder: {options.folder}: {error.strerror}") from None
     try:
         write_table(curve, curve_file)
         file.write_text(text, encoding="utf-8")
-        model = make_model(load_interconnect(given.name, folder), ROOT)
+        model = make_model(load_interconnect(options.name, folder), ROOT)
         table = fit.fit_table(programs.build(replayer.SOURCE, PROGRAMS), model)
     except BaseException as error:
         file.unlink(missing_ok=True)
@@ -158,28 +169,28 @@ def new_model(words: Sequence[str], here: Path) -> list[str]:
         if isinstance(error, TableError):
             raise InputError(f"--model: {' '.join(str(error).split())}") from None
         raise
-    fitted = MODELS / given.name
+    fitted = MODELS / options.name
     fitted.mkdir(parents=True, exist_ok=True)
     table.to_csv(fitted / "fit.csv", index=False)
-    drawing = draw_model_fit(table, given.name, content["title"], model.curve.switches)
+    drawing = draw_model_fit(table, options.name, content["title"], model.curve.switches)
     figure = save(drawing, fitted, png=True).with_suffix(".png")
-    warnings += [f"Not read: {line}" for line in (*unread, *also_unread)]
     return [
         *warnings,
-        *made.told,
-        *_judged(table),
-        f"{_path_for_display(file)}; how it fits: {_path_for_display(figure)}",
+        *(f"Not read: {line}" for line in (*unread, *unread_inside)),
+        *derived.told,
+        _fit_sentence(table),
+        f"{_path_for_display(file)}; fit: {_path_for_display(figure)}",
     ]
 
 
-def _in_one_machine(interconnect: Interconnect) -> bool:
+def _is_one_machine(interconnect: Interconnect) -> bool:
     return interconnect.kind == "emulated" or interconnect.place == "machine"
 
 
-def _one_sided(interconnect: Interconnect) -> str | None:
-    """Open MPI's component that carries one-sided calls, where the interconnect names one."""
+def _sends_one_sided_by_messages(interconnect: Interconnect) -> bool:
+    """Return whether Open MPI's component ``pt2pt`` carries its one-sided calls."""
     parameters: dict[str, str] = interconnect.launch.get("mca", {})
-    return parameters.get("osc")
+    return parameters.get("osc") == "pt2pt"
 
 
 def _path_for_display(path: Path) -> Path:
@@ -187,59 +198,72 @@ def _path_for_display(path: Path) -> Path:
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
-def _all_curves(files: Sequence[Path], given: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of all files, and what could not be read of them; no benchmark is in two of them."""
+def _all_curves(files: Sequence[Path], options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of all files, and their unread lines. Each benchmark must be in a single file."""
     tables, unread = [], []
     of_benchmark: dict[str, Path] = {}
     for file in files:
-        curves, lines = _curves(file, given)
+        curves, lines = _curves(file, options)
         for benchmark in curves["benchmark"].unique():
             if (other := of_benchmark.setdefault(benchmark, file)) != file:
-                raise InputError(f"--model: {benchmark} is in {other} and in {file}; give one of them")
+                raise InputError(f"--model: {benchmark} is in {other} and in {file}; name only one of them")
         tables.append(curves)
         unread += lines
     return pd.concat(tables, ignore_index=True), unread
 
 
-def _curves(file: Path, given: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
-    """Rows of a file's only interconnect, or of the one that was named, and what could not be read."""
+def _curves(file: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of the chosen or only interconnect of a file, and the file's unread lines."""
+    chosen = options.interconnect
     try:
-        imported = read_curves(file, given.interconnect or given.name, given.format)
+        imported = read_curves(file, chosen or options.name, options.format)
     except (TableError, OSError) as error:
         raise InputError(f"--model: {' '.join(str(error).split())}") from None
-    curves, wanted = imported.curves, given.interconnect
-    known = list(dict.fromkeys(curves["interconnect"].dropna()))
-    if not known:
-        raise InputError(f"--model: {file}: holds no curve")
-    if wanted and wanted not in known:
-        raise InputError(f"--interconnect: no {wanted!r} in {file}; known: {', '.join(known)}")
-    if not wanted and len(known) > 1:
-        named = ", ".join(known)
-        raise InputError(f"--model: {file}: has several interconnects ({named}): name one by --interconnect")
-    rows = curves[curves["interconnect"] == (wanted or known[0])]
-    return rows.assign(interconnect=given.name), imported.unread
+    curves = imported.curves
+    names = list(dict.fromkeys(curves["interconnect"].dropna()))
+    if not names:
+        raise InputError(f"--model: {file}: has no curve")
+    if chosen and chosen not in names:
+        raise InputError(f"--interconnect: no {chosen!r} in {file}; known: {', '.join(names)}")
+    if not chosen and len(names) > 1:
+        raise InputError(
+            f"--model: {file}: has several interconnects ({', '.join(names)}): choose one with --interconnect"
+        )
+    rows = curves[curves["interconnect"] == (chosen or names[0])]
+    return rows.assign(interconnect=options.name), imported.unread
 
 
-def _probed(curves: pd.DataFrame) -> tuple[float | None, list[str]]:
-    """What the ping-pong took that attests the runs of the curves, and a word where it changed meanwhile."""
+def _attestation(curves: pd.DataFrame) -> tuple[float | None, list[str]]:
+    """Return the time of the ping-pong that attested the curves, and a warning if it changed.
+
+    Returns
+    -------
+    float or None
+        Median of the first benchmark's runs in µs; None if the curves have no such column.
+    list of str
+        A warning if the medians of the benchmarks differ by more than `PROBE_TOLERANCE`.
+    """
     if "probe_latency_us" not in curves or curves["probe_latency_us"].isna().all():
         return None, []
     by_benchmark = curves.groupby("benchmark", sort=False)["probe_latency_us"].median().dropna()
     probe_us = float(by_benchmark.iloc[0])
-    told = [f"{name} {number(took)}" for name, took in by_benchmark.items()]
-    is_steady = by_benchmark.max() <= PROBE_TOLERANCE * by_benchmark.min()
-    said = "The ping-pong that attests each run took longer beside some benchmarks"
-    return probe_us, [] if is_steady else [f"{said} (µs: {listed(told)}): better measure them again."]
+    if by_benchmark.max() <= PROBE_TOLERANCE * by_benchmark.min():
+        return probe_us, []
+    medians = listed([f"{name} {number(us)} µs" for name, us in by_benchmark.items()])
+    return probe_us, [f"The ping-pong before each run changed between benchmarks ({medians}): measure again."]
 
 
-def _judged(table: pd.DataFrame) -> list[str]:
-    """How well the model repeats its ping-pong."""
-    about = fit.fit_summary(table)
-    said = f"Its {about.points} points are repeated within {about.mean_percent:.1f} % on average"
-    said += f", {about.largest_percent:.1f} % at most"
-    if about.left_out_points:
-        said += f"; points from {fit.LEFT_OUT_FROM_BYTES} bytes on that it does not know, within "
-        said += (
-            f"{about.left_out_mean_percent:.1f} % on average, {about.left_out_largest_percent:.1f} % at most"
+def _fit_sentence(table: pd.DataFrame) -> str:
+    """Return a sentence on how closely the model reproduces its ping-pong."""
+    summary = fit.fit_summary(table)
+    mean, largest = summary.left_out_mean_percent, summary.left_out_largest_percent
+    sentence = (
+        f"The model reproduces its {summary.points} points within {summary.mean_percent:.1f} % on average, "
+        f"{summary.largest_percent:.1f} % at most"
+    )
+    if summary.left_out_points:
+        sentence += (
+            f"; points from {fit.LEFT_OUT_FROM_BYTES} bytes on, fitted without them, within "
+            f"{mean:.1f} % on average, {largest:.1f} % at most"
         )
-    return [f"{said}."]
+    return f"{sentence}."

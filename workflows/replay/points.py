@@ -31,6 +31,7 @@ from workflows.tracing.trace import Trace, rank_file, read_trace
 from workflows.traffic.cases import is_pattern
 
 PROGRAMS = ROOT / RESULTS / ".programs"
+"""Folder of the compiled simulators."""
 
 
 @dataclass(frozen=True)
@@ -150,14 +151,14 @@ def _replay_trace(
     threads: int,
     cache: Path,
 ) -> list[Replays]:
-    """Replay a trace at each of some points."""
+    """Replay a trace at each point; equal replays run once, and `cache` keeps them for a later start."""
     any_model = next(iter(models.values()))["corrected"]  # a serial run sends no messages
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
         unpack(trace, Path(scratch))
         started: dict[tuple[object, ...], Future[Replay]] = {}
 
         def start(point: Point, end: str, end_of_model: str, is_ideal: bool) -> Future[Replay]:
-            """Start a replay; equal replays, such as many without messages, run once."""
+            """Start the replay of a point with an end of the band for computing and another for the model."""
             model = models[point.interconnect][end_of_model] if point.interconnect else any_model
             per_node = point.processes_per_node or model.cores_per_node // point.threads
             factors, slowdown = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
@@ -204,12 +205,21 @@ def _cached_replay(file: Path, *arguments: Any) -> Replay:
 
 
 def corun_percent(trace: Trace, single_threaded: Trace | None, stated: float | None, end: str) -> float:
-    """Return how much longer a rank computes for each other rank that computes on its node, in percent.
+    """Return the slowdown of a rank by each other rank that computes on its node, in percent.
 
-    The study may state it; otherwise the trace measured it. It is 0 for ranks that were timed together,
-    whose times include the slowdown. A machine may have too few cores for two ranks of several threads. The
-    slowdown then follows from single-threaded ranks of the same case: each busy core slows a rank by the
-    same share, and the threads of the rank itself count.
+    The study may state the slowdown; otherwise the trace measured it. It is 0 for ranks that were timed
+    together, whose times include the slowdown. A machine may have too few cores for two ranks of several
+    threads. The slowdown then follows from single-threaded ranks of the same case: each busy core slows a
+    rank by the same share, and the threads of the rank itself count.
+
+    Parameters
+    ----------
+    single_threaded : Trace or None
+        Trace of the case with one thread per process, if there is one.
+    stated : float or None
+        ``simulation.corun_percent`` of the study.
+    end : str
+        End of the band: ``low``, ``corrected`` or ``high``.
     """
     if trace.about["timing"] == "together":
         return 0.0

@@ -1,8 +1,8 @@
-"""Tasks on a distributed array on a simulated interconnect: data servers, and the cores that they share.
+"""Simulate tasks on a distributed array, with data servers that share cores with the processes.
 
-Nothing is traced: in which order a server meets requests, and when it has its core, depends on the
-interconnect. So the tasks are carried out in simulated time, with the messages of
-`workflows.benchmarks.data_servers`. What a task computes is timed in serial runs of the case.
+A trace would not help: the order in which a server meets requests, and the times at which it has its core,
+depend on the interconnect. So the program `SOURCE` carries out the tasks in simulated time, with the messages
+of `workflows.benchmarks.data_servers`. Serial runs of the case give the computing time of a task.
 """
 
 from __future__ import annotations
@@ -36,27 +36,26 @@ SOURCE = ROOT / "workflows/simulation/servers.cpp"
 
 TIMED_RUNS = 5
 DRAWS = 9
-"""Of what each task computes, and of when the turns of each core begin."""
+"""Number of random draws of the computing time of each task and of the start of the turns of each core."""
 
 
 @dataclass(frozen=True)
 class CoreSharing:
-    """How ranks share a core, in seconds, and how tasks differ: measured on the machine of docs/figures.md.
+    """Seconds that sharing a core costs, and spread of tasks, from the machine of docs/figures.md.
 
     Attributes
     ----------
     turn : float
-        For which a rank keeps its core while others would have it: Linux's tick of 250 Hz.
+        Time that a rank keeps its core while other ranks are runnable: a tick of Linux at 250 Hz.
     change : float
-        From one rank to another, both of which call ``sched_yield``.
+        Switch between two ranks that both call ``sched_yield``.
     nap : float
-        Until a rank is back that sleeps for `workflows.benchmarks.data_tasks.SLEEP_SECONDS`, its timer and
-        wake-up included.
+        Duration of a sleep of `workflows.benchmarks.data_tasks.SLEEP_SECONDS` with its timer and wake-up.
     look : float
-        CPU time between two naps.
+        CPU time between two sleeps.
     spread : float
-        Standard deviation of the CPU time of a task over its mean. Without it, processes that begin together
-        would go on in step for ever.
+        Standard deviation of the CPU time of a task, divided by its mean. With 0, processes that begin
+        together would stay in step forever.
     """
 
     turn: float = 4e-3
@@ -67,17 +66,17 @@ class CoreSharing:
 
 
 def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, Any]:
-    """Find the CPU time of all tasks of a case (`workflows.traffic.cases.has_array`) in serial runs.
+    """Measure the CPU time of all tasks of a case with an array (`has_array`) in serial runs.
 
     Returns
     -------
     dict
-        ``cpu_seconds``: of all tasks, one number a run.
+        ``cpu_seconds``: list of the CPU time of all tasks in each run.
 
     Raises
     ------
     InputError
-        A run that fails or gives a wrong answer: one line.
+        A run fails or gives a wrong answer: one line.
     """
     serial = Point(case.name, None, 1, 1, nodes=1, cores=1)
     reference = reference_answer(case, prepared, time_limit_seconds, ())
@@ -92,7 +91,7 @@ def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[st
 
 
 def way_to_wait(case: Case, point: Point) -> str:
-    """How the ranks of a run wait: ``polling``, ``yielding`` or ``sleeping``; see docs/traffic.md."""
+    """Return how the ranks of a run wait: ``polling``, ``yielding`` or ``sleeping`` (see docs/traffic.md)."""
     option = case.option.environment if case.option and point.running > 1 else {}
     if option.get(WAITING) == "sleep":
         return "sleeping"
@@ -100,9 +99,9 @@ def way_to_wait(case: Case, point: Point) -> str:
 
 
 def ranks_of(case: Case, point: Point) -> list[tuple[int, int, int]]:
-    """Node, core of it, and whether it computes, of each rank, placed as a run places them."""
-    placed = started_point(point, case.option)
-    counts = zip(ranks_of_nodes(placed), cores_of_nodes(placed), strict=True)
+    """Return the node, the core in that node, and 1 for a computing rank, of each rank of a real run."""
+    started = started_point(point, case.option)
+    counts = zip(ranks_of_nodes(started), cores_of_nodes(started), strict=True)
     share = 1 + point.servers_per_process
     return [
         (node, rank % cores, int(rank < count // share))
@@ -120,47 +119,47 @@ def carry_out(
     scheduler: CoreSharing = CoreSharing(),
     draw: int = 0,
 ) -> dict[str, Any]:
-    """Carry out the tasks of a case at a point.
+    """Simulate the tasks of a case at a point.
 
     Parameters
     ----------
     program : Path
-        `SOURCE`, built: see `workflows.simulation.programs.build`.
+        `SOURCE`, compiled by `workflows.simulation.programs.build`.
     case : Case
-        See `workflows.traffic.cases.has_array`.
+        A case with an array (`has_array`).
     task_seconds : float
-        What a task computes, on average.
+        Mean computing time of a task.
     draw : int, optional
-        Which one of what each task computes (see `spread_out`), and of how long whoever has a core first
-        keeps it: up to two turns, so that the turns of two cores have nothing to do with each other.
+        Seed of the computing times (see `spread_out`) and of the first turn on each core. The first turn
+        lasts up to two turns, so that the turns of two cores are independent.
 
     Returns
     -------
     dict
-        ``seconds``, ``rows``, ``servers``, ``waiting`` and ``busy_share`` as a run of the case gives them
-        (see `workflows.benchmarks.data_servers.data_servers`); ``simulation_cpu_seconds``,
+        ``seconds``, ``rows``, ``servers``, ``waiting`` and ``busy_share`` as in the result of a run (see
+        `workflows.benchmarks.data_servers.data_servers`); ``simulation_cpu_seconds``,
         ``simulation_memory_bytes``.
 
     Raises
     ------
     InputError
-        The model's topology has fewer nodes, or whatever ends the simulation: one line.
+        The topology of the model has too few nodes, or the simulation fails: one line.
     """
     blocks, block_bytes = case.parameters["blocks"], 8 * case.parameters["block_doubles"]
     way, ranks = way_to_wait(case, point), ranks_of(case, point)
     works = spread_out(task_seconds, case.parameters["tasks"], scheduler.spread, draw)
-    first = np.random.default_rng(draw).uniform(0.0, 2 * scheduler.turn, (point.nodes, point.cores))
+    first_turns = np.random.default_rng(draw).uniform(0.0, 2 * scheduler.turn, (point.nodes, point.cores))
     tasks = [(*blocks_of_task(task, blocks), seconds) for task, seconds in enumerate(works)]
     with tempfile.TemporaryDirectory() as scratch:
         platform = Path(scratch) / "platform.xml"
         platform.write_text(platform_xml(model, point.nodes, 1.0))
-        placed = [(*rank, first[rank[:2]]) for rank in ranks]
-        lists = [_write(Path(scratch) / name, rows) for name, rows in (("ranks", placed), ("tasks", tasks))]
+        started = [(*rank, first_turns[rank[:2]]) for rank in ranks]
+        lists = [_write(Path(scratch) / name, rows) for name, rows in (("ranks", started), ("tasks", tasks))]
         size = (blocks, block_bytes, 8 * REQUEST_WORDS)
         times = (scheduler.turn, scheduler.change, scheduler.nap, scheduler.look)
-        what = f"{point.case} on {point.in_words} over {point.interconnect}"
         arguments = (platform, *lists, *size, way, *times)
-        done = programs.run(program, arguments, f"{what}: cannot be carried out")
+        title = f"{point.case} on {point.in_words} over {point.interconnect}"
+        done = programs.run(program, arguments, f"{title}: cannot be simulated")
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for operation, taken in done.of("operation"):
         seconds[operation].append(float(taken))
@@ -188,43 +187,56 @@ def simulate_tasks(
     serial_seconds: Sequence[float],
     threads: int,
 ) -> dict[str, Any]:
-    """Carry out the tasks of a case: each draw with the median of its serial times, one with the extremes.
+    """Simulate the tasks of a case: every draw at the median serial time, one draw at each extreme.
 
     Parameters
     ----------
     serial_seconds : sequence of float (3,)
-        What all tasks take on one core: at least, by the median, at most.
+        Shortest, median and longest time of all tasks on one core.
     threads : int
-        Simulations that run at the same time.
+        Number of simulations at the same time.
 
     Returns
     -------
     dict
-        ``seconds``: median of the draws; ``seconds_low``, ``seconds_high``: lowest and highest of all;
-        ``details``: all else of `carry_out` of the median, and ``task_seconds``.
+        ``seconds``: median of the draws; ``seconds_low``, ``seconds_high``: shortest and longest of all
+        simulations; ``details``: ``task_seconds`` and the other results of the median draw.
     """
     shortest, median, longest = (seconds / case.parameters["tasks"] for seconds in serial_seconds)
-    wanted = [*((median, draw) for draw in range(DRAWS)), (shortest, 0), (longest, 0)]
+    inputs = [*((median, draw) for draw in range(DRAWS)), (shortest, 0), (longest, 0)]
 
-    def carried(one: tuple[float, int]) -> dict[str, Any]:
-        return carry_out(program, model, case, point, one[0], draw=one[1])
+    def simulate(task_seconds_and_draw: tuple[float, int]) -> dict[str, Any]:
+        task_seconds, draw = task_seconds_and_draw
+        return carry_out(program, model, case, point, task_seconds, draw=draw)
 
     with ThreadPoolExecutor(threads) as pool:
-        all_told = list(pool.map(carried, wanted))
-    told = sorted(all_told[:DRAWS], key=itemgetter("seconds"))[DRAWS // 2]
-    all_seconds = [one["seconds"] for one in all_told]
+        results = list(pool.map(simulate, inputs))
+    median_result = sorted(results[:DRAWS], key=itemgetter("seconds"))[DRAWS // 2]
+    all_seconds = [result["seconds"] for result in results]
     return {
-        "seconds": told.pop("seconds"),
+        "seconds": median_result.pop("seconds"),
         "seconds_low": min(all_seconds),
         "seconds_high": max(all_seconds),
-        "details": {"task_seconds": median} | told,
+        "details": {"task_seconds": median} | median_result,
     }
 
 
 def spread_out(task_seconds: float, tasks: int, spread: float, draw: int = 0) -> NDArray[np.float64]:
-    """Draw what each task computes, seconds: the same for every interconnect, with the given mean.
+    """Draw the computing time of each task.
 
-    `spread` is the standard deviation over the mean.
+    Parameters
+    ----------
+    task_seconds : float
+        Mean of the times.
+    spread : float
+        Standard deviation of the normal distribution, divided by its mean.
+    draw : int
+        Seed; the same for every interconnect.
+
+    Returns
+    -------
+    array (tasks,)
+        Seconds of each task.
     """
     drawn = np.maximum(np.random.default_rng(draw).normal(1.0, spread, tasks), 0.0)
     seconds: NDArray[np.float64] = task_seconds * drawn / drawn.mean()
