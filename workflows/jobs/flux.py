@@ -18,7 +18,6 @@ class Flux(HostFileScheduler):
 
     name = "flux"
     title = "Flux"
-    folder = "cluster/flux"
     submit_program = "flux"
     job_variable = "FLUX_JOB_ID"
     job_prefixes = ("FLUX_",)

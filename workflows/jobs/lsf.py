@@ -10,7 +10,6 @@ class LSF(HostFileScheduler):
 
     name = "lsf"
     title = "LSF"
-    folder = "cluster/lsf"
     submit_program = "bsub"
     job_variable = "LSB_JOBID"
     job_prefixes = ("LSB_",)

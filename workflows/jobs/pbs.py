@@ -10,7 +10,6 @@ class PBS(HostFileScheduler):
 
     name = "pbs"
     title = "PBS"
-    folder = "cluster/pbs"
     submit_program = "qsub"
     job_variable = "PBS_JOBID"
     job_prefixes = ("PBS_",)

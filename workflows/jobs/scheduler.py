@@ -1,7 +1,7 @@
 """The interface of a scheduler, and the words in which schedulers answer.
 
 A scheduler is a subclass of `Scheduler` in a module of this folder, an entry in `workflows.jobs.SCHEDULERS`,
-and a folder in ``cluster/`` with its Snakemake profile. docs/extending/scheduler.md has a template.
+and the folder ``cluster/<name>`` with its Snakemake profile. docs/extending/scheduler.md has a template.
 """
 
 from __future__ import annotations
@@ -146,8 +146,6 @@ class Scheduler(ABC):
         Name in cluster files.
     title : str
         Name in messages.
-    folder : str
-        Folder with its Snakemake profile, below the project's folder.
     submit_program : str
         Program that submits a job.
     job_variable : str
@@ -175,7 +173,6 @@ class Scheduler(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    folder: ClassVar[str]
     submit_program: ClassVar[str]
     job_variable: ClassVar[str]
     job_prefixes: ClassVar[tuple[str, ...]]
@@ -187,6 +184,11 @@ class Scheduler(ABC):
     describes_nodes: ClassVar[bool] = False
     counts_restarts: ClassVar[bool] = False
     shows_neighbours: ClassVar[bool] = False
+
+    @property
+    def folder(self) -> str:
+        """Folder with its Snakemake profile, below the project's folder: ``cluster/<name>``."""
+        return f"cluster/{self.name}"
 
     # Jobs and their states
 

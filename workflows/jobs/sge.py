@@ -23,7 +23,6 @@ class GridEngine(HostFileScheduler):
 
     name = "sge"
     title = "Grid Engine"
-    folder = "cluster/sge"
     submit_program = "qsub"
     job_variable = "JOB_ID"
     job_prefixes = ("PE_HOSTFILE",)

@@ -55,7 +55,6 @@ class Slurm(Scheduler):
 
     name = "slurm"
     title = "Slurm"
-    folder = "cluster"
     submit_program = "sbatch"
     job_variable = "SLURM_JOB_ID"
     job_prefixes = ("SLURM_",)
@@ -76,6 +75,11 @@ class Slurm(Scheduler):
     describes_nodes = True
     counts_restarts = True
     shows_neighbours = True
+
+    @property
+    def folder(self) -> str:
+        """Folder of ``--profile cluster``, which is Slurm's."""
+        return "cluster"
 
     # Jobs and their states
 

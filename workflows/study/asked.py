@@ -14,7 +14,7 @@ from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.inputs import is_there
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
-from workflows.study.planned import blocks_needed
+from workflows.study.default_blocks import default_blocks
 from workflows.study.request import request_facts
 from workflows.study.study import (
     Study,
@@ -146,7 +146,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     }
     kinds = {name: interconnect.kind for name, interconnect in joined.items()}
     if study.blocks is None:
-        study = replace(study, blocks=blocks_needed(study, kinds))
+        study = replace(study, blocks=default_blocks(study, kinds))
     check_until(study)
     _check_files(study)
     check_sizes(study, {name: case.serial_seconds for name, case in measured.items()})

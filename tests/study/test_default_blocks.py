@@ -5,7 +5,7 @@ from study_files import study_file as write
 
 from analysis.statistics import multiple_tests
 from workflows.study.asked import read_asked
-from workflows.study.planned import blocks_needed
+from workflows.study.default_blocks import default_blocks
 from workflows.study.study import read_study
 
 GOOD = """
@@ -44,7 +44,7 @@ KINDS = {
 def test_blocks_follow_from_the_tests_that_are_planned(tmp_path, changes, tests):
     keys = dict(line.split(": ", 1) for line in [*GOOD.split("\n")[1:-1], *changes.split("\n")] if line)
     study = read_study(write(tmp_path, "\n".join(f"{key}: {value}" for key, value in keys.items())))
-    assert blocks_needed(study, KINDS) == multiple_tests.blocks_needed(max(tests, 1), paired=True)
+    assert default_blocks(study, KINDS) == multiple_tests.blocks_needed(max(tests, 1), paired=True)
 
 
 def test_levels_share_no_block(tmp_path):
@@ -54,7 +54,7 @@ def test_levels_share_no_block(tmp_path):
     )
     study = read_study(write(tmp_path, f"name: mine\ncases: [a, b]\n{changed}"))
     tests = 2 * (6 + 5 + 4 + 3 + 2)
-    assert blocks_needed(study, KINDS) == multiple_tests.blocks_needed(tests, paired=False) == 7
+    assert default_blocks(study, KINDS) == multiple_tests.blocks_needed(tests, paired=False) == 7
 
 
 def test_a_study_that_names_its_blocks_keeps_them(tmp_path):

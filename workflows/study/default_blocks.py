@@ -1,4 +1,4 @@
-"""Number of blocks that lets the planned tests of a study reach significance."""
+"""Default number of blocks of a study: the only definition of the default of the study key ``blocks``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import count, product
 from math import comb
 
+from analysis.runs.settings import DISTINGUISHABLE
 from workflows.study.study import Study
 
 Names = Mapping[str, Sequence[str]]
 
 
-def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
-    """Return the fewest blocks for which the smallest p-value of each table can reach 5 %.
+def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
+    """Return the fewest blocks for which each table can reach significance, `DISTINGUISHABLE`.
 
     After Holm's correction, the smallest p-value of `m` tests on `n` blocks is 2 m / 2^n for paired tests and
     2 m / C(2n, n) for unpaired tests, as between levels of oversubscription. Excluded and impossible points
@@ -50,7 +51,12 @@ def blocks_needed(study: Study, kinds: Mapping[str, str]) -> int:
     ]
     paired = max(1, *each_case) * max(len(study.cases), 1)
     unpaired = len(tested) * crowded * placements * len(threads) * len(study.cases)
-    return next(n for n in count(1) if 40 * paired <= 2**n and 40 * unpaired <= comb(2 * n, n))
+    return next(
+        blocks
+        for blocks in count(1)
+        if 2 * paired / 2**blocks <= DISTINGUISHABLE
+        and 2 * unpaired / comb(2 * blocks, blocks) <= DISTINGUISHABLE
+    )
 
 
 def _compared(study: Study, names: Names) -> int:
