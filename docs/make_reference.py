@@ -2,8 +2,8 @@
 
     .venv/bin/python docs/make_reference.py
 
-Keys are described in workflows/schemas/*.yaml and `analysis.topics.proposal.rules.SCHEMA`. Columns are in
-the schemas of the tables, and what they mean in analysis/topics/columns.yaml.
+Keys are described in workflows/schemas/*.yaml and `analysis.topics.proposal.rules.SCHEMA`, columns in the
+schemas of the tables (`analysis.runs.columns.table_schema`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import pandera.pandas as pa  # noqa: E402
 from analysis.importers.results import CURVES  # noqa: E402
 from analysis.importers.tables import DERIVED, LONG_CURVES  # noqa: E402
 from analysis.pipeline import TABLE_SCHEMAS  # noqa: E402
-from analysis.runs.runs import RUNS  # noqa: E402
+from analysis.runs.columns import SHARED_DESCRIPTIONS  # noqa: E402
+from analysis.runs.runs import FURTHER_COLUMNS, RUNS  # noqa: E402
 from analysis.runs.side_tables import DETAILS  # noqa: E402
 from analysis.topics.prices.books import BOOK  # noqa: E402
 from analysis.topics.prices.parts import PART_LIST  # noqa: E402
@@ -63,6 +64,23 @@ IMPORTED_TABLES = {
     BOOK.name: BOOK,
     PART_LIST.name: PART_LIST,
 }
+SOURCE_OF = {
+    "jobs": "job_states",
+    "benchmarks": "network",
+    "transports": "network_transports",
+    "data_servers": "data_servers",
+    "traffic": "traffic",
+    "traffic_processes": "traffic_processes",
+    "replays": "simulated_efficiency",
+    "replay_ranks": "simulated_times",
+    "traces": "traces",
+    "trace_profile": "trace_profile",
+    "trace_pairs": "trace_pairs",
+    "congestion_flows": "congestion",
+    "bandwidth": "node_loss",
+    "model_fit": "model_fit",
+}
+"""Table made from each side table; it describes the columns that the side table does not describe."""
 _TYPES = {
     "object": "section",
     "array": "list",
@@ -165,54 +183,52 @@ def key_page(name: str) -> str:
 
 
 class Column(NamedTuple):
-    """Columns of a table that are described together, and what they mean; `shared` by many tables."""
+    """Columns of a table that are described together, and what they mean.
+
+    `shared` columns mean the same in many tables, columns `as_made` as in the table made from a side table.
+    """
 
     names: tuple[str, ...]
     meaning: str
     shared: bool
+    as_made: bool
 
 
-def columns(schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> list[Column]:
+def columns(schema: pa.DataFrameSchema, made: pa.DataFrameSchema | None = None) -> list[Column]:
     """Columns of a table in its order, ends of an interval with what they are the ends of.
+
+    Parameters
+    ----------
+    made : DataFrameSchema, optional
+        Table made from a side table, for columns that the side table does not describe.
 
     Raises
     ------
     LookupError
         A column that nothing describes.
     """
-    own, found = about.get("columns", {}), {}
-    for name in schema.columns:
-        meaning = own.get(name, everywhere.get(name, ""))
+    found: dict[str, Column] = {}
+    for name, column in schema.columns.items():
+        also = made.columns[name].description if made and name in made.columns else None
+        meaning = column.description or also or SHARED_DESCRIPTIONS.get(name, "")
         whole = None
         if not meaning and name.endswith(("_low", "_high")):
             stem = name.rpartition("_")[0]
-            whole = next((one for one in found if one.startswith(stem)), None)
+            whole = next((other for other in found if other.startswith(stem)), None)
         if whole:
             found[whole] = found[whole]._replace(names=(*found[whole].names, name))
         elif meaning:
-            found[name] = Column((name,), meaning, name not in own)
+            as_made = bool(also) and column.description in (None, also)
+            found[name] = Column((name,), meaning, not (column.description or also), as_made)
         else:
             raise LookupError(
-                f"{schema.name}: column {name} is described neither in the table nor everywhere"
+                f"{schema.name}: column {name} is described neither in its schema nor in SHARED_DESCRIPTIONS"
             )
     return list(found.values())
 
 
-def descriptions() -> Mapping[str, Any]:
-    """Read what the columns mean; those of a side table also as they do in the table that it names."""
-    told = read_yaml(ROOT / "analysis/topics/columns.yaml")
-    for name, about in told["details"].items():
-        alike = told["tables"][about["as"]]["columns"]
-        shared = {column: text for column, text in alike.items() if column in DETAILS[name].columns}
-        own = about.get("columns", {})
-        about |= {"columns": shared | own, "alike": shared.keys() - own.keys()}
-    return told
-
-
 def table_pages() -> dict[str, str]:
     """Pages of the tables that a study writes, of their side tables, and of those that it reads."""
-    told = descriptions()
-    everywhere = told["everywhere"]
     written = [
         MADE,
         "# Columns of the tables\n",
@@ -221,11 +237,11 @@ def table_pages() -> dict[str, str]:
         "[statistics](../statistics.md), [economics](../economics.md), [networks](../networks.md).\n",
         ", ".join(f"[{name}](#{name})" for name in STUDY_TABLES) + "\n",
         "## Columns of many tables\n",
-        _table(("column", "meaning"), ((f"`{name}`", meaning) for name, meaning in everywhere.items())),
+        _table(
+            ("column", "meaning"), ((f"`{name}`", meaning) for name, meaning in SHARED_DESCRIPTIONS.items())
+        ),
     ]
-    written += [
-        _table_text(name, one, told["tables"][name], everywhere) for name, one in STUDY_TABLES.items()
-    ]
+    written += [_table_text(name, schema) for name, schema in STUDY_TABLES.items()]
     read = [
         MADE,
         "# Columns of the files that a study reads\n",
@@ -233,9 +249,7 @@ def table_pages() -> dict[str, str]:
         "`case, interconnect, processes, seconds`; [runs](tables.md#runs) describes its other columns. "
         "[Columns of many tables](tables.md#columns-of-many-tables) describes columns without a line here.\n",
     ]
-    read += [
-        _table_text(name, one, told["imports"][name], everywhere) for name, one in IMPORTED_TABLES.items()
-    ]
+    read += [_table_text(name, schema) for name, schema in IMPORTED_TABLES.items()]
     sides = [
         MADE,
         "# Columns of the side tables\n",
@@ -243,22 +257,23 @@ def table_pages() -> dict[str, str]:
         "[Tables](tables.md) are made from them. `record` and `started` name a row of "
         "[runs](tables.md#runs). A table without rows has no file.\n",
     ]
-    sides += [_table_text(name, one, told["details"][name], everywhere) for name, one in DETAILS.items()]
+    sides += [_table_text(name, schema, SOURCE_OF.get(name)) for name, schema in DETAILS.items()]
     return {"tables": "\n".join(written), "details": "\n".join(sides), "imports": "\n".join(read)}
 
 
-def _table_text(name: str, schema: pa.DataFrameSchema, about: Schema, everywhere: Mapping[str, str]) -> str:
-    found = columns(schema, about, everywhere)
-    shared = ", ".join(f"`{name}`" for column in found if column.shared for name in column.names)
-    alike = [column for column in found if column.names[0] in about.get("alike", ())]
-    own = [column for column in found if not column.shared and column not in alike]
+def _table_text(name: str, schema: pa.DataFrameSchema, made: str | None = None) -> str:
+    described = columns(schema, STUDY_TABLES[made] if made else None)
+    shared = ", ".join(f"`{name}`" for column in described if column.shared for name in column.names)
+    as_made = [column for column in described if column.as_made]
+    own = [column for column in described if not column.shared and not column.as_made]
     rows = [(_code(column.names), _one_line(column.meaning)) for column in own]
-    rows += [(_code(names.split(", ")), _one_line(text)) for names, text in about.get("further", {}).items()]
-    lines = [f"## {name}\n", _one_line(about["about"]) + "\n"]
+    if schema is RUNS:
+        rows += [(_code(names.split(", ")), _one_line(text)) for names, text in FURTHER_COLUMNS.items()]
+    lines = [f"## {name}\n", _one_line(str(schema.description)) + "\n"]
     lines += [f"As in many tables: {shared}.\n"] if shared else []
-    if alike:
-        names = _code(name for column in alike for name in column.names)
-        lines += [f"As in [{about['as']}](tables.md#{about['as']}): {names}.\n"]
+    if as_made:
+        names = _code(name for column in as_made for name in column.names)
+        lines += [f"As in [{made}](tables.md#{made}): {names}.\n"]
     return "\n".join([*lines, *([_table(("column", "meaning"), rows)] if rows else [])])
 
 

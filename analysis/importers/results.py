@@ -13,7 +13,7 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.importers.mapping import Mapping
-from analysis.runs.columns import empty, first_fault
+from analysis.runs.columns import described, empty, first_fault
 from analysis.runs.errors import TableError, readable
 from analysis.runs.runs import COUNT, KIND, NAME, RUNS
 
@@ -27,21 +27,34 @@ def _optional(dtype: str | type, check: pa.Check) -> pa.Column:
 
 CURVES = pa.DataFrameSchema(
     {
-        "interconnect": pa.Column(str, NAME),
+        "interconnect": described(pa.Column(str, NAME), "Name of the interconnect."),
         "kind": pa.Column(str, KIND),
-        "benchmark": pa.Column(str, NAME),
-        "processes": _optional("Int64", COUNT),
-        "group": _optional("Int64", _SIZE),
-        "bytes": _optional("Int64", _SIZE),
-        "latency_us": _optional(float, _POSITIVE),
-        "latency_us_low": _optional(float, _POSITIVE),
-        "latency_us_high": _optional(float, _POSITIVE),
-        "bandwidth_MBps": _optional(float, _POSITIVE),
-        "messages_per_second": _optional(float, _POSITIVE),
-        "samples": _optional("Int64", COUNT),
-        "record": pa.Column(str, nullable=True),
+        "benchmark": described(
+            pa.Column(str, NAME),
+            "`pingpong` and other benchmarks of Nodeworth; `osu_…` with the printed title, `imb_…` "
+            "with the benchmark's name, `netpipe`.",
+        ),
+        "processes": described(_optional("Int64", COUNT), "Process count, if printed or stated."),
+        "group": described(_optional("Int64", _SIZE), "Group of an IMB run with `-multi`."),
+        "bytes": described(
+            _optional("Int64", _SIZE),
+            "Message size, empty for a barrier; both directions together in NetPIPE's bidirectional mode.",
+        ),
+        "latency_us": described(
+            _optional(float, _POSITIVE), "Half a round trip of a ping-pong; else the mean over processes."
+        ),
+        "latency_us_low": described(
+            _optional(float, _POSITIVE),
+            "Lowest over processes, if printed (OSU `-f`, IMB); over runs in a curve of Nodeworth.",
+        ),
+        "latency_us_high": described(_optional(float, _POSITIVE), "Highest over processes or runs."),
+        "bandwidth_MBps": described(_optional(float, _POSITIVE), "10⁶ bytes/s."),
+        "messages_per_second": described(_optional(float, _POSITIVE), "Message rate, if printed."),
+        "samples": described(_optional("Int64", COUNT), "Repetitions of a message, if printed."),
+        "record": described(pa.Column(str, nullable=True), "File and line."),
     },
     name="network curves",
+    description="Curves of network benchmarks, one row per message size.",
     strict=True,
     ordered=True,
     coerce=True,

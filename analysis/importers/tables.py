@@ -16,6 +16,7 @@ from analysis.importers.mapping import Mapping
 from analysis.importers.results import CURVES, Import, write_table
 from analysis.importers.transports import TRANSPORTS
 from analysis.runs.buses import PATTERN
+from analysis.runs.columns import described, with_descriptions
 from analysis.runs.files import read_listing
 from analysis.runs.runs import COUNT, NAME, REQUIRED, TableError, read_runs
 
@@ -32,65 +33,139 @@ _BUS = pa.Check.str_matches(PATTERN, error="must be a bus, as PCIe 1.0 x8, PCI-X
 _STATEMENT = {"quantity": _TEXT, "value": _NUMBER, "unit": _NOTE}
 
 
-def _schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
-    return pa.DataFrameSchema(columns, name=name, strict=True, coerce=True)
+def _schema(name: str, description: str, **columns: pa.Column) -> pa.DataFrameSchema:
+    return pa.DataFrameSchema(columns, name=name, description=description, strict=True, coerce=True)
 
 
 DERIVED = {
     schema.name: schema
     for schema in (
-        _schema("cases", case=_NAMED, title=_NOTE, serial_seconds=_AMOUNT_OR_NONE, cells=_COUNT_OR_NONE),
-        _schema("peaks", case=_NAMED, interconnect=_NAMED, peak_processes=_COUNT, note=_NOTE),
+        _schema(
+            "cases",
+            "Published cases.",
+            case=_NAMED,
+            title=described(_NOTE, "Description of the case."),
+            serial_seconds=described(_AMOUNT_OR_NONE, "Time of the serial run."),
+            cells=described(_COUNT_OR_NONE, "Size of the mesh."),
+        ),
+        _schema(
+            "peaks",
+            "Published peaks.",
+            case=_NAMED,
+            interconnect=_NAMED,
+            peak_processes=described(_COUNT, "Process count with the highest speedup."),
+            note=_NOTE,
+        ),
         _schema(
             "improvement",
-            **dict.fromkeys(("case", "baseline_interconnect", "interconnect"), _NAMED),
-            at_processes=_COUNT_OR_NONE,
-            improvement_percent=_NUMBER,
-            average_percent=pa.Column(float, nullable=True),
+            "Published improvements. The case `average` is the mean over cases.",
+            case=_NAMED,
+            baseline_interconnect=_NAMED,
+            interconnect=_NAMED,
+            at_processes=described(_COUNT_OR_NONE, "Process count, if published."),
+            improvement_percent=described(_NUMBER, "Improvement at that count."),
+            average_percent=described(pa.Column(float, nullable=True), "Average improvement."),
         ),
         _schema(
             "node_equivalent",
+            "Published node equivalents.",
             case=_NAMED,
-            target_speedup=_AMOUNT,
+            target_speedup=described(_AMOUNT, "Speedup to be reached."),
             interconnect=_NAMED,
-            processes=_COUNT,
-            processes_saved=_NUMBER,
+            processes=described(_COUNT, "Processes that reach it."),
+            processes_saved=described(_NUMBER, "Processes of the baseline − `processes`."),
         ),
         _schema(
             "network_summary",
+            "Published latency and bandwidth.",
             interconnect=_NAMED,
-            api=_NOTE,
-            **dict.fromkeys(("latency_us", "latency_us_high", "peak_Mbps"), _AMOUNT_OR_NONE),
+            api=described(_NOTE, "Interface, such as tcp or mpi."),
+            latency_us=described(_AMOUNT_OR_NONE, "Latency."),
+            latency_us_high=described(_AMOUNT_OR_NONE, "Upper end of a published range."),
+            peak_Mbps=described(_AMOUNT_OR_NONE, "Highest bandwidth, 10⁶ bit/s."),
             note=_NOTE,
         ),
-        _schema("network_names", interconnect=_NAMED, network=_NAMED, api=_TEXT),
+        _schema(
+            "network_names",
+            "Published networks that an interconnect of the runs may be; several rows if the source "
+            "is ambiguous.",
+            interconnect=_NAMED,
+            network=described(_NAMED, "Name in `network_summary`."),
+            api=described(_TEXT, "Interface in `network_summary`."),
+        ),
         _schema(
             "network_peaks",
+            "Published bandwidths and peaks of the link.",
             interconnect=_NAMED,
-            link_peak_unidirectional_MBps=_AMOUNT,
-            max_unidirectional_MBps=_AMOUNT,
-            unidirectional_percent_of_peak=_AMOUNT,
-            max_bidirectional_MBps=_AMOUNT,
-            bidirectional_percent_of_peak=_AMOUNT,
+            link_peak_unidirectional_MBps=described(_AMOUNT, "Peak of the link in one direction."),
+            max_unidirectional_MBps=described(_AMOUNT, "Bandwidth reached in one direction."),
+            unidirectional_percent_of_peak=described(_AMOUNT, "The same in percent of the peak."),
+            max_bidirectional_MBps=described(_AMOUNT, "Bandwidth reached in both directions."),
+            bidirectional_percent_of_peak=described(_AMOUNT, "The same in percent of the peak."),
         ),
-        _schema("host_buses", interconnect=_NAMED, host_bus=pa.Column(str, _BUS)),
-        _schema("notes", interconnect=_NOTE, topic=_TEXT, note=_TEXT, year=_COUNT),
-        _schema("network_statements", experiment=_TEXT, condition=_NOTE, **_STATEMENT),
-        _schema("link_statements", rate=_TEXT, medium=_NOTE, path=_NOTE, **_STATEMENT),
+        _schema(
+            "host_buses",
+            "Buses of the adapters of published networks.",
+            interconnect=_NAMED,
+            host_bus=described(
+                pa.Column(str, _BUS),
+                "PCI Express by generation and lanes (`PCIe 1.0 x8`), or PCI-X and PCI of 64 bits by MHz "
+                "(`PCI-X 133`).",
+            ),
+        ),
+        _schema(
+            "notes",
+            "Relevant facts that are not numbers; a column `source` may be added.",
+            interconnect=described(
+                _NOTE,
+                "Name of the interconnect, or the beginning of the names of several; empty for the whole "
+                "document.",
+            ),
+            topic=described(_TEXT, "Topic of the note."),
+            note=described(_TEXT, "Text of the note."),
+            year=described(_COUNT, "Year of the note."),
+        ),
+        _schema(
+            "network_statements",
+            "Published values that hold under a condition.",
+            experiment=described(_TEXT, "Name of the experiment."),
+            condition=described(_NOTE, "Condition of the value."),
+            **with_descriptions(
+                _STATEMENT,
+                quantity="Measured quantity.",
+                value="Value of the quantity.",
+                unit="Unit of the value.",
+            ),
+        ),
+        _schema(
+            "link_statements",
+            "Published values of a link.",
+            rate=described(_TEXT, "Data rate, such as SDR."),
+            medium=described(_NOTE, "Copper or fiber."),
+            path=described(_NOTE, "Switched or back to back; verbs or ipoib."),
+            **with_descriptions(
+                _STATEMENT,
+                quantity="Measured quantity.",
+                value="Value of the quantity.",
+                unit="Unit of the value.",
+            ),
+        ),
         _schema(
             "list_prices",
+            "Published prices by ports; a column `year` may be added.",
             interconnect=_NAMED,
-            switching=_NOTE,
-            ports=_COUNT,
-            list_price_usd=_AMOUNT,
-            price_per_port_usd=_AMOUNT,
+            switching=described(_NOTE, "Switches of the network."),
+            ports=described(_COUNT, "Number of ports."),
+            list_price_usd=described(_AMOUNT, "List price of the network."),
+            price_per_port_usd=described(_AMOUNT, "List price per port."),
         ),
         _schema(
             "node_prices",
+            "Published prices by nodes; a column `year` may be added.",
             interconnect=_NAMED,
-            nodes=_COUNT_OR_NONE,
-            usd_per_node=_AMOUNT,
-            usd_per_node_high=_AMOUNT_OR_NONE,
+            nodes=described(_COUNT_OR_NONE, "Size of the cluster."),
+            usd_per_node=described(_AMOUNT, "Price per node."),
+            usd_per_node_high=described(_AMOUNT_OR_NONE, "Upper end of a published range."),
             note=_NOTE,
         ),
         TRANSPORTS,
@@ -123,11 +198,15 @@ _KEYS = {
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(
     "network curves in one column",
-    benchmark=_NAMED,
+    "The same curves in short form, one row per quantity.",
+    benchmark=described(_NAMED, "As in network curves."),
     interconnect=_NAMED,
-    bytes=pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more")),
-    quantity=pa.Column(str, pa.Check.isin(_QUANTITIES, error=f"must be one of {', '.join(_QUANTITIES)}")),
-    value=_AMOUNT,
+    bytes=described(pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more")), "Message size."),
+    quantity=described(
+        pa.Column(str, pa.Check.isin(_QUANTITIES, error=f"must be one of {', '.join(_QUANTITIES)}")),
+        "`latency_us` or `bandwidth_MBps`.",
+    ),
+    value=described(_AMOUNT, "Value of the quantity."),
 )
 
 

@@ -12,7 +12,7 @@ from pandera.errors import SchemaErrors
 
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import NO_INTERCONNECT, Import, network_constants
-from analysis.runs.columns import first_fault
+from analysis.runs.columns import described, first_fault
 from analysis.runs.runs import KIND, NAME, TableError
 
 MEBI = 2**20 / 1e6
@@ -30,15 +30,26 @@ TRANSPORTS = pa.DataFrameSchema(
     {
         "interconnect": pa.Column(str, NAME),
         "kind": pa.Column(str, KIND),
-        "program": pa.Column(str),
-        "transport": pa.Column(str, NAME),
-        "test": pa.Column(str, pa.Check.isin(TESTS, error=f"must be one of {', '.join(TESTS)}")),
-        "bytes": pa.Column("Int64", _SIZE, nullable=True),
-        "latency_us": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True),
-        **dict.fromkeys(("sent_MBps", "received_MBps", "lost_percent"), _RATE),
-        **dict.fromkeys(("sender_busy", "receiver_busy"), _RATE),
+        "program": described(pa.Column(str), "Program and test."),
+        "transport": described(pa.Column(str, NAME), "`tcp`, `udp`; for InfiniBand `rc`, `uc`, `ud`, `xrc`."),
+        "test": described(
+            pa.Column(str, pa.Check.isin(TESTS, error=f"must be one of {', '.join(TESTS)}")),
+            "`pingpong`, `stream` in one direction, `both_ways`.",
+        ),
+        "bytes": described(pa.Column("Int64", _SIZE, nullable=True), "Bytes per message, if printed."),
+        "latency_us": described(
+            pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True),
+            "Half a round trip; for an RDMA read a whole round trip.",
+        ),
+        "sent_MBps": described(_RATE, "10⁶ bytes/s; for a reliable transport the same as `received_MBps`."),
+        "received_MBps": described(_RATE, "10⁶ bytes/s."),
+        "lost_percent": described(_RATE, "Messages that were not received, in percent of those sent."),
+        "sender_busy": described(_RATE, "Cores that the sending program kept busy."),
+        "receiver_busy": described(_RATE, "Cores that the receiving program kept busy."),
     },
     name="transports",
+    description="Results of tests of transports below MPI, as perftest, qperf, iperf3, netperf and "
+    "sockperf print them.",
     strict=True,
     coerce=True,
 )

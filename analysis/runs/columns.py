@@ -1,6 +1,12 @@
-"""Column types and schemas of the result tables."""
+"""Column types, shared columns and schemas of the result tables.
+
+A table is defined in one module, where `table_schema` states its columns, their types and their descriptions.
+``docs/make_reference.py`` writes the reference of tables from these descriptions.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import pandas as pd
 import pandera.pandas as pa
@@ -42,6 +48,76 @@ IMPROVEMENT_KEY = {"case": TEXT, **PAIR_COLUMNS, "oversubscription": COUNT, "at_
 """Columns that identify a row of ``improvement``, together with `THREADS`."""
 
 
+SHARED_DESCRIPTIONS = {
+    "case": "Name of the case.",
+    "interconnect": "Name of the interconnect; empty for the serial run.",
+    "kind": (
+        "`measured`, `emulated`, `simulated` or `published`; a pair such as `measured/simulated` "
+        "if the study compares kinds."
+    ),
+    "oversubscription": "Processes per core, data servers included.",
+    "nodes": "Number of nodes in use; empty if unknown.",
+    "processes": "MPI processes that compute.",
+    "cores": "Cores that the processes run on.",
+    "processes_per_node": "Processes per node, if the study varies placement.",
+    "threads": "Compute threads per process; 1 if the result does not state it.",
+    "site": "Site of the run; empty if the study has one site.",
+    "serial": "Whether the row is the serial run, which all interconnects of a case share.",
+    "baseline_interconnect": "Interconnect that this one is compared with.",
+    "speedup": "*T*₀ / *T(p)*: time of the reference / time of this point.",
+    "p_value": "p-value of the test of this row.",
+    "p_adjusted": "p-value after Holm's correction over the whole table.",
+    "distinguishable": (
+        "Whether `p_adjusted` is at most 5 %, or at most 5 %/2ᵏ at look *k* > 1; empty without a test."
+    ),
+    "verdict": (
+        "`faster` or `slower` if sign, interval and `p_adjusted` agree; `untestable with n "
+        "blocks`; else `not distinguishable`. Without a test, the direction and the reason: `(one"
+        " figure each, untested)`, `(untested)`, `over the whole band`. For imported runs also "
+        "`time and interconnect cannot be separated` and `faster or slower within the rounding`."
+    ),
+    "coverage": (
+        "Coverage of the interval; a lower bound if a count or the fastest was chosen from "
+        "several. Empty without an interval."
+    ),
+    "least_p": "Smallest p-value that this number of blocks can reach.",
+    "simultaneous_low": (
+        "Lower end of the interval at 1 − α/m, in percent, with m tests in the table. All these "
+        "intervals hold at once. If one excludes 0, Holm's correction rejects its test. Empty if "
+        "the number of blocks cannot attain this level, or if the end is unknown."
+    ),
+    "simultaneous_high": "Upper end of that interval.",
+    "blocks": "Blocks in the test; with two samples, the number of the smaller one.",
+    "lag_one_correlation": (
+        "Lag-one correlation, from block to block, of the log ratio to the baseline's time. For "
+        "unpaired points, the largest correlation of imported times with earlier times; empty if "
+        "none depend on them."
+    ),
+    "effective_blocks": (
+        "Number of independent blocks with the same information. Below 30 blocks it equals "
+        "`blocks`, unless the correlation is credible."
+    ),
+    "blocks_needed": (
+        "Number of blocks at which the smallest possible p-value reaches the corrected level. If "
+        "the count was chosen from several possible peaks, the number at which an interval is "
+        "possible."
+    ),
+    "paired": "Whether the test compares common blocks.",
+    "note": "Basis of the row, or the reason for a missing value.",
+    "currency": "ISO code of all money in the row.",
+    "imported_from": "File of a curve that the study did not measure.",
+    "compared_kinds": "Kinds compared in this row, joined by `/`.",
+    "pareto": (
+        "Whether no other point of the case is better in one of the two quantities and at least "
+        "as good in the other."
+    ),
+    "record": "Path of the record, relative to the study's folder.",
+    "started": "Start of the run, ISO 8601.",
+    "pareto_share": "Share of the bootstrap draws in which `pareto` holds.",
+}
+"""Descriptions of columns that mean the same in many tables, by name, unless the table describes them."""
+
+
 def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
     """Return the columns of a quantity and of the ends of its interval."""
     return {name: column, f"{name}_low": column, f"{name}_high": column}
@@ -66,15 +142,36 @@ GAIN_COLUMNS = dict(
 """Columns of the gain of a placement, level or number of threads over its baseline."""
 
 
-def table_schema(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
-    """Make the closed schema of a table: the given columns in order, then site and threads."""
+def described(column: pa.Column, description: str) -> pa.Column:
+    """Return a column with a description, in Markdown, for the reference of tables."""
+    return pa.Column(**column.properties | {"description": description})
+
+
+def with_descriptions(columns: Mapping[str, pa.Column], **descriptions: str) -> dict[str, pa.Column]:
+    """Return several columns, of which the named columns have a description."""
+    return {**columns, **{name: described(columns[name], text) for name, text in descriptions.items()}}
+
+
+def table_schema(name: str, description: str, **columns: pa.Column) -> pa.DataFrameSchema:
+    """Make the closed schema of a table: the given columns in order, then site and threads.
+
+    Parameters
+    ----------
+    description : str
+        What a row is, in Markdown, for the reference of tables.
+    columns : Column
+        Types and descriptions of the columns. `SHARED_DESCRIPTIONS` describes columns of many tables. A
+        column ``NAME_low`` or ``NAME_high`` without a description is an end of the interval of ``NAME``.
+    """
     last = {"site": NOTE, **{key: columns.pop(key) for key in THREADS if key in columns}}
-    return pa.DataFrameSchema(columns | last, name=name, ordered=True, strict=True, coerce=True)
+    return pa.DataFrameSchema(
+        columns | last, name=name, description=description, ordered=True, strict=True, coerce=True
+    )
 
 
-def table_schemas(**tables: dict[str, pa.Column]) -> dict[str, pa.DataFrameSchema]:
-    """Make the closed schemas of several tables by name: see `table_schema`."""
-    return {name: table_schema(name, **columns) for name, columns in tables.items()}
+def table_schemas(*schemas: pa.DataFrameSchema) -> dict[str, pa.DataFrameSchema]:
+    """Return schemas by the names of their tables: see `table_schema`."""
+    return {str(schema.name): schema for schema in schemas}
 
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:

@@ -21,6 +21,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 from pandera.errors import SchemaErrors
 
+from analysis.runs.columns import described
 from analysis.runs.errors import TableError, readable
 from analysis.runs.groups import Groups, coded
 from analysis.runs.kinds import ORDER
@@ -71,44 +72,74 @@ _NOISE = pa.Check.in_range(0, 1, error="must be a share from 0 to 1")
 _TEXT = pa.Column(str, nullable=True)
 RUNS = pa.DataFrameSchema(
     {
-        "study": _NAME_OR_NONE,
-        "case": _NAME,
-        "application": _TEXT,
+        "study": described(_NAME_OR_NONE, "Name of the study."),
+        "case": described(_NAME, "Name of the case, without its size if a study scales it."),
+        "application": described(_TEXT, "Name of the application: a folder of `cases/`."),
         "interconnect": _NAME_OR_NONE,
         "kind": pa.Column(str, KIND),
         "nodes": pa.Column("Int64", COUNT, nullable=True),
         "processes": _COUNT,
         "cores": _COUNT,
         "oversubscription": _COUNT,
-        "block": pa.Column("Int64"),
-        "repetition": _COUNT,
-        "attempt": _COUNT,
-        "seconds": pa.Column(float, nullable=True),
-        "valid": pa.Column(bool),
-        "reason": _TEXT,
-        "noise": pa.Column(
-            float, pa.Check.in_range(0, 1, error="must be a share from 0 to 1"), nullable=True
+        "block": described(
+            pa.Column("Int64"),
+            "Number of the block. Runs of a case, process count and oversubscription with equal "
+            "numbers ran together.",
+        ),
+        "repetition": described(_COUNT, "Number within the block."),
+        "attempt": described(_COUNT, "Number of the attempt at this repetition, from 1."),
+        "seconds": described(
+            pa.Column(float, nullable=True), "Time of the main loop; empty if the run printed none."
+        ),
+        "valid": described(pa.Column(bool), "Whether the repetition counts."),
+        "reason": described(_TEXT, "Why the repetition does not count."),
+        "noise": described(
+            pa.Column(float, pa.Check.in_range(0, 1, error="must be a share from 0 to 1"), nullable=True),
+            "Share of the run's wall time, 0 to 1, in which some task waited for a CPU (the kernel's "
+            "CPU pressure). 0 is a quiet machine.",
         ),
         "started": _TEXT,
         "record": _TEXT,
         "site": _NAME_OR_NONE,
         "threads": _COUNT,
-        "order_from": _TEXT,
-        "origin": pa.Column(str, nullable=True, required=False),
-        "censored": pa.Column(bool, required=False),
-        "resolution_seconds": pa.Column(
-            float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False
+        "order_from": described(
+            _TEXT,
+            "Source of the order of the point's runs: `started`, `block`, `repetition`, `row` (of the"
+            " file) or `unknown`, with the number of the file in the study. Empty for runs of the "
+            "study itself.",
         ),
-        "work": pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
-        "work_unit": pa.Column(str, nullable=True, required=False),
-        "energy_joules": pa.Column(
-            float,
-            pa.Check.in_range(0, 1e15, error="must be energy from 0 to 10^15 J"),
-            nullable=True,
-            required=False,
+        "origin": described(
+            pa.Column(str, nullable=True, required=False),
+            "Origin of the row: `run`, `replay` (of a simulated point) or `import`. Tables of other "
+            "programs lack this column.",
+        ),
+        "censored": described(
+            pa.Column(bool, required=False),
+            "Whether the repetition was stopped at its time limit. Its `seconds` is then that limit, "
+            "a lower bound, and it is not valid.",
+        ),
+        "resolution_seconds": described(
+            pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
+            "Step to which `seconds` was rounded; empty at full precision.",
+        ),
+        "work": described(
+            pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
+            "Work done in `seconds`, such as cells × iterations.",
+        ),
+        "work_unit": described(pa.Column(str, nullable=True, required=False), "Unit of `work`."),
+        "energy_joules": described(
+            pa.Column(
+                float,
+                pa.Check.in_range(0, 1e15, error="must be energy from 0 to 10^15 J"),
+                nullable=True,
+                required=False,
+            ),
+            "Energy of the whole run on all its machines; empty without a meter.",
         ),
     },
     name="runs",
+    description="`results/<study>/runs.csv` and `.parquet`: one row per repetition, with every attempt, "
+    "valid or not.",
     coerce=True,
 )
 """Columns of a complete runs table, in the order of the contract; other columns may follow.
@@ -121,6 +152,45 @@ RUNS = pa.DataFrameSchema(
 - `order_from` is the evidence for the order of the runs of a point: ``block``, ``started``, ``repetition``,
   ``row`` (of its file) or `UNKNOWN_ORDER`, followed by the file of an imported row. It is empty for a row
   with a `block` that is not imported."""
+FURTHER_COLUMNS = {
+    "seconds_low, seconds_high": "Band of a simulated row.",
+    "seconds_least_computing_low, seconds_least_computing_high": (
+        "Time of a replayed trace with the least computing of the band, at both ends of the "
+        "interconnect's model."
+    ),
+    "seconds_most_computing_low, seconds_most_computing_high": ("The same with the most computing."),
+    "startup_seconds, output_seconds": ("Time from the launch to the main loop; time of writing at the end."),
+    "wall_seconds, cpu_seconds": ("Wall time and CPU time of the whole run with its launcher."),
+    "foreign_cores": (
+        "Mean number of CPUs that other programs kept busy. Above 0.2 the repetition is called disturbed."
+    ),
+    "stolen_cores": "Mean number of CPUs that the hypervisor gave to other machines.",
+    "idle_wait_seconds": "Delay of the run until the machine was idle.",
+    "answer": "Number that the run is judged by.",
+    "speed_probe_seconds": (
+        "Time of a fixed piece of work on the run's cores, mean of just before and just after the"
+        " run; empty if the run was expected to take less than 5 s."
+    ),
+    "probe_latency_us": (
+        "One-way time of an empty message when the run's interconnect was attested, the lowest of several."
+    ),
+    "loss": (
+        "Why a run does not count: `failed`, `stopped`, `interrupted`, `noise` or `invalid`, as "
+        "in `core_hours`; empty if it counts."
+    ),
+    "job, node_names": ("Number of the run's job on a cluster; names of its nodes, separated by blanks."),
+    "energy_source": "Meter that counted `energy_joules`.",
+    "size": "Size of the case.",
+    "data_servers": "Data servers in addition to the processes, for imported runs.",
+    "loop_seconds.PART, prepare_seconds.PART": (
+        "Time of a part of the main loop; time of mesh or decomposition, which no time includes."
+    ),
+    "solver_iterations.FIELD": ("Iterations of OpenFOAM's linear solver for a field, per time step."),
+    "global_array_calls.OPERATION, global_array_bytes.OPERATION, global_array_remote_bytes.OPERATION": (
+        "Operations of NWChem's rank 0 on the Global Arrays; `remote` counts bytes to other processes."
+    ),
+}
+"""Descriptions of the columns that a runs table may have in addition to `RUNS`, by names."""
 COLUMNS = tuple(name for name, column in RUNS.columns.items() if column.required)
 
 _TIME = pa.Check.in_range(0, np.inf, include_min=False, include_max=False, error="must be a positive time")

@@ -18,9 +18,12 @@ from analysis.runs.columns import (
     SHARE,
     TEXT,
     THREADS,
+    described,
     empty,
     first_fault,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.errors import TableError, readable
@@ -51,99 +54,223 @@ TRACE_COLUMNS = {"case": TEXT, "processes": COUNT, **THREADS}
 CHOICE = {name: RATE if name == "write_ratio" else NOTE for name in CHOICES}
 
 
-def _of_runs(name: str, **columns: pa.Column) -> pa.DataFrameSchema:
+def _of_runs(name: str, description: str, **columns: pa.Column) -> pa.DataFrameSchema:
     """Make the schema of a table that is joined with the runs table by `RUN`."""
     return pa.DataFrameSchema(
-        dict.fromkeys(RUN, TEXT) | columns, name=name, ordered=True, strict=True, coerce=True
+        dict.fromkeys(RUN, TEXT) | columns,
+        name=name,
+        description=description,
+        ordered=True,
+        strict=True,
+        coerce=True,
     )
 
 
 DETAILS = {
     "benchmarks": _of_runs(
         "benchmarks",
+        "One row per run of a network benchmark and message size.",
         bytes=WHOLE,
         pairs=COUNT,
         source=WHOLE,
         target=WHOLE,
         part=NOTE,
-        n=COUNT,
-        moved_bytes=RATE,
+        n=described(COUNT, "Timed batches."),
+        moved_bytes=described(RATE, "Bytes that all processes send in the time of a message."),
         busy_share=NUMBER,
-        **{f"seconds_p{share}": NUMBER for share in PERCENTILES},
-        seconds_lowest_rank=NUMBER,
-        seconds_highest_rank=NUMBER,
+        **with_descriptions(
+            {f"seconds_p{share}": NUMBER for share in PERCENTILES},
+            seconds_p5="Time of a message, 5th percentile over the batches.",
+            seconds_p25="25th percentile.",
+            seconds_p50="Median.",
+            seconds_p75="75th percentile.",
+            seconds_p95="95th percentile.",
+        ),
+        seconds_lowest_rank=described(NUMBER, "Median of the fastest rank."),
+        seconds_highest_rank=described(NUMBER, "Median of the slowest rank."),
     ),
     "transports": _of_runs(
         "transports",
+        "One row per run, transport, test and message size.",
         transport=TEXT,
         test=TEXT,
         bytes=WHOLE,
-        **dict.fromkeys(("offered_MBps", "sent_MBps", "received_MBps", "lost_percent"), RATE),
-        **{f"latency_us_p{share}": RATE for share in DELAYS},
-        **dict.fromkeys(("sender_busy", "receiver_busy"), RATE),
-        n=COUNT,
+        offered_MBps=RATE,
+        sent_MBps=RATE,
+        received_MBps=RATE,
+        lost_percent=RATE,
+        **with_descriptions(
+            {f"latency_us_p{share}": RATE for share in DELAYS},
+            latency_us_p50="Median over the round trips of the run.",
+        ),
+        sender_busy=RATE,
+        receiver_busy=RATE,
+        n=described(COUNT, "Messages sent, or round trips."),
     ),
     "data_servers": _of_runs(
         "data_servers",
+        "One row per run and operation on a distributed array, for operations that left their process.",
         operation=TEXT,
         servers=WHOLE,
         busy_processes=NUMBER,
         busy_servers=NUMBER,
-        block_bytes=WHOLE,
+        block_bytes=described(WHOLE, "Size of the block that an operation moves."),
         calls=COUNT,
-        **{f"operation_seconds_p{share}": NUMBER for share in PERCENTILES},
+        **with_descriptions(
+            {f"operation_seconds_p{share}": NUMBER for share in PERCENTILES},
+            operation_seconds_p5="Time of an operation, 5th percentile.",
+            operation_seconds_p25="25th percentile.",
+            operation_seconds_p50="Median.",
+            operation_seconds_p75="75th percentile.",
+            operation_seconds_p95="95th percentile.",
+        ),
     ),
     "traffic": _of_runs(
         "traffic",
-        row=WHOLE,
+        "One row per run of a pattern, job and offered load.",
+        row=described(WHOLE, "Number of the row in its run."),
         pattern=TEXT,
         job=TEXT,
         **CHOICE,
         offered_load=POSITIVE,
         beside_load=POSITIVE,
-        **dict.fromkeys(("accepted_load", "offered_MBps", "accepted_MBps", "target_MBps"), RATE),
+        accepted_load=RATE,
+        offered_MBps=RATE,
+        accepted_MBps=RATE,
+        target_MBps=RATE,
         link_MBps=POSITIVE,
         fairness=SHARE,
         slowdown=POSITIVE,
         **{f"delay_seconds_p{share}": RATE for share in DELAYS},
-        **dict.fromkeys(("clients", "targets"), COUNT),
-        **dict.fromkeys(("messages", "completed", "withheld"), WHOLE),
+        clients=COUNT,
+        targets=COUNT,
+        messages=WHOLE,
+        completed=WHOLE,
+        withheld=WHOLE,
         mean_bytes=WHOLE,
     ),
-    "traffic_processes": _of_runs("traffic_processes", row=WHOLE, process=WHOLE, process_MBps=RATE),
-    "replays": _of_runs("replays", **dict.fromkeys(FACTORS, POSITIVE)),
-    "replay_ranks": _of_runs("replay_ranks", rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
+    "traffic_processes": _of_runs(
+        "traffic_processes",
+        "One row per client of the rows of `traffic`.",
+        row=described(WHOLE, "Row of `traffic`."),
+        process=WHOLE,
+        process_MBps=described(RATE, "Accepted from this client."),
+    ),
+    "replays": _of_runs("replays", "One row per replayed point.", **dict.fromkeys(FACTORS, POSITIVE)),
+    "replay_ranks": _of_runs(
+        "replay_ranks",
+        "One row per rank of a replayed point, in seconds of a whole run.",
+        rank=WHOLE,
+        **{f"{use}_seconds": SECONDS for use in USES},
+    ),
     **table_schemas(
-        jobs=dict(job=TEXT, state=TEXT, cores=COUNT, seconds=RATE, energy_joules=RATE),
-        traces=dict(
+        table_schema(
+            "jobs",
+            "One row per start of a measuring job, from Slurm's accounting.",
+            job=described(TEXT, "Number of the job."),
+            state=described(TEXT, "State of the job, at its end or when the study was last collected."),
+            cores=described(COUNT, "Allocated cores."),
+            seconds=described(RATE, "Time from start to end."),
+            energy_joules=described(RATE, "Energy of its nodes."),
+        ),
+        table_schema(
+            "traces",
+            "One row per trace.",
             **TRACE_COLUMNS,
-            steps=COUNT,
-            clock=TEXT,
-            cores=COUNT,
-            timing=TEXT,
-            timing_reason=NOTE,
-            repeats=COUNT,
-            disturbed_repeats=WHOLE,
-            **dict.fromkeys(("serial_seconds", "compute_seconds", "corrected_seconds"), POSITIVE),
-            **dict.fromkeys(("low_seconds", "high_seconds", "inflation"), POSITIVE),
-            **with_interval("corun_percent", RATE),
-            correction=TEXT,
-            indicative=FLAG,
-            noise=SHARE,
-            cpu=NOTE,
-            step_spread_percent=RATE,
+            steps=described(COUNT, "Steps in the trace."),
+            clock=described(TEXT, "Clock of the computing: `thread_cpu` or `instructions`."),
+            cores=described(COUNT, "Cores of the ranks."),
+            timing=described(
+                TEXT, "`alone`: each rank ran again by itself; `together`: it was timed in the traced run."
+            ),
+            timing_reason=described(NOTE, "Why ranks were not timed alone; empty if they were."),
+            repeats=described(COUNT, "Number of runs of each rank alone."),
+            disturbed_repeats=described(WHOLE, "Number of these runs that waited for their core."),
+            serial_seconds=described(POSITIVE, "CPU time of the same steps in the serial run."),
+            compute_seconds=described(POSITIVE, "Measured CPU time of all ranks."),
+            corrected_seconds=described(POSITIVE, "Corrected CPU time of all ranks."),
+            low_seconds=described(POSITIVE, "Lower end of its band."),
+            high_seconds=described(POSITIVE, "Upper end of its band."),
+            inflation=described(
+                POSITIVE,
+                "CPU time of all ranks / CPU time of the serial run, or of serial runs at the same time "
+                "if there were any.",
+            ),
+            **with_descriptions(
+                with_interval("corun_percent", RATE),
+                corun_percent="Increase of a rank's computing time for each other rank that "
+                "computes on its node at"
+                " the same time, in percent; for ranks timed alone.",
+                corun_percent_low="Lower end of its band.",
+                corun_percent_high="Upper end of its band.",
+            ),
+            correction=described(TEXT, "`none`, `serial_sum` or `serial_beside`."),
+            indicative=described(
+                FLAG,
+                "Whether predictions from this trace are only indicative "
+                "([when](../tracing.md#how-computing-is-timed)).",
+            ),
+            noise=described(SHARE, "Share of the traced run's time under CPU pressure."),
+            cpu=described(NOTE, "Processor of the traced run, as named by Linux."),
+            step_spread_percent=described(
+                RATE,
+                "Difference between the longest and the shortest traced step of rank 0, in percent of the"
+                " median step; empty below two steps.",
+            ),
         ),
-        trace_profile=dict(
-            **TRACE_COLUMNS, operation=TEXT, largest_bytes=WHOLE, calls=POSITIVE, bytes=NUMBER
+        table_schema(
+            "trace_profile",
+            "One row per operation and size class, for all ranks: in all steps in `details/`, "
+            "per step in `tables/`.",
+            **TRACE_COLUMNS,
+            operation=described(TEXT, "Name of the operation."),
+            largest_bytes=described(
+                WHOLE, "Largest size of the class; empty for the class of the largest messages."
+            ),
+            calls=described(POSITIVE, "Number of calls."),
+            bytes=described(NUMBER, "Bytes of these calls."),
         ),
-        trace_pairs=dict(**TRACE_COLUMNS, source=WHOLE, target=WHOLE, messages=POSITIVE, bytes=NUMBER),
-        congestion_flows=dict(topology=TEXT, pattern=TEXT, source=WHOLE, destination=WHOLE, load=RATE),
-        bandwidth=dict(cores=COUNT, **with_interval("bandwidth_MBps", POSITIVE)),
-        model_fit=dict(
+        table_schema(
+            "trace_pairs",
+            "One row per pair of ranks, without collectives: for all steps in `details/`, "
+            "per step in `tables/`.",
+            **TRACE_COLUMNS,
+            source=described(WHOLE, "Sending rank."),
+            target=described(WHOLE, "Receiving rank."),
+            messages=described(POSITIVE, "Number of messages."),
+            bytes=described(NUMBER, "Bytes of these messages."),
+        ),
+        table_schema(
+            "congestion_flows",
+            "One row per pair of nodes that a pattern of traffic uses in a topology.",
+            topology=TEXT,
+            pattern=TEXT,
+            source=described(WHOLE, "Number of the sending node."),
+            destination=described(WHOLE, "Number of the receiving node."),
+            load=described(RATE, "Traffic in link bandwidths."),
+        ),
+        table_schema(
+            "bandwidth",
+            "One row per number of cores of the traced node, if ranks of a node were also run.",
+            cores=described(COUNT, "Cores that ran STREAM at once."),
+            **with_descriptions(
+                with_interval("bandwidth_MBps", POSITIVE),
+                bandwidth_MBps="Their total memory bandwidth by STREAM's triad, 10^6 bytes/s, "
+                "median of three "
+                "rounds; the ends are the lowest and the highest round.",
+            ),
+        ),
+        table_schema(
+            "model_fit",
+            "One row per point of a model's ping-pong.",
             interconnect=TEXT,
-            bytes=WHOLE,
-            **dict.fromkeys(("given_us", "simulated_us"), POSITIVE),
-            **dict.fromkeys(("error_percent", "left_out_percent"), NUMBER),
+            bytes=described(WHOLE, "Size of a message."),
+            given_us=described(POSITIVE, "One-way time of the input curve."),
+            simulated_us=described(POSITIVE, "Replayed time."),
+            error_percent=described(NUMBER, "Relative error of the replayed time."),
+            left_out_percent=described(
+                NUMBER, "Error of a model that does not know the point; empty at the ends of a protocol."
+            ),
         ),
     ),
 }

@@ -33,9 +33,12 @@ from analysis.runs.columns import (
     POSITIVE,
     SHARE,
     THREADS,
+    described,
     in_percent,
+    table_schema,
     table_schemas,
     validated,
+    with_descriptions,
 )
 from analysis.runs.frames import Line, as_lines, is_missing
 from analysis.runs.groups import Floats, Integers
@@ -58,18 +61,35 @@ BIASED = 0.01
 """Largest p-value at which the probe itself differs between two interconnects and is not used."""
 
 ADJUSTED = table_schemas(
-    adjusted=dict(
-        **IMPROVEMENT_KEY,
+    table_schema(
+        "adjusted",
+        "One row per paired improvement whose repetitions have a speed probe, a fixed piece of "
+        "work. It estimates the comparison on a machine of constant speed.",
+        **with_descriptions(IMPROVEMENT_KEY, at_processes="Process count of the comparison."),
         **THREADS,
         processes_per_node=POSITIVE,
-        blocks=COUNT,
-        slope=NUMBER,
-        probe_p_value=SHARE,
-        explained_percent=NUMBER,
-        **in_percent("improvement"),
-        **in_percent("adjusted"),
-        adjusted_coverage=SHARE,
-        narrower_percent=NUMBER,
+        blocks=described(COUNT, "Blocks in which both have a probe."),
+        slope=described(
+            NUMBER,
+            "Increase of the ratio of run times, in percent, per percent of the ratio of probe times,"
+            " over all counts of the case.",
+        ),
+        probe_p_value=described(
+            SHARE, "One-sided p-value of a slope of 0 or less, over all orders of the blocks."
+        ),
+        explained_percent=described(NUMBER, "Share of the variance of the ratios that the probe explains."),
+        **with_descriptions(in_percent("improvement"), improvement_percent="As in `improvement`."),
+        **with_descriptions(
+            in_percent("adjusted"),
+            adjusted_percent="The same from adjusted ratios, each with the slope of the other "
+            "blocks; if empty, "
+            "`note` gives the reason.",
+        ),
+        adjusted_coverage=described(SHARE, "Coverage of the adjusted interval."),
+        narrower_percent=described(
+            NUMBER,
+            "Reduction of the interval's width by the adjustment, in log ratios; negative if it is wider.",
+        ),
         note=NOTE,
     )
 )

@@ -11,21 +11,30 @@ from analysis.runs.columns import (
     POINT_COLUMNS,
     POSITIVE,
     SHARE,
+    described,
+    table_schema,
     table_schemas,
     validated,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.settings import Settings
 from analysis.topics.topic import Topic
 
 CENSORED = table_schemas(
-    censored=dict(
+    table_schema(
+        "censored",
+        "One row per point with a run that was stopped at its time limit. The median, or an end "
+        "of its interval, is empty if it lies beyond the limit. A point without a median is in no"
+        " other table.",
         **POINT_COLUMNS,
         cores=COUNT,
-        n=COUNT,
-        censored=COUNT,
-        **with_interval("seconds", POSITIVE),
-        coverage=SHARE,
+        n=described(COUNT, "Blocks."),
+        censored=described(COUNT, "Blocks that were stopped; their times are longer than the limit."),
+        **with_descriptions(
+            with_interval("seconds", POSITIVE), seconds="Time *T(p)*, the median over the blocks."
+        ),
+        coverage=described(SHARE, "Probability that the interval of `seconds` covers the median."),
     )
 )
 

@@ -8,7 +8,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Section, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.formats import listed
-from analysis.runs.columns import COUNT, NUMBER, TEXT, table_schemas, validated
+from analysis.runs.columns import COUNT, NUMBER, TEXT, described, table_schema, table_schemas, validated
 from analysis.runs.frames import as_lines
 from analysis.runs.runs import INTERRUPTED, LOSS
 from analysis.topics.topic import Topic
@@ -28,8 +28,32 @@ MEANING = {
 """Meaning of each use of core hours, in the order of the table."""
 
 CORE_HOURS = table_schemas(
-    core_hours=dict(reason=TEXT, runs=COUNT, core_hours=NUMBER, share_percent=NUMBER, source=TEXT),
-    job_states=dict(state=TEXT, jobs=COUNT, core_hours=NUMBER, energy_joules=NUMBER),
+    table_schema(
+        "core_hours",
+        "One row per reason, with the core hours of the study's runs and, if accounting is "
+        "available, of its jobs.",
+        reason=described(
+            TEXT,
+            "`counted` runs; cores of a job left `unused` by its current run; time `waited` for an "
+            "idle machine or, by accounting, between runs; jobs without runs, which `prepared`; runs "
+            "that `failed`, were `stopped` at their time limit, were `interrupted` by the end of "
+            "their job, were disturbed by others (`noise`), or are `invalid` for other reasons.",
+        ),
+        runs=described(COUNT, "Number of runs."),
+        core_hours=described(
+            NUMBER, "Core hours from launch to end of a run; by accounting, all core hours of jobs."
+        ),
+        share_percent=described(NUMBER, "Share of the total."),
+        source=described(TEXT, "`accounting` if Slurm's accounting answered, else `records`."),
+    ),
+    table_schema(
+        "job_states",
+        "One row per state of the study's jobs in Slurm's accounting. The table is empty without accounting.",
+        state=described(TEXT, "State of the job; a requeued job has one state for each start."),
+        jobs=described(COUNT, "Number of jobs."),
+        core_hours=described(NUMBER, "Allocated core hours."),
+        energy_joules=described(NUMBER, "Energy of their nodes; empty if Slurm counts none."),
+    ),
 )
 
 

@@ -9,7 +9,18 @@ from analysis.presentation.blocks import Section, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.formats import number
 from analysis.presentation.rows import line_table, numbers, texts
-from analysis.runs.columns import COUNT, NUMBER, POINT_COLUMNS, POSITIVE, TEXT, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    NUMBER,
+    POINT_COLUMNS,
+    POSITIVE,
+    TEXT,
+    described,
+    table_schema,
+    table_schemas,
+    validated,
+    with_descriptions,
+)
 from analysis.runs.side_tables import RUN
 from analysis.topics.topic import Topic
 
@@ -23,13 +34,27 @@ LATENCIES = {
 """Columns with times of an operation (µs), and their columns (s) in the side table."""
 
 DATA_SERVER_TABLES = table_schemas(
-    data_servers=dict(
+    table_schema(
+        "data_servers",
+        "One row per point and operation on a distributed array, for operations that left their process.",
         **POINT_COLUMNS,
-        operation=TEXT,
-        runs=COUNT,
-        servers=NUMBER,
-        **dict.fromkeys(("seconds", "calls", *LATENCIES), POSITIVE),
-        **dict.fromkeys(BUSY, NUMBER),
+        operation=described(TEXT, "`get`, `put` (which fills the array) or `accumulate`."),
+        runs=described(COUNT, "Repetitions."),
+        servers=described(NUMBER, "Total number of data servers."),
+        **with_descriptions(
+            dict.fromkeys(("seconds", "calls", *LATENCIES), POSITIVE),
+            seconds="Time of all tasks.",
+            calls="Operations per run.",
+            latency_us="Time of an operation, median.",
+            latency_us_p5="5th percentile.",
+            latency_us_p95="95th percentile.",
+        ),
+        **with_descriptions(
+            dict.fromkeys(BUSY, NUMBER),
+            busy_processes="CPU time of the processes / (number of processes × time of the tasks); polling "
+            "counts as CPU time.",
+            busy_servers="The same for the servers; empty without servers.",
+        ),
     )
 )
 

@@ -32,7 +32,10 @@ from analysis.runs.columns import (
     SHARE,
     SIZE,
     TEXT,
+    described,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, stacked, with_ends
@@ -46,20 +49,37 @@ from analysis.topics.money.market import interval_of_draws, nodes_of
 from analysis.topics.topic import Context, Topic
 
 ENERGY = table_schemas(
-    energy=dict(
+    table_schema(
+        "energy",
+        "One row per point of a curve with counted or modelled energy; each curve has one basis.",
         **CURVE_COLUMNS,
         **SIZE,
         serial=MARK,
-        basis=TEXT,
-        source=TEXT,
-        n=COUNT,
-        **with_interval("energy_joules", POSITIVE),
-        coverage=SHARE,
-        reference_joules=POSITIVE,
-        **with_interval("greenup", POSITIVE),
-        **with_interval("energy_delay_joule_seconds", POSITIVE),
+        basis=described(TEXT, "`counted` by meters, or `model`: assumed watts × time."),
+        source=described(TEXT, "Meter or model; `imported` if an import does not state it."),
+        n=described(COUNT, "Blocks; empty for a model."),
+        **with_descriptions(
+            with_interval("energy_joules", POSITIVE),
+            energy_joules="Energy to solution: if counted, of the whole run, the median over the blocks; if "
+            "modelled, of the main loop. The ends of a model combine the interval of the time "
+            "with all ranges.",
+        ),
+        coverage=described(SHARE, "Probability that the interval of counted energy covers the median."),
+        reference_joules=described(POSITIVE, "Energy *E*₀ of the run that speedup refers to."),
+        **with_descriptions(
+            with_interval("greenup", POSITIVE),
+            greenup="*E*₀ / *E*; in weak scaling times cores / reference cores.",
+        ),
+        **with_descriptions(
+            with_interval("energy_delay_joule_seconds", POSITIVE), energy_delay_joule_seconds="Energy × time."
+        ),
         **with_interval("speedup", POSITIVE),
-        **with_interval("speedup_per_extra_joule", NUMBER),
+        **with_descriptions(
+            with_interval("speedup_per_extra_joule", NUMBER),
+            speedup_per_extra_joule="(*S* − 1) / (*E* − *E*₀); empty if no additional energy is "
+            "used, and in weak "
+            "scaling. An end without bound is empty.",
+        ),
         note=NOTE,
     ),
 )

@@ -18,7 +18,18 @@ from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import processes
-from analysis.runs.columns import COUNT, FLAG, NUMBER, PAIR_COLUMNS, POSITIVE, TEXT, THREADS, table_schemas
+from analysis.runs.columns import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    PAIR_COLUMNS,
+    POSITIVE,
+    TEXT,
+    THREADS,
+    described,
+    table_schema,
+    table_schemas,
+)
 from analysis.runs.frames import (
     BASELINE,
     Line,
@@ -37,14 +48,22 @@ from analysis.statistics.bootstrap import percentile_interval
 from analysis.topics.topic import Context, Headline, Page, Topic
 
 NODE_EQUIVALENT = table_schemas(
-    node_equivalent=dict(
+    table_schema(
+        "node_equivalent",
+        "One row per comparison and speedup.",
         case=TEXT,
-        target_speedup=POSITIVE,
+        target_speedup=described(POSITIVE, "Speedup to be reached."),
         **PAIR_COLUMNS,
-        **dict.fromkeys(("baseline_processes", "equivalent_processes"), POSITIVE),
-        **dict.fromkeys(("equivalent_low", "equivalent_high"), POSITIVE),
-        processes_saved=NUMBER,
-        attainable=FLAG,
+        baseline_processes=described(POSITIVE, "Processes with which the baseline reaches it."),
+        equivalent_processes=described(
+            POSITIVE,
+            "Smallest process count that reaches it; `inf` if it is above the peak, empty if it is "
+            "below the speedup of the smallest count.",
+        ),
+        equivalent_low=POSITIVE,
+        equivalent_high=POSITIVE,
+        processes_saved=described(NUMBER, "Processes of the baseline − `equivalent_processes`."),
+        attainable=described(FLAG, "Whether the interconnect reaches the speedup at all."),
         oversubscription=COUNT,
         processes_per_node=POSITIVE,
         **THREADS,

@@ -18,7 +18,15 @@ from analysis.presentation.formats import MOST
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import GAIN, line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import blocks_sentences
-from analysis.runs.columns import COUNT, CURVE_COLUMNS, GAIN_COLUMNS, table_schemas
+from analysis.runs.columns import (
+    COUNT,
+    CURVE_COLUMNS,
+    GAIN_COLUMNS,
+    described,
+    table_schema,
+    table_schemas,
+    with_descriptions,
+)
 from analysis.runs.frames import Line, Tables, lowest_level, percent_interval, stacked
 from analysis.runs.settings import Settings
 from analysis.topics.topic import Context, Topic
@@ -26,12 +34,22 @@ from analysis.topics.topic import Context, Topic
 MOST_ROWS = 120
 
 HYBRID = table_schemas(
-    hybrid=dict(
+    table_schema(
+        "hybrid",
+        "One row per number of threads, compared with the fewest threads on the same cores and "
+        "nodes; only if threads vary.",
         **CURVE_COLUMNS,
         cores=COUNT,
         nodes=COUNT,
-        **dict.fromkeys(("processes_of_baseline", "threads_of_baseline", "processes"), COUNT),
-        **GAIN_COLUMNS,
+        processes_of_baseline=described(COUNT, "Processes of the point with the fewest threads."),
+        threads_of_baseline=described(COUNT, "Threads per process of that point."),
+        processes=COUNT,
+        **with_descriptions(
+            GAIN_COLUMNS,
+            seconds_of_baseline="Median time of that point.",
+            seconds="Median time with this number of processes and threads.",
+            gain_percent="100 × (time with the fewest threads / time − 1), block by block.",
+        ),
     ),
 )
 

@@ -27,7 +27,17 @@ from analysis.presentation.formats import listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import processes
-from analysis.runs.columns import COUNT, NUMBER, POSITIVE, TEXT, table_schemas, validated, with_interval
+from analysis.runs.columns import (
+    COUNT,
+    NUMBER,
+    POSITIVE,
+    TEXT,
+    table_schema,
+    table_schemas,
+    validated,
+    with_descriptions,
+    with_interval,
+)
 from analysis.runs.frames import Line, Tables, interval, is_missing, with_ends
 from analysis.runs.kinds import ran
 from analysis.statistics import Floats
@@ -50,16 +60,49 @@ def _of_parts(suffix: str, column: pa.Column) -> dict[str, pa.Column]:
 
 
 SCHEMAS = table_schemas(
-    node_loss=dict(
+    table_schema(
+        "node_loss",
+        "One row per point of one node that was both run and traced, with the causes of its "
+        "efficiency. The ends combine the interval of the efficiency with the bands of the trace.",
         case=TEXT,
         interconnect=TEXT,
         kind=TEXT,
         processes=COUNT,
-        **with_interval("efficiency", POSITIVE),
-        **_of_parts("factor", POSITIVE),
-        **_of_parts("percent", NUMBER),
-        **with_interval("bandwidth_factor", POSITIVE),
-        **with_interval("bandwidth_percent", NUMBER),
+        **with_descriptions(
+            with_interval("efficiency", POSITIVE),
+            efficiency="Efficiency of the runs, relative to the serial run.",
+        ),
+        **with_descriptions(
+            _of_parts("factor", POSITIVE),
+            memory_factor="1 / (1 + *s* (*p* − 1)), with the increase *s* of a rank's computing "
+            "time for each "
+            "other rank that computes on the node.",
+            communication_factor="Efficiency / product of the three other factors: "
+            "communication, and all causes that "
+            "the trace does not show. Above 1 if the other factors explain more than the loss.",
+            waiting_factor="Load balance × serialisation of the trace.",
+            work_factor="CPU time of the serial run / CPU time of all ranks, each timed alone.",
+        ),
+        **with_descriptions(
+            _of_parts("percent", NUMBER),
+            memory_percent="Share of the loss, log(`memory_factor`) / log(`efficiency`). The "
+            "shares are empty if"
+            " there may be no loss.",
+            communication_percent="Share of `communication_factor` in the loss.",
+            waiting_percent="Share of `waiting_factor` in the loss.",
+            work_percent="Share of `work_factor` in the loss.",
+        ),
+        **with_descriptions(
+            with_interval("bandwidth_factor", POSITIVE),
+            bandwidth_factor="*B*(*p*) / (*p* *B*(1)), with the memory bandwidth *B* of this "
+            "number of cores by "
+            "STREAM's triad: the efficiency if all computing waited for shared memory. Empty if "
+            "it was not measured.",
+        ),
+        **with_descriptions(
+            with_interval("bandwidth_percent", NUMBER),
+            bandwidth_percent="Share of `bandwidth_factor` in the loss, an upper bound for shared bandwidth.",
+        ),
     )
 )
 _KEYS = ["case", "processes", "site", "threads"]

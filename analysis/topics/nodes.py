@@ -25,7 +25,18 @@ from analysis.presentation.labels import level_of
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts
 from analysis.presentation.style import FigureLabels
-from analysis.runs.columns import COUNT, FLAG, SHARE, TEXT, in_percent, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    FLAG,
+    SHARE,
+    TEXT,
+    described,
+    in_percent,
+    table_schema,
+    table_schemas,
+    validated,
+    with_descriptions,
+)
 from analysis.runs.frames import Tables, percent_interval
 from analysis.runs.groups import Groups, coded
 from analysis.runs.runs import NODE_NAMES, valid_rows
@@ -43,7 +54,34 @@ many orders are drawn."""
 NUMBERS_AT_ONCE = 2**22
 """Numbers that `_permuted` holds in memory at once."""
 SCHEMAS = table_schemas(
-    nodes=dict(node=TEXT, runs=COUNT, blocks=COUNT, **in_percent("slower"), p_value=SHARE, slow=FLAG)
+    table_schema(
+        "nodes",
+        "One row per node of a cluster, with the difference in time of the runs that include it. "
+        "It needs points that ran both with and without the node. Points with runs that were "
+        "stopped at their time limit are left out.",
+        node=described(TEXT, "Name of the node."),
+        runs=described(COUNT, "Valid runs that include the node."),
+        blocks=described(
+            COUNT,
+            "Blocks of the compared points (case, process count and oversubscription) that include the node.",
+        ),
+        **with_descriptions(
+            in_percent("slower"),
+            slower_percent="Increase of the time over runs of the same points without the node. After a slow "
+            "node, other nodes are judged from runs without that node. The intervals of all nodes"
+            " hold at once.",
+        ),
+        p_value=described(
+            SHARE,
+            "Probability, if no node differed, that the largest deviation of all nodes is at least as"
+            " large: by permutation of the blocks.",
+        ),
+        slow=described(
+            FLAG,
+            "Whether the node is flagged as slow: its interval is above 0, and `p_value` is at most a"
+            " twentieth of the level of tests.",
+        ),
+    )
 )
 
 _SIZE_OF_RUN = ["case", "oversubscription", "processes", "threads", "nodes"]

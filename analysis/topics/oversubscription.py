@@ -35,8 +35,11 @@ from analysis.runs.columns import (
     SIMULTANEOUS_INTERVAL,
     TEST_COLUMNS,
     VERDICT_COLUMNS,
+    described,
     in_percent,
+    table_schema,
     table_schemas,
+    with_descriptions,
 )
 from analysis.runs.frames import Line, Tables, as_lines, interval, is_missing, percent_interval, stacked
 from analysis.runs.kinds import comparable_sets
@@ -44,12 +47,19 @@ from analysis.runs.settings import Settings
 from analysis.topics.topic import Context, Topic
 
 OVERSUBSCRIPTION = table_schemas(
-    oversubscription=dict(
+    table_schema(
+        "oversubscription",
+        "One row per level above 1, compared with level 1 on the same cores. The test is unpaired.",
         **CURVE_COLUMNS,
-        **dict.fromkeys(("cores", "nodes", "processes", "processes_of_one"), COUNT),
-        seconds=POSITIVE,
-        seconds_of_one=POSITIVE,
-        **in_percent("gain"),
+        cores=COUNT,
+        nodes=COUNT,
+        processes=COUNT,
+        processes_of_one=described(COUNT, "Processes on the same cores at level 1."),
+        seconds=described(POSITIVE, "Median time at this level."),
+        seconds_of_one=described(POSITIVE, "Median time at level 1."),
+        **with_descriptions(
+            in_percent("gain"), gain_percent="100 × (time at level 1 / time − 1), from all pairs of blocks."
+        ),
         p_value=SHARE,
         distinguishable=MARK,
         processes_per_node=POSITIVE,

@@ -17,21 +17,36 @@ from analysis.presentation.formats import MISSING, MOST, counted, listed, some
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import side_by_side
 from analysis.presentation.sentences import processes
-from analysis.runs.columns import COUNT, CURVE_COLUMNS, FLAG, NOTE, POSITIVE, table_schemas
+from analysis.runs.columns import (
+    COUNT,
+    CURVE_COLUMNS,
+    FLAG,
+    NOTE,
+    POSITIVE,
+    described,
+    table_schema,
+    table_schemas,
+)
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
 from analysis.statistics.best import FEWEST
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Headline, Page, Topic
 
 PEAKS = table_schemas(
-    peaks=dict(
+    table_schema(
+        "peaks",
+        "One row per curve.",
         **CURVE_COLUMNS,
-        peak_processes=COUNT,
-        peak_set=NOTE,
-        peak_speedup=POSITIVE,
-        reached=FLAG,
-        **dict.fromkeys(("processes_per_node", "peak_speedup_low", "peak_speedup_high"), POSITIVE),
-        blocks=COUNT,
+        peak_processes=described(COUNT, "Process count with the highest speedup."),
+        peak_set=described(
+            NOTE, "Counts that may be the peak, separated by blanks; empty below five blocks."
+        ),
+        peak_speedup=described(POSITIVE, "Speedup at `peak_processes`."),
+        reached=described(FLAG, "False if the curve may still rise beyond the last count."),
+        processes_per_node=POSITIVE,
+        peak_speedup_low=POSITIVE,
+        peak_speedup_high=POSITIVE,
+        blocks=described(COUNT, "Smallest number of blocks of a point of the curve."),
         note=NOTE,
     ),
 )

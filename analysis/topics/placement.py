@@ -16,7 +16,16 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.rows import GAIN, line_table, numbers, texts, with_levels
 from analysis.presentation.sentences import blocks_sentences
-from analysis.runs.columns import COUNT, CURVE_COLUMNS, GAIN_COLUMNS, POSITIVE, table_schemas
+from analysis.runs.columns import (
+    COUNT,
+    CURVE_COLUMNS,
+    GAIN_COLUMNS,
+    POSITIVE,
+    described,
+    table_schema,
+    table_schemas,
+    with_descriptions,
+)
 from analysis.runs.frames import Tables, stacked
 from analysis.runs.settings import Settings
 from analysis.topics.topic import Context, Topic
@@ -25,15 +34,24 @@ MOST_ROWS = 120
 """Rows of the table in the report; a longer table shows only the largest process count of each case."""
 
 PLACEMENT = table_schemas(
-    placement=dict(
+    table_schema(
+        "placement",
+        "One row per placement, compared with the placement with the most processes per node.",
         **CURVE_COLUMNS,
         processes=COUNT,
         cores=COUNT,
-        processes_per_node_of_baseline=POSITIVE,
+        processes_per_node_of_baseline=described(
+            POSITIVE, "Processes per node of the most packed placement."
+        ),
         processes_per_node=POSITIVE,
-        nodes_of_baseline=COUNT,
+        nodes_of_baseline=described(COUNT, "Nodes of that placement."),
         nodes=COUNT,
-        **GAIN_COLUMNS,
+        **with_descriptions(
+            GAIN_COLUMNS,
+            seconds_of_baseline="Median time of that placement.",
+            seconds="Median time of this placement.",
+            gain_percent="100 × (time of the most packed placement / time − 1), block by block.",
+        ),
     ),
 )
 

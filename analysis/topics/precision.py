@@ -15,20 +15,25 @@ from analysis.runs.columns import (
     NUMBER,
     POSITIVE,
     THREADS,
+    described,
     table_schema,
     validated,
+    with_descriptions,
 )
 from analysis.topics.topic import Topic
 
 PRECISION = table_schema(
     "precision",
-    **IMPROVEMENT_KEY,
+    "One row per improvement, with the width of its interval.",
+    **with_descriptions(IMPROVEMENT_KEY, at_processes="Process count of the comparison."),
     **THREADS,
     blocks=COUNT,
-    half_width_percent=NUMBER,
-    target_percent=POSITIVE,
-    reached=FLAG,
-    blocks_wanted=COUNT,
+    half_width_percent=described(NUMBER, "Half-width of the interval, percentage points."),
+    target_percent=described(POSITIVE, "Largest half-width that the study accepts."),
+    reached=described(FLAG, "Whether the half-width is at most `target_percent`."),
+    blocks_wanted=described(
+        COUNT, "Estimated number of blocks for that half-width; empty without an interval."
+    ),
 )
 """Schema of the table ``precision``."""
 

@@ -156,7 +156,8 @@ class Topic:
     ----------
     name : str
     schemas : mapping of str to DataFrameSchema
-        Schemas of its tables. ``columns.yaml`` describes the columns.
+        Schemas of its tables, with the descriptions of their columns: see
+        `analysis.runs.columns.table_schema`.
     make : callable, optional
         Makes its tables from a `Context`. Tables without rows are dropped unless `always` names them.
     by_site : bool

@@ -19,7 +19,16 @@ from analysis.presentation.network_words import size_text
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.size_axes import positions, size_axis
 from analysis.presentation.style import FigureLabels, Look
-from analysis.runs.columns import COUNT, NOTE, POSITIVE, TEXT, table_schema, validated
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    POSITIVE,
+    TEXT,
+    described,
+    table_schema,
+    validated,
+    with_descriptions,
+)
 from analysis.runs.frames import Tables, is_missing
 from analysis.runs.side_tables import RATE, RUN, WHOLE
 from analysis.topics.network.curves import NETWORK, powers_only
@@ -46,14 +55,41 @@ _BUSY = ("sender_busy", "receiver_busy")
 
 TRANSPORT_TABLE = table_schema(
     "network_transports",
+    "One row per transport, test and message size: TCP and UDP of case `sockets`, imported "
+    "results of other programs, published values, and for comparison the ping-pong of MPI.",
     interconnect=NOTE,
-    **dict.fromkeys(("kind", "transport", "test"), TEXT),
-    bytes=WHOLE,
-    **dict.fromkeys(_RATES, RATE),
-    **dict.fromkeys(_LATENCIES, POSITIVE),
-    **dict.fromkeys(_BUSY, RATE),
-    program=NOTE,
-    **dict.fromkeys(("n", "runs", "processes", "oversubscription", "nodes"), COUNT),
+    kind=TEXT,
+    transport=described(
+        TEXT,
+        "`tcp`, `udp`, `mpi`; for InfiniBand `rc`, `uc` (reliable and unreliable connection), "
+        "`ud` (datagrams), `verbs`, `ipoib`.",
+    ),
+    test=described(TEXT, "`pingpong`; `stream` in one direction; `both_ways` at once."),
+    bytes=described(WHOLE, "Bytes per message; empty if the source does not state it."),
+    **with_descriptions(
+        dict.fromkeys(_RATES, RATE),
+        offered_MBps="Requested rate of datagrams; empty at full speed.",
+        sent_MBps="Rate at the sender, 10⁶ bytes/s.",
+        received_MBps="Rate at the receiver, 10⁶ bytes/s.",
+        lost_percent="Messages that were not received, in percent of those sent.",
+    ),
+    **with_descriptions(
+        dict.fromkeys(_LATENCIES, POSITIVE),
+        latency_us="Half a round trip, median over runs.",
+        latency_us_p5="5th percentile over the round trips of a run.",
+        latency_us_p95="95th percentile.",
+    ),
+    **with_descriptions(
+        dict.fromkeys(_BUSY, RATE),
+        sender_busy="Cores that the sending program kept busy.",
+        receiver_busy="Cores that the receiving program kept busy.",
+    ),
+    program=described(NOTE, "Program that measured the transport."),
+    n=described(COUNT, "Messages sent, or round trips, over all runs."),
+    runs=described(COUNT, "Runs."),
+    processes=COUNT,
+    oversubscription=COUNT,
+    nodes=COUNT,
     case=NOTE,
     imported_from=NOTE,
 )

@@ -20,8 +20,11 @@ from analysis.runs.columns import (
     POSITIVE,
     SHARE,
     TEXT,
+    described,
+    table_schema,
     table_schemas,
     validated,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.facts import Facts
@@ -34,18 +37,44 @@ PROBE_TOLERANCE = 1.1
 """Factor by which a run's ping-pong probe may differ from the probe taken with the model's curve."""
 
 VALIDATION = table_schemas(
-    validation=dict(
-        **dict.fromkeys(("case", "interconnect", "kind", "model"), TEXT),
+    table_schema(
+        "validation",
+        "One row per point that was both run and predicted.",
+        case=TEXT,
+        interconnect=TEXT,
+        kind=TEXT,
+        model=described(TEXT, "Simulated interconnect of the prediction."),
         processes=COUNT,
-        n=COUNT,
-        **dict.fromkeys(("predicted_seconds", "predicted_low", "predicted_high"), POSITIVE),
-        **dict.fromkeys(("measured_seconds", "measured_low", "measured_high"), POSITIVE),
-        error_percent=NUMBER,
-        **with_interval("predicted_speedup", POSITIVE),
-        **with_interval("measured_speedup", POSITIVE),
-        speedup_error_percent=NUMBER,
-        noise=SHARE,
-        unlike=WHOLE,
+        n=described(COUNT, "Measured runs in the comparison."),
+        predicted_seconds=described(POSITIVE, "Prediction with its band."),
+        predicted_low=POSITIVE,
+        predicted_high=POSITIVE,
+        measured_seconds=described(POSITIVE, "Median over blocks."),
+        measured_low=POSITIVE,
+        measured_high=POSITIVE,
+        error_percent=described(NUMBER, "100 × (predicted / measured − 1)."),
+        **with_descriptions(
+            with_interval("predicted_speedup", POSITIVE),
+            predicted_speedup="Predicted speedup over the predicted reference, the serial run "
+            "if there is one. "
+            "Empty if the measured reference has another process count, or if the point is the "
+            "reference.",
+        ),
+        **with_descriptions(
+            with_interval("measured_speedup", POSITIVE),
+            measured_speedup="Measured speedup over the measured reference; empty in the same cases.",
+        ),
+        speedup_error_percent=described(
+            NUMBER,
+            "100 × (predicted / measured − 1) of the speedups. It excludes changes of the machine's "
+            "speed between traces and runs.",
+        ),
+        noise=described(SHARE, "Mean share of the runs' time under CPU pressure."),
+        unlike=described(
+            WHOLE,
+            "Runs whose attesting ping-pong took over 10 % longer or shorter than when the model's "
+            "curve was measured. They are not compared, unless this holds for all runs of a point.",
+        ),
     )
 )
 """Schema of the table of predicted and measured points."""

@@ -5,11 +5,9 @@ import pytest
 
 from docs import make_reference as reference
 
-TOLD = reference.descriptions()
 TABLES = [
-    *((name, schema, TOLD["tables"]) for name, schema in reference.STUDY_TABLES.items()),
-    *((name, schema, TOLD["details"]) for name, schema in reference.DETAILS.items()),
-    *((name, schema, TOLD["imports"]) for name, schema in reference.IMPORTED_TABLES.items()),
+    *((name, schema, None) for name, schema in (reference.STUDY_TABLES | reference.IMPORTED_TABLES).items()),
+    *((name, schema, reference.SOURCE_OF.get(name)) for name, schema in reference.DETAILS.items()),
 ]
 
 
@@ -26,21 +24,21 @@ def test_every_key_is_described(page):
     assert [key.path for key in keys if not key.meaning] == []
 
 
-@pytest.mark.parametrize(("name", "schema", "told"), TABLES, ids=[name for name, *_ in TABLES])
-def test_every_column_is_described_and_nothing_else(name, schema, told):
-    described = reference.columns(schema, told[name], TOLD["everywhere"])
-    assert [column for one in described for column in one.names] != []
-    assert {column for one in described for column in one.names} == set(schema.columns)
-    assert set(told[name].get("columns", {})) <= set(schema.columns)
+@pytest.mark.parametrize(("name", "schema", "made"), TABLES, ids=[name for name, *_ in TABLES])
+def test_every_column_and_table_is_described(name, schema, made):
+    assert schema.description
+    described = reference.columns(schema, reference.STUDY_TABLES[made] if made else None)
+    assert [column for group in described for column in group.names] != []
+    assert {column for group in described for column in group.names} == set(schema.columns)
 
 
 def test_a_column_without_a_description_is_found():
     schema = reference.STUDY_TABLES["peaks"].add_columns({"colour": pa.Column(str)})
     with pytest.raises(LookupError, match="peaks: column colour"):
-        reference.columns(schema, TOLD["tables"]["peaks"], TOLD["everywhere"])
+        reference.columns(schema)
 
 
-def test_no_description_is_left_over():
+def test_no_shared_description_is_left_over():
     used = {column for _, schema, _ in TABLES for column in schema.columns}
-    assert set(TOLD["everywhere"]) <= used
-    assert sum(len(TOLD[kind]) for kind in ("tables", "details", "imports")) == len(TABLES)
+    assert set(reference.SHARED_DESCRIPTIONS) <= used
+    assert set(reference.SOURCE_OF) <= set(reference.DETAILS)

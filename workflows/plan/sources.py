@@ -21,7 +21,7 @@ _NAMED = re.compile(
     r"(?:\b(?:check|defaults|keys)\((?:\w+, )?|\bschema(?:: [\w\[\]]+)? = )f?[\"'](\w+)([\"'{])"
 )
 _REFERENCE = re.compile(r"\$ref: \"?(\w+\.yaml)")
-_NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md", "columns.yaml")
+_NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md")
 """Endings of files that are not data of a folder: modules are followed by their imports."""
 
 

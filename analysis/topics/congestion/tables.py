@@ -8,7 +8,17 @@ from typing import Any
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.runs.columns import COUNT, FLAG, POSITIVE, SHARE, TEXT, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    FLAG,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    described,
+    table_schema,
+    table_schemas,
+    validated,
+)
 from analysis.runs.frames import Tables
 from analysis.runs.side_tables import RATE, WHOLE
 from analysis.topics.congestion.loads import FLOWS, congestion_matrix, link_loads, pattern_bounds
@@ -17,26 +27,40 @@ from analysis.topics.congestion.waits import link_waits
 from analysis.topics.topic import Context
 
 CONGESTION_TABLES = table_schemas(
-    congestion=dict(
-        topology=TEXT,
-        nodes=COUNT,
-        pattern=TEXT,
-        permutation=FLAG,
-        routing=TEXT,
-        **dict.fromkeys(("highest_link_load", "highest_switch_load"), POSITIVE),
-        accepted_bound=SHARE,
-        free_of_conflict=FLAG,
+    table_schema(
+        "congestion",
+        "One row per topology, pattern and routing.",
+        topology=described(TEXT, "Title of the topology."),
+        nodes=described(COUNT, "Nodes of the topology."),
+        pattern=described(TEXT, "Name of the pattern."),
+        permutation=described(FLAG, "Whether every process has its own destination."),
+        routing=described(TEXT, "`deterministic` or `spread`."),
+        highest_link_load=described(POSITIVE, "Load of the most loaded link, in link bandwidths."),
+        highest_switch_load=described(POSITIVE, "Load of the most loaded switch."),
+        accepted_bound=described(SHARE, "Largest share of the offered traffic that the links can carry."),
+        free_of_conflict=described(FLAG, "Whether every link carries at most its bandwidth."),
     ),
-    congestion_matrix=dict(
-        **dict.fromkeys(("topology", "pattern", "routing"), TEXT),
-        level=COUNT,
-        switch=WHOLE,
-        side=TEXT,
-        port=WHOLE,
-        load=pa.Column(float, pa.Check.ge(0)),
-        share=SHARE,
-        wait_packet_times=RATE,
-        wait_share=pa.Column(float, pa.Check.in_range(0, 1)),
+    table_schema(
+        "congestion_matrix",
+        "One row per link into a switch, and one per switch.",
+        topology=described(TEXT, "Title of the topology."),
+        pattern=described(TEXT, "Name of the pattern."),
+        routing=described(TEXT, "Name of the routing."),
+        level=described(COUNT, "Level of the switch, 1 at the nodes."),
+        switch=described(WHOLE, "Number of the switch in its level."),
+        side=described(TEXT, "`above` or `below`, the origin of the link; `switch` for the sum."),
+        port=described(WHOLE, "Number of the link."),
+        load=described(pa.Column(float, pa.Check.ge(0)), "Load in link bandwidths."),
+        share=described(SHARE, "Load / load of the most loaded link or switch."),
+        wait_packet_times=described(
+            RATE,
+            "Mean wait of packets from this link for their next link, in times that a link needs for "
+            "a packet; calculated with unlimited queues, at 90 % of the pattern's bound.",
+        ),
+        wait_share=described(
+            pa.Column(float, pa.Check.in_range(0, 1)),
+            "Sum of these waits / that of the link or switch with the largest sum.",
+        ),
     ),
 )
 

@@ -20,7 +20,19 @@ from analysis.curves.point_comparison import (
     took_turns,
 )
 from analysis.curves.points import Sample, block_logs, roundings
-from analysis.runs.columns import COUNT, MARK, POINT_COLUMNS, POSITIVE, SHARE, TEXT, in_percent, table_schemas
+from analysis.runs.columns import (
+    COUNT,
+    MARK,
+    POINT_COLUMNS,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    described,
+    in_percent,
+    table_schema,
+    table_schemas,
+    with_descriptions,
+)
 from analysis.runs.frames import Piece, Tables, stacked
 from analysis.runs.kinds import comparable_sets
 from analysis.runs.settings import Settings
@@ -30,15 +42,31 @@ from analysis.statistics.shift import EQUAL
 from analysis.topics.topic import Context
 
 FASTEST = table_schemas(
-    fastest=dict(
+    table_schema(
+        "fastest",
+        "One row per interconnect and count at which interconnects of comparable kinds compete.",
         **POINT_COLUMNS,
         processes_per_node=POSITIVE,
         compared_kinds=TEXT,
-        seconds=POSITIVE,
-        place=COUNT,
-        **in_percent("longer"),
+        seconds=described(POSITIVE, "Median time."),
+        place=described(
+            COUNT,
+            "1 for the fastest by joint ratios, which mostly has the shortest median; ties are "
+            "ordered by name.",
+        ),
+        **with_descriptions(
+            in_percent("longer"),
+            longer_percent="Difference to the time of the first, from their joint ratios; empty "
+            "for the first.",
+            longer_low="Lower end of its interval, at 1 − α divided by the number of candidates for the "
+            "fastest; lower end of the band if one of the two is simulated.",
+            longer_high="Upper end.",
+        ),
         coverage=SHARE,
-        may_be_fastest=MARK,
+        may_be_fastest=described(
+            MARK,
+            "Whether it may be the fastest, by multiple comparisons with the best; empty below five blocks.",
+        ),
     )
 )
 TURNS = 4

@@ -27,50 +27,90 @@ from analysis.runs.columns import (
     TEXT,
     THREADS,
     VERDICT_COLUMNS,
+    described,
     in_percent,
+    table_schema,
     table_schemas,
     validated,
+    with_descriptions,
 )
 from analysis.runs.frames import Tables, stacked
 from analysis.statistics import Floats
 from analysis.topics.topic import Context
 
 IMPROVEMENT = table_schemas(
-    improvement=dict(
-        **IMPROVEMENT_KEY,
-        **in_percent("improvement"),
-        **in_percent("average"),
+    table_schema(
+        "improvement",
+        "One row per comparison of an interconnect with a baseline.",
+        **with_descriptions(
+            IMPROVEMENT_KEY,
+            at_processes="Process count of the baseline in the comparison: its peak, or the nearest common "
+            "count below. If the baseline is fastest on one process, the best count of the other "
+            "interconnect.",
+        ),
+        **with_descriptions(
+            in_percent("improvement"),
+            improvement_percent="100 × (baseline's time / time − 1) at this count, block by block.",
+        ),
+        **with_descriptions(
+            in_percent("average"),
+            average_percent="The same for the geometric means over the common counts from 2 to this count.",
+        ),
         paired=FLAG,
         p_value=SHARE,
         distinguishable=MARK,
         processes_per_node=POSITIVE,
-        baseline_peak_processes=COUNT,
+        baseline_peak_processes=described(COUNT, "Process count of the baseline's peak."),
         **TEST_COLUMNS,
         note=NOTE,
         **VERDICT_COLUMNS,
-        at_processes_other=COUNT,
+        at_processes_other=described(
+            COUNT,
+            "Process count of the other interconnect; it differs only if the nearest pair of counts "
+            "is compared.",
+        ),
         **SIMULTANEOUS_INTERVAL,
         **DEPENDENCE,
-        candidates=COUNT,
-        **{
-            f"{name}_same_computing_{end}": NUMBER
-            for name in ("improvement", "average")
-            for end in ("low", "high")
-        },
+        candidates=described(
+            COUNT, "Number K of possible peaks that this count was chosen from; the interval is at 1 − α/K."
+        ),
+        **with_descriptions(
+            {
+                f"{name}_same_computing_{end}": NUMBER
+                for name in ("improvement", "average")
+                for end in ("low", "high")
+            },
+            improvement_same_computing_low="Lower end of the band of `improvement_percent` if "
+            "computing takes equally long over "
+            "both interconnects, from two replays of one trace; else empty.",
+            improvement_same_computing_high="Upper end.",
+            average_same_computing_low="Lower end of the same band of `average_percent`.",
+            average_same_computing_high="Upper end.",
+        ),
         **THREADS,
     ),
 )
 
 
 IMPROVEMENT_MEAN = table_schemas(
-    improvement_mean=dict(
+    table_schema(
+        "improvement_mean",
+        "One row per mean over the cases that compare two interconnects. Its interval refers to "
+        "further cases of the same sort; it is empty below three cases.",
         **PAIR_COLUMNS,
         oversubscription=COUNT,
         processes_per_node=POSITIVE,
-        mean=TEXT,
-        cases=COUNT,
-        **in_percent("improvement"),
-        **in_percent("average"),
+        mean=described(
+            TEXT,
+            "`geometric`: of the ratios. `plain`: of the percentages, as in published tables. "
+            "`weighted`: geometric, with the weights of `economics: mix`.",
+        ),
+        cases=described(COUNT, "Number of cases."),
+        **with_descriptions(
+            in_percent("improvement"),
+            improvement_percent="Mean of `improvement_percent` of table improvement.",
+        ),
+        **with_descriptions(in_percent("average"), average_percent="Mean of its `average_percent`."),
         **THREADS,
     )
 )

@@ -18,7 +18,10 @@ from analysis.runs.columns import (
     NUMBER,
     POSITIVE,
     TEXT,
+    described,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.frames import Piece, Pieces, Tables, stacked
@@ -51,28 +54,55 @@ GRID = 12
 TERMS = ("work_seconds", "constant_seconds", "log2_seconds", "linear_seconds")
 """Columns of the terms of `analysis.statistics.fits.cost_terms`."""
 MODEL_TABLES = table_schemas(
-    models=dict(
+    table_schema(
+        "models",
+        "One row per curve and scaling model.",
         **CURVE_COLUMNS,
-        model=TEXT,
-        formula=TEXT,
-        **dict.fromkeys(("counts", "fitted_from", "fitted_to"), COUNT),
-        **with_interval("serial_fraction", NUMBER),
-        **with_interval("coherency", NUMBER),
-        **dict.fromkeys((*TERMS, "fit_error_percent", "held_out_percent"), NUMBER),
-        best=FLAG,
-        told_to=COUNT,
-        **dict.fromkeys(("peak_processes", "peak_low", "peak_high"), NUMBER),
-        **dict.fromkeys(("limit_speedup", "limit_low", "limit_high"), NUMBER),
+        model=described(
+            TEXT, "`amdahl`, `usl`, `communication`; in weak scaling `gustafson`, `communication`."
+        ),
+        formula=described(TEXT, "Time as a function of processes."),
+        counts=described(COUNT, "Number of process counts in the fit."),
+        fitted_from=described(COUNT, "Smallest process count in the fit."),
+        fitted_to=described(COUNT, "Largest process count in the fit."),
+        **with_descriptions(with_interval("serial_fraction", NUMBER), serial_fraction="Coefficient *f*."),
+        **with_descriptions(with_interval("coherency", NUMBER), coherency="Coefficient *k*."),
+        **with_descriptions(
+            dict.fromkeys((*TERMS, "fit_error_percent", "held_out_percent"), NUMBER),
+            work_seconds="Coefficient *a* of the time in the form of `communication`; empty for `gustafson`.",
+            constant_seconds="Coefficient *b* of that form.",
+            log2_seconds="Coefficient *c* of that form.",
+            linear_seconds="Coefficient *d* of that form.",
+            fit_error_percent="Mean relative error at the fitted counts.",
+            held_out_percent="Mean relative error at each count of a fit to all others.",
+        ),
+        best=described(FLAG, "Whether `held_out_percent` is the smallest of the curve."),
+        told_to=described(COUNT, "Largest process count of a prediction."),
+        peak_processes=described(
+            NUMBER,
+            "Process count with the smallest fitted time; `inf` beyond `told_to`. Its interval ends "
+            "at twice `fitted_to`.",
+        ),
+        peak_low=NUMBER,
+        peak_high=NUMBER,
+        limit_speedup=described(NUMBER, "Upper bound of the speedup in the formula, without an interval."),
+        limit_low=NUMBER,
+        limit_high=NUMBER,
         processes_per_node=POSITIVE,
         note=NOTE,
     ),
-    model_curves=dict(
+    table_schema(
+        "model_curves",
+        "One row per curve, model and process count, for drawing. A single model has no interval "
+        "beyond the largest fitted count. The interval of the average also contains the spread of"
+        " the models and, beyond the data, their held-out error; it is empty beyond twice the "
+        "largest fitted count.",
         **CURVE_COLUMNS,
-        model=TEXT,
+        model=described(TEXT, "The model; `average` is the mean of all, weighted by their held-out errors."),
         processes=COUNT,
-        seconds=POSITIVE,
+        seconds=described(POSITIVE, "Fitted time."),
         **with_interval("speedup", POSITIVE),
-        extrapolated=FLAG,
+        extrapolated=described(FLAG, "Whether the count is beyond the largest fitted count."),
         processes_per_node=POSITIVE,
     ),
 )

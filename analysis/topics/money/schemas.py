@@ -17,7 +17,10 @@ from analysis.runs.columns import (
     SIZE,
     TEXT,
     THREADS,
+    described,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 
@@ -34,93 +37,206 @@ _LIFETIME = {
 _PRICE = {"currency": TEXT, **with_interval("cluster_price", MONEY)}
 
 MONEY_TABLES = table_schemas(
-    cost=dict(
+    table_schema(
+        "cost",
+        "One row per interconnect and number of nodes, with the cost of the cluster.",
         interconnect=TEXT,
-        nodes=COUNT,
+        nodes=described(COUNT, "Nodes of the cluster."),
         currency=TEXT,
-        year=COUNT,
-        node_price=MONEY,
-        **with_interval("interconnect_price_per_node", MONEY),
-        **with_interval("cluster_price", MONEY),
-        interconnect_percent=NUMBER,
-        basis=NOTE,
-        item=TEXT,
-        source=NOTE,
+        year=described(COUNT, "Year of the interconnect's price."),
+        node_price=described(MONEY, "Price of a node without interconnect."),
+        **with_descriptions(
+            with_interval("interconnect_price_per_node", MONEY),
+            interconnect_price_per_node="Price of the interconnect / nodes; the ends are the "
+            "published range.",
+        ),
+        **with_descriptions(
+            with_interval("cluster_price", MONEY), cluster_price="nodes × (node + interconnect)."
+        ),
+        interconnect_percent=described(
+            NUMBER, "Share of the interconnect in the price of a node with interconnect."
+        ),
+        basis=described(
+            NOTE,
+            "`published`, `interpolated`, `computed` (a switch tree), `none needed` (one node); empty"
+            " without a price.",
+        ),
+        item=described(TEXT, "Item of the price book or part list."),
+        source=described(NOTE, "Source of the price."),
         note=NOTE,
-        node_year=COUNT,
-        **_LIFETIME,
+        node_year=described(COUNT, "Year of the node's price."),
+        **with_descriptions(
+            _LIFETIME,
+            lifetime_years="Years of operation in the study.",
+            lifetime_cost="Price, energy, maintenance and licences of all years, at one process "
+            "per core. The "
+            "ends combine the ranges of the inputs.",
+            purchase_percent="Share of the price in that cost.",
+            energy_percent="Share of energy.",
+            maintenance_percent="Share of maintenance.",
+            licences_percent="Share of licences.",
+            kilowatts="Power while all nodes compute; with pue, power of the building.",
+            lifetime_kWh="Energy over all years.",
+            lifetime_CO2_kg="Carbon dioxide of that energy.",
+        ),
     ),
-    value=dict(
+    table_schema(
+        "value",
+        "One row per measured point, with the cost of its speedup.",
         **CURVE_COLUMNS,
         **SIZE,
         serial=MARK,
         **with_interval("speedup", POSITIVE),
-        **_PRICE,
-        **with_interval("price_per_speedup", MONEY),
+        **with_descriptions(_PRICE, cluster_price="Price of its nodes."),
+        **with_descriptions(
+            with_interval("price_per_speedup", MONEY),
+            price_per_speedup="Price / speedup. The interval combines both ranges.",
+        ),
         compared_kinds=TEXT,
-        pareto=MARK,
+        pareto=described(
+            MARK, "Whether no other point is at least as cheap and as fast, and better in one of the two."
+        ),
         pareto_share=SHARE,
         note=NOTE,
-        **with_interval("lifetime_cost", MONEY),
-        **with_interval("job_cost", MONEY),
-        **with_interval("job_kWh", MONEY),
-        **with_interval("job_CO2_kg", MONEY),
+        **with_descriptions(
+            with_interval("lifetime_cost", MONEY),
+            lifetime_cost="Price, energy, maintenance and licences of its nodes over all years, if they run "
+            "only this job. The ends combine the ranges of the inputs.",
+        ),
+        **with_descriptions(
+            with_interval("job_cost", MONEY),
+            job_cost="Share of the job in that cost, idle hours included. The interval combines that of "
+            "the time with all ranges.",
+        ),
+        **with_descriptions(
+            with_interval("job_kWh", MONEY), job_kWh="Share of the job in the energy, with the same interval."
+        ),
+        **with_descriptions(
+            with_interval("job_CO2_kg", MONEY),
+            job_CO2_kg="Share of the job in the carbon dioxide, with the same interval.",
+        ),
     ),
-    break_even=dict(
+    table_schema(
+        "break_even",
+        "One row per row of `node_equivalent` whose interconnects both have a price.",
         case=TEXT,
-        target_speedup=POSITIVE,
+        target_speedup=described(POSITIVE, "Speedup to be reached."),
         **PAIR_COLUMNS,
         oversubscription=COUNT,
         **THREADS,
-        **dict.fromkeys(("processes_per_node", "baseline_processes", "equivalent_processes"), POSITIVE),
-        baseline_nodes=COUNT,
-        equivalent_nodes=COUNT,
+        processes_per_node=POSITIVE,
+        baseline_processes=described(POSITIVE, "Processes of the baseline at that speedup."),
+        equivalent_processes=described(POSITIVE, "Processes of the interconnect at that speedup."),
+        baseline_nodes=described(COUNT, "Nodes of the baseline, rounded up."),
+        equivalent_nodes=described(COUNT, "Nodes of the interconnect, rounded up."),
         currency=TEXT,
-        baseline_interconnect_price_per_node=MONEY,
-        interconnect_price_per_node=MONEY,
-        **with_interval("break_even_node_price", MONEY),
-        pays=NOTE,
-        node_price=MONEY,
-        **with_interval("saving", NUMBER),
-        verdict=NOTE,
+        baseline_interconnect_price_per_node=described(
+            MONEY, "Price of the baseline interconnect at its size."
+        ),
+        interconnect_price_per_node=described(MONEY, "Price of the other interconnect at its size."),
+        **with_descriptions(
+            with_interval("break_even_node_price", MONEY),
+            break_even_node_price="Price of a node at which both clusters cost the same.",
+        ),
+        pays=described(NOTE, "`above` or `below` that price, `always`, or `never`."),
+        node_price=described(MONEY, "Price of a node in the study."),
+        **with_descriptions(
+            with_interval("saving", NUMBER),
+            saving="Cluster price of the baseline − that of the interconnect, at `node_price`.",
+        ),
+        verdict=described(
+            NOTE,
+            "`pays`, `does not pay`, or `undecided` if the interval of the saving contains 0; without"
+            " an interval `would pay (untested)`, `would not pay (untested)`.",
+        ),
         note=NOTE,
-        **with_interval("lifetime_saving", NUMBER),
-        lifetime_saving_percent=NUMBER,
-        lifetime_verdict=NOTE,
-        **with_interval("break_even_nodes", POSITIVE),
-        **with_interval("break_even_years", MONEY),
-        pays_in_years=NOTE,
-        **with_interval("break_even_energy_price", MONEY),
-        pays_at_energy_price=NOTE,
+        **with_descriptions(
+            with_interval("lifetime_saving", NUMBER),
+            lifetime_saving="Total cost of the baseline over all years − that of the "
+            "interconnect. The interval "
+            "combines that of the node equivalents with all ranges.",
+        ),
+        lifetime_saving_percent=described(NUMBER, "That saving in percent of the baseline's total cost."),
+        lifetime_verdict=described(NOTE, "As `verdict`, for that saving."),
+        **with_descriptions(
+            with_interval("break_even_nodes", POSITIVE),
+            break_even_nodes="Nodes with the interconnect that cost as much over all years as "
+            "the nodes of the "
+            "baseline; the interconnect pays with fewer nodes.",
+        ),
+        **with_descriptions(
+            with_interval("break_even_years", MONEY),
+            break_even_years="Years after which both have cost the same.",
+        ),
+        pays_in_years=described(NOTE, "`above` or `below` that number of years, `always`, or `never`."),
+        **with_descriptions(
+            with_interval("break_even_energy_price", MONEY),
+            break_even_energy_price="Price of a kilowatt hour at which both cost the same over all years.",
+        ),
+        pays_at_energy_price=described(NOTE, "`above` or `below` that price, `always`, or `never`."),
     ),
-    tornado=dict(
+    table_schema(
+        "tornado",
+        "One row per input with a range, with its sole effect on the saving over all years, at "
+        "the baseline's highest speedup.",
         case=TEXT,
         **PAIR_COLUMNS,
         oversubscription=COUNT,
         **THREADS,
         processes_per_node=POSITIVE,
-        target_speedup=POSITIVE,
-        input=TEXT,
-        **with_interval("value", NUMBER),
-        lifetime_saving_percent=NUMBER,
-        percent_at_low=NUMBER,
-        percent_at_high=NUMBER,
-        decides=MARK,
+        target_speedup=described(POSITIVE, "Highest speedup of the baseline."),
+        input=described(
+            TEXT,
+            "Key of the study; `NAME: loaded_watts` and `NAME: price` belong to an interconnect; "
+            "`runs` is the measurement.",
+        ),
+        **with_descriptions(
+            with_interval("value", NUMBER),
+            value="Value of the input; empty for runs and for prices, which depend on the size. The "
+            "ends are its range.",
+        ),
+        lifetime_saving_percent=described(
+            NUMBER, "Saving in percent of the baseline's total cost, with all inputs at their values."
+        ),
+        percent_at_low=described(
+            NUMBER, "The same with this input at its lowest; for runs, the lower end of the interval."
+        ),
+        percent_at_high=described(NUMBER, "The same with this input at its highest."),
+        decides=described(MARK, "Whether the saving changes its sign between the two."),
     ),
-    purchase=dict(
+    table_schema(
+        "purchase",
+        "One row per budget and possible cluster for a mix of cases.",
         compared_kinds=TEXT,
-        budget=MONEY,
+        budget=described(MONEY, "Largest amount to spend."),
         interconnect=TEXT,
         kind=TEXT,
         nodes=COUNT,
-        **_PRICE,
-        affordable=MARK,
-        **with_interval("mean_speedup", POSITIVE),
-        best=MARK,
-        may_be_best=MARK,
+        **with_descriptions(_PRICE, cluster_price="Price of the cluster."),
+        affordable=described(MARK, "Whether the price is within the budget, and the power within its limit."),
+        **with_descriptions(
+            with_interval("mean_speedup", POSITIVE),
+            mean_speedup="Weighted geometric mean of the cases' highest speedups on at most this number of "
+            "nodes.",
+        ),
+        best=described(MARK, "Whether it is the fastest affordable cluster; in a tie, the cheapest."),
+        may_be_best=described(MARK, "Whether it may be the best, by multiple comparisons with the best."),
         note=NOTE,
-        kilowatts_limit=POSITIVE,
-        **_LIFETIME,
+        kilowatts_limit=described(POSITIVE, "Largest power of the cluster; empty without a limit."),
+        **with_descriptions(
+            _LIFETIME,
+            lifetime_years="Years of operation in the study.",
+            lifetime_cost="Price, energy, maintenance and licences of all years, at one process "
+            "per core. The "
+            "ends combine the ranges of the inputs.",
+            purchase_percent="Share of the price in that cost.",
+            energy_percent="Share of energy.",
+            maintenance_percent="Share of maintenance.",
+            licences_percent="Share of licences.",
+            kilowatts="Power while all nodes compute; with pue, power of the building.",
+            lifetime_kWh="Energy over all years.",
+            lifetime_CO2_kg="Carbon dioxide of that energy.",
+        ),
     ),
 )
-"""Schemas by table name. ``columns.yaml`` describes the columns."""
+"""Schemas by table name."""

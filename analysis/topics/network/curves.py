@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.runs.columns import COUNT, NOTE, POSITIVE, TEXT, table_schema, validated
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    POSITIVE,
+    TEXT,
+    described,
+    table_schema,
+    validated,
+    with_descriptions,
+)
 from analysis.runs.side_tables import LABELS, RUN, WHOLE
 
 PERCENTILES = (5, 25, 75, 95)
@@ -19,27 +28,48 @@ DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
 
 NETWORK = table_schema(
     "network",
+    "One row per interconnect, benchmark, process count and message size.",
     interconnect=NOTE,
     kind=TEXT,
-    benchmark=TEXT,
+    benchmark=described(TEXT, "The case without its size, or the imported benchmark."),
     processes=COUNT,
-    bytes=WHOLE,
-    latency_us=POSITIVE,
-    bandwidth_MBps=POSITIVE,
-    **{f"latency_us_p{share}": POSITIVE for share in PERCENTILES},
-    **{f"latency_us_{end}_{unit}": POSITIVE for unit in ("run", "rank") for end in ("lowest", "highest")},
-    busy_share=POSITIVE,
-    n=COUNT,
-    runs=COUNT,
+    bytes=described(WHOLE, "Size of a message; of a block in `alltoall` and `gatherv`."),
+    latency_us=described(
+        POSITIVE,
+        "Time of a message: half a round trip of a ping-pong, or a whole exchange or collective. "
+        "Median over runs of the runs' medians over batches.",
+    ),
+    bandwidth_MBps=described(POSITIVE, "Bytes sent by all processes / that time; empty for collectives."),
+    **with_descriptions(
+        {f"latency_us_p{share}": POSITIVE for share in PERCENTILES},
+        latency_us_p5="5th percentile over the batches, median over runs.",
+        latency_us_p25="25th percentile.",
+        latency_us_p75="75th percentile.",
+        latency_us_p95="95th percentile.",
+    ),
+    **with_descriptions(
+        {f"latency_us_{end}_{unit}": POSITIVE for unit in ("run", "rank") for end in ("lowest", "highest")},
+        latency_us_lowest_run="Lowest median of a run.",
+        latency_us_highest_run="Highest median of a run.",
+        latency_us_lowest_rank="Time of the fastest rank, median over runs.",
+        latency_us_highest_rank="Time of the slowest rank, median over runs.",
+    ),
+    busy_share=described(POSITIVE, "Share of a core that a rank kept busy, polling included."),
+    n=described(COUNT, "Timed batches."),
+    runs=described(COUNT, "Runs."),
     case=TEXT,
-    **dict.fromkeys(("oversubscription", "nodes", "pairs"), COUNT),
-    source=WHOLE,
-    target=WHOLE,
-    part=NOTE,
+    oversubscription=COUNT,
+    nodes=COUNT,
+    pairs=described(COUNT, "Pairs that exchange at once."),
+    source=described(WHOLE, "First rank of a pair."),
+    target=described(WHOLE, "Second rank of a pair."),
+    part=described(NOTE, "For `availability`: the exchange, the work, or both at once."),
     imported_from=NOTE,
-    probe_latency_us=POSITIVE,
+    probe_latency_us=described(
+        POSITIVE, "Time of an empty message when the runs were attested, median over runs."
+    ),
 )
-"""One row per point, message size and other values of `LABELS`; columns.yaml describes the columns."""
+"""One row per point, message size and other values of `LABELS`."""
 
 
 def network_table(runs: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

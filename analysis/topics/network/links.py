@@ -11,19 +11,20 @@ from analysis.presentation import style
 from analysis.presentation.axes import log_axis, name_rows
 from analysis.presentation.drawing import Drawing, new_drawing
 from analysis.presentation.formats import THIN, exact, number
-from analysis.runs.columns import NOTE, POSITIVE, TEXT, table_schema, validated
+from analysis.runs.columns import NOTE, POSITIVE, TEXT, described, table_schema, validated
 from analysis.runs.frames import Line, Tables, is_missing
 
 LINKS = table_schema(
     "network_links",
-    rate=TEXT,
-    medium=NOTE,
-    path=NOTE,
-    bidirectional_Gbps=POSITIVE,
-    latency_us=POSITIVE,
-    source=NOTE,
+    "One row per published link.",
+    rate=described(TEXT, "Data rate, such as SDR."),
+    medium=described(NOTE, "Copper or fiber."),
+    path=described(NOTE, "Switched or back to back; verbs or ipoib."),
+    bidirectional_Gbps=described(POSITIVE, "Highest bandwidth of both directions together, 10⁹ bit/s."),
+    latency_us=described(POSITIVE, "Lowest latency."),
+    source=described(NOTE, "File with the published values."),
 )
-"""One row per rate, medium and path or interface, as published; columns.yaml describes the columns."""
+"""One row per rate, medium and path or interface, as published."""
 QUANTITIES = {"max bidirectional bandwidth": "bidirectional_Gbps", "min latency": "latency_us"}
 """Column of each published quantity that can be compared."""
 ALTERNATIVES = (

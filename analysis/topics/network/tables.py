@@ -11,7 +11,17 @@ from types import MappingProxyType
 import pandas as pd
 
 from analysis.runs.buses import bus_peak
-from analysis.runs.columns import COUNT, NOTE, NUMBER, POSITIVE, TEXT, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    NUMBER,
+    POSITIVE,
+    TEXT,
+    described,
+    table_schema,
+    table_schemas,
+    validated,
+)
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Tables
 from analysis.runs.side_tables import WHOLE
@@ -30,43 +40,86 @@ from analysis.topics.network.links import LINKS
 
 _POINT = {"case": TEXT, "interconnect": NOTE, "kind": TEXT, "processes": COUNT, "oversubscription": COUNT}
 _DERIVED = table_schemas(
-    network_headlines=dict(
-        benchmark=TEXT,
+    table_schema(
+        "network_headlines",
+        "One row per ping-pong or exchange.",
+        benchmark=described(TEXT, "Name of the benchmark."),
         **_POINT,
-        latency_us=POSITIVE,
-        peak_MBps=POSITIVE,
-        peak_bytes=COUNT,
-        **dict.fromkeys(("link_MBps", "percent_of_link", "half_peak_bytes"), POSITIVE),
-        switches=NOTE,
-        loses_from_bytes=COUNT,
+        latency_us=described(POSITIVE, "Time of an empty message."),
+        peak_MBps=described(POSITIVE, "Highest bandwidth."),
+        peak_bytes=described(COUNT, "Message size with the highest bandwidth."),
+        link_MBps=described(
+            POSITIVE, "Peak of the link, in both directions for an exchange; empty if unknown."
+        ),
+        percent_of_link=described(POSITIVE, "Highest bandwidth, in percent of that peak."),
+        half_peak_bytes=described(
+            POSITIVE, "N/2, the first size that reaches half of the highest bandwidth."
+        ),
+        switches=described(NOTE, "Sizes at which the protocol changes, separated by blanks."),
+        loses_from_bytes=described(
+            COUNT, "Size from which on the bandwidth stays 5 % or more below the peak."
+        ),
         imported_from=NOTE,
-        drops=NOTE,
-        host_bus=NOTE,
-        **dict.fromkeys(("host_bus_MBps", "percent_of_host_bus"), POSITIVE),
+        drops=described(
+            NOTE,
+            "Sizes whose time is at least 10 % below the time of the previous size, separated by blanks.",
+        ),
+        host_bus=described(NOTE, "Bus of the adapter, if known."),
+        host_bus_MBps=described(POSITIVE, "Bandwidth of the bus, in both directions for an exchange."),
+        percent_of_host_bus=described(POSITIVE, "Highest bandwidth, in percent of that of the bus."),
     ),
-    network_crossings=dict(
-        **dict.fromkeys(("benchmark", "case", "kind"), TEXT),
+    table_schema(
+        "network_crossings",
+        "One row per size from which on one interconnect is faster than another of its kind.",
+        benchmark=described(TEXT, "Name of the benchmark."),
+        case=TEXT,
+        kind=TEXT,
         processes=COUNT,
         oversubscription=COUNT,
         interconnect=TEXT,
-        other_interconnect=TEXT,
-        from_bytes=COUNT,
+        other_interconnect=described(TEXT, "Interconnect that is faster below that size."),
+        from_bytes=described(COUNT, "The size."),
     ),
-    network_availability=dict(
-        **_POINT, bytes=WHOLE, exchange_us=POSITIVE, overhead_us=NUMBER, availability=NUMBER
+    table_schema(
+        "network_availability",
+        "One row per point and size, with the share of the processor that an exchange leaves to other work.",
+        **_POINT,
+        bytes=described(WHOLE, "Size of a message."),
+        exchange_us=described(POSITIVE, "Time of the exchange alone."),
+        overhead_us=described(NUMBER, "Time that the exchange adds to simultaneous work."),
+        availability=described(
+            NUMBER,
+            "1 − overhead / exchange. Values below 0 or above 1 reflect the spread of the measurement.",
+        ),
     ),
-    network_after_work=dict(**_POINT, work_us=POSITIVE, exchange_us=POSITIVE, longer_us=NUMBER),
-    network_pairs=dict(
+    table_schema(
+        "network_after_work",
+        "One row per point and length of work, with the delay of an exchange after that work.",
+        **_POINT,
+        work_us=described(POSITIVE, "Approximate time of the work."),
+        exchange_us=described(POSITIVE, "Time of an exchange of empty messages after the work."),
+        longer_us=described(NUMBER, "Difference to the time of exchanges in immediate succession."),
+    ),
+    table_schema(
+        "network_pairs",
+        "One row per number of pairs and size.",
         **_POINT,
         nodes=COUNT,
-        bytes=WHOLE,
-        pairs=COUNT,
-        **dict.fromkeys(("latency_us", "bandwidth_MBps", "pair_MBps", "share_of_alone"), POSITIVE),
+        bytes=described(WHOLE, "Size of a message."),
+        pairs=described(COUNT, "Pairs that exchange at once."),
+        latency_us=described(POSITIVE, "Time of an exchange, mean over the pairs."),
+        bandwidth_MBps=described(POSITIVE, "Bandwidth of all pairs together, both directions."),
+        pair_MBps=described(POSITIVE, "Bandwidth of a pair."),
+        share_of_alone=described(
+            POSITIVE,
+            "Bandwidth of a pair / bandwidth of a pair alone. 1 is no contention; 1 / `pairs` means "
+            "that all pairs share the bandwidth of one.",
+        ),
     ),
 )
 PAIRS = _DERIVED["network_pairs"]
 NETWORK_TABLES = {"network": NETWORK, **_DERIVED, "network_links": LINKS}
-"""Schemas by table name. ``columns.yaml`` describes the columns."""
+"""Schemas by table name."""
 _LINK_PEAK = "link_peak_unidirectional_MBps"
 
 

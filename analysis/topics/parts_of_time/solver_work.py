@@ -9,20 +9,38 @@ from analysis.runs.columns import (
     NUMBER,
     POINT_COLUMNS,
     POSITIVE,
+    described,
+    table_schema,
     table_schemas,
     validated,
+    with_descriptions,
     with_interval,
 )
 from analysis.topics.parts_of_time.tables import MAIN_LOOP
 
 SOLVER_WORK = table_schemas(
-    solver_efficiency=dict(
+    table_schema(
+        "solver_efficiency",
+        "One row per point: efficiency = `algorithmic_efficiency` × `implementation_efficiency` "
+        "(Gropp, Kaushik, Keyes and Smith, Parallel Computing 27, 2001).",
         **POINT_COLUMNS,
-        reference_processes=COUNT,
-        efficiency=POSITIVE,
-        **with_interval("implementation_efficiency", POSITIVE),
-        algorithmic_loss_percent=NUMBER,
-        algorithmic_efficiency=POSITIVE,
+        reference_processes=described(COUNT, "Process count of the reference."),
+        efficiency=described(POSITIVE, "As in `scaling`."),
+        **with_descriptions(
+            with_interval("implementation_efficiency", POSITIVE),
+            implementation_efficiency="`efficiency` / `algorithmic_efficiency`: communication, "
+            "imbalance, memory.",
+        ),
+        algorithmic_loss_percent=described(
+            NUMBER,
+            "Share of the lost time that additional iterations explain: (1/`algorithmic_efficiency` −"
+            " 1) / (1/`efficiency` − 1); empty without a loss.",
+        ),
+        algorithmic_efficiency=described(
+            POSITIVE,
+            "1 / (1 + Σ *s* (*n(p)*/*n*₀ − 1)), with *n* iterations of a field and its share *s* of "
+            "the reference's main loop, assembly included. Values above 1 mean fewer iterations.",
+        ),
     )
 )
 """Schema of the table, by its name."""

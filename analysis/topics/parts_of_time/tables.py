@@ -8,7 +8,17 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.runs.columns import COUNT, NUMBER, POINT_COLUMNS, SHARE, TEXT, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    NUMBER,
+    POINT_COLUMNS,
+    SHARE,
+    TEXT,
+    described,
+    table_schema,
+    table_schemas,
+    validated,
+)
 from analysis.runs.runs import GLOBAL_ARRAYS, LOOP_SECONDS, PREPARE_SECONDS, SOLVER_ITERATIONS, valid_rows
 from analysis.topics.quality.tables import POINT
 
@@ -16,12 +26,35 @@ PREPARATION, RUN, MAIN_LOOP = "preparation", "run", "main loop"
 STAGES = (PREPARATION, RUN, MAIN_LOOP)
 RUN_PARTS = ("start-up", "main loop", "output", "rest")
 PART_TABLES = table_schemas(
-    parts=dict(**POINT_COLUMNS, stage=TEXT, part=TEXT, n=COUNT, seconds=NUMBER, share=SHARE),
-    solver_iterations=dict(
-        **POINT_COLUMNS, field=TEXT, n=COUNT, iterations=NUMBER, relative=NUMBER, reference_processes=COUNT
+    table_schema(
+        "parts",
+        "One row per point and part of its time.",
+        **POINT_COLUMNS,
+        stage=described(TEXT, "`preparation` (which no time includes), `run`, or `main loop`."),
+        part=described(TEXT, "Name of the part."),
+        n=described(COUNT, "Repetitions."),
+        seconds=described(NUMBER, "Median over the repetitions."),
+        share=described(SHARE, "Share of the run or of the main loop; empty for the preparation."),
     ),
-    communication=dict(
-        **POINT_COLUMNS, operation=TEXT, n=COUNT, calls=NUMBER, bytes=NUMBER, remote_bytes=NUMBER
+    table_schema(
+        "solver_iterations",
+        "One row per point and field of OpenFOAM.",
+        **POINT_COLUMNS,
+        field=described(TEXT, "Name of the field."),
+        n=described(COUNT, "Repetitions."),
+        iterations=described(NUMBER, "Iterations of the linear solver per time step."),
+        relative=described(NUMBER, "Iterations / iterations at `reference_processes`."),
+        reference_processes=described(COUNT, "Smallest process count of the case."),
+    ),
+    table_schema(
+        "communication",
+        "One row per point and operation of the Global Arrays, for rank 0 of one run.",
+        **POINT_COLUMNS,
+        operation=described(TEXT, "Name of the operation."),
+        n=described(COUNT, "Repetitions."),
+        calls=described(NUMBER, "Calls; median over the repetitions."),
+        bytes=described(NUMBER, "Bytes moved; empty if the operation moves none."),
+        remote_bytes=described(NUMBER, "Bytes to other processes."),
     ),
 )
 """Schemas of the tables of this module, by name."""

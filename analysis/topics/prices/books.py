@@ -9,6 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 from numpy.typing import ArrayLike
 
+from analysis.runs.columns import described
 from analysis.runs.files import RowRule, read_listing
 from analysis.runs.runs import NAME, TableError
 
@@ -26,30 +27,54 @@ _SIZE = pa.Check.in_range(2, 10**9, error="must be 2 or more: one node needs no 
 MONEY = pa.Check.in_range(0, 1e15, error="must be a price, 0 or more")
 
 
-def listing_schema(name: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
+def listing_schema(name: str, description: str, columns: dict[str, pa.Column]) -> pa.DataFrameSchema:
     """Return the closed schema of a list of prices: item, currency, year, `columns`, source and note."""
     money = {
-        "item": pa.Column(str, NAME),
+        "item": described(pa.Column(str, NAME), "Name of the priced item."),
         "currency": pa.Column(str, _CURRENCY),
-        "year": pa.Column("Int64", _YEAR),
+        "year": described(pa.Column("Int64", _YEAR), "Year of the price; the same in all rows of an item."),
     }
-    origin = {"source": pa.Column(str), "note": pa.Column(str, nullable=True)}
-    return pa.DataFrameSchema(money | columns | origin, name=name, strict=True, ordered=True, coerce=True)
+    origin = {
+        "source": described(pa.Column(str), "Source of the price."),
+        "note": pa.Column(str, nullable=True),
+    }
+    return pa.DataFrameSchema(
+        money | columns | origin,
+        name=name,
+        description=description,
+        strict=True,
+        ordered=True,
+        coerce=True,
+    )
 
 
 BOOK = listing_schema(
     "price book",
+    "`config/prices/*.csv`: one row per published price.",
     {
-        "nodes_from": pa.Column("Int64", _SIZE),
-        "nodes_to": pa.Column("Int64", _SIZE, nullable=True),
-        "per": pa.Column(str, pa.Check.isin(["node", "cluster"], error="must be node or cluster")),
-        "price": pa.Column(float, MONEY, nullable=True),
-        "price_low": pa.Column(float, MONEY, nullable=True),
-        "price_high": pa.Column(float, MONEY, nullable=True),
-        "max_nodes": pa.Column("Int64", _SIZE, nullable=True),
+        "nodes_from": described(
+            pa.Column("Int64", _SIZE), "Smallest size at which the price applies, 2 or more."
+        ),
+        "nodes_to": described(
+            pa.Column("Int64", _SIZE, nullable=True), "Largest size; empty if none was published."
+        ),
+        "per": described(
+            pa.Column(str, pa.Check.isin(["node", "cluster"], error="must be node or cluster")),
+            "`node`: share of one node. `cluster`: the whole interconnect at one size.",
+        ),
+        "price": described(
+            pa.Column(float, MONEY, nullable=True),
+            "The price; if only a range was published, it is empty and the middle of the range counts.",
+        ),
+        "price_low": described(pa.Column(float, MONEY, nullable=True), "Lower end of a published range."),
+        "price_high": described(pa.Column(float, MONEY, nullable=True), "Upper end."),
+        "max_nodes": described(
+            pa.Column("Int64", _SIZE, nullable=True),
+            "Size limit of the interconnect; the same in all rows of an item.",
+        ),
     },
 )
-"""Columns of a price book; columns.yaml describes them."""
+"""Columns of a price book."""
 
 
 def read_book(path: str | Path) -> pd.DataFrame:

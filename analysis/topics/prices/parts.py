@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from analysis.runs.columns import described
 from analysis.runs.files import RowRule, read_listing
 from analysis.runs.runs import COUNT, TableError
 from analysis.statistics import Floats, Integers
@@ -22,18 +23,30 @@ _RATIO = pa.Check.in_range(1, 1000, error="must be a ratio of 1 or more")
 
 PART_LIST = listing_schema(
     "part list",
+    "`config/prices/parts/*.csv`: one row per priced part of a switch tree.",
     {
-        "part": pa.Column(str, _PART),
-        "level": pa.Column("Int64", _LEVEL, nullable=True),
-        "radix": pa.Column("Int64", _RADIX, nullable=True),
-        "blocking": pa.Column(float, _RATIO, nullable=True),
-        "nodes_from": pa.Column("Int64", COUNT),
-        "nodes_to": pa.Column("Int64", COUNT, nullable=True),
-        "price": pa.Column(float, MONEY),
-        "basis": pa.Column(str, _BASIS),
+        "part": described(
+            pa.Column(str, _PART),
+            "`port` (adapter and cable of a node), `switch`, or `uplink` (cable between switches).",
+        ),
+        "level": described(pa.Column("Int64", _LEVEL, nullable=True), "Level of a switch, 1 at the nodes."),
+        "radix": described(pa.Column("Int64", _RADIX, nullable=True), "Number of its ports."),
+        "blocking": described(
+            pa.Column(float, _RATIO, nullable=True),
+            "Blocking ratio, 2 for half the bandwidth; empty at the top.",
+        ),
+        "nodes_from": described(
+            pa.Column("Int64", COUNT),
+            "Smallest cluster at which the price applies; sizes have no gap from 1 on.",
+        ),
+        "nodes_to": described(
+            pa.Column("Int64", COUNT, nullable=True), "Largest cluster; empty for no limit."
+        ),
+        "price": described(pa.Column(float, MONEY), "Price of one part."),
+        "basis": described(pa.Column(str, _BASIS), "`published` or `inferred`."),
     },
 )
-"""Columns of a part list; columns.yaml describes them."""
+"""Columns of a part list."""
 _IN_ORDER = ["item", "part", "level", "nodes_from"]
 
 

@@ -9,7 +9,19 @@ import pandas as pd
 
 from analysis.presentation.formats import listed
 from analysis.presentation.labels import DIRECT, Labels, short_name
-from analysis.runs.columns import COUNT, MONEY, NOTE, TEXT, empty, table_schemas, validated, with_interval
+from analysis.runs.columns import (
+    COUNT,
+    MONEY,
+    NOTE,
+    TEXT,
+    described,
+    empty,
+    table_schema,
+    table_schemas,
+    validated,
+    with_descriptions,
+    with_interval,
+)
 from analysis.runs.frames import Line, Tables, is_missing
 from analysis.statistics import Integers
 from analysis.topics.money.market import PricedItem
@@ -19,16 +31,22 @@ from analysis.topics.prices.parts import switches_of
 from analysis.topics.prices.switches import tree_quote
 
 PRICES = table_schemas(
-    prices=dict(
+    table_schema(
+        "prices",
+        "One row per price of an interconnect and size, from published lists, price books, and "
+        "switch trees of part lists.",
         interconnect=TEXT,
-        offer=NOTE,
-        nodes=COUNT,
+        offer=described(NOTE, "Switches of a published list; item of a price book or part list."),
+        nodes=described(COUNT, "Nodes of the cluster; empty for any number."),
         currency=TEXT,
-        year=COUNT,
-        **with_interval("price_per_node", MONEY),
-        list_price=MONEY,
-        basis=TEXT,
-        source=NOTE,
+        year=described(COUNT, "Year of the price; empty if the list does not state it."),
+        **with_descriptions(
+            with_interval("price_per_node", MONEY),
+            price_per_node="Price of the interconnect / nodes; the ends are the published range.",
+        ),
+        list_price=described(MONEY, "Price for all nodes."),
+        basis=described(TEXT, "`published`, or `computed` (a switch tree)."),
+        source=described(NOTE, "Source of the price."),
         note=NOTE,
     ),
 )

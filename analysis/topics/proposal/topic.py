@@ -14,7 +14,10 @@ from analysis.runs.columns import (
     POSITIVE,
     SHARE,
     TEXT,
+    described,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.frames import Piece, Tables, stacked, with_ends
@@ -27,27 +30,35 @@ from analysis.topics.money.market import joined, nodes_of
 from analysis.topics.topic import Context, Topic
 
 PROPOSAL = table_schemas(
-    proposal=dict(
+    table_schema(
+        "proposal",
+        "One row per point, judged by the rule of a computing centre.",
         **CURVE_COLUMNS,
         processes_per_node=POSITIVE,
         nodes=COUNT,
-        ranks=COUNT,
-        ranks_per_node=POSITIVE,
-        n=COUNT,
-        **with_interval("seconds", POSITIVE),
-        coverage=SHARE,
+        ranks=described(COUNT, "The same as `processes` elsewhere."),
+        ranks_per_node=described(POSITIVE, "Ranks per node."),
+        n=described(COUNT, "Blocks; empty for simulated rows."),
+        **with_descriptions(with_interval("seconds", POSITIVE), seconds="Median time."),
+        coverage=described(SHARE, "Probability that its interval covers the median."),
         **with_interval("speedup", POSITIVE),
-        reference_seconds=POSITIVE,
-        reference_processes=COUNT,
-        reference_interconnect=NOTE,
-        **with_interval("efficiency", POSITIVE),
-        **with_interval("incremental_efficiency", POSITIVE),
-        node_hours=POSITIVE,
-        rule=TEXT,
-        quantity=TEXT,
-        **with_interval("value", POSITIVE),
-        at_least=POSITIVE,
-        verdict=NOTE,
+        reference_seconds=described(POSITIVE, "Time of the reference."),
+        reference_processes=described(COUNT, "Processes of the reference."),
+        reference_interconnect=described(NOTE, "Interconnect of the reference; empty for the serial run."),
+        **with_descriptions(with_interval("efficiency", POSITIVE), efficiency="As in `scaling`."),
+        **with_descriptions(
+            with_interval("incremental_efficiency", POSITIVE), incremental_efficiency="As in `scaling`."
+        ),
+        node_hours=described(POSITIVE, "nodes × seconds / 3600, of one run."),
+        rule=described(TEXT, "Name of the rule."),
+        quantity=described(TEXT, "Quantity that the rule judges."),
+        **with_descriptions(with_interval("value", POSITIVE), value="Value of that quantity."),
+        at_least=described(POSITIVE, "Minimum of that quantity at this point."),
+        verdict=described(
+            NOTE,
+            "`pass` if the whole interval reaches the minimum, `fail` if none of it does, else "
+            "`undecided`; without an interval `would pass (untested)`, `would fail (untested)`.",
+        ),
         note=NOTE,
     ),
 )

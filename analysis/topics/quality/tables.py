@@ -22,9 +22,12 @@ from analysis.runs.columns import (
     P_VALUES,
     POINT_COLUMNS,
     SHARE,
+    described,
     in_percent,
+    table_schema,
     table_schemas,
     validated,
+    with_descriptions,
 )
 from analysis.runs.groups import Groups, coded, labelled, rectangles, runs_of
 from analysis.runs.runs import UNKNOWN_ORDER, TableError, timed_rows
@@ -43,30 +46,54 @@ FEWEST = 4
 
 POINT = list(POINT_COLUMNS)
 QUALITY = table_schemas(
-    repetitions=dict(
+    table_schema(
+        "repetitions",
+        "One row per repetition, in the order of execution.",
         **POINT_COLUMNS,
-        block=pa.Column("Int64"),
-        **dict.fromkeys(("repetition", "attempt", "order"), COUNT),
-        started=NOTE,
-        seconds=NUMBER,
-        relative_seconds=NUMBER,
-        valid=FLAG,
-        outlier=FLAG,
-        noise=SHARE,
-        reason=NOTE,
-        record=NOTE,
+        block=described(pa.Column("Int64"), "Number of the block."),
+        repetition=described(COUNT, "Number within the block."),
+        attempt=described(COUNT, "Number of the attempt."),
+        order=described(COUNT, "Position in the order of execution within the case."),
+        started=described(NOTE, "Start of the run."),
+        seconds=described(NUMBER, "Time of the repetition."),
+        relative_seconds=described(NUMBER, "Time / median of the point."),
+        valid=described(FLAG, "Whether the repetition counts."),
+        outlier=described(
+            FLAG, "Whether the time is outside Tukey's fences of its point; it counts nevertheless."
+        ),
+        noise=described(SHARE, "Share of the wall time under CPU pressure, 0 to 1."),
+        reason=described(NOTE, "Why the repetition does not count."),
+        record=described(NOTE, "Path of its record."),
     ),
-    variability=dict(
+    table_schema(
+        "variability",
+        "One row per point, with the spread of its blocks. Values and tests are empty if runs "
+        "were stopped at their time limit.",
         **POINT_COLUMNS,
-        n=COUNT,
-        **dict.fromkeys(("seconds", "spread_percent", "worst_percent"), NUMBER),
+        n=described(COUNT, "Blocks."),
+        seconds=described(NUMBER, "Median time."),
+        spread_percent=described(NUMBER, "Robust standard deviation of the block times."),
+        worst_percent=described(NUMBER, "Slowest block, relative to the median."),
         baseline_interconnect=NOTE,
-        baseline_spread_percent=NUMBER,
-        blocks=COUNT,
+        baseline_spread_percent=described(NUMBER, "Spread of the baseline."),
+        blocks=described(COUNT, "Common blocks of both."),
         **P_VALUES,
         **DEPENDENCE,
     ),
-    drift=dict(**POINT_COLUMNS, n=COUNT, **in_percent("drift"), kendall_tau=NUMBER, **P_VALUES),
+    table_schema(
+        "drift",
+        "One row per point, with the trend of its times over the study. Points whose runs have no"
+        " known order have no row. Values are empty if runs were stopped at their time limit. If "
+        "blocks depend on earlier blocks, beyond the line, the test counts fewer of them.",
+        **POINT_COLUMNS,
+        n=described(COUNT, "Blocks."),
+        **with_descriptions(
+            in_percent("drift"),
+            drift_percent="Change from the first to the last block along the Theil-Sen line.",
+        ),
+        kendall_tau=described(NUMBER, "Kendall's rank correlation of time and block."),
+        **P_VALUES,
+    ),
 )
 """Schema of each table of this module by its name."""
 

@@ -14,7 +14,10 @@ from analysis.runs.columns import (
     NUMBER,
     POSITIVE,
     SHARE,
+    described,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.frames import Piece, Tables, stacked
@@ -30,24 +33,34 @@ from analysis.statistics.metrics import (
 from analysis.topics.topic import Context
 
 SCALING = table_schemas(
-    scaling=dict(
+    table_schema(
+        "scaling",
+        "One row per point of a curve.",
         **CURVE_COLUMNS,
-        **dict.fromkeys(("nodes", "processes", "cores", "n"), COUNT),
-        **with_interval("seconds", POSITIVE),
-        coverage=SHARE,
-        reference_seconds=POSITIVE,
-        reference_processes=COUNT,
+        nodes=COUNT,
+        processes=COUNT,
+        cores=COUNT,
+        n=described(COUNT, "Blocks."),
+        **with_descriptions(
+            with_interval("seconds", POSITIVE), seconds="Time *T(p)*, the median over the blocks."
+        ),
+        coverage=described(SHARE, "Probability that the interval of `seconds` covers the median."),
+        reference_seconds=described(POSITIVE, "Time *T*₀ of the reference."),
+        reference_processes=described(COUNT, "Processes of the reference."),
         **with_interval("speedup", POSITIVE),
-        **with_interval("efficiency", POSITIVE),
-        incremental_efficiency=POSITIVE,
-        serial_fraction=NUMBER,
+        **with_descriptions(
+            with_interval("efficiency", POSITIVE),
+            efficiency="Speedup × reference cores / cores. In weak scaling *T*₀ / *T(p)*.",
+        ),
+        incremental_efficiency=described(POSITIVE, "Efficiency of the step from the next smaller count."),
+        serial_fraction=described(NUMBER, "Experimentally determined serial fraction (Karp and Flatt)."),
         processes_per_node=POSITIVE,
-        reference_interconnect=NOTE,
-        reference_cores=COUNT,
+        reference_interconnect=described(NOTE, "Interconnect of the reference; empty for the serial run."),
+        reference_cores=described(COUNT, "Cores of the reference."),
         serial=FLAG,
-        runs_per_day=POSITIVE,
-        rate=POSITIVE,
-        rate_unit=NOTE,
+        runs_per_day=described(POSITIVE, "86,400 s / `seconds`."),
+        rate=described(POSITIVE, "Work of a repetition / `seconds`."),
+        rate_unit=described(NOTE, "Unit of the work; the rate is per second."),
     ),
 )
 

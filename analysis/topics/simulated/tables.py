@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.runs.columns import COUNT, POSITIVE, TEXT, THREADS, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    POSITIVE,
+    TEXT,
+    THREADS,
+    described,
+    table_schema,
+    table_schemas,
+    validated,
+    with_descriptions,
+)
 from analysis.runs.side_tables import DETAILS, FACTORS, RUN, SECONDS, TRACE_COLUMNS, USES, WHOLE, Details
 
 _POINT = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "nodes": COUNT, "processes": COUNT, **THREADS}
@@ -14,8 +24,30 @@ _AMOUNTS = {"trace_profile": ("calls", "bytes"), "trace_pairs": ("messages", "by
 SIMULATED_TABLES = {
     **{name: DETAILS[name] for name in ("traces", *_AMOUNTS)},
     **table_schemas(
-        simulated_times=dict(**_POINT, rank=WHOLE, **{f"{use}_seconds": SECONDS for use in USES}),
-        simulated_efficiency=dict(**_POINT, **dict.fromkeys(("parallel_efficiency", *FACTORS), POSITIVE)),
+        table_schema(
+            "simulated_times",
+            "One row per rank of a simulated point, in seconds of a whole run.",
+            **_POINT,
+            rank=described(WHOLE, "Number of the rank."),
+            **with_descriptions(
+                {f"{use}_seconds": SECONDS for use in USES},
+                compute_seconds="Time of computing.",
+                waiting_seconds="Waiting time that remains if messages cost nothing.",
+                transfer_seconds="Time that the interconnect adds.",
+            ),
+        ),
+        table_schema(
+            "simulated_efficiency",
+            "One row per simulated point.",
+            **_POINT,
+            **with_descriptions(
+                dict.fromkeys(("parallel_efficiency", *FACTORS), POSITIVE),
+                parallel_efficiency="Product of the next three columns.",
+                load_balance="Mean computing time / largest computing time.",
+                serialisation_efficiency="Largest computing time / time if messages cost nothing.",
+                transfer_efficiency="Time if messages cost nothing / time.",
+            ),
+        ),
     ),
     "model_fit": DETAILS["model_fit"],
 }

@@ -7,7 +7,18 @@ from collections.abc import Collection, Sequence
 import pandas as pd
 
 from analysis.presentation.network_words import size_text
-from analysis.runs.columns import COUNT, NOTE, POSITIVE, SHARE, TEXT, table_schemas, validated
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    POSITIVE,
+    SHARE,
+    TEXT,
+    described,
+    table_schema,
+    table_schemas,
+    validated,
+    with_descriptions,
+)
 from analysis.runs.side_tables import CHOICE, CHOICES, DELAYS, PHASE, RATE, RUN, WHOLE, Details
 
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes")
@@ -27,20 +38,83 @@ _FIRST = ("clients", "targets")
 _SUMS = ("messages", "completed", "withheld")
 
 TRAFFIC_TABLES = table_schemas(
-    traffic=dict(
-        **_PATTERN,
-        **dict.fromkeys(("accepted_load", "accepted_load_lowest_run", "accepted_load_highest_run"), RATE),
-        **dict.fromkeys(_RATES, RATE),
-        link_MBps=POSITIVE,
-        fairness=SHARE,
-        slowdown=POSITIVE,
-        **dict.fromkeys(_DELAYS, RATE),
-        **dict.fromkeys(_FIRST, COUNT),
-        **dict.fromkeys(_SUMS, WHOLE),
-        runs=COUNT,
-        **_CASE,
+    table_schema(
+        "traffic",
+        "One row per point, job of a pattern and offered load; medians over runs.",
+        **with_descriptions(
+            _PATTERN,
+            pattern="Name of the pattern.",
+            job="`compute`, or `io` for the processes that send to I/O nodes.",
+            offered_load="Rate at which a client offers messages / bandwidth of its link.",
+            beside_load="Offered load of the other job at the same time; empty without another job.",
+        ),
+        accepted_load=described(RATE, "Rate of messages that arrived in time / bandwidth of the link."),
+        accepted_load_lowest_run=described(RATE, "Lowest value of a run."),
+        accepted_load_highest_run=described(RATE, "Highest value of a run."),
+        **with_descriptions(
+            dict.fromkeys(_RATES, RATE),
+            offered_MBps="Offered by a client, mean.",
+            accepted_MBps="Accepted from a client, mean.",
+            target_MBps="Accepted by a target, mean.",
+        ),
+        link_MBps=described(POSITIVE, "Bandwidth at a load of 1."),
+        fairness=described(SHARE, "Jain's index of the clients' shares; 1 is equal."),
+        slowdown=described(
+            POSITIVE, "Bandwidth of the compute job alone / bandwidth together with the I/O job."
+        ),
+        **with_descriptions(
+            dict.fromkeys(_DELAYS, RATE),
+            delay_seconds_p5="Time from the scheduled start of a message to its confirmed "
+            "arrival, 5th percentile.",
+            delay_seconds_p50="Median.",
+            delay_seconds_p95="95th percentile.",
+        ),
+        **with_descriptions(
+            dict.fromkeys(_FIRST, COUNT),
+            clients="Processes that send messages.",
+            targets="Processes that receive them.",
+        ),
+        **with_descriptions(
+            dict.fromkeys(_SUMS, WHOLE),
+            messages="Messages of the schedule.",
+            completed="Messages that arrived.",
+            withheld="Messages that were never sent, because earlier messages were not accepted in time.",
+        ),
+        runs=described(COUNT, "Runs."),
+        **with_descriptions(
+            _CASE,
+            sizes="Distribution of sizes.",
+            intervals="Distribution of intervals.",
+            io_mapping="Positions of the I/O nodes.",
+            application_mapping="Whether I/O nodes are also clients.",
+            destinations="How a client chooses its I/O node.",
+            write_ratio="Share of writes.",
+            mean_bytes="Mean size of the job's messages.",
+        ),
     ),
-    traffic_processes=dict(**_PATTERN, process=WHOLE, accepted_MBps=RATE, **_CASE),
+    table_schema(
+        "traffic_processes",
+        "One row per client of the rows of `traffic`.",
+        **with_descriptions(
+            _PATTERN,
+            pattern="Name of the pattern.",
+            job="Name of the job.",
+            offered_load="As in `traffic`.",
+            beside_load="As in `traffic`.",
+        ),
+        process=described(WHOLE, "Number of the client."),
+        accepted_MBps=described(RATE, "Accepted from this client, median over runs."),
+        **with_descriptions(
+            _CASE,
+            sizes="As in `traffic`.",
+            intervals="As in `traffic`.",
+            io_mapping="As in `traffic`.",
+            application_mapping="As in `traffic`.",
+            destinations="As in `traffic`.",
+            write_ratio="As in `traffic`.",
+            mean_bytes="As in `traffic`.",
+        ),
+    ),
 )
 """Schemas of the tables.
 

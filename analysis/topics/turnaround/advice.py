@@ -9,23 +9,43 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.presentation.formats import counted, listed, plain
-from analysis.runs.columns import COUNT, NOTE, POSITIVE, TEXT, table_schemas, with_interval
+from analysis.runs.columns import (
+    COUNT,
+    NOTE,
+    POSITIVE,
+    TEXT,
+    described,
+    table_schema,
+    table_schemas,
+    with_descriptions,
+    with_interval,
+)
 from analysis.runs.frames import Piece, is_missing
 from analysis.runs.settings import Queue, Settings
 from analysis.statistics.bootstrap import interval_columns
 from analysis.topics.turnaround.packing import Ways
 
 ADVICE = table_schemas(
-    advice=dict(
-        **dict.fromkeys(("case", "interconnect", "kind", "goal"), TEXT),
-        jobs=COUNT,
-        available_cores=COUNT,
-        advice=TEXT,
-        **dict.fromkeys(("processes", "oversubscription", "jobs_at_once", "threads"), COUNT),
-        time_per_job_seconds=POSITIVE,
-        **with_interval("jobs_per_day", POSITIVE),
-        **with_interval("makespan_seconds", POSITIVE),
-        not_told_apart=NOTE,
+    table_schema(
+        "advice",
+        "Recommendations from `packing`, one row per goal.",
+        case=TEXT,
+        interconnect=TEXT,
+        kind=TEXT,
+        goal=described(TEXT, "`one user`, `queue`, `shared machine`, or `k jobs`."),
+        jobs=described(COUNT, "Jobs in the queue."),
+        available_cores=described(COUNT, "Cores to fill."),
+        advice=described(TEXT, "Recommendation."),
+        processes=COUNT,
+        oversubscription=COUNT,
+        jobs_at_once=described(COUNT, "Jobs at the same time."),
+        threads=COUNT,
+        time_per_job_seconds=described(POSITIVE, "Time of a job."),
+        **with_descriptions(with_interval("jobs_per_day", POSITIVE), jobs_per_day="Jobs per day."),
+        **with_descriptions(
+            with_interval("makespan_seconds", POSITIVE), makespan_seconds="Time until all jobs are done."
+        ),
+        not_told_apart=described(NOTE, "Alternatives that may be as good."),
         processes_per_node=POSITIVE,
     ),
 )

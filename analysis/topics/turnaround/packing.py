@@ -24,7 +24,10 @@ from analysis.runs.columns import (
     POSITIVE,
     SHARE,
     SIZE,
+    described,
+    table_schema,
     table_schemas,
+    with_descriptions,
     with_interval,
 )
 from analysis.runs.frames import with_ends
@@ -43,21 +46,44 @@ from analysis.statistics.bootstrap import percentile_interval
 from analysis.statistics.metrics import efficiency, runs_per_day
 
 PACKING = table_schemas(
-    packing=dict(
+    table_schema(
+        "packing",
+        "One row per point, with copies of its job on all available cores.",
         **CURVE_COLUMNS,
         **SIZE,
-        **dict.fromkeys(("available_cores", "jobs_at_once", "used_cores"), COUNT),
-        **with_interval("seconds", POSITIVE),
-        efficiency=POSITIVE,
-        **with_interval("jobs_per_day", POSITIVE),
-        jobs=COUNT,
-        **with_interval("makespan_seconds", POSITIVE),
-        pareto=MARK,
+        available_cores=described(COUNT, "Cores to fill."),
+        jobs_at_once=described(COUNT, "Jobs that fit."),
+        used_cores=described(COUNT, "Cores on which these jobs compute."),
+        **with_descriptions(with_interval("seconds", POSITIVE), seconds="Time of a job."),
+        efficiency=described(POSITIVE, "As in `scaling`."),
+        **with_descriptions(
+            with_interval("jobs_per_day", POSITIVE), jobs_per_day="jobs at once × 86,400 s / time."
+        ),
+        jobs=described(COUNT, "Equal jobs in the queue."),
+        **with_descriptions(
+            with_interval("makespan_seconds", POSITIVE), makespan_seconds="Time until all of them are done."
+        ),
+        pareto=described(
+            MARK,
+            "Whether no other point has at least as short a time and as many jobs per day, and is "
+            "better in one of the two.",
+        ),
         pareto_share=SHARE,
-        **dict.fromkeys(("least_time", "may_be_least_time", "most_jobs", "may_be_most_jobs"), MARK),
-        least_time_efficient=MARK,
+        least_time=described(MARK, "Whether it has the shortest time; one row of a curve."),
+        may_be_least_time=described(
+            MARK, "Whether it may have the shortest time, by multiple comparisons with the best."
+        ),
+        most_jobs=described(
+            MARK, "Whether it completes the most jobs per day at the minimum efficiency or above."
+        ),
+        may_be_most_jobs=described(
+            MARK, "Whether it may complete the most jobs, by multiple comparisons with the best."
+        ),
+        least_time_efficient=described(
+            MARK, "Whether it has the shortest time at the minimum efficiency or above."
+        ),
         serial=MARK,
-        occupied_cores=COUNT,
+        occupied_cores=described(COUNT, "Cores that no other job can use; whole nodes if placement varies."),
     ),
 )
 
