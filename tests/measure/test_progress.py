@@ -45,6 +45,28 @@ def test_a_log_has_a_line_a_run():
     assert lines[2:] == ["report of 1 of 4 blocks"]
 
 
+def test_a_log_states_the_waits_for_an_idle_machine():
+    log, waited = io.StringIO(), replace(RECORD, seconds=1.5, noise=RunNoise(0.0, 0.0, 0.0, 8.2, 0.7))
+    with Progress({CASE.name: CASE}, 2, [OVER] * 2, [log]) as progress:
+        progress.show_wait(0.74)
+        progress.made(Repetition(OVER, 1, ()), waited)
+        progress.show_wait(0.74)
+        progress.made(Repetition(OVER, 2, ()), replace(waited, noise=RunNoise(0.0, 0.0, 0.0, 0.1, 0.0)))
+    first, *runs = log.getvalue().splitlines()
+    assert first == "waiting for an idle machine: 0.7 cores are busy with other work"
+    assert [line.endswith(", after 8 s of waiting for an idle machine") for line in runs] == [True, False]
+
+
+def test_a_terminal_shows_the_wait_for_an_idle_machine():
+    with terminal(120) as (screen, shown):
+        with Progress({CASE.name: CASE}, 2, [OVER], [screen]) as progress:
+            progress.show_wait(1.26)
+        written = b""
+        while select.select([shown], [], [], 0.5)[0]:
+            written += os.read(shown, 65536)
+    assert "1/2  waiting for an idle machine: 1.3 cores are busy with other work" in written.decode()
+
+
 @pytest.mark.parametrize("columns", [0, 60, 100, 200])
 def test_a_terminal_has_one_live_line(columns, monkeypatch):
     monkeypatch.setattr(progress.time, "monotonic", lambda: 7.0)  # no time passes

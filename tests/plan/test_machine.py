@@ -39,8 +39,11 @@ def test_the_work_of_another_process_shows():
             time.sleep(1)
             seen = noise_between(before, read_counters(), own_cpu_seconds=0.0)
             waited, cores = wait_until_idle(limit_seconds=0.3, idle_cores=0.0)
+            shown: list[float] = []
+            wait_until_idle(limit_seconds=1.3, idle_cores=0.0, show_wait=shown.append)
         finally:
             busy.kill()
+    assert len(shown) == 1 and shown[0] > 0.0
     assert seen.foreign_cores > 0.3
     assert waited >= 0.3
     assert cores > 0.0

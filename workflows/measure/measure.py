@@ -157,7 +157,7 @@ def _measure_in_job(
                     expected = expected_cost([repetition.point], 1, plan.asked.cases).seconds
                     allocation.check_time(min(3 * expected, plan.asked.study.limits.run_seconds))
                     nodes = allocation.nodes_of(repetition, plan.asked.study.seed)
-                    return measure(plan, repetition, attempt, nodes, allocation)
+                    return measure(plan, repetition, attempt, nodes, allocation, progress.show_wait)
 
                 _run_all(plan, missing, progress, run_one, report, first_block)
     return [plan.paths.record(repetition, 1) for repetition in repetitions]
@@ -177,7 +177,8 @@ def _measure_missing(
             nodes = _emulated_nodes(plan, [repetition.point for repetition, _ in missing], stack)
 
             def run_one(repetition: Repetition, attempt: int) -> Record:
-                return measure(plan, repetition, attempt, nodes.get(_layout_of(repetition.point), ()))
+                run_nodes = nodes.get(_layout_of(repetition.point), ())
+                return measure(plan, repetition, attempt, run_nodes, show_wait=progress.show_wait)
 
             _run_all(plan, missing, progress, run_one, report, first_block)
 
@@ -223,6 +224,7 @@ def measure(
     attempt: int,
     nodes: Sequence[Node],
     allocation: Allocation | None = None,
+    show_wait: Callable[[float], None] | None = None,
 ) -> Record:
     """Run a repetition, and write its record and its log.
 
@@ -234,6 +236,8 @@ def measure(
         Nodes of an emulated interconnect, or nodes of the job.
     allocation : Allocation, optional
         The job, on a cluster.
+    show_wait : callable, optional
+        See `workflows.measure.noise.wait_until_idle`.
 
     Raises
     ------
@@ -252,7 +256,7 @@ def measure(
         if case.drop_page_cache:
             drop_page_cache()
         busy: float | None
-        waited, busy = wait_until_idle(limits.idle_seconds)
+        waited, busy = wait_until_idle(limits.idle_seconds, show_wait=show_wait)
         is_long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
         speed_before = time_fixed_work(point, interconnect, nodes) if is_long else None
         meter = meter_of(allocation.nodes if allocation else ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from workflows.domain import Noise
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _INTERVAL_SECONDS = 0.1
+LONG_WAIT_SECONDS = 1.0
+"""A longer wait for an idle machine is displayed."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,15 @@ def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | No
     return Noise(share, foreign_cores, stolen_cores=(after.steal - before.steal) / elapsed)
 
 
-def wait_until_idle(limit_seconds: float, idle_cores: float = 0.1) -> tuple[float, float]:
+def wait_until_idle(
+    limit_seconds: float, idle_cores: float = 0.1, show_wait: Callable[[float], None] | None = None
+) -> tuple[float, float]:
     """Wait until fewer CPUs than `idle_cores` are busy, for a bounded time.
+
+    Parameters
+    ----------
+    show_wait : callable, optional
+        Receives the number of busy CPUs once, when the wait has lasted for `LONG_WAIT_SECONDS`.
 
     Returns
     -------
@@ -81,6 +91,10 @@ def wait_until_idle(limit_seconds: float, idle_cores: float = 0.1) -> tuple[floa
         after = read_counters()
         noise = noise_between(before, after, own_cpu_seconds=0.0)
         busy = (noise.foreign_cores or 0.0) + (noise.stolen_cores or 0.0)
-        if busy < idle_cores or after.clock - start.clock >= limit_seconds:
-            return after.clock - start.clock, busy
+        waited = after.clock - start.clock
+        if busy < idle_cores or waited >= limit_seconds:
+            return waited, busy
+        if show_wait and waited >= LONG_WAIT_SECONDS:
+            show_wait(busy)
+            show_wait = None
         before = after

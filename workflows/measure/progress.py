@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import click
 
 from workflows.domain import Case, Point, Repetition
+from workflows.measure.noise import LONG_WAIT_SECONDS
 from workflows.plan.design import duration, expected_cost
 from workflows.plan.record import Record
 
@@ -51,6 +52,7 @@ class Progress(AbstractContextManager):
         self._cases, self._total = cases, total
         self._files = files
         self._lines = [LiveLine(file, total, total - len(missing)) for file in files if file.isatty()]
+        self._has_shown_wait = False
         self._started = time.monotonic()
         self._left = len(missing)
         self._expected_done = 0.0
@@ -79,10 +81,19 @@ class Progress(AbstractContextManager):
         name += f", attempt {record.attempt}" if record.attempt > 1 else ""
         result = f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
         left = f"{duration(self.seconds_left)} left"
-        done = f"[{self._total - self._left}/{self._total}] {name}: {result}, {left}"
+        done = f"[{self._total - self._left}/{self._total}] {name}: {result}, {left}{_wait(record)}"
         say(done, [file for file in self._files if not (record.valid and file.isatty())])
         for line in self._lines:
             line.step(", ".join([left, f"{result} for {name}", *self._noise(record)]))
+
+    def show_wait(self, busy_cores: float) -> None:
+        """Show that the next run waits for an idle machine; in a file, only before the first such run."""
+        text = f"waiting for an idle machine: {busy_cores:.1f} cores are busy with other work"
+        for line in self._lines:
+            line.label(text)
+        if not self._has_shown_wait:
+            say(text, [file for file in self._files if not file.isatty()])
+        self._has_shown_wait = True
 
     def _noise(self, record: Record) -> list[str]:
         """Return the CPUs that others kept busy in recent runs; empty if unknown."""
@@ -112,16 +123,27 @@ class LiveLine:
         self._bar.render_progress()
 
     def step(self, text: str) -> None:
-        """Advance by one, with a text that is cut at the end of the line."""
+        """Advance by one and show a text."""
+        self._bar.pos += 1
+        self.label(text)
+
+    def label(self, text: str) -> None:
+        """Show a text, cut at the end of the line."""
         self._bar.label = ""
         room = (os.get_terminal_size(self._terminal.fileno()).columns or UNKNOWN_WIDTH) - 1
         room -= len(self._bar.format_progress_line()) + 2
         self._bar.label = text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
-        self._bar.update(1)
+        self._bar.render_progress()
 
     def end(self) -> None:
         """Leave the line as it is."""
         self._bar.render_finish()
+
+
+def _wait(record: Record) -> str:
+    """Return how long a run waited for an idle machine; empty for a short wait."""
+    seconds = (record.noise and record.noise.idle_wait_seconds) or 0.0
+    return f", after {seconds:.0f} s of waiting for an idle machine" if seconds >= LONG_WAIT_SECONDS else ""
 
 
 def say(text: str, files: Sequence[TextIO], end: str = "\n") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 
 from analysis.runs.facts import Counts
@@ -67,6 +68,12 @@ def announcement(plan: Plan) -> str:
         least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
     until_now = f"{made} recorded in {plan.paths.results}"
     lines = [f"{study.name}: {len(design.points)} points, {least} in all; {until_now}"]
+    if plan.here.cluster is None and (to_run := len(design.repetitions) - made):
+        wait = study.limits.idle_seconds
+        lines.append(
+            f"if the machine is busy: up to {wait:g} s of waiting before each run (limits.idle_seconds), "
+            f"{duration(wait * to_run)} in all"
+        )
     if design.simulated:
         traced = files.traced(plan)
         carried = sum(is_pattern(asked.cases[point.case]) for point in design.simulated)
@@ -109,6 +116,44 @@ def print_results(paths: StudyPaths) -> None:
         others = f"report and proposal of the others in {paths.results}"
         sys.exit(f"nodeworth: no run over {lost} is valid{invalid}; {others}")
     print(f"done: report and proposal in {paths.results}{invalid}", file=sys.stderr)
+
+
+FURTHER_MINUTES = 20.0
+"""Time of the further blocks that Nodeworth offers at the end of a study."""
+
+
+def offer_of_blocks(plan: Plan) -> str | None:
+    """Return one line with the precision that further blocks would bring.
+
+    The width of an interval is about proportional to 1 / sqrt(blocks): see `analysis.topics.precision`.
+
+    Returns
+    -------
+    str or None
+        None for studies in jobs, with a target, without intervals, or with intervals that are narrow enough.
+    """
+    study, cost, file = plan.asked.study, plan.design.cost, plan.paths.results / "tables/precision.csv"
+    if study.until or plan.here.cluster or not cost.runs or not file.exists():
+        return None
+    with file.open(newline="") as rows:
+        widths = [
+            (float(row["half_width_percent"]), float(row["target_percent"]))
+            for row in csv.DictReader(rows)
+            if row["half_width_percent"]
+        ]
+    if not widths or max(width / target for width, target in widths) <= 1:
+        return None
+    widest = max(width for width, _ in widths)
+    made = cost.runs // len(plan.design.points)
+    further = max(round(FURTHER_MINUTES * 60 * made / cost.seconds), 1)
+    blocks = made + further
+    if cost.core_hours * blocks / made > study.limits.core_hours:
+        return None
+    narrower = widest * (made / blocks) ** 0.5
+    return (
+        f"the widest interval is ±{widest:.2g} %; {further} more blocks (about {FURTHER_MINUTES:.0f} min) "
+        f"narrow it to about ±{narrower:.2g} %: --config blocks={blocks}"
+    )
 
 
 def _invalid_runs(runs: Counts) -> str:

@@ -7,12 +7,13 @@ import datetime
 import json
 import os
 import shutil
+import sys
 from dataclasses import asdict
 from typing import Any
 
 from workflows.errors import InputError
 from workflows.paths import StudyPaths
-from workflows.plan.announce import announce, print_results
+from workflows.plan.announce import announce, offer_of_blocks, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
@@ -102,6 +103,8 @@ class StudyRun:
         """
         drop_interim_report(self.plan.paths)
         print_results(self.plan.paths)
+        if line := offer_of_blocks(self.plan):
+            print(line, file=sys.stderr)
 
     def end_without_jobs(self) -> None:
         """Print where the results are if Snakemake was to run the study and found nothing to do."""
