@@ -58,9 +58,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
         mark = error.problem_mark or error.context_mark
         where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
         context = f"{error.context}, " if error.problem.startswith("but ") else ""
-        raise InputError(f"{where}: {_one_line(context + error.problem)}") from None
+        raise InputError(f"{where}: {_joined(context + error.problem)}") from None
     except YAMLError as error:
-        raise InputError(f"{path}: {_one_line(error)}") from None
+        raise InputError(f"{path}: {_joined(error)}") from None
     if data is None:
         raise InputError(f"{path}: is empty")
     if not isinstance(data, dict):
@@ -117,7 +117,7 @@ def check(data: dict[str, Any], schema_name: str, path: Path) -> None:
     Raises
     ------
     InputError
-        The first error in the order of the keys: file, dotted key, value, and what is allowed.
+        The first error in the order of the keys: file, dotted key, value and allowed values.
     """
     if errors := sorted(_validator(schema_name).iter_errors(data), key=_order):
         raise InputError(f"{path}: {_explain(errors[0])}")
@@ -137,13 +137,13 @@ def keys(schema_name: str) -> list[str]:
 
 
 def choose(
-    value: str, known: Iterable[str], what: str, where: str, listing: Callable[[], str] | None = None
+    value: str, names: Iterable[str], noun: str, where: str, listing: Callable[[], str] | None = None
 ) -> str:
-    """Return `value` if it is a known name.
+    """Return `value` if it is one of the names.
 
     Parameters
     ----------
-    what : str
+    noun : str
         Noun for the names in messages: ``interconnect``.
     where : str
         File and key of the value, for messages.
@@ -155,16 +155,16 @@ def choose(
     InputError
         The name is unknown; the line lists all names, with the nearest first.
     """
-    names = sorted(known)
-    if value in names:
+    choices = sorted(names)
+    if value in choices:
         return value
-    listed = listing() if listing else ", ".join(names)
-    raise InputError(f"{where}: no {what} {value!r}{_nearest(value, names)}; known: {listed or 'none'}")
+    listed = listing() if listing else ", ".join(choices)
+    raise InputError(f"{where}: no {noun} {value!r}{_nearest(value, choices)}; known: {listed or 'none'}")
 
 
 @contextlib.contextmanager
-def found_wrong_in(where: str) -> Iterator[None]:
-    """Turn an error of the analysis into an `InputError` that begins with the file or key."""
+def table_errors_in(where: str) -> Iterator[None]:
+    """Turn a `TableError` into an `InputError` that begins with `where`, the file or key."""
     try:
         yield
     except TableError as error:
@@ -216,7 +216,7 @@ _BEYOND = {
 
 
 def _explain(error: jsonschema.ValidationError) -> str:
-    """Return one line with the key, its value, and what is allowed."""
+    """Return one line with the key, its value and the allowed values."""
     while error.context and error.validator in ("anyOf", "oneOf"):
         # The user most likely meant the alternative with the deepest error; a wrong type is least likely.
         deepest = max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
@@ -229,20 +229,20 @@ def _explain(error: jsonschema.ValidationError) -> str:
     schema = cast(Mapping[str, Any], error.schema)
     match error.validator:
         case "additionalProperties":
-            known = sorted(schema.get("properties", {}))
-            unknown = next(name for name in value if name not in known)
+            names = sorted(schema.get("properties", {}))
+            unknown = next(name for name in value if name not in names)
             path = dotted([*error.absolute_path, unknown])
-            return f"{path}: unknown key{_nearest(unknown, known)}; allowed: {', '.join(known) or 'none'}"
+            return f"{path}: unknown key{_nearest(unknown, names)}; allowed: {', '.join(names) or 'none'}"
         case "required":
             missing = next(name for name in allowed if name not in value)
-            about = schema.get("properties", {}).get(missing, {}).get("description")
+            description = schema.get("properties", {}).get(missing, {}).get("description")
             path = dotted([*error.absolute_path, missing])
-            return f"{path}: missing" + (f" ({_one_line(about).rstrip('.')})" if about else "")
+            return f"{path}: missing" + (f" ({_joined(description).rstrip('.')})" if description else "")
         case "type":
             return f"{at}{_show(value)} is not {_types(allowed)}"
         case "enum":
-            names = [str(name) for name in allowed]
-            return f"{at}no {_show(value)} here{_nearest(str(value), names)}; allowed: {', '.join(names)}"
+            texts = [str(name) for name in allowed]
+            return f"{at}no {_show(value)} here{_nearest(str(value), texts)}; allowed: {', '.join(texts)}"
         case "const":
             return f"{at}{_show(value)} must be {_show(allowed)}"
         case "format":
@@ -257,7 +257,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "anyOf" | "oneOf":
             return f"{at}{_show(value)} is not {' or '.join(dict.fromkeys(map(_alternative, allowed)))}"
         case _:
-            return f"{at}{_one_line(error.message)}"
+            return f"{at}{_joined(error.message)}"
 
 
 def _alternative(schema: dict[str, Any]) -> str:
@@ -271,8 +271,8 @@ def _types(allowed: str | list[str]) -> str:
     return " or ".join(_TYPES[name][1] for name in names)
 
 
-def _nearest(value: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(str(value), list(known), n=1)
+def _nearest(value: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(str(value), list(names), n=1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
@@ -292,7 +292,8 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _one_line(text: object) -> str:
+def _joined(text: object) -> str:
+    """Return text without line breaks and repeated blanks."""
     return " ".join(str(text).split())
 
 

@@ -20,7 +20,7 @@ processes: [1, 2]
 blocks: 1
 """
 REFUSED = (
-    "prepared from other files of the case than are there now: give the same command again; "
+    "prepared from other files of the case than its present files: give the same command again; "
     "if this line comes back, delete the folder"
 )
 

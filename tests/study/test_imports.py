@@ -66,7 +66,7 @@ def test_two_references_in_one_file(tmp_path):
     file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER},nodes\n{rows}")
     assert told(check_imports, read_study(file)) == (
         f"{tmp_path}/a.csv, line 4: a second reference of case 'duct', kind published: a serial run with "
-        f"nodes 2, oversubscription 1; that of {tmp_path}/a.csv, line 2 is with nodes 1, oversubscription 1"
+        f"nodes 2, oversubscription 1; the reference in {tmp_path}/a.csv, line 2 is a run with nodes 1, oversubscription 1"
     )
 
 
@@ -90,7 +90,7 @@ def test_a_run_of_ours_and_a_file_with_two_references(tmp_path):
     runs = read_imports([tmp_path / "a.csv"], {}).runs
     record = tmp_path / "block-1.json"
     line = told(check_references, runs, [(record, None), (tmp_path / "a.csv", 1)])
-    assert line.startswith(f"{tmp_path}/a.csv, line 3: ") and f"that of {record} is" in line
+    assert line.startswith(f"{tmp_path}/a.csv, line 3: ") and f"the reference in {record} is" in line
 
 
 APART = "runs of 'x' are measured, those of 'z' published"

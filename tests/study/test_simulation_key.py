@@ -49,13 +49,13 @@ def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp
         ("simulation:\n", "simulation:\n  host_speed: 0.2\n  host_speed_range: [0.13, 0.17]\n",
          "simulation.host_speed_range: 0.13 to 0.17 does not hold host_speed, 0.2"),
         ("simulation:\n", f"simulation:\n  host_speed: 0.2\n{PROCESSOR}",
-         "simulation.host_speed: does not belong here, since simulation.processor says how fast cores are"),
+         "simulation.host_speed: does not belong here, since simulation.processor sets the speed of cores"),
         ("simulation:\n", f"simulation:\n{PROCESSOR.replace(', source: a table', '')}",
          "simulation.processor.source: missing"),
         ("elbow_segregated-smoke", "elbow_segregatd", "simulation.cases[0]: no case 'elbow_segregatd'"),
         (", gigabit_ethernet", "", "simulation.cases: no interconnect of the study is simulated"),
         ("shared_memory, ", "", "simulation.cases: nothing is measured here; write it as cases"),
-        ("processes: 16", "processes: 64", "exclude[0].processes: 64 is not of this study (1, 2, 8, 16)"),
+        ("processes: 16", "processes: 64", "exclude[0].processes: 64 is not in this study (1, 2, 8, 16)"),
     ],
 )  # fmt: skip
 def test_one_line_for_what_does_not_fit(tmp_path, old, new, line):

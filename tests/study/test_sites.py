@@ -11,7 +11,7 @@ from study_files import study_file
 from analysis.runs.runs import complete_runs
 from workflows.domain import InputError
 from workflows.study.comparing import write_comparison
-from workflows.study.sites import at_site, known_facts
+from workflows.study.sites import at_site, imported_facts
 from workflows.study.study import read_study
 
 RUNS = "case,interconnect,kind,processes,seconds,valid,reason,record\n" + (
@@ -80,7 +80,7 @@ def test_runs_of_a_site_keep_what_they_say(tmp_path):
 def test_a_file_that_tells_its_sites_gets_no_other(tmp_path):
     runs = complete_runs(pd.read_csv(results(tmp_path / "x") / "runs.csv").assign(site="inside"))
     assert at_site(runs, tmp_path / "x/runs.csv", None)["site"].tolist() == ["inside"] * 2
-    with pytest.raises(InputError, match=r"x/runs.csv: site: 'before' is given, but the file tells .*inside"):
+    with pytest.raises(InputError, match=r"x/runs.csv: site: 'before' is given, but the file names .*inside"):
         at_site(runs, tmp_path / "x/runs.csv", "before")
 
 
@@ -97,7 +97,7 @@ def test_titles_and_machines_come_with_an_import(tmp_path):
     results(tmp_path / "old")
     results(tmp_path / "new", FACTS | {"cases": {"duct": {"title": "Other"}, "wing": {"title": "Wing"}}})
     imports = "[{file: old/runs.csv, site: old}, {file: new/runs.csv, site: new}]"
-    known = known_facts(study(tmp_path, f"import: {imports}\n"))
+    known = imported_facts(study(tmp_path, f"import: {imports}\n"))
     assert {name: about.title for name, about in known.cases.items()} == {"duct": "Duct", "wing": "Wing"}
     assert list(known.sites) == ["old", "new"]
     assert known.sites["old"].machine == FACTS["machine"]
@@ -106,7 +106,7 @@ def test_titles_and_machines_come_with_an_import(tmp_path):
 def test_facts_that_are_none_are_one_line(tmp_path):
     results(tmp_path / "old", {"cases": []})
     with pytest.raises(InputError, match=r"old/facts.json: cases: \[\] is not a section of keys"):
-        known_facts(study(tmp_path, "import: [old/runs.csv]\n"))
+        imported_facts(study(tmp_path, "import: [old/runs.csv]\n"))
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ def test_a_weak_study_names_a_size_for_each_count(tmp_path):
     [
         ("scaling: weak", "scaling: strong", "sizes: does not belong here, since scaling is strong"),
         ("sizes: {cavity: [4k, 33k]}", "", "sizes.cavity: missing, since scaling is weak"),
-        ("[4k, 33k]", "[4k]", "sizes.cavity: 1 for 2 process counts; one for each"),
+        ("[4k, 33k]", "[4k]", "sizes.cavity: 1 sizes for 2 process counts; must be one for each"),
         ("[4k, 33k]", "[4k, 33k], duct: [1k, 2k]", "sizes.duct: is not among the study's cases (cavity)"),
         ("cases: [cavity]", "cases: [cavity-4k]", "cases[0]: 'cavity-4k': without a size"),
         ("weak", "weak\noversubscription: [1, 2]", "oversubscription: must be [1], since scaling is weak"),
@@ -148,7 +148,10 @@ KINDS = {"shared_memory": "measured", "tcp_loopback": "measured", "gigabit": "em
     ("extra", "line"),
     [
         ("baselines: [infiniband]", "baselines[0]: 'infiniband' is not among the study's interconnects"),
-        ("baselines: [gigabit]", "baselines[0]: 'gigabit' is emulated and no block of the study compares it"),
+        (
+            "baselines: [gigabit]",
+            "baselines[0]: 'gigabit' is emulated, and the study compares it with no other",
+        ),
         ("compare_kinds: [[measured, emulated]]", None),
         ("baselines: [gigabit]\ncompare_kinds: [[measured, emulated]]", None),
         ("baselines: [shared_memory]", None),
@@ -170,5 +173,5 @@ def test_a_kind_that_no_interconnect_has(tmp_path):
 
 def test_an_exclusion_that_can_mean_nothing(tmp_path):
     study = read_study(write(tmp_path, GOOD + "exclude: [{processes: 2}, {case: cavty}]\n"))
-    with pytest.raises(InputError, match=r"exclude\[1\]\.case: 'cavty' is not of this study \(cavity\)"):
+    with pytest.raises(InputError, match=r"exclude\[1\]\.case: 'cavty' is not in this study \(cavity\)"):
         check_exclude(study)

@@ -85,8 +85,8 @@ def announcement(plan: Plan) -> str:
             lines.append(f"simulated: {carried} points of patterns of traffic, by their schedules")
         if servers:
             lines.append(f"simulated: {servers} points of tasks on a distributed array, by serial times")
-    if asked.own_cases:
-        cases, fewest = asked.own_cases, study.processes[0]
+    if asked.default_cases:
+        cases, fewest = asked.default_cases, study.processes[0]
         sizes = ", ".join(f"{study.case_at(case, fewest)} of {cases[case].size}" for case in study.cases)
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     names_used = {point.interconnect for point in design.points}

@@ -11,7 +11,7 @@ from functools import cache
 from workflows.domain import short_digest
 from workflows.paths import ROOT
 
-# Reading imports from the text takes a tenth of what Python's own parser does.
+# A regular expression reads the imports ten times as fast as Python's parser.
 _OURS = r"((?:analysis|workflows)[\w.]*)"
 _IMPORT = re.compile(rf"^[ \t]*(?:from {_OURS} import (\([^)]*\)|.*)|import {_OURS})", re.MULTILINE)
 _BY_NAME = ("workflows.applications",)
@@ -38,15 +38,15 @@ def sources(script: str) -> set[str]:
     They are the script, all modules that it imports directly or indirectly, their packages, the data files in
     their folders (templates, programs to compile), and the schemas that they name.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     waiting = [f"workflows.scripts.{script}"]
     while waiting:
         module = waiting.pop()
         file = _modules()[module]
-        if file not in found:
-            found |= {file, *_data().get(_folder(file), ()), *_schemas_of(module)}
+        if file not in names:
+            names |= {file, *_data().get(_folder(file), ()), *_schemas_of(module)}
             waiting += _imported(module)
-    return found
+    return names
 
 
 @cache
@@ -71,9 +71,9 @@ def _schemas_of(module: str) -> set[str]:
     """Return the schemas that a module names, by name or its start, and schemas that these refer to."""
     text = (ROOT / _modules()[module]).read_text(encoding="utf-8")
     if "inputs" not in text and "schema" not in text:
-        return set()  # the pattern takes long to say so
+        return set()  # without a slow search
     schemas = [name for name in _files() if name.startswith(_SCHEMAS)]
-    found: set[str] = set()
+    used: set[str] = set()
     waiting = [
         schema
         for name, end in set(_NAMED.findall(text))
@@ -82,11 +82,11 @@ def _schemas_of(module: str) -> set[str]:
     ]
     while waiting:
         schema = waiting.pop()
-        if schema not in found:
-            found.add(schema)
+        if schema not in used:
+            used.add(schema)
             referred = _REFERENCE.findall((ROOT / schema).read_text(encoding="utf-8"))
             waiting += [_SCHEMAS + name for name in referred]
-    return found
+    return used
 
 
 @cache
@@ -100,13 +100,13 @@ def _modules() -> dict[str, str]:
 def _data() -> dict[str, list[str]]:
     """Return the data files of each folder of modules, and of folders in it without modules."""
     folders = {_folder(name) for name in _modules().values()}
-    found: dict[str, list[str]] = {}
+    data: dict[str, list[str]] = {}
     for name in _files():
         if not name.endswith(_NO_DATA) and not name.startswith(_SCHEMAS):
             folder = _folder(name)
             owner = folder if folder in folders else _folder(folder)
-            found.setdefault(owner, []).append(name)
-    return found
+            data.setdefault(owner, []).append(name)
+    return data
 
 
 def _folder(name: str) -> str:

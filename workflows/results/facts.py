@@ -40,7 +40,7 @@ from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked, interconnect_file
 from workflows.study.factors import factors, model_factors
 from workflows.study.interconnects import load_interconnect
-from workflows.study.sites import known_facts
+from workflows.study.sites import imported_facts
 from workflows.study.study import Study
 
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -71,7 +71,7 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
             "applications": _versions(records),
             **_cluster(records[-1]),
         }
-    imported = known_facts(study)
+    imported = imported_facts(study)
     imported_cases = {name: about for name, about in imported.cases.items() if name in set(runs["case"])}
     cases = {case: _facts_of_case(asked, paths, case) for case in [*study.cases, *study.replayed.cases]}
     interconnects = {
@@ -277,7 +277,7 @@ def _inside_nodes(asked: Asked, runs: pd.DataFrame) -> list[str]:
 
     An imported study states them. Its other interconnects are decided by the interconnect file of their name.
     """
-    stated = known_facts(asked.study).study.inside_nodes
+    stated = imported_facts(asked.study).study.inside_nodes
     return [name for name in runs["interconnect"].dropna().unique() if _is_inside(name, asked, stated)]
 
 
@@ -296,7 +296,7 @@ def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
     study = asked.study
     if not study.sizes:
         return _case_facts(asked, paths, case)
-    if asked.own_cases:
+    if asked.default_cases:
         return _scaled_facts(asked, paths, case)
     sizes = study.sizes[case]
     at_counts = [_case_facts(asked, paths, study.case_at(case, count)) for count in study.processes]
@@ -314,7 +314,7 @@ def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
 
 def _scaled_facts(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
     """Make the facts of a case at the size that the scale of the study chose."""
-    original, study = asked.own_cases[case], asked.study
+    original, study = asked.default_cases[case], asked.study
     about = _case_facts(asked, paths, study.case_at(case, study.processes[0]))
     if about.size == original.size:
         return about

@@ -30,7 +30,7 @@ from workflows.traffic.cases import is_pattern
 
 @dataclass(frozen=True)
 class Asked:
-    """A study with its cases and interconnects, before it is known what can run on this machine.
+    """A study with its cases and interconnects, independent of the machine.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Asked:
     interconnects : dict of str to Interconnect
     request : Facts
         Settings of the analysis: see `workflows.study.request.request_facts`.
-    own_cases : dict of str to Case
+    default_cases : dict of str to Case
         Every case at its default size, in a study with a ``scale``.
     """
 
@@ -50,7 +50,7 @@ class Asked:
     replayed: dict[str, Case]
     interconnects: dict[str, Interconnect]
     request: Facts
-    own_cases: dict[str, Case] = field(default_factory=dict)
+    default_cases: dict[str, Case] = field(default_factory=dict)
 
     @cached_property
     def cases(self) -> dict[str, Case]:
@@ -116,8 +116,8 @@ class Asked:
 def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     """Read a study with its cases and interconnects.
 
-    The folders of cases and interconnects are those of the study, or the project's. See `read_study` for the
-    arguments.
+    The cases and interconnects come from the folders of the study, else of the project. See `read_study` for
+    the arguments.
 
     Raises
     ------
@@ -128,10 +128,10 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     folder = study.cases_folder or CASES
-    own_cases: dict[str, Case] = {}
+    default_cases: dict[str, Case] = {}
     if study.scale:
-        own_cases = _named_cases(study.cases, folder, f"{file}: cases")
-        study = replace(study, sizes=_sizes_at_scale(study, study.scale, own_cases))
+        default_cases = _named_cases(study.cases, folder, f"{file}: cases")
+        study = replace(study, sizes=_sizes_at_scale(study, study.scale, default_cases))
     measured = (
         _sized_cases(study, folder) if study.sizes else _named_cases(study.cases, folder, f"{file}: cases")
     )
@@ -155,7 +155,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     request = request_facts(study, joined, CONFIG)
     check_simulation(study, kinds)
     _check_packets(study, replayed, joined)
-    return Asked(study, measured, replayed, joined, request, own_cases)
+    return Asked(study, measured, replayed, joined, request, default_cases)
 
 
 def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[str, Interconnect]) -> None:
@@ -164,8 +164,8 @@ def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[s
     others = [name for name, case in replayed.items() if not is_pattern(case)]
     if packets and others:
         raise InputError(
-            f"{study.file}: interconnects: {packets[0]} has simulate.packets, which carries out patterns of "
-            f"traffic alone, and {others[0]} is none"
+            f"{study.file}: interconnects: {packets[0]} has simulate.packets, which only simulates "
+            f"patterns of traffic; case {others[0]} is no such pattern"
         )
 
 
@@ -194,10 +194,12 @@ def _check_files(study: Study) -> None:
             raise InputError(f"{where}: is a folder, without performance logs of ReFrame (*.log*)")
 
 
-def _sizes_at_scale(study: Study, scale: float, own_cases: Mapping[str, Case]) -> dict[str, dict[int, str]]:
+def _sizes_at_scale(
+    study: Study, scale: float, default_cases: Mapping[str, Case]
+) -> dict[str, dict[int, str]]:
     """Return the size of each case that the study's ``scale`` chooses, the same at all process counts."""
     chosen = {
-        name: cases.size_at_scale(own_cases[name], scale, f"{study.file}: cases[{index}]")
+        name: cases.size_at_scale(default_cases[name], scale, f"{study.file}: cases[{index}]")
         for index, name in enumerate(study.cases)
     }
     return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
@@ -210,7 +212,7 @@ def _named_cases(names: Sequence[str], folder: Path, key: str) -> dict[str, Case
         where = f"{key}[{index}]"
         loaded[name] = cases.load_case(name, folder, where)
         if loaded[name].name != name:
-            raise InputError(f"{where}: {name!r} is {loaded[name].name!r} at its own size; write that")
+            raise InputError(f"{where}: {name!r} has the default size; write {loaded[name].name!r}")
     return loaded
 
 

@@ -31,7 +31,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     Raises
     ------
     InputError
-        The case, size or option is unknown, or case.yaml is wrong: one line with what is allowed.
+        The case, size or option is unknown, or case.yaml is wrong: one line with the allowed values.
     """
     case_name, *rest = name.split("-")
     file = find(case_name, cases, where)
@@ -78,8 +78,8 @@ def case_of_results(name: str, folder: str | Path | None, *prepared: str | Path)
         See `load_case` and `check_prepared`.
     """
     case = replace(load_case(name, Path(folder) if folder else CASES), name=name)
-    for made in prepared:
-        check_prepared(Path(made), digest(case))
+    for prepared_folder in prepared:
+        check_prepared(Path(prepared_folder), digest(case))
     return case
 
 
@@ -94,13 +94,13 @@ def check_prepared(folder: Path, case_digest: str) -> None:
     prepared_from = folder / PREPARED_FROM
     if not prepared_from.exists() or prepared_from.read_text() != case_digest:
         raise InputError(
-            f"{folder}: prepared from other files of the case than are there now: give the same command "
+            f"{folder}: prepared from other files of the case than its present files: give the same command "
             "again; if this line comes back, delete the folder"
         )
 
 
 def answer_digest(case: Case) -> str | None:
-    """Return the digest of what decides the expected answer; None for a case without an answer."""
+    """Return the digest of the settings of the expected answer; None for a case without an answer."""
     answer = case.answer
     if answer is None:
         return None
@@ -145,7 +145,7 @@ def find(name: str, cases: Path, where: str | None = None) -> Path:
     Raises
     ------
     InputError
-        No application, or more than one, has a case with that name.
+        No application has a case with that name, or several applications have one.
     """
     files = sorted(cases.glob(f"*/{name}/case.yaml"))
     if not files:
@@ -169,7 +169,7 @@ def read_case_file(file: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        The file is wrong: one line with file, key, value and what is allowed.
+        The file is wrong: one line with file, key, value and allowed values.
     """
     document = inputs.read_yaml(file)
     inputs.check(document, "case", file)

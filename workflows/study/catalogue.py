@@ -2,8 +2,8 @@
 
     python -m workflows.study.catalogue
 
-tests/benchmarks/catalogue.py writes the measurements to docs/cases.csv, with one row per case, size and
-process count:
+tests/benchmarks/catalogue.py writes the measurements to docs/cases.csv, a row per case, size and process
+count:
 
 - ``cells``, ``cells_of_smallest_rank``, ``cells_of_largest_rank``
 - ``processor_faces``: the most of any rank
@@ -14,7 +14,7 @@ process count:
 - ``memory_MB``: peak resident memory of the largest rank
 - ``answer``: value of the case's quantity; ``machine``: where it was measured
 
-A row without ``seconds`` was prepared but not run. An application without a mesh has no cells.
+A row without ``seconds`` was prepared but not run. Rows of an application without a mesh lack ``cells``.
 
 The same program writes docs/solver_iterations.csv: the ``iterations`` of the linear solver per time step, by
 case, size, process count and field, and the ``share`` of the main loop that the field takes.
@@ -58,8 +58,8 @@ _TAKES = """\
 ## What a size takes
 
 Seconds are wall time of the main loop, serially and on two processes over shared memory. A ~ marks an upper
-bound: other programs kept more than {busy:g} CPUs busy during the run. CPU time and peak memory are those of
-the serial run.
+bound: other programs kept more than {busy:g} CPUs busy during the run. CPU time and peak memory belong to the
+serial run.
 """
 _SOLVER = """\
 ## Iterations of the linear solver
@@ -148,14 +148,14 @@ def _ordered(document: dict[str, Any]) -> list[str]:
 
 
 def _overview(name: str, file: Path, document: dict[str, Any], rows: Rows) -> Sequence[str]:
-    own = document["size"]
-    names = [f"**`{size}`**" if size == own else f"`{size}`" for size in _ordered(document)]
+    default_size = document["size"]
+    names = [f"**`{size}`**" if size == default_size else f"`{size}`" for size in _ordered(document)]
     options = [f"`-{option}`" for option in document.get("options", {})]
     return (
         f"[`{name}`](../cases/{document['application']}/{file.parent.name}/case.yaml)",
         document["title"],
-        document["sizes"][own].get("published_case", _MISSING),
-        _count(rows.get((name, own, 1), {}).get("cells")),
+        document["sizes"][default_size].get("published_case", _MISSING),
+        _count(rows.get((name, default_size, 1), {}).get("cells")),
         ", ".join(names + options),
     )
 
@@ -175,9 +175,9 @@ def _cost_row(name: str, size: str, rows: Rows) -> Sequence[str]:
 def _solver_table(solved: pd.DataFrame, order: Sequence[str]) -> str:
     solved = solved.assign(name=solved["case"] + "-" + solved["size"])
     counts = sorted(solved["processes"].unique())
-    known = solved.assign(case=solved["name"], part=solved["field"])
-    parallel = known[["case", "processes"]].drop_duplicates().query("processes > 1")
-    algorithmic = algorithmic_efficiency(known, known, parallel.assign(reference_processes=1))
+    parts = solved.assign(case=solved["name"], part=solved["field"])
+    parallel = parts[["case", "processes"]].drop_duplicates().query("processes > 1")
+    algorithmic = algorithmic_efficiency(parts, parts, parallel.assign(reference_processes=1))
     left = algorithmic.set_index(["case", "processes"])["algorithmic_efficiency"]
     serial = solved[(solved["processes"] == 1) & (solved["share"] >= _LEAST_SHARE)]
     numbers = solved.set_index(["name", "field", "processes"])["iterations"]

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.topics.congestion.tables import topology_of
 from analysis.topics.congestion.topology import Topology
 from workflows.domain import InputError
-from workflows.inputs import choose, found_wrong_in
+from workflows.inputs import choose, table_errors_in
 from workflows.traffic.flows import mean_flows
 from workflows.traffic.patterns import Pattern, jobs_of
 from workflows.traffic.schedule import Demand
@@ -23,7 +23,7 @@ Requested = Mapping[str, Any]
 """Key ``congestion`` of a study: see workflows/schemas/study.yaml."""
 
 
-def pattern_of(given: str | Mapping[str, Any]) -> tuple[str, Pattern]:
+def pattern_of(entry: str | Mapping[str, Any]) -> tuple[str, Pattern]:
     """Return the name of a pattern in tables, and the pattern.
 
     Examples
@@ -31,10 +31,10 @@ def pattern_of(given: str | Mapping[str, Any]) -> tuple[str, Pattern]:
     >>> pattern_of({"pattern": "multiple_hot_spots", "io_mapping": "distributed"})[0]
     'multiple_hot_spots, distributed'
     """
-    if isinstance(given, str):
-        return given, Pattern(given)
-    options = {key: given[key] for key in _OPTIONS if key in given}
-    return ", ".join([given["pattern"], *map(str, options.values())]), Pattern(given["pattern"], **options)
+    if isinstance(entry, str):
+        return entry, Pattern(entry)
+    options = {key: entry[key] for key in _OPTIONS if key in entry}
+    return ", ".join([entry["pattern"], *map(str, options.values())]), Pattern(entry["pattern"], **options)
 
 
 def requested_topologies(requested: Requested, where: str) -> dict[str, Topology]:
@@ -47,9 +47,9 @@ def requested_topologies(requested: Requested, where: str) -> dict[str, Topology
         with `where`.
     """
     topologies: dict[str, Topology] = {}
-    for title, given in requested.get("topologies", {}).items():
-        with found_wrong_in(f"{where}.topologies.{title}"):
-            topologies[title] = topology_of(given)
+    for title, section in requested.get("topologies", {}).items():
+        with table_errors_in(f"{where}.topologies.{title}"):
+            topologies[title] = topology_of(section)
         if (nodes := topologies[title].nodes) > MOST_NODES:
             raise InputError(f"{where}.topologies.{title}: {nodes} nodes; at most {MOST_NODES}")
     return topologies
@@ -80,9 +80,9 @@ def requested_flows(
     flows: dict[str, dict[str, pd.DataFrame]] = {}
     for title, topology in topologies.items():
         flows[title] = {}
-        for index, given in enumerate(requested["patterns"]):
+        for index, entry in enumerate(requested["patterns"]):
             try:
-                name, pattern = pattern_of(given)
+                name, pattern = pattern_of(entry)
                 jobs = jobs_of(pattern, topology.nodes)
             except InputError as error:
                 raise InputError(f"{where}.patterns[{index}]: {title}: {error}") from None
@@ -90,8 +90,8 @@ def requested_flows(
     for index, name in enumerate(requested.get("matrices", ())):
         names = next(iter(flows.values()), {})
         if name not in names:
-            known = ", ".join(names)
-            raise InputError(f"{where}.matrices[{index}]: {name!r} is none of the patterns ({known})")
+            allowed = ", ".join(names)
+            raise InputError(f"{where}.matrices[{index}]: {name!r} is not among the patterns ({allowed})")
     return flows
 
 

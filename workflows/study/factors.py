@@ -26,7 +26,7 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
         (``launch.mca.btl``).
     """
     emulate, launch = interconnect.emulate or {}, interconnect.launch
-    known = {
+    values = {
         "mpi": MPI_LIBRARIES[launch["mpi"]].title if launch else None,
         "link_mbps": interconnect.link_mbps,
         "host_bus": interconnect.host_bus,
@@ -41,9 +41,9 @@ def factors(interconnect: Interconnect) -> dict[str, str | float]:
         for section, pairs in sections.items()
         for key, value in (pairs or {}).items()
     }
-    for key in ("emulate.mtu", "emulate.rate_mbps"):  # already in `known`
+    for key in ("emulate.mtu", "emulate.rate_mbps"):  # already in `values`
         rest.pop(key, None)
-    return {key: known[key] for key in _KEYS if known.get(key) is not None} | builds | rest
+    return {key: values[key] for key in _KEYS if values.get(key) is not None} | builds | rest
 
 
 def model_factors(interconnect: Interconnect) -> dict[str, Any]:
@@ -61,15 +61,15 @@ def model_factors(interconnect: Interconnect) -> dict[str, Any]:
     from workflows.simulation.curve import read_curve  # here: a job that measures loads no NumPy
 
     simulate = interconnect.simulate
-    known: dict[str, Any] = {}
+    of_curve: dict[str, Any] = {}
     try:
         curve = read_curve(simulate, ROOT, f"{interconnect.name}.yaml")
         peak = simulate.get("sustained_MBps", curve.bytes_per_us)
-        known = {"latency_us": curve.microseconds[0], "peak_MBps": peak}
+        of_curve = {"latency_us": curve.microseconds[0], "peak_MBps": peak}
     except InputError:  # no study has measured the curve yet
         pass
     shared = {key: simulate[key] for key in ("half_duplex", "both_ways_MBps") if simulate.get(key)}
-    return known | {
+    return of_curve | {
         "eager_limit_bytes": simulate["eager_limit_bytes"],
         "switches_bytes": simulate.get("switches_bytes", []),
         "host_overhead": simulate.get("host_overhead", {}),
@@ -81,10 +81,10 @@ def model_factors(interconnect: Interconnect) -> dict[str, Any]:
 
 def contradiction(data: Mapping[str, Any]) -> str | None:
     """Return one line if a factor of an interconnect file contradicts another key of the file."""
-    given = data.get("factors", {})
-    if "emulate" in data and (fixed := sorted(given.keys() & {*EMULATED, "mtu"})):
+    stated = data.get("factors", {})
+    if "emulate" in data and (fixed := sorted(stated.keys() & {*EMULATED, "mtu"})):
         return f"factors.{fixed[0]}: does not belong here, since kind is emulated: section emulate decides it"
-    transport, carriers = given.get("transport"), data.get("launch", {}).get("env", {}).get("UCX_TLS")
+    transport, carriers = stated.get("transport"), data.get("launch", {}).get("env", {}).get("UCX_TLS")
     if transport in ("rc", "uc", "ud", "tcp") and carriers is not None:
         named = {name.partition("_")[0] for name in str(carriers).split(",")}
         if not named & {transport, "all", "ib"}:

@@ -16,7 +16,7 @@ from analysis.runs.runs import TableError, line_of
 from analysis.topics.changes.tables import check_site_names, check_sites
 from analysis.topics.network.imports import FILE
 from workflows.domain import InputError, LeftOut
-from workflows.inputs import found_wrong_in
+from workflows.inputs import table_errors_in
 from workflows.study.request import check_names
 from workflows.study.sites import at_site
 from workflows.study.study import SiteGiven, Study, check_kinds
@@ -76,7 +76,7 @@ def read_imports(
     """
     tables, origins, unread, blocks = [], [], [], 0
     try:
-        meanings = {file: make_mapping(given, f"mapping of {file}") for file, given in mappings.items()}
+        meanings = {file: make_mapping(entry, f"mapping of {file}") for file, entry in mappings.items()}
         results = {file: read_foreign(file, formats.get(file), meanings.get(file)) for file in files}
         published = merge_derived(results)
     except TableError as error:
@@ -115,7 +115,7 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
     if study.cases:  # the study's runs, which may share points with a site, do not exist yet
         sites = [study.site, *imported.runs["site"]] if "site" in imported.runs else [study.site]
-        with found_wrong_in(str(study.file)):
+        with table_errors_in(str(study.file)):
             check_site_names([site for site in sites if pd.notna(site)], study.compare_sites)
     else:
         check_pairs(imported.runs, study.compare_sites, str(study.file))
@@ -129,12 +129,12 @@ def check_pairs(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]], where: str
     InputError
         They cannot: one line that begins with `where`, the file or option that names the sites.
     """
-    with found_wrong_in(where):
+    with table_errors_in(where):
         check_sites(runs, pairs)
 
 
 def check_imported_names(study: Study, imported: Imported) -> None:
-    """Check the names in a study's keys against those of the study and its imports.
+    """Check that the names in a study's keys exist in the study or its imports.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:
             )
             raise InputError(
                 f"{second[0]}: a second reference of case {case!r}, kind {kind}: a serial run with "
-                f"{second[1]}; that of {first[0]} is with {first[1]}"
+                f"{second[1]}; the reference in {first[0]} is a run with {first[1]}"
             )
 
 

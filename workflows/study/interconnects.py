@@ -72,7 +72,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
 
 
 KIND_TITLES = {"measured": "measured", "emulated": "emulated", "simulated": "simulated (models)"}
-"""Kinds of interconnect files with the words of a list. A model is no hardware, whatever its name."""
+"""Kinds of interconnect files in messages. They mark models, whose names may suggest hardware."""
 
 
 def kinds_in(folder: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Read and check the settings of the analysis, so that an error in them is known before the first run."""
+"""Read and check the settings of the analysis, so that the first run never starts with an error in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule
 from analysis.topics.proposal.rules import read_rule
 from workflows.domain import InputError, Interconnect
-from workflows.inputs import choose, found_wrong_in
+from workflows.inputs import choose, table_errors_in
 from workflows.study.study import Study
 
 _Part = TypeVar("_Part")
@@ -76,9 +76,9 @@ def check_names(study: Study, cases: Collection[str], interconnects: Collection[
         "proposal.interconnect": ("interconnect", [shown] if shown else (), interconnects),
         "baselines": ("interconnect", study.baselines, interconnects),
     }
-    for key, (what, names, known) in named.items():
+    for key, (noun, names, existing) in named.items():
         for name in names:
-            choose(name, known, f"{what} of the study", f"{study.file}: {key}")
+            choose(name, existing, f"{noun} of the study", f"{study.file}: {key}")
 
 
 def _settings(study: Study) -> Chosen:
@@ -94,25 +94,25 @@ def _settings(study: Study) -> Chosen:
 def _rule(study: Study, folder: Path) -> Rule:
     where = f"{study.file}: proposal.rule"
     file = _file(study.proposal["rule"], ".yaml", folder, study.file.parent, "rule", where)
-    with found_wrong_in(where):
+    with table_errors_in(where):
         return read_rule(file)
 
 
-def _file(name: str, ending: str, folder: Path, beside: Path, what: str, where: str) -> Path:
-    """Return the file with a name in the project's folder, or with a path relative to the naming file."""
+def _file(name: str, ending: str, folder: Path, base: Path, noun: str, where: str) -> Path:
+    """Return the file of a name in the project's `folder`, or of a path relative to `base`."""
     if name.endswith(ending):
-        return beside / name
-    choose(name, [file.stem for file in folder.glob(f"*{ending}")], what, where)
+        return base / name
+    choose(name, [file.stem for file in folder.glob(f"*{ending}")], noun, where)
     return folder / f"{name}{ending}"
 
 
 @dataclass(frozen=True)
 class _Price:
-    """A price in a file: the key, the folder of the file, and the value."""
+    """A price in a file: the file and key, the folder of the file, and the section."""
 
     where: str
-    beside: Path
-    given: Mapping[str, str]
+    folder: Path
+    section: Mapping[str, str]
 
 
 def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: Path) -> Economics:
@@ -122,8 +122,8 @@ def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: 
         for name, interconnect in interconnects.items()
         if interconnect.price
     } | {
-        name: _Price(f"{study.file}: economics.interconnects.{name}", study.file.parent, given)
-        for name, given in study.economics.get("interconnects", {}).items()
+        name: _Price(f"{study.file}: economics.interconnects.{name}", study.file.parent, section)
+        for name, section in study.economics.get("interconnects", {}).items()
     }
     if not prices:
         raise InputError(f"{study.file}: economics.interconnects: missing; no interconnect has a price")
@@ -161,17 +161,17 @@ def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Of
     from analysis.topics.prices.books import read_book
     from analysis.topics.prices.parts import read_parts  # here: a job that measures loads no pandas
 
-    sources = [key for key in ("book", "parts") if key in price.given]
+    sources = [key for key in ("book", "parts") if key in price.section]
     if len(sources) != 1:
         raise InputError(f"{price.where}: needs either book or parts")
     (source,) = sources
-    where, name = f"{price.where}.{source}", price.given[source]
+    where, name = f"{price.where}.{source}", price.section[source]
     kinds = {"book": ("price book", folder, read_book), "parts": ("part list", folder / "parts", read_parts)}
-    what, listings, read = kinds[source]
-    file = _file(name, ".csv", listings, price.beside, what, where)
-    with found_wrong_in(where):
+    noun, listings, read = kinds[source]
+    file = _file(name, ".csv", listings, price.folder, noun, where)
+    with table_errors_in(where):
         listing = read(file)
-    item = choose(price.given["item"], set(listing["item"]), "item", f"{price.where}.item: {source} {name}")
+    item = choose(price.section["item"], set(listing["item"]), "item", f"{price.where}.item: {source} {name}")
     rows = listing[listing["item"] == item].astype(object)
     currency = rows["currency"].iloc[0]
     if currency != node.currency:

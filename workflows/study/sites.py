@@ -36,7 +36,7 @@ def at_site(runs: pd.DataFrame, file: Path, site: SiteGiven | None) -> pd.DataFr
     in_file = sorted(runs["site"].dropna().unique()) if "site" in runs else []
     sites = ", ".join(in_file)
     if in_file and isinstance(site, str):
-        raise InputError(f"{file}: site: {site!r} is given, but the file tells its sites itself ({sites})")
+        raise InputError(f"{file}: site: {site!r} is given, but the file names its sites ({sites})")
     if isinstance(site, Mapping):
         if unknown := next((name for name in site if name not in in_file), None):
             raise InputError(f"{file}: site.{unknown}: is no site of this file ({sites or 'it has none'})")
@@ -51,7 +51,7 @@ def at_site(runs: pd.DataFrame, file: Path, site: SiteGiven | None) -> pd.DataFr
     return runs.assign(site=site) if isinstance(site, str) else runs
 
 
-def known_facts(study: Study) -> Facts:
+def imported_facts(study: Study) -> Facts:
     """Collect the facts of the imported studies.
 
     Returns
@@ -76,8 +76,9 @@ def known_facts(study: Study) -> Facts:
         if isinstance(site := study.import_sites.get(file), str):
             machine = None if "machine" in facts.absent else facts.machine
             sites[site] = Site(str(file), facts.made, facts.version, machine)
-    about = AboutStudy(inside_nodes=inside_nodes)
-    return Facts(study=about, cases=cases, interconnects=interconnects, sites=sites)
+    return Facts(
+        study=AboutStudy(inside_nodes=inside_nodes), cases=cases, interconnects=interconnects, sites=sites
+    )
 
 
 def read_facts(file: Path) -> Facts:
@@ -86,7 +87,7 @@ def read_facts(file: Path) -> Facts:
     Raises
     ------
     InputError
-        The file is wrong: one line with file, key, value and what is allowed.
+        The file is wrong: one line with file, key, value and allowed values.
     """
     if not file.exists():
         return Facts.of({})

@@ -86,7 +86,7 @@ class Study:
 
     @property
     def replayed(self) -> Study:
-        """The study of what is replayed: with the cases and counts of ``simulation``, if it names any."""
+        """The study with the cases and process counts of ``simulation``, if that section names any."""
         changes = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
         return replace(self, **changes, oversubscription=(1,)) if changes else self
 
@@ -121,7 +121,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     Parameters
     ----------
     overrides : mapping, optional
-        Values that replace those of the file, by key (Snakemake's ``--config``).
+        Values by key that replace values of the file (Snakemake's ``--config``).
 
     Raises
     ------
@@ -193,35 +193,35 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
 
 def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return ``simulation``: the hosts, and cases and counts to replay if they differ from the measured."""
-    given: dict[str, Any] = inputs.defaults("study", "simulation") | data["simulation"]
-    ends, stated = given.get("host_speed_range"), given["host_speed"]
+    simulation: dict[str, Any] = inputs.defaults("study", "simulation") | data["simulation"]
+    ends, stated = simulation.get("host_speed_range"), simulation["host_speed"]
     if ends and not ends[0] <= stated <= ends[1]:
         where = f"{file}: simulation.host_speed_range"
         raise InputError(f"{where}: {ends[0]:g} to {ends[1]:g} does not hold host_speed, {stated:g}")
-    for key in _STATED_SPEED if "processor" in given else ():
+    for key in _STATED_SPEED if "processor" in simulation else ():
         if key in data["simulation"]:
             where = f"{file}: simulation.{key}"
             raise InputError(
-                f"{where}: does not belong here, since simulation.processor says how fast cores are"
+                f"{where}: does not belong here, since simulation.processor sets the speed of cores"
             )
-    for key in (key for key in _SIMULATED if key in given):
+    for key in (key for key in _SIMULATED if key in simulation):
         if "scale" in data or data["scaling"] == "weak":
             chooses = "scale" if "scale" in data else "sizes"
             where = f"{file}: simulation.{key}"
             raise InputError(f"{where}: does not belong here, since {chooses} chooses the sizes")
-        given[key] = tuple(sorted(given[key]) if key == "processes" else given[key])
-    return given
+        simulation[key] = tuple(sorted(simulation[key]) if key == "processes" else simulation[key])
+    return simulation
 
 
 def _compare_sites(data: Mapping[str, Any], file: Path) -> tuple[tuple[str, str], ...]:
     """Return the pairs of sites to compare; the analysis checks that the runs have them."""
-    given = data.get("compare_sites", ())
-    if any(isinstance(entry, str) for entry in given):
-        if len(given) != 2 or not all(isinstance(entry, str) for entry in given):
+    entries = data.get("compare_sites", ())
+    if any(isinstance(entry, str) for entry in entries):
+        if len(entries) != 2 or not all(isinstance(entry, str) for entry in entries):
             expected = "two sites, or a list of pairs of sites"
-            raise InputError(f"{file}: compare_sites: {list(given)!r} is not {expected}")
-        given = [given]
-    return tuple((before, after) for before, after in given)
+            raise InputError(f"{file}: compare_sites: {list(entries)!r} is not {expected}")
+        entries = [entries]
+    return tuple((before, after) for before, after in entries)
 
 
 def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
@@ -240,14 +240,15 @@ def _sizes(data: Mapping[str, Any], file: Path) -> dict[str, dict[int, str]]:
             raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scaling is weak")
         if name not in sizes:
             raise InputError(f"{file}: sizes.{name}: missing, since scaling is weak")
-    for name, given in sizes.items():
+    for name, sizes_of_case in sizes.items():
         if name not in names:
             raise InputError(f"{file}: sizes.{name}: is not among the study's cases ({', '.join(names)})")
-        if len(given) != len(counts):
+        if len(sizes_of_case) != len(counts):
             raise InputError(
-                f"{file}: sizes.{name}: {len(given)} for {len(counts)} process counts; one for each"
+                f"{file}: sizes.{name}: {len(sizes_of_case)} sizes for {len(counts)} process "
+                "counts; must be one for each"
             )
-    return {name: dict(zip(counts, given, strict=True)) for name, given in sizes.items()}
+    return {name: dict(zip(counts, sizes_of_case, strict=True)) for name, sizes_of_case in sizes.items()}
 
 
 def _scale(data: Mapping[str, Any], file: Path) -> float | None:
@@ -255,7 +256,7 @@ def _scale(data: Mapping[str, Any], file: Path) -> float | None:
     if "scale" not in data:
         return None
     if data["scaling"] == "weak":
-        raise InputError(f"{file}: scale: does not belong here, since scaling is weak; sizes says the sizes")
+        raise InputError(f"{file}: scale: does not belong here, since scaling is weak; state sizes instead")
     for index, name in enumerate(data.get("cases", ())):
         if "-" in name:
             raise InputError(f"{file}: cases[{index}]: {name!r}: without a size, since scale chooses it")
@@ -334,8 +335,8 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
         }
         if not others & comparable:
             raise InputError(
-                f"{where}: {baseline!r} is {kinds[baseline]} and no block of the study compares it with "
-                "anything; name another interconnect of that kind, or declare compare_kinds"
+                f"{where}: {baseline!r} is {kinds[baseline]}, and the study compares it with no other "
+                "interconnect; add another of that kind, or declare compare_kinds"
             )
     check_kinds(study, set(kinds.values()))
 
@@ -385,7 +386,7 @@ def check_exclude(study: Study) -> None:
     InputError
         A name or number occurs in no point of the study.
     """
-    known = {
+    values = {
         "case": tuple(dict.fromkeys([*study.cases, *study.replayed.cases])),
         "interconnect": study.interconnects,
         "processes": tuple(sorted({*study.processes, *study.replayed.processes})),
@@ -395,8 +396,8 @@ def check_exclude(study: Study) -> None:
     }
     for index, entry in enumerate(study.exclude):
         for key, value in entry.items():
-            if value not in known[key]:
-                allowed = ", ".join(map(str, known[key]))
+            if value not in values[key]:
+                allowed = ", ".join(map(str, values[key]))
                 raise InputError(
-                    f"{study.file}: exclude[{index}].{key}: {value!r} is not of this study ({allowed})"
+                    f"{study.file}: exclude[{index}].{key}: {value!r} is not in this study ({allowed})"
                 )

@@ -63,7 +63,7 @@ def test_two_flows_to_one_node_are_no_permutation():
         ({"topologies": {"A": {"k_ary_n_tree": [4, 6]}}}, r"study\.topologies\.A: 4096 nodes; at most 1024"),
         ({"topologies": {"A": {"ring": 24}}}, r"study\.patterns\[0\]: A: processes: 24: complement needs a power of two"),
         ({"patterns": ["complment"]}, r"study\.patterns\[0\]: 4-ary 3-tree: pattern: complment: must be one of "),
-        ({"matrices": ["shuffle"]}, r"study\.matrices\[0\]: 'shuffle' is none of the patterns \(complement, "),
+        ({"matrices": ["shuffle"]}, r"study\.matrices\[0\]: 'shuffle' is not among the patterns \(complement, "),
         ({"published": "Rong"}, r"study\.published: .*Rong.*Ring"),
     ],
 )  # fmt: skip
