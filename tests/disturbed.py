@@ -17,15 +17,15 @@ def disturbed(problem: str | None) -> bool:
 
 def sound_runs(runs: pd.DataFrame) -> pd.DataFrame:
     """Give the valid rows; of the others each must have been disturbed, and they must be few."""
-    told = runs.loc[~runs["valid"], "reason"]
-    assert told.map(disturbed).all(), told.to_list()
-    assert len(told) <= len(runs) / 4, told.to_list()
+    reasons = runs.loc[~runs["valid"], "reason"]
+    assert reasons.map(disturbed).all(), reasons.to_list()
+    assert len(reasons) <= len(runs) / 4, reasons.to_list()
     return runs[runs["valid"]]
 
 
-def went_through(status: int, said: str) -> bool:
+def went_through(status: int, output: str) -> bool:
     """Whether a study of few short runs ended by itself; that none over an interconnect is valid ends it with 1."""
-    return status == 0 or (status == 1 and "nodeworth: no run over " in said)
+    return status == 0 or (status == 1 and "nodeworth: no run over " in output)
 
 
 def told_death(problem: str, reason: str) -> bool:

@@ -54,8 +54,8 @@ def _failure(command: tuple[str, ...]) -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except OSError as error:
         return f"{command[0]}: {error.strerror}"
-    said = f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}"
-    return said if done.returncode else None
+    message = f"{' '.join(command)}: exit status {done.returncode}: {done.stderr.strip()}"
+    return message if done.returncode else None
 
 
 @functools.cache

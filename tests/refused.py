@@ -5,8 +5,8 @@ import pytest
 
 def refusal(error, call, *given, **named):
     """The line with which a call is refused."""
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as raised:
         call(*given, **named)
-    line = str(told.value)
+    line = str(raised.value)
     assert "\n" not in line
     return line

@@ -11,7 +11,7 @@ def part(report, name):
     return next((section for section in report["sections"] if section["id"] == name), None)
 
 
-def said(section):
+def sentences_of(section):
     """All paragraphs and items of a section, one a line."""
     lines = [
         line
@@ -35,7 +35,10 @@ def sayings(report):
     """All that a report says outside of tables."""
     every = (block for section in report["sections"] for block in section["blocks"])
     return [
-        text for one in every for text in (one.get("text"), one.get("caption"), *one.get("items", [])) if text
+        text
+        for block in every
+        for text in (block.get("text"), block.get("caption"), *block.get("items", []))
+        if text
     ]
 
 

@@ -41,8 +41,8 @@ def runs_table(*groups):
 
 def curves(runs, settings):
     """Curves of the only case."""
-    (found,) = all_curves(runs, ranking(runs), settings)
-    return found
+    (curve_of_case,) = all_curves(runs, ranking(runs), settings)
+    return curve_of_case
 
 
 def fluent():

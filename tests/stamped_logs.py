@@ -9,7 +9,7 @@ from workflows.domain import Line
 def stamped(text: str) -> list[Line]:
     """Lines of a log."""
     lines = (line.partition(" ") for line in text.split("\n") if line)
-    return [Line(float(seconds), said) for seconds, _, said in lines]
+    return [Line(float(seconds), text) for seconds, _, text in lines]
 
 
 def read_log(path: Path) -> list[Line]:

@@ -79,7 +79,7 @@ def make_runs(
 def make_facts(runs: pd.DataFrame, **study: Any) -> Facts:
     """Facts as a study writes them, for the cases and interconnects of a runs table."""
     interconnects = [name for name in INTERCONNECTS if (runs["interconnect"] == name).any()]
-    told = {
+    about = {
         "study": {
             "name": "synthetic",
             "title": "A synthetic study",
@@ -133,7 +133,7 @@ def make_facts(runs: pd.DataFrame, **study: Any) -> Facts:
         "made": "2026-01-02T03:04:05+00:00",
         "version": "0.1.0",
     }
-    return Facts.of(told)
+    return Facts.of(about)
 
 
 def make_whole_study(runs: pd.DataFrame, **study: Any) -> tuple[pd.DataFrame, dict[str, pd.DataFrame], Facts]:

@@ -27,9 +27,9 @@ def test_a_whole_sweep_has_each_power_of_two_and_nothing_above_the_largest():
 
 @given(st.integers(0, 10_000), st.integers(1, 250), st.integers(1, 2000))
 def test_messages_of_other_ranks_and_rounds_differ_in_every_byte(seed, apart, size):
-    one, other = content(seed, size), content(seed + apart, size)
-    assert len(one) == size
-    assert wrong_bytes(one, other) == size and wrong_bytes(one, one) == 0
+    payload, other = content(seed, size), content(seed + apart, size)
+    assert len(payload) == size
+    assert wrong_bytes(payload, other) == size and wrong_bytes(payload, payload) == 0
 
 
 @given(st.integers(0, 250), st.integers(2, 2000), st.data())

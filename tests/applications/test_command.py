@@ -35,8 +35,8 @@ def test_parameters_and_processes_are_put_into_the_command_line(harmonic):
 
 
 def test_an_unknown_parameter_is_one_line(harmonic):
-    said = refusal(InputError, command.command, with_settings(harmonic, program=["echo", "$term"]), 1)
-    assert said.endswith("settings.program: $term has no value; parameters: processes, terms, threads")
+    message = refusal(InputError, command.command, with_settings(harmonic, program=["echo", "$term"]), 1)
+    assert message.endswith("settings.program: $term has no value; parameters: processes, terms, threads")
 
 
 def test_the_programs_own_time_and_answer(harmonic):

@@ -32,9 +32,9 @@ def test_what_the_array_must_sum_up_to_by_hand():
 
 @pytest.mark.parametrize("size", ["", "-smoke"])
 def test_the_golden_answer_is_the_sum_by_its_definition(size):
-    one = case(f"data_servers{size}")
-    tasks = {name: one.parameters[name] for name in ("blocks", "block_doubles", "tasks")}
-    assert one.answer.golden == expected_sum(**tasks)
+    tested_case = case(f"data_servers{size}")
+    tasks = {name: tested_case.parameters[name] for name in ("blocks", "block_doubles", "tasks")}
+    assert tested_case.answer.golden == expected_sum(**tasks)
 
 
 @given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 40))
@@ -48,7 +48,7 @@ def test_the_sum_is_that_of_adding_block_by_block(blocks, block_doubles, tasks):
 
 def test_servers_that_are_ranks_are_placed_as_ranks_and_are_no_processes_of_the_count():
     point = Point("one", "tcp", 2, 2, nodes=2, cores=2, servers_per_process=1)
-    threads, ranks = (Option("servers", 1, {}, server_ranks=own) for own in (False, True))
+    threads, ranks = (Option("servers", 1, {}, server_ranks=are_ranks) for are_ranks in (False, True))
     assert started_point(point, None) is point and started_point(point, threads) is point
     placed = started_point(point, ranks)
     assert (placed.processes, placed.running, placed.cores) == (4, 4, 2)
@@ -70,10 +70,10 @@ def test_the_ways_to_wait_are_runs_of_their_own():
     ],
 )  # fmt: skip
 def test_the_sum_is_right_with_servers_and_without(tmp_path, way, processes, servers, waiting):
-    one = case(f"data_servers-smoke{way}")
-    done = measured(tmp_path, one, processes, cores=1 if processes == 3 else 2, servers=servers)
+    tested_case = case(f"data_servers-smoke{way}")
+    done = measured(tmp_path, tested_case, processes, cores=1 if processes == 3 else 2, servers=servers)
     assert done.problem is None, (done.problem, done.execution.errors)
-    assert done.reading.answer == one.answer.golden
+    assert done.reading.answer == tested_case.answer.golden
     assert len(done.placement) == processes * (1 + servers)
     details = done.reading.details
     assert (details["servers"], details["waiting"]) == (processes * servers, waiting)
@@ -83,8 +83,8 @@ def test_the_sum_is_right_with_servers_and_without(tmp_path, way, processes, ser
     else:  # only what another process holds is asked for
         tasks = [(task % processes, blocks_of_task(task, 16)) for task in range(40)]
         assert calls == {
-            "get": sum(block % processes != own for own, blocks in tasks for block in blocks),
-            "accumulate": sum(blocks[0] % processes != own for own, blocks in tasks),
+            "get": sum(block % processes != rank for rank, blocks in tasks for block in blocks),
+            "accumulate": sum(blocks[0] % processes != rank for rank, blocks in tasks),
         }
 
 
@@ -111,8 +111,8 @@ def test_the_probe_runs_where_the_servers_ran_too(tmp_path):
     done = measured(tmp_path, way, 2, cores=2, servers=1)
     point = Point(way.name, "tcp_loopback", 2, 2, nodes=1, cores=2, servers_per_process=1)
     joins = load_interconnect("tcp_loopback", INTERCONNECTS)
-    found = probe(started_point(point, way.option), joins, (), done.placement)
-    assert found.problem is None and found.latency_us > 0
+    attested = probe(started_point(point, way.option), joins, (), done.placement)
+    assert attested.problem is None and attested.latency_us > 0
 
 
 @pytest.mark.slow

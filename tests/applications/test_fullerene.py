@@ -15,13 +15,13 @@ def neighbours(atoms):
 
 def rings(bonds):
     """Number of shortest rings by their size: with three bonds each, two of them begin one ring."""
-    found = set()
+    sizes = set()
     for atom, near in enumerate(bonds):
         for first in near:
             for last in near:
                 if first < last:
-                    found.add(shortest_ring(bonds, atom, first, last))
-    return Counter(map(len, found))
+                    sizes.add(shortest_ring(bonds, atom, first, last))
+    return Counter(map(len, sizes))
 
 
 def shortest_ring(bonds, atom, first, last):

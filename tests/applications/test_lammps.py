@@ -114,8 +114,8 @@ class TestFiles:
         assert message in refusal(InputError, lammps.inputs, dataclasses.replace(melt, folder=tmp_path))
 
     def test_a_missing_input_is_refused(self, melt, tmp_path):
-        said = refusal(InputError, lammps.inputs, dataclasses.replace(melt, folder=tmp_path))
-        assert "input.lmp: no such file" in said
+        message = refusal(InputError, lammps.inputs, dataclasses.replace(melt, folder=tmp_path))
+        assert "input.lmp: no such file" in message
 
     def test_prepared_and_staged_folders_start_empty(self, melt, tmp_path):
         lammps.prepare(melt, 2, tmp_path / "prepared", None)

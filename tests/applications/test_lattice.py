@@ -99,7 +99,7 @@ BENT = box(([1], [1], [1]), place=lambda u, v, w: (u, v, -w + 0.1 * math.sin(mat
 
 
 @pytest.mark.parametrize(
-    ("lattices", "patches", "said"),
+    ("lattices", "patches", "message"),
     [
         ([ONE], {"wall": "wall"}, "no type for the patch 'walls'; known: wall"),
         ([ONE], WALLS | {"lid": "wall"}, "no face belongs to the patch 'lid'"),
@@ -107,8 +107,8 @@ BENT = box(([1], [1], [1]), place=lambda u, v, w: (u, v, -w + 0.1 * math.sin(mat
         ([ONE, BENT], WALLS, "is bent in two ways"),
     ],
 )
-def test_what_cannot_be_meshed_is_refused(lattices, patches, said):
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_what_cannot_be_meshed_is_refused(lattices, patches, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         block_mesh_dict(Mesh(lattices, patches))
 
 
@@ -128,10 +128,10 @@ def test_between_stations():
 def test_more_cells_make_a_case_of_the_same_shape(folder):
     """The blocks and their corners depend on the size's parameters by their numbers of cells alone."""
     both = (load_case(name, CASES) for name in (folder.name, f"{folder.name}-smoke"))
-    own, smoke = (openfoam.inputs(one)["system/blockMeshDict"].decode() for one in both)
-    assert own != smoke
+    full, smoke = (openfoam.inputs(sized)["system/blockMeshDict"].decode() for sized in both)
+    assert full != smoke
     for name in ("vertices", "edges", "boundary"):
-        assert section(own, name) == section(smoke, name)
+        assert section(full, name) == section(smoke, name)
 
 
 CASE = """\

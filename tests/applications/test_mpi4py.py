@@ -80,8 +80,8 @@ def test_modules_are_followed_through_others_and_only_ours(tmp_path):
         file = tmp_path / f"workflows/{name}.py"
         file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(text)
-    found = _modules(b"from workflows.a.one import f", tmp_path)
-    assert set(found) == {
+    modules = _modules(b"from workflows.a.one import f", tmp_path)
+    assert set(modules) == {
         f"workflows/{name}.py" for name in ("__init__", "a/__init__", "a/one", "a/two", "b")
     }
 

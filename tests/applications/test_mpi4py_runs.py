@@ -74,9 +74,9 @@ def test_every_pair_of_three_has_its_place_in_the_matrix(tmp_path):
 def test_pairs_at_once_are_counted(tmp_path):
     rows = table(measured(tmp_path, smoke("simultaneous_pairs"), 4), "simultaneous_pairs", 4)
     assert set(rows["pairs"]) == {1, 2}
-    told = rows.dropna(subset="bandwidth_MBps")
-    moved = told["bandwidth_MBps"] * told["latency_us"]
-    assert (moved.round(6) == 2.0 * told["pairs"] * told["bytes"]).all()
+    streams = rows.dropna(subset="bandwidth_MBps")
+    moved = streams["bandwidth_MBps"] * streams["latency_us"]
+    assert (moved.round(6) == 2.0 * streams["pairs"] * streams["bytes"]).all()
 
 
 def test_availability_has_an_overhead_at_every_size(tmp_path):
@@ -184,8 +184,10 @@ def test_sockets_tell_what_is_sent_received_and_lost(tmp_path, interconnect):
     done = measured(tmp_path, smoke("sockets"), 2, interconnect)
     assert done.problem is None and done.reading.answer == 0 and done.reading.seconds > 0
     rows = done.reading.details["rows"]
-    told = {(row["transport"], row["test"], row["bytes"], row.get("offered_MBps") is None) for row in rows}
-    assert told == {
+    measurements = {
+        (row["transport"], row["test"], row["bytes"], row.get("offered_MBps") is None) for row in rows
+    }
+    assert measurements == {
         *((transport, "pingpong", size, True) for transport in ("tcp", "udp") for size in (1, 8192)),
         *((transport, "stream", size, True) for transport in ("tcp", "udp") for size in (1024, 8192)),
         *(("udp", "stream", size, False) for size in (1024, 8192)),

@@ -148,10 +148,12 @@ class TestReadRealLogs:
         scf = case("water_scf-smoke")
         reading = nwchem.read(scf, 1, real_log("nwchem", "scf_other_basis"))
         assert reading.problem is None
-        told, wrong = compare_answer(scf, reading.answer, {"value": scf.answer.golden, "source": "golden"})
-        assert told.relative_difference == pytest.approx(3.0e-4, rel=0.01)
-        said = "energy -75.97484109 differs from the golden answer -75.99751929 by 0.0003, allowed 2e-08"
-        assert wrong == said
+        comparison, wrong = compare_answer(
+            scf, reading.answer, {"value": scf.answer.golden, "source": "golden"}
+        )
+        assert comparison.relative_difference == pytest.approx(3.0e-4, rel=0.01)
+        message = "energy -75.97484109 differs from the golden answer -75.99751929 by 0.0003, allowed 2e-08"
+        assert wrong == message
 
     def test_a_run_does_not_count_whose_right_answer_is_not_known(self, case):
         scf = case("water_scf-smoke")
@@ -254,7 +256,7 @@ class TestInputs:
             nwchem.inputs(odd)
 
     @pytest.fixture
-    def own(self, scf, tmp_path):
+    def case_of_text(self, scf, tmp_path):
         def make(text, **changes):
             (tmp_path / "input.nw").write_text(text)
             return dataclasses.replace(scf, folder=tmp_path, **changes)
@@ -271,20 +273,20 @@ class TestInputs:
             ("basis\n * library $basiss\nend\ntask scf\n", "$basiss has no value; parameters: basis, waters"),
         ],
     )
-    def test_input_that_could_not_be_timed_rightly_is_refused(self, own, text, problem):
-        assert problem in refusal(InputError, nwchem.inputs, own(text))
+    def test_input_that_could_not_be_timed_rightly_is_refused(self, case_of_text, text, problem):
+        assert problem in refusal(InputError, nwchem.inputs, case_of_text(text))
 
-    def test_missing_pieces_are_one_line(self, own, scf, tmp_path):
+    def test_missing_pieces_are_one_line(self, case_of_text, scf, tmp_path):
         without, lost = {"parameters": {}}, {"settings": scf.settings | {"geometry": "missing.xyz"}}
         for changes, problem in (without, "parameters.waters: missing"), (lost, "missing.xyz: no such file"):
-            assert problem in refusal(InputError, nwchem.inputs, own("task scf\n", **changes))
-        mine = own("task scf\n")
+            assert problem in refusal(InputError, nwchem.inputs, case_of_text("task scf\n", **changes))
+        mine = case_of_text("task scf\n")
         (tmp_path / "input.nw").unlink()
         assert "input.nw: no such file" in refusal(InputError, nwchem.inputs, mine)
 
-    def test_a_geometry_in_xyz_format(self, own, scf, tmp_path):
+    def test_a_geometry_in_xyz_format(self, case_of_text, scf, tmp_path):
         (tmp_path / "helium.xyz").write_text("1\nan atom\nHe 0 0 0\n")
-        case = own("task scf\n", settings=scf.settings | {"geometry": "helium.xyz"})
+        case = case_of_text("task scf\n", settings=scf.settings | {"geometry": "helium.xyz"})
         assert "noprint\nHe 0 0 0\nend\n" in nwchem.inputs(case)["input.nw"].decode()
 
     def test_every_run_has_its_own_fresh_folder(self, scf, tmp_path):

@@ -274,9 +274,9 @@ class TestInputs:
     def test_a_case_with_its_own_control_dictionary_is_refused(self, case, tmp_path):
         (tmp_path / "system").mkdir()
         (tmp_path / "system/controlDict").touch()
-        own = dataclasses.replace(case("cavity"), folder=tmp_path)
+        copied = dataclasses.replace(case("cavity"), folder=tmp_path)
         with pytest.raises(InputError, match="system/controlDict: not for the case"):
-            openfoam.inputs(own)
+            openfoam.inputs(copied)
 
     def test_an_environment_that_is_set_is_left_alone(self, case, monkeypatch):
         monkeypatch.delenv("WM_PROJECT_DIR", raising=False)
@@ -350,13 +350,13 @@ class TestPrepare:
 
     def test_a_mesh_that_cannot_be_made_is_one_line_with_openfoams_reason(self, case, tmp_path):
         broken = self.broken(case, tmp_path, "$cells_across", "$cells_acros")
-        said = refusal(RuntimeError, openfoam.prepare, broken, 1, tmp_path / "prepared", None)
-        assert said.startswith("blockMesh: exit status 1: ") and "cells_acros" in said
+        message = refusal(RuntimeError, openfoam.prepare, broken, 1, tmp_path / "prepared", None)
+        assert message.startswith("blockMesh: exit status 1: ") and "cells_acros" in message
 
     def test_a_bad_mesh_is_refused(self, case, tmp_path):
         broken = self.broken(case, tmp_path, "(1.1 2 0) (0.5 2 0)", "(1.1 2 0) (1.05 0.1 0)")
-        said = refusal(RuntimeError, openfoam.prepare, broken, 1, tmp_path / "prepared", None)
-        assert said.startswith("checkMesh: the mesh is not good: ")
+        message = refusal(RuntimeError, openfoam.prepare, broken, 1, tmp_path / "prepared", None)
+        assert message.startswith("checkMesh: the mesh is not good: ")
 
     def test_a_case_may_bring_its_mesh(self, case, prepared, tmp_path):
         smoke = case("elbow_segregated-smoke")
@@ -367,9 +367,9 @@ class TestPrepare:
         openfoam.prepare(brought, 1, tmp_path / "1", None)
         openfoam.prepare(brought, 2, tmp_path / "2", tmp_path / "1")
         for processes in ("1", "2"):
-            made, own = (self.facts(of / processes) for of in (prepared, tmp_path))
-            assert "blockMesh" not in own["program_seconds"]
-            assert {**made, "program_seconds": 0} == {**own, "program_seconds": 0}
+            made, meshed = (self.facts(of / processes) for of in (prepared, tmp_path))
+            assert "blockMesh" not in meshed["program_seconds"]
+            assert {**made, "program_seconds": 0} == {**meshed, "program_seconds": 0}
 
     def test_more_processes_than_cells_is_refused(self, case, tmp_path):
         tiny = case("elbow_segregated-smoke")

@@ -49,22 +49,22 @@ def reason(case, real_log):
     """What a record of a run would give as reason."""
 
     def reason(log, name, processes, end):
-        one = case(name)
-        app, lines = application(one.application), list(real_log(one.application, log))
+        logged_case = case(name)
+        app, lines = application(logged_case.application), list(real_log(logged_case.application, log))
         status, signal = (None, end) if isinstance(end, str) else (end, None)
         ended = Execution(lines, "", False, status, signal, False, 9.0, 1.0, 0.0, "2026-01-01T00:00:00+00:00")
-        reading = app.read(one, processes, lines)
-        golden = {"value": one.answer.golden, "source": "golden"}
-        return problem_of(app, ended, reading, 60) or compare_answer(one, reading.answer, golden)[1]
+        reading = app.read(logged_case, processes, lines)
+        golden = {"value": logged_case.answer.golden, "source": "golden"}
+        return problem_of(app, ended, reading, 60) or compare_answer(logged_case, reading.answer, golden)[1]
 
     return reason
 
 
-@pytest.mark.parametrize(("log", "name", "processes", "end", "said"), BAD)
-def test_a_bad_run_has_one_reason(reason, log, name, processes, end, said):
-    told = reason(log, name, processes, end)
-    assert told.startswith(said)
-    assert "\n" not in told
+@pytest.mark.parametrize(("log", "name", "processes", "end", "start"), BAD)
+def test_a_bad_run_has_one_reason(reason, log, name, processes, end, start):
+    stated_reason = reason(log, name, processes, end)
+    assert stated_reason.startswith(start)
+    assert "\n" not in stated_reason
 
 
 @pytest.mark.parametrize(("log", "name"), [("elbow_parallel", ELBOW), ("melt_parallel", MELT)])

@@ -30,8 +30,8 @@ def test_numbers_as_programs_print_them(text, value):
 
 
 def test_the_last_matching_line_counts():
-    found = tools.last_number(r"energy = (\S+)", lines("energy = -1", "energy = -2", "end"))
-    assert found == -2
+    number = tools.last_number(r"energy = (\S+)", lines("energy = -1", "energy = -2", "end"))
+    assert number == -2
     assert tools.last_number(r"energy = (\S+)", lines("energy = -1", "energy = nan")) is None
     assert tools.last_number("energy", lines("end")) is None
     assert tools.last_number(r"\d+$", lines("step 12")) == 12
@@ -56,8 +56,8 @@ def test_a_failed_program_is_told_in_one_line_with_its_reason(tmp_path):
     name = Path(sys.executable).name
     script = "print('working'); print('FATAL: no mesh', file=sys.stderr); print('---'); sys.exit(3)"
     command = [sys.executable, "-c", f"import sys; {script}"]
-    said = refusal(RuntimeError, tools.run_program, command, tmp_path, os.environ, explain)
-    assert said == f"{name}: exit status 3: no mesh"
+    message = refusal(RuntimeError, tools.run_program, command, tmp_path, os.environ, explain)
+    assert message == f"{name}: exit status 3: no mesh"
     assert "working" in (tmp_path / f"log.{name}").read_text()
     with pytest.raises(RuntimeError, match="no such program"):
         tools.run_program(["no-such-program"], tmp_path, os.environ, telling_line)

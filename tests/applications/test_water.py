@@ -20,10 +20,10 @@ def test_a_cluster_is_the_beginning_of_a_larger_one(waters):
 def test_bonds_and_angles_are_those_of_water():
     assert len(HUNDRED) == 3 * 100
     for oxygen, *hydrogens in zip(*[iter(atom[1:] for atom in HUNDRED)] * 3, strict=True):
-        one, two = (math.dist(oxygen, hydrogen) for hydrogen in hydrogens)
-        assert 0.94 < one < 1.07 and 0.94 < two < 1.07
+        first, two = (math.dist(oxygen, hydrogen) for hydrogen in hydrogens)
+        assert 0.94 < first < 1.07 and 0.94 < two < 1.07
         across = math.dist(*hydrogens)
-        angle = math.degrees(math.acos((one**2 + two**2 - across**2) / (2 * one * two)))
+        angle = math.degrees(math.acos((first**2 + two**2 - across**2) / (2 * first * two)))
         assert 104 < angle < 115
 
 

@@ -72,14 +72,14 @@ def compare(case: Case, processes: int, prepared: Path, pairs: int) -> bool:
     folder = prepared.with_name(f"by-hand-{processes}")
     shutil.copytree(prepared, folder)
     ways = {"framework": (through_the_framework, prepared), "hand": (by_hand, folder)}
-    found = {name: [] for name in ways}
+    seconds_by_way = {name: [] for name in ways}
     for pair in range(pairs):
         for name in list(ways) if pair % 2 else reversed(list(ways)):
             measure, place = ways[name]
-            found[name].append(measure(case, processes, place))
-    ratios = np.array(found["framework"]) / np.array(found["hand"])
+            seconds_by_way[name].append(measure(case, processes, place))
+    ratios = np.array(seconds_by_way["framework"]) / np.array(seconds_by_way["hand"])
     ratio, (low, high) = float(np.median(ratios)), interval(ratios)
-    ours, theirs = (1000 * np.median(found[name]) for name in ("framework", "hand"))
+    ours, theirs = (1000 * np.median(seconds_by_way[name]) for name in ("framework", "hand"))
     print(
         f"{processes} processes: {ours:.2f} ms through the framework, {theirs:.2f} ms by hand; "
         f"ratio {ratio:.4f} [{low:.4f}, {high:.4f}], {pairs} pairs",

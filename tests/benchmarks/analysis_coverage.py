@@ -81,7 +81,7 @@ def coverage(runs: pd.DataFrame, shift: float, draws: int) -> dict[str, float]:
     gains = 100 * (slow / swift - 1)
     mean_gains = 100 * np.expm1(np.cumsum(np.log1p(gains[1:] / 100)) / np.arange(1, len(gains)))
     peaks = tables["peaks"].assign(truth=lambda peaks: peaks["interconnect"].map({"slow": 8, "swift": 16}))
-    inside = [str(one.truth) in one.peak_set.split() for one in peaks.itertuples()]
+    inside = [str(peak.truth) in peak.peak_set.split() for peak in peaks.itertuples()]
     equivalents = tables["node_equivalent"]
     equivalents = equivalents[equivalents["baseline_processes"] == 4]
     target = slow[0] / slow[2]
@@ -95,17 +95,17 @@ def coverage(runs: pd.DataFrame, shift: float, draws: int) -> dict[str, float]:
         "average": within(improvement, "average", mean_gains[at - 1]),
         "node equivalent": within(equivalents, "equivalent", truth),
         "peak in its set": 100 * np.mean(inside),
-        "counts in the set": np.mean([len(one.split()) for one in peaks["peak_set"]]),
+        "counts in the set": np.mean([len(peak_set.split()) for peak_set in peaks["peak_set"]]),
     }
 
 
 def improvements_as_blocks_are_added(runs: pd.DataFrame, draws: int) -> pd.DataFrame:
     """Improvement of each study at each number of blocks, from the first to the last it may have."""
-    found = []
+    tables_by_blocks = []
     for blocks in range(LEAST_BLOCKS, MOST_BLOCKS + 1):
         tables = make_tables(runs[runs["block"] < blocks], Settings(draws=draws, baselines=("slow",)))
-        found.append(tables["improvement"].assign(blocks=blocks))
-    return pd.concat(found, ignore_index=True)
+        tables_by_blocks.append(tables["improvement"].assign(blocks=blocks))
+    return pd.concat(tables_by_blocks, ignore_index=True)
 
 
 def coverage_until(improvements: pd.DataFrame, target_percent: float) -> dict[str, float]:
@@ -137,8 +137,8 @@ def print_until(studies: int, draws: int, rng: np.random.Generator) -> None:
         runs = runs[runs["processes"].isin([1, PEAK_OF_SLOW])]  # the peak held, as improvements hold it
         improvements = improvements_as_blocks_are_added(runs, draws)
         for target in TARGETS:
-            told = " | ".join(f"{value:.1f}" for value in coverage_until(improvements, target).values())
-            print(f"| {title} | ±{target:g} | {told} |", flush=True)
+            cells = " | ".join(f"{value:.1f}" for value in coverage_until(improvements, target).values())
+            print(f"| {title} | ±{target:g} | {cells} |", flush=True)
 
 
 @dataclass(frozen=True)
@@ -153,14 +153,14 @@ class Verdicts:
         Process counts, all equally fast: a flat top.
     gain : float
         Log of the baseline's time over the other's where one is faster.
-    shared, own, sweep : float, tuple of float, float
+    shared, scatter, sweep : float, tuple of float, float
         Standard deviations of the log noise of a block; of a run of either; of a sweep of the baseline.
     paired : bool
         Whether both have the same blocks.
     kind : str
-        Of the own noise: ``normal``, ``heavy`` (Student's t of 2 degrees of freedom), ``bimodal``.
+        Of the noise of a run: ``normal``, ``heavy`` (Student's t of 2 degrees of freedom), ``bimodal``.
     correlation : float
-        Of the own noise with that of the block before.
+        Of the noise of a run with that of the block before.
     """
 
     title: str
@@ -168,7 +168,7 @@ class Verdicts:
     counts: int = 1
     gain: float = 0.05
     shared: float = 0.05
-    own: tuple[float, float] = (0.03, 0.03)
+    scatter: tuple[float, float] = (0.03, 0.03)
     sweep: float = 0.0
     paired: bool = True
     kind: str = "normal"
@@ -184,17 +184,17 @@ class Verdicts:
             "bimodal": lambda shape: 3 * (rng.random(shape) < 0.3) + 0.3 * rng.standard_normal(shape),
         }[self.kind]
         of_block = self.shared * rng.standard_normal((studies, 1, most))
-        found = []
-        for place, (blocks, own) in enumerate(zip(self.blocks, self.own, strict=True)):
-            noise = own * draw(shape)
+        seconds_of_interconnects = []
+        for place, (blocks, scatter) in enumerate(zip(self.blocks, self.scatter, strict=True)):
+            noise = scatter * draw(shape)
             for block in range(1, most):
                 fresh = np.sqrt(1 - self.correlation**2) * noise[..., block]
                 noise[..., block] = self.correlation * noise[..., block - 1] + fresh
             if not place:
                 noise = noise + self.sweep * rng.standard_normal((studies, 1, most))
             of_own_block = of_block if self.paired else self.shared * rng.standard_normal(shape)
-            found.append(np.exp(of_own_block + noise - place * gain)[..., :blocks])
-        return found
+            seconds_of_interconnects.append(np.exp(of_own_block + noise - place * gain)[..., :blocks])
+        return seconds_of_interconnects
 
     def runs(self, seconds: Sequence[np.ndarray]) -> pd.DataFrame:
         """One case a study."""
@@ -269,9 +269,9 @@ CHECKED = 20
 
 
 def judged(scenario: Verdicts, gain: float, studies: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Row of the improvement table of each study, a table of its own, with ``told`` and ``held``.
+    """Row of the improvement table of each study, a table of its own, with ``direction`` and ``held``.
 
-    ``told`` is the sign of what is told apart, else 0; ``held`` whether a given count is in its peak set.
+    ``direction`` is the sign of what is told apart, else 0; ``held`` whether a given count is in its peak set.
     Studies of one count have what `compare_points` says, which is the same and faster.
     """
     seconds = scenario.seconds(studies, gain, rng)
@@ -281,20 +281,20 @@ def judged(scenario: Verdicts, gain: float, studies: int, rng: np.random.Generat
         if several
         else [slice(CHECKED)]
     )
-    found = pd.concat([_by_tables(scenario, [times[part] for times in seconds]) for part in parts])
+    judgements = pd.concat([_by_tables(scenario, [times[part] for times in seconds]) for part in parts])
     if not several:
-        checked, found = found, _by_comparisons(scenario, seconds)
-        assert np.allclose(checked[found.columns], found.head(CHECKED), equal_nan=True)
-    apart = (found["improvement_low"] > 0) | (found["improvement_high"] < 0)
-    sure = (found["p_value"] <= 0.05) & apart
-    return found.assign(told=np.sign(found["improvement_percent"]).where(sure, 0))
+        checked, judgements = judgements, _by_comparisons(scenario, seconds)
+        assert np.allclose(checked[judgements.columns], judgements.head(CHECKED), equal_nan=True)
+    apart = (judgements["improvement_low"] > 0) | (judgements["improvement_high"] < 0)
+    sure = (judgements["p_value"] <= 0.05) & apart
+    return judgements.assign(direction=np.sign(judgements["improvement_percent"]).where(sure, 0))
 
 
 def _by_tables(scenario: Verdicts, seconds: Sequence[np.ndarray]) -> pd.DataFrame:
     tables = make_tables(scenario.runs(seconds), Settings(draws=100, baselines=("slow",)))
     sets = tables["peaks"].loc[tables["peaks"]["interconnect"] == "slow", "peak_set"]
     return tables["improvement"].assign(
-        held=sets.map(lambda told: "2" in told.split(), na_action="ignore").tolist()
+        held=sets.map(lambda counts: "2" in counts.split(), na_action="ignore").tolist()
     )
 
 
@@ -304,26 +304,26 @@ def _by_comparisons(scenario: Verdicts, seconds: Sequence[np.ndarray]) -> pd.Dat
         (Sample(blocks[0], first), Sample(blocks[1], second), scenario.paired)
         for first, second in zip(*(times[:, 0] for times in seconds), strict=True)
     ]
-    shifts = [one.shift for one in compare_points(samples, [0.05] * len(samples))]
+    shifts = [comparison.shift for comparison in compare_points(samples, [0.05] * len(samples))]
     columns = [percent_columns("improvement", shift) | shift._asdict() for shift in shifts]
     return pd.DataFrame(columns)[
         ["improvement_percent", "improvement_low", "improvement_high", "p_value", "coverage"]
     ]
 
 
-def told(scenario: Verdicts, studies: int, rng: np.random.Generator) -> dict[str, float]:
+def error_rates(scenario: Verdicts, studies: int, rng: np.random.Generator) -> dict[str, float]:
     """Shares in percent, of as many studies of two that are alike and of two of which one is faster."""
     alike, faster = (judged(scenario, gain, studies, rng) for gain in (0.0, scenario.gain))
-    known = pd.concat([alike.assign(truth=0.0), faster.assign(truth=100 * np.expm1(scenario.gain))])
-    known = known[known["improvement_low"].notna()]
-    directions = faster.loc[faster["told"] != 0, "told"]
+    bounded = pd.concat([alike.assign(truth=0.0), faster.assign(truth=100 * np.expm1(scenario.gain))])
+    bounded = bounded[bounded["improvement_low"].notna()]
+    directions = faster.loc[faster["direction"] != 0, "direction"]
     return {
-        "interval": 50 * len(known) / studies,
-        "stated": 100 * known["coverage"].mean(),
-        "covers": within(known, "improvement", known["truth"]) if len(known) else np.nan,
-        "width (points)": (known["improvement_high"] - known["improvement_low"]).median(),
+        "interval": 50 * len(bounded) / studies,
+        "stated": 100 * bounded["coverage"].mean(),
+        "covers": within(bounded, "improvement", bounded["truth"]) if len(bounded) else np.nan,
+        "width (points)": (bounded["improvement_high"] - bounded["improvement_low"]).median(),
         "alike, p up to 5 %": 100 * (alike["p_value"] <= 0.05).mean(),
-        "alike, told apart": 100 * (alike["told"] != 0).mean(),
+        "alike, told apart": 100 * (alike["direction"] != 0).mean(),
         "gain": 100 * np.expm1(scenario.gain),
         "told apart": 100 * len(directions) / studies,
         "of these wrong": 100 * (directions < 0).mean(),
@@ -333,11 +333,13 @@ def told(scenario: Verdicts, studies: int, rng: np.random.Generator) -> dict[str
 
 def print_verdicts(names: Sequence[str], studies: int) -> None:
     """Print one row a scenario."""
-    for number, scenario in enumerate(one for name in names for one in SCENARIOS[name]):
-        found = told(scenario, studies, np.random.default_rng(2026))
+    for number, scenario in enumerate(
+        scenario_of_name for name in names for scenario_of_name in SCENARIOS[name]
+    ):
+        rates = error_rates(scenario, studies, np.random.default_rng(2026))
         if not number:
-            print("\n| studies |", " | ".join(found), "|\n|", " --- |" * (len(found) + 1), sep="")
-        cells = " | ".join("" if np.isnan(value) else f"{value:.1f}" for value in found.values())
+            print("\n| studies |", " | ".join(rates), "|\n|", " --- |" * (len(rates) + 1), sep="")
+        cells = " | ".join("" if np.isnan(value) else f"{value:.1f}" for value in rates.values())
         print(f"| {scenario.title} |", cells, "|", flush=True)
 
 
@@ -360,7 +362,7 @@ TABLES_OF_TESTS = [
 
 def at_once(scenario: Several, studies: int, rng: np.random.Generator) -> dict[str, float]:
     """Shares in percent of studies, or of comparisons; the noise is 5 % a block and 3 % a run."""
-    found, gains = [], np.array(scenario.gains)
+    tables, gains = [], np.array(scenario.gains)
     for _ in range(studies):
         of_block, of_baseline = rng.normal(0, 0.05, scenario.blocks), rng.normal(0, 0.03, scenario.blocks)
         base = Sample(np.arange(scenario.blocks), np.exp(of_block + of_baseline))
@@ -370,7 +372,7 @@ def at_once(scenario: Several, studies: int, rng: np.random.Generator) -> dict[s
                 of_block = rng.normal(0, 0.05, scenario.blocks)
             seconds = np.exp(of_block + rng.normal(0, 0.03, scenario.blocks) - gain)
             samples.append((base, base._replace(seconds=seconds), scenario.paired))
-        compared = [one.shift for one in compare_points(samples, [0.05] * len(gains))]
+        compared = [comparison.shift for comparison in compare_points(samples, [0.05] * len(gains))]
         table = pd.DataFrame(
             {
                 **{name: [getattr(shift, name) for shift in compared] for name in ("p_value", "least_p", "coverage")},
@@ -381,8 +383,8 @@ def at_once(scenario: Several, studies: int, rng: np.random.Generator) -> dict[s
             }
         )  # fmt: skip
         table = corrected(table)
-        found.append(table.assign(**simultaneous(table, 0.05), truth=100 * np.expm1(gains)))
-    every = pd.concat(found, keys=range(studies))
+        tables.append(table.assign(**simultaneous(table, 0.05), truth=100 * np.expm1(gains)))
+    every = pd.concat(tables, keys=range(studies))
     held = {
         name: ((every[f"{name}_low"] <= every["truth"]) & (every["truth"] <= every[f"{name}_high"]))
         for name in ("improvement", "simultaneous")
@@ -405,11 +407,11 @@ def at_once(scenario: Several, studies: int, rng: np.random.Generator) -> dict[s
 def print_at_once(studies: int, rng: np.random.Generator) -> None:
     """Print one row a table of tests."""
     for number, scenario in enumerate(TABLES_OF_TESTS):
-        found = at_once(scenario, studies, rng)
+        rates = at_once(scenario, studies, rng)
         if not number:
-            print("\n| comparisons |", " | ".join(found), "|\n|", " --- |" * (len(found) + 1), sep="")
+            print("\n| comparisons |", " | ".join(rates), "|\n|", " --- |" * (len(rates) + 1), sep="")
         print(
-            f"| {scenario.title} |", " | ".join(f"{value:.1f}" for value in found.values()), "|", flush=True
+            f"| {scenario.title} |", " | ".join(f"{value:.1f}" for value in rates.values()), "|", flush=True
         )
 
 
@@ -424,10 +426,10 @@ def print_fastest(studies: int, rng: np.random.Generator) -> None:
         names = {"case": pd.Series(study).astype(str), "interconnect": pd.Series(number).astype(str)}
         columns = {"kind": "measured", "processes": 2, "block": block, "seconds": np.exp(noise).ravel()}
         runs = complete_runs(pd.DataFrame(names | columns))
-        found = make_tables(runs, Settings(draws=100, baselines=("0",)))["fastest"]
-        outside = found.assign(outside=(found["longer_low"] > 0) | (found["longer_high"] < 0))
+        fastest = make_tables(runs, Settings(draws=100, baselines=("0",)))["fastest"]
+        outside = fastest.assign(outside=(fastest["longer_low"] > 0) | (fastest["longer_high"] < 0))
         shares = 100 * outside.groupby("place")["outside"].mean()
-        held = 100 * found.loc[found["interconnect"] == "0", "may_be_fastest"].mean()
+        held = 100 * fastest.loc[fastest["interconnect"] == "0", "may_be_fastest"].mean()
         print(f"| {several}, {blocks} | {shares[2]:.1f} | {shares[several]:.1f} | {held:.1f} |", flush=True)
 
 
@@ -437,10 +439,10 @@ def print_derived(studies: int, draws: int) -> None:
     for name, title in NOISES.items():
         shift = median_shift(name, rng)
         for blocks in (6, 10, 30):
-            found = coverage(synthetic_runs(name, studies, blocks, rng), shift, draws)
+            rates = coverage(synthetic_runs(name, studies, blocks, rng), shift, draws)
             if (name, blocks) == ("normal", 6):
-                print("| noise | blocks |", " | ".join(found), "|\n|", " --- |" * (len(found) + 2), sep="")
-            cells = " | ".join(f"{value:.1f}" for value in found.values())
+                print("| noise | blocks |", " | ".join(rates), "|\n|", " --- |" * (len(rates) + 2), sep="")
+            cells = " | ".join(f"{value:.1f}" for value in rates.values())
             print(f"| {title} | {blocks} |", cells, "|", flush=True)
 
 

@@ -72,7 +72,10 @@ def cost(pairs: int) -> None:
     for name in LINKS:
         joins = link(name)
         with nodes_of(joins) as nodes:
-            added = [one - other for one, other in in_turn(partial(cpu_ms, joins, nodes), pairs)]
+            added = [
+                with_attester - other
+                for with_attester, other in in_turn(partial(cpu_ms, joins, nodes), pairs)
+            ]
             places = [{"rank": rank, "host": str(rank), "cores": "0"} for rank in (0, 1)]
             before = cpu_seconds(resource.RUSAGE_CHILDREN)
             for _ in range(3):
@@ -104,8 +107,8 @@ def in_turn(measure: Callable[[bool], float], pairs: int) -> Iterator[tuple[floa
     """Measure with and without, in changing order."""
     for number in range(pairs):
         order = (True, False) if number % 2 else (False, True)
-        found = {attest: measure(attest) for attest in order}
-        yield found[True], found[False]
+        measurements = {attest: measure(attest) for attest in order}
+        yield measurements[True], measurements[False]
 
 
 @contextmanager
@@ -131,7 +134,7 @@ def effect(pairs: int) -> None:
     for name, joins in itertools.product(CASES, [link("tcp_loopback"), link("shared_memory")]):
         with runs_of(name, joins) as once:
             times = in_turn(lambda attest, once=once: seconds(once(attest=attest), attest), pairs)
-            ratios = [one / other for one, other in times]
+            ratios = [with_attester / other for with_attester, other in times]
         print(f"{name}, {joins.name}: {interval(ratios)} of the time without", flush=True)
 
 
@@ -183,8 +186,8 @@ def faults(trials: int, wanted: str = "") -> None:
             continue
         label = replace(joins, attest=link(called).attest)
         with runs_of("barrier-smoke", joins) as once:
-            found = sum(judged(once(label, prefix), label) for _ in range(trials))
-        print(f"{kind}: {found} of {trials} refused", flush=True)
+            refusals = sum(judged(once(label, prefix), label) for _ in range(trials))
+        print(f"{kind}: {refusals} of {trials} refused", flush=True)
 
 
 def judged(done: Run, joins: Interconnect) -> bool:
@@ -195,5 +198,5 @@ def judged(done: Run, joins: Interconnect) -> bool:
 
 
 if __name__ == "__main__":
-    what, *given = sys.argv[1:]
-    {"cost": cost, "effect": effect, "faults": faults}[what](int((given or ["20"])[0]), *given[1:])
+    measure_name, *given = sys.argv[1:]
+    {"cost": cost, "effect": effect, "faults": faults}[measure_name](int((given or ["20"])[0]), *given[1:])

@@ -68,7 +68,7 @@ def predict(folder: Path) -> None:
     speed = speed_for(replays, CASE, A_NODE, model, published.loc[A_NODE, "seconds"] / STEPS)
     seconds = [STEPS * replays.seconds(CASE, count, A_NODE, model, speed) for count in COUNTS]
     rows = {"processes": COUNTS, "nodes": [count // A_NODE for count in COUNTS], "host_speed": speed}
-    table = pd.DataFrame(rows | {"seconds": seconds, "speedup": [seconds[0] / one for one in seconds]})
+    table = pd.DataFrame(rows | {"seconds": seconds, "speedup": [seconds[0] / time for time in seconds]})
     table.round(5).to_csv(PREDICTED, index=False)
     print(table)
 

@@ -188,8 +188,8 @@ class Replays:
 
     def counts(self, case: str) -> list[int]:
         """Process counts that are traced."""
-        found = self.folder.glob(f"{case}/processes-*/{ITERATIONS}")
-        return sorted(int(path.parent.name.partition("-")[2]) for path in found)
+        folders = self.folder.glob(f"{case}/processes-*/{ITERATIONS}")
+        return sorted(int(path.parent.name.partition("-")[2]) for path in folders)
 
     def iterations(self, case: str, processes: int) -> int:
         """Pressure iterations of the traced step, with those that are repeated."""
@@ -218,8 +218,8 @@ class Replays:
                 file.write_text(lengthened(file.read_text(), REPETITIONS.get(case, 0)))
             (folder / "platform.xml").write_text(platform)
             factors, where = made.factors("corrected"), str(made.folder)
-            told = replay(self.program, folder / "platform.xml", folder, factors, per_node, where)
-        return told.seconds / made.steps
+            outcome = replay(self.program, folder / "platform.xml", folder, factors, per_node, where)
+        return outcome.seconds / made.steps
 
     def _of(self, case: str, processes: int) -> Path:
         return self.folder / case / f"processes-{processes}"

@@ -163,13 +163,13 @@ def largest_program() -> Iterator[list[float]]:
     not become its program yet is left out.
     """
     me, largest, done, start = psutil.Process(), [0.0], threading.Event(), time.monotonic()
-    own = me.cmdline()
+    command = me.cmdline()
 
     def watch() -> None:
         while not done.wait(max(FIRST_WATCH_SECONDS, WATCH_SHARE * (time.monotonic() - start))):
             for program in me.children(recursive=True):
                 with contextlib.suppress(psutil.NoSuchProcess, psutil.ZombieProcess, FileNotFoundError):
-                    if program.cmdline() != own:
+                    if program.cmdline() != command:
                         largest[0] = max(largest[0], peak_memory(program.pid))
 
     watcher = threading.Thread(target=watch)

@@ -55,20 +55,20 @@ def bimodal(studies: int, blocks: int, rng: np.random.Generator) -> np.ndarray:
 
 def congested(studies: int, blocks: int, rng: np.random.Generator) -> np.ndarray:
     """8 % a sweep of one interconnect, the same at all counts, and 3 % a run."""
-    found = 0.03 * rng.standard_normal((studies, len(COUNTS), 2, blocks))
-    found[:, 1:, 1] += 0.08 * rng.standard_normal((studies, 1, blocks))
-    return found
+    log_times = 0.03 * rng.standard_normal((studies, len(COUNTS), 2, blocks))
+    log_times[:, 1:, 1] += 0.08 * rng.standard_normal((studies, 1, blocks))
+    return log_times
 
 
 def autocorrelated(correlation: float) -> Noise:
     """5 % a run, correlated with that of the point's block before."""
 
     def noise(studies: int, blocks: int, rng: np.random.Generator) -> np.ndarray:
-        found = rng.standard_normal((studies, len(COUNTS), 2, blocks))
+        log_times = rng.standard_normal((studies, len(COUNTS), 2, blocks))
         for block in range(1, blocks):
-            fresh = np.sqrt(1 - correlation**2) * found[..., block]
-            found[..., block] = correlation * found[..., block - 1] + fresh
-        return 0.05 * found
+            fresh = np.sqrt(1 - correlation**2) * log_times[..., block]
+            log_times[..., block] = correlation * log_times[..., block - 1] + fresh
+        return 0.05 * log_times
 
     return noise
 
@@ -85,10 +85,10 @@ SCENARIOS: dict[str, tuple[str, Noise]] = {
 def within(table: pd.DataFrame, quantity: str, truth: np.ndarray | float) -> float:
     """Share of the intervals that hold the truth, in percent; NaN where there is none."""
     low, high = table[f"{quantity}_low"], table[f"{quantity}_high"]
-    told = low.notna() & high.notna()
-    if not told.any():
+    bounded = low.notna() & high.notna()
+    if not bounded.any():
         return np.nan
-    return 100 * ((low <= truth * (1 + 1e-12)) & (high >= truth * (1 - 1e-12)))[told].mean()
+    return 100 * ((low <= truth * (1 + 1e-12)) & (high >= truth * (1 - 1e-12)))[bounded].mean()
 
 
 def coverage(
@@ -132,7 +132,7 @@ def coverage(
     }
 
 
-def found(names: list[str], studies: int, draws: int) -> Iterator[dict[str, object]]:
+def coverage_rows(names: list[str], studies: int, draws: int) -> Iterator[dict[str, object]]:
     """Rows: scenario, blocks and the coverage of each quantity."""
     for name in names:
         title, noise = SCENARIOS[name]
@@ -173,15 +173,17 @@ def model_coverage(studies: int, draws: int) -> Iterator[dict[str, object]]:
         runs = complete_runs(frame)
         curves = [curve for case in all_curves(runs, ranking(runs), settings) for curve in case]
         table = finished("model_curves", model_pieces(curves, settings)["model_curves"])
-        told = table[table["model"] == "average"] if "average" in set(table["model"]) else table
-        expected = truth(1.0) / truth(told["processes"].astype(float))
-        beyond = told["processes"] > counts[-1]
+        predictions = table[table["model"] == "average"] if "average" in set(table["model"]) else table
+        expected = truth(1.0) / truth(predictions["processes"].astype(float))
+        beyond = predictions["processes"] > counts[-1]
         yield {
             "truth": name,
-            "as far as measured": within(told[~beyond], "speedup", expected[~beyond]),
-            "beyond": within(told[beyond], "speedup", expected[beyond]),
+            "as far as measured": within(predictions[~beyond], "speedup", expected[~beyond]),
+            "beyond": within(predictions[beyond], "speedup", expected[beyond]),
             "half-width beyond": 50
-            * ((told["speedup_high"] - told["speedup_low"]) / told["speedup"])[beyond].mean(),
+            * ((predictions["speedup_high"] - predictions["speedup_low"]) / predictions["speedup"])[
+                beyond
+            ].mean(),
         }
 
 
@@ -202,7 +204,7 @@ def main() -> None:
     options = parser.parse_args()
     start = time.perf_counter()
     names = [name for name in options.scenarios or SCENARIOS if name != "models"]
-    rows = list(found(names, options.studies, options.draws)) if names else []
+    rows = list(coverage_rows(names, options.studies, options.draws)) if names else []
     if rows:
         printed(rows)
     if independent := [row for row in rows if not str(row["noise"]).startswith("autocorrelation")]:

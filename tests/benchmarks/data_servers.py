@@ -54,13 +54,13 @@ def main() -> None:
     names = words or list(INTERCONNECTS)
     joins = {name: load_interconnect(name, ROOT / "config/interconnects") for name in names}
     cases = {way: load_case(f"data_servers{way}", ROOT / "cases") for way in WAYS}
-    found = defaultdict(list)
+    seconds_of_runs = defaultdict(list)
     with ExitStack() as stack:
         prepared = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "prepared"
         mpi4py.prepare(cases[""], 1, prepared, None)
         nodes = {
-            name: stack.enter_context(emulated_nodes(one.emulate)) if one.emulate else ()
-            for name, one in joins.items()
+            name: stack.enter_context(emulated_nodes(interconnect.emulate)) if interconnect.emulate else ()
+            for name, interconnect in joins.items()
         }
         for number in range(rounds):
             for name, way, processes in random.Random(number).sample(todo := combinations(names), len(todo)):
@@ -72,9 +72,9 @@ def main() -> None:
                 done = run(cases[way], point, prepared, joins[name], nodes[name], LIMIT_SECONDS)
                 if done.problem or done.reading.answer != cases[way].answer.golden:
                     raise SystemExit(f"{name} {way} {processes}: {done.problem or done.reading.answer}")
-                found[name, processes, way].append(done.reading)
+                seconds_of_runs[name, processes, way].append(done.reading)
     print("interconnect           processes way         seconds (lowest, highest)   get, us   busy servers")
-    for (name, processes, way), readings in sorted(found.items()):
+    for (name, processes, way), readings in sorted(seconds_of_runs.items()):
         seconds = sorted(reading.seconds for reading in readings)
         gets = [
             1e6 * row["operation_seconds_p50"]
@@ -84,9 +84,9 @@ def main() -> None:
         ]
         busy = [reading.details["busy_share"]["servers"] for reading in readings]
         counts = f"{processes}+{processes if way else 0}"
-        told = f"{name:22s} {counts:9s} {way[1:] or 'no servers':10s} {statistics.median(seconds):8.3f}"
+        label = f"{name:22s} {counts:9s} {way[1:] or 'no servers':10s} {statistics.median(seconds):8.3f}"
         share = f"{statistics.median(busy):6.2f}" if way else ""
-        print(f"{told} ({seconds[0]:.3f}, {seconds[-1]:.3f}) {statistics.median(gets):10.1f} {share:>9s}")
+        print(f"{label} ({seconds[0]:.3f}, {seconds[-1]:.3f}) {statistics.median(gets):10.1f} {share:>9s}")
 
 
 if __name__ == "__main__":

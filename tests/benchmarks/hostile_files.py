@@ -74,9 +74,9 @@ SITE = {
 
 def places(value: Any, at: tuple = ()) -> list[tuple]:
     """Ways to everything in sections and lists, keys among them."""
-    found = [at] if at else []
+    paths = [at] if at else []
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return found + [way for key, part in inner for way in places(part, (*at, key))]
+    return paths + [way for key, part in inner for way in places(part, (*at, key))]
 
 
 def spoiled(value: Any, chance: random.Random) -> Any:
@@ -127,12 +127,14 @@ def shell_lines(cluster: Cluster) -> list[str]:
 
     job, where = JobRequest(1, 2, 100, 5), cluster.selection("ucx_tcp")
     resources = Resources(site_resources(cluster) | cluster.scheduler.resources(cluster, job, where))
-    told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "")
+    settings = dict.fromkeys(
+        ("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), ""
+    )
     lines = [EnvModules(*cluster.modules).shellcmd("true")] if cluster.modules else []
     if cluster.container:
         lines.append(in_image(cluster.container, "true", quiet=True))
     if cluster.scheduler.name == "slurm":
-        lines.append(get_submit_command(SimpleNamespace(threads=1, resources=resources), told))
+        lines.append(get_submit_command(SimpleNamespace(threads=1, resources=resources), settings))
     nothing = "".join(f"{name}() {{ :; }}\n" for name in ("sbatch", "module", "singularity", "apptainer"))
     return [nothing + line for line in lines]
 
@@ -140,9 +142,9 @@ def shell_lines(cluster: Cluster) -> list[str]:
 def imported(file: Path) -> None:
     """Read results of another tool; what is left out of them is told in lines."""
     mapping = make_mapping({"interconnect": {"value": "ib"}})
-    told = "".join(f"{line}\n" for line in read_foreign(file, mapping=mapping).unread)
-    if told.count("\n") != len(told.splitlines()) or CLEAR_SCREEN in told:
-        raise TableError(f"of what is left out:\n{told}")
+    unread_lines = "".join(f"{line}\n" for line in read_foreign(file, mapping=mapping).unread)
+    if unread_lines.count("\n") != len(unread_lines.splitlines()) or CLEAR_SCREEN in unread_lines:
+        raise TableError(f"of what is left out:\n{unread_lines}")
 
 
 KINDS: dict[str, tuple[Callable[[Path], object], list[Path]]] = {

@@ -51,7 +51,7 @@ _COST = re.compile(r"^[+*\-\d]")
 
 def instructions(file: Path) -> Counter[str]:
     """Sum up the instructions of each object file in an output of callgrind, calls of others left out."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     names: dict[str, str] = {}
     current, of_call = "", False
     for line in file.read_text().splitlines():
@@ -63,20 +63,20 @@ def instructions(file: Path) -> Counter[str]:
             of_call = True
         elif _COST.match(line):
             if not of_call:
-                found[current] += int(line.split()[1])
+                counts[current] += int(line.split()[1])
             of_call = False
-    return found
+    return counts
 
 
 def work_of_ranks(case: Case, processes: int, scratch: Path, kept: Path | None) -> list[int]:
     """Instructions of the steps that are compared by rank; of the whole run, if it has no steps."""
-    known = json.loads(kept.read_text()) if kept and kept.exists() else {}
+    kept_counts = json.loads(kept.read_text()) if kept and kept.exists() else {}
     name = f"{case.name} on {processes}"
-    if name not in known:
-        known[name] = counted(case, processes, scratch)
+    if name not in kept_counts:
+        kept_counts[name] = counted(case, processes, scratch)
         if kept:
-            kept.write_text(json.dumps(known))
-    return known[name]
+            kept.write_text(json.dumps(kept_counts))
+    return kept_counts[name]
 
 
 def counted(case: Case, processes: int, scratch: Path) -> list[int]:
@@ -104,9 +104,9 @@ def counted(case: Case, processes: int, scratch: Path) -> list[int]:
         raise SystemExit(f"{processes} processes: {done.problem}")
 
     def count(rank: int) -> int:
-        own = out / f"rank-{rank}"
-        own.mkdir()
-        app.stage(short, folder, own)
+        rank_folder = out / f"rank-{rank}"
+        rank_folder.mkdir()
+        app.stage(short, folder, rank_folder)
         prefix = preload(f"{counting}:{tracer}", out, marks, logged | {"NODEWORTH_TRACE_ALONE": str(rank)})
         callgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}/{rank}"]
         begin = "no" if processes > 1 else "yes"  # a serial run need not call MPI_Init
@@ -116,7 +116,7 @@ def counted(case: Case, processes: int, scratch: Path) -> list[int]:
         alone = subprocess.run(
             [*callgrind, *parts, *prefix, *command],
             env=env,
-            cwd=own,
+            cwd=rank_folder,
             timeout=LIMIT_SECONDS,
             capture_output=True,
             check=False,
@@ -131,9 +131,9 @@ def counted(case: Case, processes: int, scratch: Path) -> list[int]:
     source = Path(__file__).with_name("count_from_init.c")
     subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", counting, source], check=True)
     with ThreadPoolExecutor(len(usable_cores())) as pool:  # what is counted does not depend on what else runs
-        found = list(pool.map(count, range(processes)))
+        counts = list(pool.map(count, range(processes)))
     shutil.rmtree(out)
-    return found
+    return counts
 
 
 def main() -> None:
@@ -185,7 +185,7 @@ def main() -> None:
 def over(factors: Sequence[float], trace: Trace, serial_seconds: float) -> float:
     """CPU time at an end of the band over that of the serial trace."""
     taken = trace.about["compute_seconds"]
-    return sum(one * factor for one, factor in zip(taken, factors, strict=True)) / serial_seconds
+    return sum(seconds * factor for seconds, factor in zip(taken, factors, strict=True)) / serial_seconds
 
 
 if __name__ == "__main__":

@@ -111,19 +111,19 @@ class Counts(NamedTuple):
 
 def read_beats(folder: Path) -> list[Beats]:
     """Read what the processes wrote; one that wrote no beat was there for a moment."""
-    found = []
+    beats = []
     for file in folder.iterdir():
         host, process, first = file.name.split(" ")
-        found.append(Beats(host, int(process), float(first), float(file.read_text() or first)))
-    return found
+        beats.append(Beats(host, int(process), float(first), float(file.read_text() or first)))
+    return beats
 
 
-def contaminated(own: Collection[Beats], beats: Iterable[Beats], whole_machine: bool) -> bool:
+def contaminated(run_beats: Collection[Beats], beats: Iterable[Beats], whole_machine: bool) -> bool:
     """Whether another process was there while those of a run were, on one of its hosts or, if told so, anywhere."""
-    first, last = min(one.first for one in own), max(one.last for one in own)
-    hosts = {one.host for one in own}
-    others = (one for one in beats if one not in own and (whole_machine or one.host in hosts))
-    return any(one.first <= last and one.last >= first for one in others)
+    first, last = min(beat.first for beat in run_beats), max(beat.last for beat in run_beats)
+    hosts = {beat.host for beat in run_beats}
+    others = (beat for beat in beats if beat not in run_beats and (whole_machine or beat.host in hosts))
+    return any(beat.first <= last and beat.last >= first for beat in others)
 
 
 def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
@@ -131,7 +131,7 @@ def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
     ranks = {(rank["host"], rank["process"]) for rank in record["placement"]}
     begun = datetime.fromisoformat(record["started"]).timestamp()
     ended = begun + record["times"]["wall_seconds"]
-    return [one for one in beats if one[:2] in ranks and begun - 0.01 <= one.first <= ended]
+    return [beat for beat in beats if beat[:2] in ranks and begun - 0.01 <= beat.first <= ended]
 
 
 def made(records: Iterable[Mapping[str, Any]], interrupted: bool = False) -> Counter[tuple[Any, ...]]:
@@ -146,19 +146,19 @@ def count(
 ) -> Counts:
     """Count what is wrong with the records of a study that was to make so many repetitions."""
     whole = [record for record in records if not record.get("interrupted")]
-    found, broken = made(records), made(records, interrupted=True)
-    given_up = [key for key, number in broken.items() if number == TRIES and key not in found]
+    timed_runs, broken = made(records), made(records, interrupted=True)
+    given_up = [key for key, number in broken.items() if number == TRIES and key not in timed_runs]
     timed = [(record, beats_of(record, beats)) for record in whole if record["seconds"] is not None]
-    if any(len(own) != len(record["placement"]) for record, own in timed):
+    if any(len(run_beats) != len(record["placement"]) for record, run_beats in timed):
         raise SystemExit("a run was recorded whose processes told no time")
     return Counts(
         records=len(records),
         valid=sum(record["valid"] for record in records),
         interrupted=len(records) - len(whole),
         given_up=len(given_up),
-        missing=repetitions - len(found) - len(given_up),
-        twice=found.total() - len(found),
-        contaminated=sum(contaminated(own, beats, whole_machine) for _, own in timed),
+        missing=repetitions - len(timed_runs) - len(given_up),
+        twice=timed_runs.total() - len(timed_runs),
+        contaminated=sum(contaminated(run_beats, beats, whole_machine) for _, run_beats in timed),
     )
 
 
@@ -239,13 +239,13 @@ class Killed:
             self.go_on(grows=False)
             if self.wait(1800) == 0:
                 return
-        raise SystemExit(self.said())
+        raise SystemExit(self.description())
 
     def wait(self, seconds: float) -> int:
         """Wait for its end."""
         return self.process.wait(seconds)
 
-    def said(self) -> str:
+    def description(self) -> str:
         """Give the end of what it printed."""
         return (self.folder / "out").read_text()[-3000:]
 
@@ -293,7 +293,7 @@ class KilledJobs(Killed):
         deadline = time.monotonic() + seconds
         while (status := self.process.poll()) is None:
             if time.monotonic() > deadline:
-                raise SystemExit(f"does not end: {self.said()}")
+                raise SystemExit(f"does not end: {self.description()}")
             self._resume()
             time.sleep(5)
         return status
@@ -321,12 +321,12 @@ class KilledJobs(Killed):
 
     def _of_job(self) -> list[int]:
         """Processes of a job on a node, Slurm's own apart; none where no job runs."""
-        found = self._in_jobs()
-        return self.dice.choice(list(found.values())) if found else []
+        pids_by_job = self._in_jobs()
+        return self.dice.choice(list(pids_by_job.values())) if pids_by_job else []
 
     def _in_jobs(self) -> dict[tuple[str, str], list[int]]:
         """Processes of jobs by node and job, Slurm's own apart."""
-        found = {}
+        pids_by_job = {}
         for node in self.slurm.nodes:
             for pid in occupants([node.net]):
                 with suppress(psutil.Error):
@@ -334,8 +334,8 @@ class KilledJobs(Killed):
                     if process.name() not in ("slurmd", "slurmstepd") and (
                         job := process.environ().get("SLURM_JOB_ID")
                     ):
-                        found.setdefault((node.name, job), []).append(pid)
-        return found
+                        pids_by_job.setdefault((node.name, job), []).append(pid)
+        return pids_by_job
 
 
 class KilledAllocation(KilledJobs):
@@ -367,7 +367,7 @@ def _below(pid: int, word: str = "") -> list[int]:
     """Give the processes that a process started, those with a word in their command line."""
     with suppress(psutil.Error):
         below = psutil.Process(pid).children(recursive=True)
-        return [one.pid for one in below if any(word in part for part in one.cmdline())]
+        return [process.pid for process in below if any(word in part for part in process.cmdline())]
     return []
 
 
@@ -405,7 +405,7 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
         if until_first is None:  # let it come to its first record once, to know what moments there are
             while not study.files():
                 if study.process.poll() is not None:
-                    raise SystemExit(study.said())
+                    raise SystemExit(study.description())
                 time.sleep(0.1)
             until_first = time.monotonic() - begun
         time.sleep(study.dice.uniform(0, study.share * until_first))

@@ -40,7 +40,7 @@ def ranks(library: str) -> None:
     side, in_numpy = Side(comm, max(SIZES)), Side(comm, 0)
     in_numpy.sent, in_numpy.received = (np.ones(max(SIZES), np.uint8) for _ in range(2))
     sent, received = MPI.Get_address(side.sent), MPI.Get_address(side.received)
-    found = {}
+    times_by_size = {}
     for size in SIZES:
         task = next(tasks := ping_pong(side, 0, 1, size, seconds=1.0))
         other = next(others := ping_pong(in_numpy, 0, 1, size, seconds=1.0))
@@ -52,18 +52,18 @@ def ranks(library: str) -> None:
         for _ in range(rounds):
             comm.Barrier()
             seconds = [in_c(sent, received, size, 1 - comm.rank, comm.rank == 0, count)]
-            for one in (task, other):
+            for program in (task, other):
                 comm.Barrier()
                 start = MPI.Wtime()
-                one.iterate(count)
+                program.iterate(count)
                 seconds.append(MPI.Wtime() - start)
-            times.append([one / count / 2 for one in seconds])
+            times.append([duration / count / 2 for duration in seconds])
         assert task.check(0) == 0
         tasks.close()
         others.close()
-        found[size] = times
+        times_by_size[size] = times
     if comm.rank == 0:
-        print(json.dumps(found))
+        print(json.dumps(times_by_size))
 
 
 def measure(name: str, library: Path) -> dict[int, list[list[float]]]:

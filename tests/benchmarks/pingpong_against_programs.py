@@ -78,7 +78,7 @@ def main() -> None:
     install()
     words = sys.argv[1:]
     rounds = int(words.pop(0)) if words and words[0].isdigit() else ROUNDS
-    there = {program: one for program, one in PROGRAMS.items() if shutil.which(program)}
+    there = {program: command for program, command in PROGRAMS.items() if shutil.which(program)}
     for program in PROGRAMS.keys() - there.keys():
         print(f"{program}: not installed, left out", flush=True)
     within = []

@@ -49,15 +49,15 @@ def ratios(name: str) -> list[float]:
         serial = TraceRequest(case, 1, base, carrier, LIMIT_SECONDS, STEPS)
         alone = TraceRequest(case, RANKS, prepared, carrier, LIMIT_SECONDS, STEPS, base)
         together = replace(alone, alone=False)
-        found = []
+        medians = []
         for _ in range(ROUNDS):
             capture(serial, scratch / "1", None)
             real = [computed(capture(together, scratch / "real", scratch / "1")) for _ in range(REAL_RUNS)]
             by_itself = capture(alone, scratch / "alone", scratch / "1")
             if by_itself.about["timing"] != "alone":
                 raise SystemExit(f"{name}: timed together, since {by_itself.about['timing_reason']}")
-            found.append(statistics.median(real) / computed(by_itself))
-    return found
+            medians.append(statistics.median(real) / computed(by_itself))
+    return medians
 
 
 def main() -> None:
@@ -66,9 +66,12 @@ def main() -> None:
         raise SystemExit(f"needs {RANKS} cores")
     medians = []
     for name in sys.argv[1:] or CASES:
-        found = sorted(ratios(name))
-        medians.append(statistics.median(found))
-        print(f"{name}: real / alone {medians[-1]:.3f} ({found[0]:.3f} to {found[-1]:.3f})", flush=True)
+        ratios_of_case = sorted(ratios(name))
+        medians.append(statistics.median(ratios_of_case))
+        print(
+            f"{name}: real / alone {medians[-1]:.3f} ({ratios_of_case[0]:.3f} to {ratios_of_case[-1]:.3f})",
+            flush=True,
+        )
     print(f"median of {len(medians)} cases: {statistics.median(medians):.3f}")
 
 

@@ -80,7 +80,7 @@ def runs_of(blocks: int, seed: int, factor: float, scatter: float, heavy: bool =
     return complete_runs(pd.DataFrame(rows))
 
 
-def told(runs: pd.DataFrame) -> list[str]:
+def flagged_nodes(runs: pd.DataFrame) -> list[str]:
     """Nodes that are told to be slow."""
     tables = make_nodes(runs, Settings())
     return [row.node for row in tables["nodes"].itertuples() if row.slow] if tables else []
@@ -166,7 +166,7 @@ def real(trials: int) -> None:
     print("|---|---|---|---|---|---|---|")
     for share, (slow, runs) in ran.items():
         trial = (runs["block"].astype(int) - 1) // BLOCKS
-        names = [told(runs[trial == number].reset_index(drop=True)) for number in range(trials)]
+        names = [flagged_nodes(runs[trial == number].reset_index(drop=True)) for number in range(trials)]
         right = sum(slow in told_now for told_now in names)
         wrong = sum(bool(set(told_now) - {slow}) for told_now in names)
         scatter = _scatter(runs.assign(trial=trial))
@@ -217,10 +217,10 @@ def main(given: Sequence[str]) -> None:
     print("|---|---|---|---|---|")
     for scatter, heavy in ((0.01, False), (0.05, False), (0.1, False), (0.2, False), (0.05, True)):
         blocks = blocks_by_power(1 / SHARE, scatter)
-        slow = [told(runs_of(blocks, seed, 1 / SHARE, scatter, heavy)) for seed in range(TRIALS)]
+        slow = [flagged_nodes(runs_of(blocks, seed, 1 / SHARE, scatter, heavy)) for seed in range(TRIALS)]
         right = sum(f"n{seed % NODES}" in names for seed, names in enumerate(slow))
         wrong = sum(bool(set(names) - {f"n{seed % NODES}"}) for seed, names in enumerate(slow))
-        none = sum(bool(told(runs_of(blocks, seed, 1.0, scatter, heavy))) for seed in range(TRIALS))
+        none = sum(bool(flagged_nodes(runs_of(blocks, seed, 1.0, scatter, heavy))) for seed in range(TRIALS))
         tails = ", heavy tails" if heavy else ""
         print(f"| {scatter:.0%}{tails} | {blocks} | {right} | {wrong} | {none} of {TRIALS} |", flush=True)
 

@@ -33,14 +33,14 @@ STUDIES = 2_000
 
 def interval(logs):
     """Estimate and ends of an interval of log ratios."""
-    found = paired_shift(logs[None], 0.05)
-    return found.estimate[0], found.low[0], found.high[0]
+    shift = paired_shift(logs[None], 0.05)
+    return shift.estimate[0], shift.low[0], shift.high[0]
 
 
 def cell(blocks, seen):
     """Shares in percent: effect found; of these given; plain and given intervals that hold 0; ratio of widths."""
     rng = np.random.default_rng([blocks, int(100 * seen)])
-    found, plain, adjusted, widths = 0, [], [], []
+    covered, plain, adjusted, widths = 0, [], [], []
     for _ in range(STUDIES):
         noise, fixed, rest = rng.normal(0, 0.15, (3, blocks))
         times = np.sqrt(seen) * noise + np.sqrt(1 - seen) * rest
@@ -49,12 +49,18 @@ def cell(blocks, seen):
         _, low, high = interval(times)
         plain.append(low <= 0 <= high)
         if effect.p_value <= EXPLAINS:
-            found += 1
+            covered += 1
             estimate, lower, higher = interval(adjusted_times(ratios, effect))
             if low <= estimate <= high:
                 adjusted.append(lower <= 0 <= higher)
                 widths.append((higher - lower) / (high - low))
-    shares = (found / STUDIES, len(adjusted) / found, np.mean(plain), np.mean(adjusted), np.median(widths))
+    shares = (
+        covered / STUDIES,
+        len(adjusted) / covered,
+        np.mean(plain),
+        np.mean(adjusted),
+        np.median(widths),
+    )
     return [f"{100 * share:.0f}" for share in shares]
 
 
@@ -103,9 +109,9 @@ def real(blocks):
         folder = Path(name)
         case = yaml.safe_load((ROOT / "cases/mpi4py/matrix_product/case.yaml").read_text())
         case["sizes"]["long"] = LONG | {"golden_from": "the matrix is its own inverse"}
-        own = folder / "cases/mpi4py/matrix_product"
-        shutil.copytree(ROOT / "cases/mpi4py/matrix_product", own)
-        (own / "case.yaml").write_text(yaml.safe_dump(case))
+        case_folder = folder / "cases/mpi4py/matrix_product"
+        shutil.copytree(ROOT / "cases/mpi4py/matrix_product", case_folder)
+        (case_folder / "case.yaml").write_text(yaml.safe_dump(case))
         (folder / "study.yaml").write_text(f"{STUDY}blocks: {blocks}\ncases_folder: {folder}/cases\n")
         run = [sys.executable, "-m", "workflows.command", str(ROOT), f"{folder}/study.yaml"]
         with loaded_in_phases():

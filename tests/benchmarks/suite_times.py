@@ -41,8 +41,8 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     names = {"failures": "failed", "passed": "passed", "skipped": "skipped", "errors": "errors"}
-    told = [f"{counts[key]} {name}" for key, name in names.items() if counts[key]]
-    print(f"all together: {', '.join(told) or 'no tests ran'} in {seconds:.0f} s")
+    outcomes = [f"{counts[key]} {name}" for key, name in names.items() if counts[key]]
+    print(f"all together: {', '.join(outcomes) or 'no tests ran'} in {seconds:.0f} s")
     return 0 if counts["passed"] and not counts["failures"] + counts["errors"] else 1
 
 

@@ -16,6 +16,12 @@ def test_whole_iterations_are_repeated_before_the_last_reductions(monkeypatch):
 
 
 def test_both_solves_of_a_step_count():
-    said = ["Time = 0.1", "DICPCG:  Solving for p, Initial residual = 1, Final residual = 0, No Iterations 7"]
-    said += ["GAMG:  Solving for p, Initial residual = 1, Final residual = 0, No Iterations 20", "Time = 0.2"]
-    assert iterations_by_step([Line(0.0, text) for text in said]) == [27, 0]
+    lines = [
+        "Time = 0.1",
+        "DICPCG:  Solving for p, Initial residual = 1, Final residual = 0, No Iterations 7",
+    ]
+    lines += [
+        "GAMG:  Solving for p, Initial residual = 1, Final residual = 0, No Iterations 20",
+        "Time = 0.2",
+    ]
+    assert iterations_by_step([Line(0.0, text) for text in lines]) == [27, 0]

@@ -12,7 +12,7 @@ from workflows.jobs import cluster
 def test_hostile_files_give_no_traceback_and_reach_no_shell():
     counts, wrong = attack(100, seed=7)
     assert not wrong
-    refused = sum(number for (_, what), number in counts.items() if what == "refused")
+    refused = sum(number for (_, outcome), number in counts.items() if outcome == "refused")
     assert sum(counts.values()) == 100 and 0 < refused < 100
 
 

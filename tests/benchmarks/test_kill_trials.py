@@ -30,20 +30,20 @@ def beats(host, process, first, last):
 
 
 def test_a_sound_study_has_nothing_wrong():
-    found = [
+    all_beats = [
         beats("n1", 7, 0.5, 0.9),
         beats("n1", 8, 5.5, 5.9),
         beats("n1", 7, 9.0, 9.5),
     ]  # the last is a later 7
-    assert count([ran(1, 0, 7), ran(2, 5, 8)], found, 2, False) == (2, 2, 0, 0, 0, 0, 0)
+    assert count([ran(1, 0, 7), ran(2, 5, 8)], all_beats, 2, False) == (2, 2, 0, 0, 0, 0, 0)
 
 
 def test_what_is_twice_or_missing_is_counted_and_an_interrupted_attempt_is_neither():
-    found = [
+    all_beats = [
         beats("n1", process, begins + 0.5, begins + 0.9) for process, begins in ((7, 0), (8, 5), (9, 10))
     ]
     records = [ran(1, 0, 7), ran(1, 5, 8, attempt=2), ran(2, 9, 9, interrupted=True)]
-    assert count(records, found, 2, False)._asdict() == {
+    assert count(records, all_beats, 2, False)._asdict() == {
         **{
             "records": 3,
             "valid": 2,
@@ -72,15 +72,15 @@ def test_a_repetition_whose_jobs_ended_each_time_is_given_up_and_not_missing():
 
 
 def test_a_process_of_a_run_without_a_record_spoils_the_runs_that_it_was_beside():
-    found = [
+    all_beats = [
         beats("n1", 7, 0.5, 0.9),
         beats("n1", 8, 5.5, 5.9),
         beats("n1", 6, 0.0, 0.6),
         beats("n2", 9, 5.0, 7.0),
     ]
     records = [ran(1, 0, 7), ran(2, 5, 8)]
-    assert count(records, found, 2, whole_machine=False).contaminated == 1
-    assert count(records, found, 2, whole_machine=True).contaminated == 2
+    assert count(records, all_beats, 2, whole_machine=False).contaminated == 1
+    assert count(records, all_beats, 2, whole_machine=True).contaminated == 2
 
 
 def test_a_strike_waits_for_what_it_is_to_hit_and_counts_it(monkeypatch):

@@ -66,8 +66,8 @@ def compare(name: str, size: int, other: str, rounds: Sequence[tuple[float, floa
     added_us = 1e6 * statistics.median(python - c for c, python in rounds)
     added_percent = 100 * (statistics.median(python / c for c, python in rounds) - 1)
     good = added_us <= LIMITS_US[size] if size in LIMITS_US else added_percent <= LIMIT_PERCENT
-    told = f"{added_us:+8.3f} µs" if size in LIMITS_US else f"{added_percent:+8.2f} % "
+    difference = f"{added_us:+8.3f} µs" if size in LIMITS_US else f"{added_percent:+8.2f} % "
     times = f"{other} {1e6 * others:10.3f} µs, mpi4py {1e6 * ours:10.3f} µs"
     verdict = "" if good else "beyond the limit"
-    print(f"{name:22s} {size:9d} B  {times}  {told} {more} {verdict}".rstrip(), flush=True)
+    print(f"{name:22s} {size:9d} B  {times}  {difference} {more} {verdict}".rstrip(), flush=True)
     return good

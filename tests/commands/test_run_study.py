@@ -46,7 +46,9 @@ def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
     (tmp_path / "mine.yaml").write_text(f"{study}blocks: 1\ncases_folder: {tmp_path}/cases\n")
     asked = ["--dry-run", "--snakefile", ROOT / "Snakefile", "--directory", tmp_path]
     done = ran(sys.executable, "-m", "snakemake", *asked, "--configfile", tmp_path / "mine.yaml")
-    (line,) = (one for one in done.stderr.splitlines() if "profile" not in one)
+    (line,) = (
+        line_of_output for line_of_output in done.stderr.splitlines() if "profile" not in line_of_output
+    )
     assert line == f"nodeworth: {case}: settings.program: there is no 'matrix_product.py' beside it"
 
 
@@ -90,7 +92,7 @@ def test_again_is_a_key_of_config(tmp_path, started, place):
 @pytest.mark.parametrize("typed", [["--help"], ["-h"], ["smoke", "--help"], ["--archive", "-h"]])
 def test_help_describes_what_can_be_typed(tmp_path, capsys, typed):
     main([str(tmp_path), *typed])
-    told = capsys.readouterr().out
+    help_text = capsys.readouterr().out
     for word in (
         "[STUDY]",
         "--again",
@@ -101,8 +103,8 @@ def test_help_describes_what_can_be_typed(tmp_path, capsys, typed):
         "--dry-run",
         "--config",
     ):
-        assert word in told
-    assert len(told.splitlines()) < 30 and max(map(len, told.splitlines())) <= 100
+        assert word in help_text
+    assert len(help_text.splitlines()) < 30 and max(map(len, help_text.splitlines())) <= 100
 
 
 def test_the_command_tells_it_before_anything_is_installed(tmp_path):

@@ -109,9 +109,9 @@ def test_what_apt_says_is_in_a_file(debian):
 
 def test_one_package_that_cannot_be_had_is_named_and_the_others_are_installed(debian):
     (debian.programs.parent / "nowhere").touch()
-    said = debian.set_up()
-    assert "solver cannot be installed: E: Unable to locate package solver\n" in said
-    assert "All that apt-get said is in .cache/apt.log." in said
+    output = debian.set_up()
+    assert "solver cannot be installed: E: Unable to locate package solver\n" in output
+    assert "All that apt-get said is in .cache/apt.log." in output
     assert (debian.programs / "carve").exists() and not (debian.programs / "solve").exists()
 
 
@@ -142,16 +142,16 @@ def test_python_itself_is_asked_for(debian):
 def test_the_systems_own_python_is_taken_where_it_fits(debian, there, taken):
     for python, status in there.items():
         debian.add(python, f"exit {status}")
-    found = debian.shell(f". envs/setup.sh && {ONLY_THESE} && find_python").stdout
-    assert found == f"{debian.programs}/{taken}\n"
+    path = debian.shell(f". envs/setup.sh && {ONLY_THESE} && find_python").stdout
+    assert path == f"{debian.programs}/{taken}\n"
 
 
 def test_elsewhere_than_on_debian_one_mpi_library_needs_no_suffix(debian):
     (debian.programs / "apt-get").unlink()
     (debian.programs / "mpicc.openmpi").rename(debian.programs / "mpicc")
     (debian.programs.parent / "mpi.h").touch()
-    said = debian.set_up()
-    assert said.startswith("This is not Debian. Missing is the equivalent of its packages carver solver\n")
+    output = debian.set_up()
+    assert output.startswith("This is not Debian. Missing is the equivalent of its packages carver solver\n")
 
 
 @pytest.mark.parametrize("name", ["my studies", "a:b", "it's", "$HOME", "a&b"])

@@ -53,8 +53,8 @@ def test_spread_keeps_the_estimate_and_scales_the_rest():
 
 def test_fewer_blocks_have_the_interval_of_student():
     """9 effective blocks of 30: t of 4 degrees of freedom beyond which 2.5 % are, instead of that of 29."""
-    found = widening(np.array([9.0, 9.0]), 30, np.array([0.05, 0.001]))
-    assert found == pytest.approx(
+    factor = widening(np.array([9.0, 9.0]), 30, np.array([0.05, 0.001]))
+    assert factor == pytest.approx(
         np.sqrt(29 / 8) * np.array([2.776445 / 2.045230, 8.610302 / 3.659405]), rel=1e-4
     )
 
@@ -62,9 +62,12 @@ def test_fewer_blocks_have_the_interval_of_student():
 @pytest.mark.parametrize("correlation", [0, 0.3, 0.5, 0.7])
 def test_thirty_blocks_keep_level_and_coverage_however_they_depend(correlation):
     series = np.log(noise(correlation, 3_000, 30, np.random.default_rng(6)))
-    found = [one.shift for one in compare_points([samples(row) for row in series], [0.05] * len(series))]
-    held = np.mean([shift.low <= 0 <= shift.high for shift in found])
-    assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in found]) < 0.06
+    shifts = [
+        comparison.shift
+        for comparison in compare_points([samples(row) for row in series], [0.05] * len(series))
+    ]
+    held = np.mean([shift.low <= 0 <= shift.high for shift in shifts])
+    assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in shifts]) < 0.06
     runs = pd.DataFrame({"case": "duct", "interconnect": np.repeat(np.arange(1_000), 30).astype(str),
                          "processes": 2, "block": np.tile(np.arange(30), 1_000)})  # fmt: skip
     table = point_table(
@@ -87,15 +90,18 @@ def test_noise_half_of_which_depends_is_told_by_all_lags():
     series = np.log(noise(0.7, 4_000, 30, rng) * noise(0, 4_000, 30, rng))
     low, high, stated = median_interval(series, 0.95, effective_blocks(series)[1])
     assert np.mean((low <= 0) & (high >= 0)) > stated - 0.02
-    shifts = [one.shift for one in compare_points([samples(row) for row in series[:2_000]], [0.05] * 2_000)]
+    shifts = [
+        comparison.shift
+        for comparison in compare_points([samples(row) for row in series[:2_000]], [0.05] * 2_000)
+    ]
     assert np.mean([shift.p_value <= 0.05 for shift in shifts]) < 0.1
 
 
 @pytest.mark.parametrize(("correlation", "least", "most"), [(0, 28, 30), (0.5, 8, 16), (0.7, 4, 9)])
 def test_dependent_sweeps_are_drawn_as_fewer(correlation, least, most):
     rng = np.random.default_rng(3)
-    found = [effective_sweeps(noise(correlation, 6, 30, rng), np.arange(6)) for _ in range(40)]
-    assert least <= np.median(found) <= most
+    numbers = [effective_sweeps(noise(correlation, 6, 30, rng), np.arange(6)) for _ in range(40)]
+    assert least <= np.median(numbers) <= most
 
 
 def test_dependence_that_a_sweep_shares_is_noticed_as_well_as_that_of_ratios():
@@ -133,16 +139,24 @@ def test_every_improvement_says_how_far_its_blocks_depend():
     """Three interconnects, each with each baseline; of unpaired samples and simulated times nothing is said."""
     wave = np.exp(0.1 * np.sin(np.arange(28) / 4))
     mixed = np.random.default_rng(2).permutation(wave)
-    found = [rows("duct", name, {2: 8.0}, factors) for name, factors in
+    rows_of_interconnects = [rows("duct", name, {2: 8.0}, factors) for name, factors in
              (("a", np.ones(28)), ("b", wave), ("c", mixed))]  # fmt: skip
-    table = make_tables(unplaced(*found), Settings(draws=100, baselines=("a", "c")))["improvement"]
-    told = table.set_index(["baseline_interconnect", "interconnect"])
-    assert told.loc[("a", "b"), "lag_one_correlation"] > 0.8 and told.loc[("a", "b"), "effective_blocks"] == 4
-    assert told["effective_blocks"].to_dict() == {
-        ("a", "b"): 4, ("a", "c"): 28, ("c", "a"): 28, ("c", "b"): told.loc[("c", "b"), "effective_blocks"],
+    table = make_tables(unplaced(*rows_of_interconnects), Settings(draws=100, baselines=("a", "c")))[
+        "improvement"
+    ]
+    by_pair = table.set_index(["baseline_interconnect", "interconnect"])
+    assert (
+        by_pair.loc[("a", "b"), "lag_one_correlation"] > 0.8
+        and by_pair.loc[("a", "b"), "effective_blocks"] == 4
+    )
+    assert by_pair["effective_blocks"].to_dict() == {
+        ("a", "b"): 4, ("a", "c"): 28, ("c", "a"): 28, ("c", "b"): by_pair.loc[("c", "b"), "effective_blocks"],
     }  # fmt: skip
-    assert told["lag_one_correlation"].notna().all()
-    lone = [{**row, "block": number} for number, row in enumerate([*found[0], *found[1]])]
+    assert by_pair["lag_one_correlation"].notna().all()
+    lone = [
+        {**row, "block": number}
+        for number, row in enumerate([*rows_of_interconnects[0], *rows_of_interconnects[1]])
+    ]
     row = make_tables(unplaced(lone), Settings(draws=100))["improvement"].iloc[0]
     assert not row["paired"] and row[["lag_one_correlation", "effective_blocks"]].isna().all()
 
@@ -155,7 +169,7 @@ def samples(log_ratios):
 @pytest.mark.filterwarnings("error")
 def test_of_nothing_nothing_is_told_and_no_warning_either():
     """Sweeps of an import without blocks have no averages."""
-    none, some = Sample(np.empty(0, int), np.empty(0)), Sample(np.arange(3), np.ones(3))
-    for pair in ((none, some, False), (some, none, True), (none, none, True)):
-        (found,) = compare_points([pair], [0.05])
-        assert found.blocks == 0 and np.isnan(found.shift.estimate)
+    none, three = Sample(np.empty(0, int), np.empty(0)), Sample(np.arange(3), np.ones(3))
+    for pair in ((none, three, False), (three, none, True), (none, none, True)):
+        (comparison,) = compare_points([pair], [0.05])
+        assert comparison.blocks == 0 and np.isnan(comparison.shift.estimate)

@@ -48,11 +48,11 @@ def test_every_draw_has_its_own_curve_and_target():
 @given(st.lists(st.floats(0.1, 50), min_size=2, max_size=6), st.floats(0.1, 50))
 def test_the_curve_has_the_target_where_it_is_told(speedup, target):
     processes = 2.0 ** np.arange(len(speedup))
-    (found,) = equivalent(processes, speedup, target)
-    if np.isposinf(found):
+    (count,) = equivalent(processes, speedup, target)
+    if np.isposinf(count):
         assert max(speedup) < target
-    elif np.isneginf(found):
+    elif np.isneginf(count):
         assert speedup[0] > target
     else:
-        assert np.interp(found, processes, speedup) == pytest.approx(target)
-        assert found <= processes[np.argmax(speedup)]
+        assert np.interp(count, processes, speedup) == pytest.approx(target)
+        assert count <= processes[np.argmax(speedup)]

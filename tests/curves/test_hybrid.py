@@ -3,7 +3,7 @@
 import pytest
 import small_runs
 from made_tables import make_tables
-from report_parts import blocks, cells, part, said
+from report_parts import blocks, cells, part, sentences_of
 
 from analysis.curves.sites import with_distinct_interconnects
 from analysis.report import make_report
@@ -91,17 +91,17 @@ def test_threads_need_cores():
 
 def test_a_report_names_numbers_of_threads():
     runs = small_runs.unplaced(*ALL)
-    found, tables, facts = with_distinct_interconnects(runs, tables_of(*ALL), Facts.of({}))
-    assert set(found["interconnect"].dropna()) == {"gigabit", "gigabit@2-threads", "gigabit@4-threads"}
+    renamed, tables, facts = with_distinct_interconnects(runs, tables_of(*ALL), Facts.of({}))
+    assert set(renamed["interconnect"].dropna()) == {"gigabit", "gigabit@2-threads", "gigabit@4-threads"}
     assert facts.interconnect("gigabit@2-threads").title == "gigabit (2 threads)"
-    assert set(tables["scaling"]["interconnect"]) == set(found["interconnect"].dropna())
+    assert set(tables["scaling"]["interconnect"]) == set(renamed["interconnect"].dropna())
     assert set(tables["hybrid"]["interconnect"]) == {"gigabit"}
 
 
 def test_the_report_says_what_beats_what_at_equal_cores():
     section = part(make_report(small_runs.unplaced(*ALL), tables_of(*ALL), Facts.of({}), []), "hybrid")
-    assert "Gigabit, 8 cores: 4 × 2 beats 8 × 1 by 25 % [25, 25]." in said(section)
-    assert "Gigabit, 8 cores: 2 × 4 loses 20 % [20, 20] to 8 × 1." in said(section)
+    assert "Gigabit, 8 cores: 4 × 2 beats 8 × 1 by 25 % [25, 25]." in sentences_of(section)
+    assert "Gigabit, 8 cores: 2 × 4 loses 20 % [20, 20] to 8 × 1." in sentences_of(section)
     (table,) = blocks(section, "table")
     assert [line[2:5] for line in cells(table)] == [
         ["4 × 2 against 8 × 1", "3.28", "4.10"],

@@ -2,7 +2,7 @@
 
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, cells, part, said
+from report_parts import blocks, cells, part, sentences_of
 from small_runs import rows, runs_table
 
 from analysis.curves.outcomes import ONE_NODE
@@ -88,7 +88,7 @@ class TestReport:
 
     def test_page_one_says_so_instead_of_a_percentage(self):
         report = self.report(1, 8)
-        text = said(part(report, "answer"))
+        text = sentences_of(part(report, "answer"))
         reason = f"swift is not compared with slow in duct: 8 processes over swift {ONE_NODE}."
         assert f"Which is faster: {reason}" in text
         assert "Nodes saved: unknown; nothing is compared." in text
@@ -97,7 +97,7 @@ class TestReport:
         assert {row[0]: row[-1] for row in cells(table)} == {
             "swift": "not compared: one node", "slow": "is the baseline"
         }  # fmt: skip
-        assert reason in said(part(report, "improvement"))
+        assert reason in sentences_of(part(report, "improvement"))
         assert part(report, "equivalents") is None
 
     def test_other_comparisons_stay(self):
@@ -106,7 +106,7 @@ class TestReport:
         runs = runs_table(runs.to_dict("records"), third[third["interconnect"] == "third"].to_dict("records"))
         facts = Facts.of({"study": {"baselines": ["slow"], "name": "duct"}})
         report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
-        text = said(part(report, "answer"))
+        text = sentences_of(part(report, "answer"))
         assert (
             "third is 50 % faster than slow at the latter's best of 8 processes; swift is not compared"
             in text
@@ -114,5 +114,5 @@ class TestReport:
 
 
 def test_no_title_claims_an_equivalent_of_runs_on_one_node():
-    (found,) = find_contests(tables_of(runs_on(8, 8), baselines=("slow",)), [])
-    assert found.equivalent.empty and found.targets.empty
+    (contest,) = find_contests(tables_of(runs_on(8, 8), baselines=("slow",)), [])
+    assert contest.equivalent.empty and contest.targets.empty

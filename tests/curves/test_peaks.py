@@ -85,31 +85,31 @@ def test_a_band_gives_every_count_that_may_be_least_in_it():
 def test_paired_counts_have_the_paired_t_and_others_welchs():
     rng = np.random.default_rng(0)
     times = rng.normal(0, 1, (2, 8))
-    found = pairwise_differences(times)
+    differences = pairwise_differences(times)
     expected = stats.ttest_rel(*times)
-    assert found.mean[0, 1] / np.sqrt(found.variance[0, 1]) == pytest.approx(expected.statistic)
-    assert found.freedom[0, 1] == expected.df
+    assert differences.mean[0, 1] / np.sqrt(differences.variance[0, 1]) == pytest.approx(expected.statistic)
+    assert differences.freedom[0, 1] == expected.df
     apart = np.full((2, 17), np.nan)
     apart[0, :8], apart[1, 8:] = times[0], rng.normal(0, 3, 9)
-    found, expected = (
+    differences, expected = (
         pairwise_differences(apart),
         stats.ttest_ind(apart[0, :8], apart[1, 8:], equal_var=False),
     )
-    assert found.mean[0, 1] / np.sqrt(found.variance[0, 1]) == pytest.approx(expected.statistic)
-    assert found.freedom[0, 1] == pytest.approx(expected.df)
+    assert differences.mean[0, 1] / np.sqrt(differences.variance[0, 1]) == pytest.approx(expected.statistic)
+    assert differences.freedom[0, 1] == pytest.approx(expected.df)
 
 
 def test_a_sum_of_cases_has_the_spread_of_the_weighted_sum():
     first, second = np.random.default_rng(1).normal(0, 1, (2, 3, 9))
-    found = weighted([pairwise_differences(first), pairwise_differences(second)], [0.25, 0.75])
-    assert found.mean == pytest.approx(
+    differences = weighted([pairwise_differences(first), pairwise_differences(second)], [0.25, 0.75])
+    assert differences.mean == pytest.approx(
         0.25 * pairwise_differences(first).mean + 0.75 * pairwise_differences(second).mean
     )
-    assert found.variance[0, 1] == pytest.approx(
+    assert differences.variance[0, 1] == pytest.approx(
         0.25**2 * pairwise_differences(first).variance[0, 1]
         + 0.75**2 * pairwise_differences(second).variance[0, 1]
     )
-    assert 8 <= found.freedom[0, 1] <= 16
+    assert 8 <= differences.freedom[0, 1] <= 16
 
 
 @pytest.mark.parametrize("counts", [2, 8, 32])

@@ -41,8 +41,8 @@ class TestDistributions:
         ]
         shares = np.cumsum(np.bincount(above, minlength=first * second + 1)) / comb(first + second, first)
         either_side = np.minimum(2 * np.minimum(shares, shares[::-1]), 1)
-        found = [distributions.rank_sum_p(first, second, pairs) for pairs in range(first * second + 1)]
-        assert found == pytest.approx(either_side)
+        p_values = [distributions.rank_sum_p(first, second, pairs) for pairs in range(first * second + 1)]
+        assert p_values == pytest.approx(either_side)
 
     def test_large_rank_sums_go_by_the_normal_distribution(self):
         first, second = np.arange(300.0), np.arange(300.0) + 20.5
@@ -57,11 +57,11 @@ class TestPaired:
         fast = np.array([1, 2, 3, 4, 10, 10, 20, 30, 40, 50.0])
         slow = fast * np.where(fast == 10, 0.95, 1.2)
         assert np.median(slow) < np.median(fast)
-        found = paired(np.log(slow / fast))
-        assert np.exp(found.estimate) == pytest.approx(1.2)
+        shift = paired(np.log(slow / fast))
+        assert np.exp(shift.estimate) == pytest.approx(1.2)
         # of the 55 means of two, 3 are below 0: P(W <= 3) = 5 of 1,024, twice; the ninth is sqrt(1.2 x 0.95)
-        assert found.p_value == pytest.approx(10 / 1024)
-        assert np.exp([found.low, found.high]) == pytest.approx([(1.2 * 0.95) ** 0.5, 1.2])
+        assert shift.p_value == pytest.approx(10 / 1024)
+        assert np.exp([shift.low, shift.high]) == pytest.approx([(1.2 * 0.95) ** 0.5, 1.2])
 
     @given(st.lists(st.integers(1, 10**6), min_size=3, max_size=15, unique=True), st.randoms())
     def test_the_test_is_that_of_scipy(self, sizes, random):
@@ -72,10 +72,10 @@ class TestPaired:
 
     @given(st.lists(st.floats(-1, 1), min_size=6, max_size=12), st.sampled_from([0.05, 0.01]))
     def test_the_interval_leaves_out_0_where_the_test_rejects(self, ratios, alpha):
-        found = paired(ratios, alpha)
-        if not np.isnan(found.low):
-            assert (found.p_value <= alpha) == (found.low > 1e-12 or found.high < -1e-12)
-            assert found.low <= found.estimate <= found.high and found.coverage >= 1 - alpha
+        shift = paired(ratios, alpha)
+        if not np.isnan(shift.low):
+            assert (shift.p_value <= alpha) == (shift.low > 1e-12 or shift.high < -1e-12)
+            assert shift.low <= shift.estimate <= shift.high and shift.coverage >= 1 - alpha
 
     def test_five_blocks_have_no_interval_and_six_have(self):
         five, six = paired([0.1] * 5), paired([0.1] * 6)
@@ -86,8 +86,8 @@ class TestPaired:
         assert paired([0.1] * 30).p_value == pytest.approx(2 / 2**30)
 
     def test_equal_times_are_not_told_apart(self):
-        found = paired([0.0] * 8)
-        assert (found.estimate, found.low, found.high, found.p_value) == (0, 0, 0, 1)
+        shift = paired([0.0] * 8)
+        assert (shift.estimate, shift.low, shift.high, shift.p_value) == (0, 0, 0, 1)
 
     def test_plainly_asymmetric_ratios_go_by_their_median(self):
         """Most blocks gain nothing and a few a lot: the signed ranks would call that faster."""
@@ -95,9 +95,9 @@ class TestPaired:
         skewed = rng.exponential(size=120) ** 2
         skewed -= np.median(skewed)
         assert plainly_asymmetric(skewed[None]).all()
-        found = paired(skewed)
-        assert found.estimate == pytest.approx(0) and found.p_value == 1
-        assert found.low < 0 < found.high
+        shift = paired(skewed)
+        assert shift.estimate == pytest.approx(0) and shift.p_value == 1
+        assert shift.low < 0 < shift.high
         assert stats.wilcoxon(skewed).pvalue < 0.05
 
     def test_long_tails_are_not_asymmetric(self):
@@ -112,19 +112,19 @@ class TestPaired:
 class TestUnpaired:
     def test_apart_by_hand(self):
         """Of the 70 ways to divide eight, two are as far apart; so all differences are in the interval."""
-        found = unpaired_shift(np.arange(4.0), np.arange(4.0) + 10, 0.05)
-        assert (found.estimate, found.low, found.high) == (-10, -13, -7)
-        assert [found.p_value, found.least_p, 1 - found.coverage] == pytest.approx([2 / 70] * 3)
+        shift = unpaired_shift(np.arange(4.0), np.arange(4.0) + 10, 0.05)
+        assert (shift.estimate, shift.low, shift.high) == (-10, -13, -7)
+        assert [shift.p_value, shift.least_p, 1 - shift.coverage] == pytest.approx([2 / 70] * 3)
 
     def test_three_against_three_have_no_interval(self):
-        found = unpaired_shift(np.arange(3.0), np.arange(3.0) + 10, 0.05)
-        assert np.isnan(found.low) and found.p_value == 2 / 20
+        shift = unpaired_shift(np.arange(3.0), np.arange(3.0) + 10, 0.05)
+        assert np.isnan(shift.low) and shift.p_value == 2 / 20
 
     @pytest.mark.filterwarnings("ignore:.*(divide|invalid).*:RuntimeWarning")
     @pytest.mark.parametrize(("first", "second"), [(4, 4), (3, 5)])
     def test_divisions_are_all_enumerated(self, first, second):
         rng = np.random.default_rng(first)
-        values, own = rng.normal(size=first + second), set(range(first))
+        values, division = rng.normal(size=first + second), set(range(first))
 
         def statistic(chosen):
             inside = np.isin(np.arange(len(values)), list(chosen))
@@ -135,9 +135,9 @@ class TestUnpaired:
 
         far = [statistic(chosen) for chosen in combinations(range(first + second), first)]
         far = np.nan_to_num(far, nan=np.inf)
-        expected = np.mean(far >= np.nan_to_num(statistic(own), nan=np.inf) * (1 - 1e-9))
-        found = unpaired_shift(values[:first], values[first:], 0.05).p_value
-        assert found == pytest.approx(expected)
+        expected = np.mean(far >= np.nan_to_num(statistic(division), nan=np.inf) * (1 - 1e-9))
+        p_value = unpaired_shift(values[:first], values[first:], 0.05).p_value
+        assert p_value == pytest.approx(expected)
 
     @given(st.integers(0, 10**6), st.sampled_from([(5, 6), (8, 8), (9, 20), (14, 14)]))
     @hypothesis_settings(max_examples=30)
@@ -147,11 +147,11 @@ class TestUnpaired:
         first, second = (
             rng.normal(where, 1 + where, size) for where, size in zip((0, 1), sizes, strict=True)
         )
-        found = unpaired_shift(first, second, 0.05)
-        assert (found.p_value <= 0.05) == (found.low > 0 or found.high < 0)
-        assert found.low <= found.estimate <= found.high
+        shift = unpaired_shift(first, second, 0.05)
+        assert (shift.p_value <= 0.05) == (shift.low > 0 or shift.high < 0)
+        assert shift.low <= shift.estimate <= shift.high
         turned = unpaired_shift(second, first, 0.05)
-        assert [turned.estimate, turned.low, turned.high] == [-found.estimate, -found.high, -found.low]
+        assert [turned.estimate, turned.low, turned.high] == [-shift.estimate, -shift.high, -shift.low]
 
     def test_ties_take_nothing_for_granted(self):
         assert unpaired_shift(np.ones(6), np.ones(6), 0.05).p_value == 1
@@ -160,8 +160,8 @@ class TestUnpaired:
         assert touching.p_value > 2 / 70
 
     def test_many_blocks_apart_are_not_bounded_by_a_number_of_draws(self):
-        found = unpaired_shift(np.arange(20.0), np.arange(20.0) + 100, 0.05)
-        assert found.p_value == pytest.approx(2 / comb(40, 20))
+        shift = unpaired_shift(np.arange(20.0), np.arange(20.0) + 100, 0.05)
+        assert shift.p_value == pytest.approx(2 / comb(40, 20))
         near = unpaired_shift(np.arange(20.0), np.arange(20.0) + 18.5, 0.05)
         assert 2 / comb(40, 20) < near.p_value < 1e-8
 
@@ -189,23 +189,23 @@ class TestUnpaired:
 class TestChosen:
     @staticmethod
     def by_hand(chooser, other):
-        found = []
+        statistics = []
         for flips in product((False, True), repeat=chooser.shape[1]):
             mine, theirs = np.where(flips, other, chooser), np.where(flips, chooser, other)
             at = np.median(mine, axis=1).argmin()
             ratios = theirs[at] - mine[at]
             ranks = stats.rankdata(np.abs(ratios)) * np.sign(ratios)
-            found.append(abs(ranks.sum()) / np.sqrt((ranks**2).sum()))
-        return np.mean(np.array(found) >= found[0] * (1 - 1e-9))
+            statistics.append(abs(ranks.sum()) / np.sqrt((ranks**2).sum()))
+        return np.mean(np.array(statistics) >= statistics[0] * (1 - 1e-9))
 
     @hypothesis_settings(max_examples=25)
     @given(st.integers(1, 5), st.integers(3, 7), st.integers(0, 10**6))
     @example(1, 7, 2)  # ranks that add up to nothing
     def test_all_patterns_choose_anew(self, counts, sweeps, seed):
         chooser, other = np.random.default_rng(seed).normal(0, 1, (2, counts, sweeps))
-        found = chosen_p(chooser, other, False)
-        assume(not np.isnan(found))
-        assert found == pytest.approx(self.by_hand(chooser, other))
+        p_value = chosen_p(chooser, other, False)
+        assume(not np.isnan(p_value))
+        assert p_value == pytest.approx(self.by_hand(chooser, other))
 
     def test_of_one_count_it_is_the_signed_rank_test(self):
         chooser, other = np.random.default_rng(4).normal(0, 1, (2, 1, 9))
@@ -233,13 +233,13 @@ class TestChosen:
             4: 5.3 * np.linspace(0.95, 1.05, 10),
         }
         steady = 1 + np.array([0, 2, 1, 3, 1.5, 0.5, 2.5, 1.2, 2.2, 0.2]) / 100
-        found = [
+        lines = [
             {"case": "duct", "interconnect": name, "processes": count, "block": block, "seconds": value}
             for name, times in (("slow", dict.fromkeys((2, 4), 5.6 * steady)), ("swift", swift))
             for count, seconds in times.items()
             for block, value in enumerate(seconds)
         ]
-        runs = complete_runs(pd.DataFrame(found))
+        runs = complete_runs(pd.DataFrame(lines))
         row = make_tables(runs, Settings(draws=100, baselines=("slow",)))["improvement"].iloc[0]
         assert (row["at_processes"], row["effective_blocks"]) == (2, 10)
         given = paired_shift(np.log(5.6 * steady / swift[2])[None], 0.05)
@@ -337,9 +337,9 @@ class TestVerdicts:
         which, block = (index.ravel() for index in np.indices(noise.shape))
         columns = {"interconnect": np.array(["a", "b", "c"])[which], "block": block, "seconds": noise.ravel()}
         runs = complete_runs(pd.DataFrame(columns | {"case": "alike", "processes": 2}))
-        found = make_tables(runs, Settings(draws=100))["fastest"]
-        assert found["may_be_fastest"].all()
-        assert found["coverage"].dropna().tolist() == [1 - 3 * 4 / 256] * 2
+        fastest = make_tables(runs, Settings(draws=100))["fastest"]
+        assert fastest["may_be_fastest"].all()
+        assert fastest["coverage"].dropna().tolist() == [1 - 3 * 4 / 256] * 2
 
     def test_a_figure_alone_keeps_its_direction_and_says_so(self):
         nothing = [np.nan] * 4

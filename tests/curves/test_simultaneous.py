@@ -26,7 +26,7 @@ def table_of(samples, candidates=1, alpha=0.05):
             if paired
             else unpaired_shift(first, second, alpha)
         )
-        known = (Sample(np.arange(len(one)), np.exp(one)) for one in (first, second))
+        first_and_second = (Sample(np.arange(len(logs)), np.exp(logs)) for logs in (first, second))
         p_value = min(candidates * shift.p_value, 1)
         lines.append(
             {
@@ -35,7 +35,7 @@ def table_of(samples, candidates=1, alpha=0.05):
                 "improvement_high": 100 * np.expm1(shift.high),
                 "p_value": p_value,
                 "least_p": min(candidates * shift.least_p, 1),
-                "tested": Contrast((*known, paired), candidates),
+                "tested": Contrast((*first_and_second, paired), candidates),
                 "coverage": shift.coverage,
                 "blocks": len(first),
                 "kind": "measured",
@@ -72,12 +72,12 @@ def test_one_that_leaves_out_0_is_of_a_test_that_holm_rejects(seed):
         for shift, blocks in zip(rng.uniform(-0.2, 0.2, 6), rng.integers(6, 16, 6), strict=True)
     ]
     table = table_of(samples, candidates=int(rng.integers(1, 4)))
-    known = table[ENDS].notna().all(axis=1)
+    bounded = table[ENDS].notna().all(axis=1)
     outside = (table["simultaneous_low"] > 0) | (table["simultaneous_high"] < 0)
-    assert known.any()
-    assert table.loc[outside & known, "distinguishable"].all()
-    assert (table.loc[known, "simultaneous_low"] <= table.loc[known, "improvement_low"]).all()
-    assert (table.loc[known, "simultaneous_high"] >= table.loc[known, "improvement_high"]).all()
+    assert bounded.any()
+    assert table.loc[outside & bounded, "distinguishable"].all()
+    assert (table.loc[bounded, "simultaneous_low"] <= table.loc[bounded, "improvement_low"]).all()
+    assert (table.loc[bounded, "simultaneous_high"] >= table.loc[bounded, "improvement_high"]).all()
 
 
 def test_an_interval_at_a_given_count_yields_to_the_test_that_chose_the_count():

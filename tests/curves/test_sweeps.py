@@ -69,9 +69,9 @@ def test_rows_without_a_block_come_in_their_order():
 def test_rows_of_unknown_order_come_in_no_order(sessions):
     """Sorted by time they would all depend on each other; the order of the file changes nothing."""
     runs = of_one_point(np.linspace(1, 2, 40), **sessions)
-    found = by_block(runs)
-    assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.4
-    assert by_block(runs[::-1]) == found
+    times = by_block(runs)
+    assert abs(np.corrcoef(times[:-1], times[1:])[0, 1]) < 0.4
+    assert by_block(runs[::-1]) == times
 
 
 def timed(rows, day):
@@ -88,13 +88,13 @@ def test_a_count_that_is_added_later_is_drawn_apart():
     assert np.allclose(two / eight, 8 / 5)
 
 
-@pytest.mark.parametrize(("blocks", "told"), [(2, False), (4, False), (5, True)])
-def test_no_derived_interval_below_five_blocks(blocks, told):
+@pytest.mark.parametrize(("blocks", "bounded"), [(2, False), (4, False), (5, True)])
+def test_no_derived_interval_below_five_blocks(blocks, bounded):
     runs = runs_table(
         rows("duct", None, {1: 12}, FACTORS[:blocks]), rows("duct", "a", {2: 8, 4: 6}, CONGESTED[:blocks])
     )
     scaling = make_tables(runs, QUICK)["scaling"]
-    assert scaling["speedup_low"].notna().all() == told and scaling["speedup_low"].notna().any() == told
+    assert scaling["speedup_low"].notna().all() == bounded and scaling["speedup_low"].notna().any() == bounded
     assert scaling["seconds_low"].notna().all()  # an order statistic states its own coverage
 
 
@@ -105,10 +105,10 @@ def dependent(correlation, blocks, seed=0):
     for block in range(1, blocks):
         kept = correlation * noise[:, block - 1]
         noise[:, block] = kept + np.sqrt(1 - correlation**2) * noise[:, block]
-    found = []
+    rows_of_runs = []
     for (processes, seconds), wander in zip({1: 10, 2: 8, 4: 6}.items(), 0.05 * noise, strict=True):
-        found += rows("duct", "a", {processes: seconds}, np.exp(wander))
-    return pd.DataFrame(found)
+        rows_of_runs += rows("duct", "a", {processes: seconds}, np.exp(wander))
+    return pd.DataFrame(rows_of_runs)
 
 
 def test_blocks_that_depend_on_each_other_widen_what_follows():

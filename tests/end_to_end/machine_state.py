@@ -10,15 +10,15 @@ from workflows.launch.leftovers import MARK
 
 def left_behind() -> set[str]:
     """Processes of runs, network namespaces, interfaces and scratch files that are there now."""
-    found = {f"process {p.pid} {p.name()}" for p in psutil.process_iter() if _is_of_a_run(p)}
-    found |= {
+    leftovers = {f"process {p.pid} {p.name()}" for p in psutil.process_iter() if _is_of_a_run(p)}
+    leftovers |= {
         f"namespace {name}" for name in _shown("lsns", "--noheadings", "--output", "NS", "--type", "net")
     }
-    found |= {f"interface {line.split(':')[1]}" for line in _shown("ip", "-oneline", "link", "show")}
+    leftovers |= {f"interface {line.split(':')[1]}" for line in _shown("ip", "-oneline", "link", "show")}
     for place in ("/dev/shm", "/tmp", "/run/netns"):
         patterns = ("nodeworth-[0-9]*", "ompi.*", "vader_segment*", "osc_rdma*")
-        found |= {f"file {file}" for pattern in patterns for file in Path(place).glob(pattern)}
-    return found
+        leftovers |= {f"file {file}" for pattern in patterns for file in Path(place).glob(pattern)}
+    return leftovers
 
 
 def _is_of_a_run(process: psutil.Process) -> bool:

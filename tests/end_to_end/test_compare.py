@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 from programs import printed
-from report_parts import blocks, part, said
+from report_parts import blocks, part, sentences_of
 from study_folders import StudyFolder
 
 from workflows.paths import ROOT
@@ -71,9 +71,9 @@ def test_what_changed_is_told(compared):
 def test_the_report_says_what_changed_and_what_else_differed(compared):
     report = json.loads((compared / "report.json").read_text())
     section = part(report, "changes")
-    assert "From old to new, of 4 points that both have" in said(section)
+    assert "From old to new, of 4 points that both have" in sentences_of(section)
     differing = blocks(section, "table")[0]
-    assert [one["cells"] for one in differing["groups"][0]["rows"]] == [["Kernel", "6.1", "6.12"]]
+    assert [line["cells"] for line in differing["groups"][0]["rows"]] == [["Kernel", "6.1", "6.12"]]
     assert [block["name"] for block in blocks(section, "figure")] == ["changes-old-new"]
     names = [name for site in ("old", "new") for name in (f"Fast one ({site})", f"Slow one ({site}, emu)")]
-    assert {one["title"] for one in report["interconnects"]} == set(names)
+    assert {about["title"] for about in report["interconnects"]} == set(names)

@@ -235,13 +235,13 @@ def test_a_case_is_measured_when_the_case_that_it_is_like_is_edited(edited):
 def test_an_edited_interconnect_is_measured_whatever_else_is_edited(edited):
     """Its runs alone: the serial run, which it has no part in, is not made again."""
     case = edited.count()
-    own = edited.folder / "interconnects/shared_memory.yaml"
-    shutil.copy(ROOT / "config/interconnects/shared_memory.yaml", own)
+    interconnect_file = edited.folder / "interconnects/shared_memory.yaml"
+    shutil.copy(ROOT / "config/interconnects/shared_memory.yaml", interconnect_file)
     edited.ask_for("count").run()
-    edit(own, "self,vader", "vader,self")
+    edit(interconnect_file, "self,vader", "vader,self")
     edited.run()
     assert edited.attempts() == [1, 1, 2] and edited.counted() == [1, 2]
-    edit(own, "vader,self", "self,tcp")
+    edit(interconnect_file, "vader,self", "self,tcp")
     edit(case / "case.yaml", "possible: [0, 9]", "possible: [0, 8]")  # the expected answer is found again
     edited.run()
     assert edited.attempts() == [1, 1, 2, 3] and edited.counted() == [1, 3]

@@ -45,16 +45,16 @@ def ran(tmp_path_factory):
 
 @pytest.mark.alone
 def test_every_fault_has_its_reason(ran):
-    folder, _, said, left = ran
+    folder, _, output, left = ran
     runs = pd.read_csv(folder.results("faulty") / "runs.csv")
     assert len(runs) == 12
     sound = runs[(runs["processes"] == 1) | (runs["case"] == "faulty")]
     sound_runs(sound)
     parallel = runs[runs["processes"] == 2].set_index("case")
     for case, reason in REASONS.items():
-        told = parallel.loc[case, "reason"]
-        assert not parallel.loc[case, "valid"] and told.startswith(reason)
-        assert told.split(" (")[0] in said
+        full_reason = parallel.loc[case, "reason"]
+        assert not parallel.loc[case, "valid"] and full_reason.startswith(reason)
+        assert full_reason.split(" (")[0] in output
     assert runs.loc[runs["censored"], ["case", "seconds"]].to_numpy().tolist() == [["faulty-hangs", 3]]
     record = json.loads((folder.results("faulty") / parallel.loc["faulty-hangs", "record"]).read_text())
     assert record["exit"]["timed_out"]

@@ -17,9 +17,9 @@ def test_the_published_gamess_table(study_folder):
     runs = pd.read_csv(results / "runs.csv")
     assert list(runs)[:4] == ["study", "case", "application", "interconnect"]
     assert (runs["kind"] == "published").all() and len(runs) == 28
-    told = json.loads((results / "facts.json").read_text())["runs"]
+    counted_runs = json.loads((results / "facts.json").read_text())["runs"]
     counts = {"planned": 28, "recorded": 28, "simulated": 0, "imported": 28, "invalid": 0}
-    assert told == counts | {"reason": None, "reason_runs": 0, "lost": []}
+    assert counted_runs == counts | {"reason": None, "reason_runs": 0, "lost": []}
     scaling = pd.read_csv(results / "tables/scaling.csv")
     assert set(scaling["reference_seconds"]) == {5823}
     assert scaling[["speedup_low", "speedup_high"]].isna().all(axis=None)
@@ -41,7 +41,7 @@ def test_published_figures_without_times(study_folder):
     best = improvement.loc[improvement["improvement_percent"].idxmax()]
     assert tuple(best[["case", "interconnect", "at_processes"]]) == ("fl5s2", "infiniband", 16)
     sections = json.loads((results / "report.json").read_text())["sections"]
-    assert [one["id"] for one in sections] == ["answer", "published", "asked", "weigh", "machine"]
+    assert [section["id"] for section in sections] == ["answer", "published", "asked", "weigh", "machine"]
     assert (results / "report.pdf").stat().st_size > 10_000
 
 
@@ -112,8 +112,8 @@ def test_a_bad_import_is_one_line_and_the_last(study_folder, tmp_path):
     (tmp_path / "theirs.csv").write_text("case,interconnect,processes,seconds\nduct,gigabit,2,-1\n")
     done = study_folder.run(study_folder.write("name: bad\nimport: [theirs.csv]\n"))
     assert done.returncode != 0
-    told = "nodeworth: theirs.csv: line 2, column 'seconds': -1: it must be a positive time"
-    assert done.stderr.splitlines()[-1] == told
+    message = "nodeworth: theirs.csv: line 2, column 'seconds': -1: it must be a positive time"
+    assert done.stderr.splitlines()[-1] == message
     assert done.stderr.count("nodeworth:") == 1
     assert "Traceback" not in done.stderr and "goes on from there" not in done.stderr
     assert not study_folder.results("bad").exists()

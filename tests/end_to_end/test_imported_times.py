@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from report_parts import blocks as blocks_of
-from report_parts import cells, part, said
+from report_parts import cells, part, sentences_of
 from study_folders import StudyFolder
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ class Results:
         return pd.read_csv(self.folder / f"tables/{name}.csv").set_index(index)
 
     def says(self, section):
-        return said(part(self.report, section))
+        return sentences_of(part(self.report, section))
 
     def outcomes(self):
         """Last cell of each line of the report's table of improvements, by case."""
@@ -89,7 +89,7 @@ class Results:
 def order(tmp_path_factory):
     """Rising times, whose order the file, the start times or the repetitions tell, or nothing."""
     sessions = [*range(1, RUNS // 2 + 1)] * 2
-    some = [*clock(0)[:-1], None]
+    started = [*clock(0)[:-1], None]
     return Results(
         tmp_path_factory.mktemp("order"),
         first=[
@@ -98,7 +98,7 @@ def order(tmp_path_factory):
             mixed(both("of_clock", RISING, RISING, started=clock(0))),
             mixed(both("of_repetitions", RISING, RISING, repetition=range(1, RUNS + 1))),
             both("of_sessions", RISING, RISING, repetition=sessions),
-            both("of_some_clocks", RISING, RISING, started=some),
+            both("of_some_clocks", RISING, RISING, started=started),
             both("of_files", RISING[:6], RISING[:6]),
         ],
         second=[both("of_files", RISING[6:], RISING[6:])],
@@ -127,12 +127,12 @@ def wandering(seed, runs=30, correlation=0.8):
 
 def test_dependent_runs_without_blocks_are_not_called_different(tmp_path):
     """Equal interconnects; runs in random order would be told apart with p = 0.0001."""
-    found = Results(tmp_path, wandering=[both("wandering", wandering(WANDERS), wandering(WANDERS + 1))])
-    line = found.table("improvement").loc["wandering"]
+    results = Results(tmp_path, wandering=[both("wandering", wandering(WANDERS), wandering(WANDERS + 1))])
+    line = results.table("improvement").loc["wandering"]
     assert line["improvement_low"] < 0 < line["improvement_high"]
     assert line["verdict"] == "not distinguishable"
     assert line["effective_blocks"] < 15 and line["lag_one_correlation"] > 0.5
-    assert "1 unpaired comparison has a wider interval" in found.says("quality")
+    assert "1 unpaired comparison has a wider interval" in results.says("quality")
 
 
 WANDERS = 2
@@ -149,7 +149,7 @@ def turns(tmp_path_factory):
 
     def timed(case, *starts, **more):
         times = zip(("ethernet", "infiniband"), (slow, swift), starts, strict=True)
-        return pd.concat([rows(case, name, own, started=start, **more) for name, own, start in times])
+        return pd.concat([rows(case, name, seconds, started=start, **more) for name, seconds, start in times])
 
     numbered = [rows("numbered", "ethernet", slow, block=numbers)]
     numbered += [rows("numbered", "infiniband", swift, block=numbers + RUNS)]
@@ -195,9 +195,17 @@ def test_page_one_says_why(turns):
 
 
 def test_runs_by_turns_have_their_verdict(turns):
-    told = turns.table("improvement").drop(index=SEPARATE)
-    assert set(told.index) == {"turns_paired", "turns", "blocks", "sorted", "repeated", "by_turns", "files"}
-    assert told["verdict"].eq("faster").all()
+    verdicts = turns.table("improvement").drop(index=SEPARATE)
+    assert set(verdicts.index) == {
+        "turns_paired",
+        "turns",
+        "blocks",
+        "sorted",
+        "repeated",
+        "by_turns",
+        "files",
+    }
+    assert verdicts["verdict"].eq("faster").all()
 
 
 def test_unknown_turns_are_stated(turns):
@@ -227,12 +235,12 @@ def test_nothing_is_bought_for_sure_for_what_time_may_explain(tmp_path, after):
         )
         for place, (name, count, seconds) in enumerate(points)
     ]  # fmt: skip
-    found = Results(tmp_path, MONEY, runs=runs)
-    pays = found.table("break_even")["verdict"].str.removeprefix("would ").tolist()
-    assert found.table("break_even")["saving_low"].isna().all() == after
-    assert found.table("purchase", "interconnect")["may_be_best"].isna().all() == after
-    assert ("by estimates whose differences are not tested" in found.says("answer")) == after
-    assert "pay" in pays[-1] and (INSEPARABLE in found.says("answer")) == after
+    results = Results(tmp_path, MONEY, runs=runs)
+    pays = results.table("break_even")["verdict"].str.removeprefix("would ").tolist()
+    assert results.table("break_even")["saving_low"].isna().all() == after
+    assert results.table("purchase", "interconnect")["may_be_best"].isna().all() == after
+    assert ("by estimates whose differences are not tested" in results.says("answer")) == after
+    assert "pay" in pays[-1] and (INSEPARABLE in results.says("answer")) == after
 
 
 # --- to what step times are rounded ---

@@ -91,15 +91,17 @@ def test_ctrl_c_leaves_nothing_and_says_what_is_there(study_folder):
 
 
 def test_sigterm_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path):
-    study, said = study_folder.write(STUDY), tmp_path / "said"
-    with only_study_on_this_machine(print), said.open("w") as out:
+    study, output_file = study_folder.write(STUDY), tmp_path / "output.txt"
+    with only_study_on_this_machine(print), output_file.open("w") as out:
         process = subprocess.Popen(study_folder.command(study), stdout=out, stderr=out)
         try:
-            wait_until(lambda: "waiting for another study" in said.read_text(), 120)
+            wait_until(lambda: "waiting for another study" in output_file.read_text(), 120)
             process.terminate()
             assert process.wait(timeout=60) != 0
         finally:
             process.kill()
-    told = said.read_text()
-    assert "waiting for another study" in told and "stopped; 0 of 9 blocks recorded; the same" in told, told
-    assert "Traceback" not in told, told
+    output = output_file.read_text()
+    assert "waiting for another study" in output and "stopped; 0 of 9 blocks recorded; the same" in output, (
+        output
+    )
+    assert "Traceback" not in output, output

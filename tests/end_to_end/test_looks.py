@@ -26,12 +26,12 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
     for look, (blocks, needed) in enumerate({2: 6, 3: 8, 4: 9}.items(), 1):
         study = study_folder.write(f"{STUDY}blocks: {blocks}\n")
         study_folder.run_well(study, "--", "results/looked_at/report.json")
-        told = json.loads((results / "facts.json").read_text())["study"]
-        assert told["blocks"] == told["blocks_recorded"] == blocks
-        assert told["looks"] == [2, 3, 4][:look]
-        said = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
-        assert (f"This is look {look} at the study" in said) == (look > 1)
-        assert told_of[look] in said
+        study_facts = json.loads((results / "facts.json").read_text())["study"]
+        assert study_facts["blocks"] == study_facts["blocks_recorded"] == blocks
+        assert study_facts["looks"] == [2, 3, 4][:look]
+        sentences = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
+        assert (f"This is look {look} at the study" in sentences) == (look > 1)
+        assert told_of[look] in sentences
         (row,) = pd.read_csv(results / "tables/improvement.csv").to_dict("records")
         assert (row["blocks_needed"], row["verdict"]) == (needed, f"untestable with {blocks} blocks")
     kept = json.loads((results / "looks.json").read_text())["looks"]

@@ -40,10 +40,10 @@ def test_packed_and_spread(study_folder):
     assert len(plain) == 3 * 2
 
     done = study_folder.run_well(study_folder.write(STUDY.replace("BLOCKS", "2")))
-    told = (
+    message = (
         "left out: 2 processes at oversubscription 1, 1 a node, over shared_memory: shared_memory has 1 node"
     )
-    assert told in done.stderr
+    assert message in done.stderr
     assert left_behind() <= before
 
     # What was there before placement varied stays, and counts where the study still asks for it.

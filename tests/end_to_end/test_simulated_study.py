@@ -47,7 +47,7 @@ def test_a_small_elbow_is_traced_replayed_and_reported(study_folder):
     assert set(fit["interconnect"]) == {"gigabit_ethernet", "infiniband_4x_pcix", "infiniband"}
     assert (fit["error_percent"].abs() < 1).all()
 
-    sections = {one["id"] for one in json.loads((results / "report.json").read_text())["sections"]}
+    sections = {section["id"] for section in json.loads((results / "report.json").read_text())["sections"]}
     assert {"answer", "simulated", "traces", "machine"} <= sections
     again = study_folder.run(STUDY, "--cores", "2", *FEWER, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr

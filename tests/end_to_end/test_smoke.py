@@ -124,8 +124,8 @@ def test_it_grows(study_folder):
     assert third.items() <= last.items()
     runs = pd.read_csv(results / "runs.csv")
     pairs = runs[runs["processes"] == 2].groupby("block")["interconnect"].apply(set)
-    one, other = ["shared_memory"], ["tcp_loopback"]
-    assert sorted(map(sorted, pairs)) == [one, one, one + other, other, other]
+    shared, other = ["shared_memory"], ["tcp_loopback"]
+    assert sorted(map(sorted, pairs)) == [shared, shared, shared + other, other, other]
 
 
 def test_a_case_again_is_a_further_attempt(tmp_path):

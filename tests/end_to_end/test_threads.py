@@ -54,21 +54,21 @@ launch:
 def test_processes_or_threads(tmp_path):
     need("mpicc.openmpi")
     folder = StudyFolder(tmp_path)
-    case, own = tmp_path / "cases/command/pi", tmp_path / "interconnects"
+    case, interconnects = tmp_path / "cases/command/pi", tmp_path / "interconnects"
     case.mkdir(parents=True)
-    own.mkdir()
+    interconnects.mkdir()
     (case / "case.yaml").write_text(CASE)
-    (own / "both_on_a_core.yaml").write_text(BOTH_ON_A_CORE)
+    (interconnects / "both_on_a_core.yaml").write_text(BOTH_ON_A_CORE)
     source = Path(__file__).with_name("pi.c")
     done = ran("mpicc.openmpi", "-O2", "-fopenmp", source, "-o", case / "pi")
     assert done.returncode == 0, done.stderr
 
-    told = folder.run(folder.write(STUDY))
-    assert "2 processes of 2 threads at oversubscription 1 over shared_memory" in told.stderr
-    assert told.returncode == 1 and "no run over both_on_a_core is valid" in told.stderr
+    plan = folder.run(folder.write(STUDY))
+    assert "2 processes of 2 threads at oversubscription 1 over shared_memory" in plan.stderr
+    assert plan.returncode == 1 and "no run over both_on_a_core is valid" in plan.stderr
     results = folder.results("threads")
     runs = pd.read_csv(results / "runs.csv")
-    simulated, runs = (runs[runs["kind"].eq("simulated") == own] for own in (True, False))
+    simulated, runs = (runs[runs["kind"].eq("simulated") == is_simulated] for is_simulated in (True, False))
     bad = runs["interconnect"] == "both_on_a_core"
     assert (
         list(runs)[-8:] == ["threads", "probe_latency_us", "seconds_low", "seconds_high", *ENDS_OF_COMPUTING]

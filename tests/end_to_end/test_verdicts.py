@@ -41,84 +41,84 @@ def datasets():
         return np.exp(rng.normal(0, percent / 100, shape))
 
     fast = np.array([1, 2, 3, 4, 10, 10, 20, 30, 40, 50.0])
-    found = both("shared_noise", 2, fast * np.where(fast == 10, 0.95, 1.2), fast)
+    csv_lines = both("shared_noise", 2, fast * np.where(fast == 10, 0.95, 1.2), fast)
     # twice as fast at one count and half as fast at the other: a mean of 1
     steady = 1 + np.arange(10) / 1e4
     for count, times in {2: (10, 5), 4: (9.9, 19.8)}.items():
-        found += both("averages", count, *(seconds * steady for seconds in times))
+        csv_lines += both("averages", count, *(seconds * steady for seconds in times))
     # 5 % under the noise of 30 blocks, 20 %, that both share
-    found += both(
+    csv_lines += both(
         "noisy_blocks", 2, *(np.array([[8.4], [8]]) * noise(30, percent=20) * noise(2, 30, percent=3))
     )
     # a doubling over 20 blocks, one of four blocks, and one of samples of unequal size
     for case, blocks in (("twenty", 20), ("short", 4)):
-        found += both(case, 2, *(np.array([[8], [4]]) * noise(2, blocks)))
-    found += both("unequal", 2, 8 * noise(10), 4 * noise(3), blocks=False)
+        csv_lines += both(case, 2, *(np.array([[8], [4]]) * noise(2, blocks)))
+    csv_lines += both("unequal", 2, 8 * noise(10), 4 * noise(3), blocks=False)
     # one serial run; equal times on four counts, and the baseline slower on more than one
-    found += lines("serial", "", 1, [3.0])
+    csv_lines += lines("serial", "", 1, [3.0])
     for count, times in {2: (6, 4), 4: (5, 2.5), 8: (7, 3)}.items():
-        found += both("serial", count, *(seconds * noise(8, percent=1) for seconds in times))
+        csv_lines += both("serial", count, *(seconds * noise(8, percent=1) for seconds in times))
     tied = 4 * noise(8)
-    found += both("tie", 2, tied, tied) + both("one", 2, [8.0], [4.0])
+    csv_lines += both("tie", 2, tied, tied) + both("one", 2, [8.0], [4.0])
     for blocks in (3, 5):
-        found += lines(f"few{blocks}", "slow", 1, 10 * noise(blocks))
-        found += lines(f"few{blocks}", "slow", 2, 5 * noise(blocks))
+        csv_lines += lines(f"few{blocks}", "slow", 1, 10 * noise(blocks))
+        csv_lines += lines(f"few{blocks}", "slow", 2, 5 * noise(blocks))
     # identical, and a flat top; 10 s, 10 s and three above 20 s; 10 [5, 15] against 5 [3, 9]
     chance = np.random.default_rng(FLAT)
     of_block = np.exp(chance.normal(0, 0.05, 10))
     for count in range(2, 18):
-        found += both("flat", count, *(5 * of_block * np.exp(chance.normal(0, 0.03, (2, 10)))))
-    found += lines("stopped", "slow", 2, 30 * noise(5)) + lines("stopped", "slow", 4, [10, 10])
-    found += [
+        csv_lines += both("flat", count, *(5 * of_block * np.exp(chance.normal(0, 0.03, (2, 10)))))
+    csv_lines += lines("stopped", "slow", 2, 30 * noise(5)) + lines("stopped", "slow", 4, [10, 10])
+    csv_lines += [
         line.replace(",1,", f",{n},", 1)
         for n in (3, 4, 5)
         for line in lines("stopped", "slow", 4, [20], censored="true")
     ]
     for name, band in {"slow": (10, 5, 15), "swift": (5, 3, 9)}.items():
         ends = {"seconds_low": band[1], "seconds_high": band[2]}
-        found += lines("bands", name, 2, band[:1], kind="simulated", **ends)
+        csv_lines += lines("bands", name, 2, band[:1], kind="simulated", **ends)
     # serial 12 s, two processes on one core 10 s, four on two cores 6 s: no serial part
-    found += lines("crowded", "", 1, [12.0] * 6)
+    csv_lines += lines("crowded", "", 1, [12.0] * 6)
     for count, seconds in {2: 10.0, 4: 6.0}.items():
-        found += lines("crowded", "slow", count, [seconds] * 6, cores=count // 2, oversubscription=2)
+        csv_lines += lines("crowded", "slow", count, [seconds] * 6, cores=count // 2, oversubscription=2)
     # congestion of one interconnect that a whole sweep shares; a ratio that wanders from block to block
     steady, congested = noise(10), np.exp(rng.normal(0, 0.08, 10))
     for count, times in {2: (8, 6), 4: (6, 3), 8: (5, 2)}.items():
-        found += both("sweeps", count, times[0] * steady, times[1] * congested)
+        csv_lines += both("sweeps", count, times[0] * steady, times[1] * congested)
     wave = np.exp(0.05 + 0.1 * np.sin(np.arange(28) / 4))
-    found += both("wandering", 2, 8 * wave, np.full(28, 8.0))
+    csv_lines += both("wandering", 2, 8 * wave, np.full(28, 8.0))
     # 10 % apart on cores whose speed changes by a tenth from run to run, as work beside them tells
     for name, seconds in (("slow", 8.8), ("swift", 8.0)):
         for block, pace in enumerate(noise(12, percent=10), 1):
             (line,) = lines("paced", name, 2, seconds * pace * noise(1), speed_probe_seconds=0.05 * pace)
-            found.append(line.replace(",1,", f",{block},", 1))
+            csv_lines.append(line.replace(",1,", f",{block},", 1))
     # equal but for their spread, 20 lone runs against 5; three pairs of equal times; a curve that no model has
     chance = np.random.default_rng(SPREAD)
     for name, blocks, percent in (("slow", 20, 2), ("swift", 5, 10)):
         times = 8 * np.exp(chance.normal(0, percent / 100, blocks))
-        found += lines("uneven", name, 2, times, blocks=False)
-    found += lines("rising", "slow", 2, [1, 1, 2, 2, 3, 3])
+        csv_lines += lines("uneven", name, 2, times, blocks=False)
+    csv_lines += lines("rising", "slow", 2, [1, 1, 2, 2, 3, 3])
     for count in (1, 2, 4, 8, 16):
-        found += lines("bent", "slow", count, (100 / count + 3 * np.sqrt(count)) * noise(6, percent=1))
-    return found
+        csv_lines += lines("bent", "slow", count, (100 / count + 3 * np.sqrt(count)) * noise(6, percent=1))
+    return csv_lines
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Tables of one study of all of these, with its runs, and what its report says."""
-    folder = tmp_path_factory.mktemp("told")
+    folder = tmp_path_factory.mktemp("verdicts")
     study_folder = StudyFolder(folder)
     (folder / "times.csv").write_text("\n".join([HEAD, *datasets()]) + "\n")
     study = study_folder.write(
-        f"name: told\nbaselines: [slow]\nanalysis: {{extrapolation: 8}}\nimport: [{folder}/times.csv]\n"
+        f"name: verdicts\nbaselines: [slow]\nanalysis: {{extrapolation: 8}}\nimport: [{folder}/times.csv]\n"
     )
-    study_folder.run_well(study, "--", "results/told/report.json")
-    results = study_folder.results("told")
+    study_folder.run_well(study, "--", "results/verdicts/report.json")
+    results = study_folder.results("verdicts")
     report = json.loads((results / "report.json").read_text())
     lines_of = [plain(" | ".join(line["cells"])) for _, line in table_lines(report)]
-    said = plain("\n".join([*sayings(report), *lines_of]))
+    sentences = plain("\n".join([*sayings(report), *lines_of]))
     files = [results / "runs.csv", *(results / "tables").glob("*.csv")]
-    return {table.stem: pd.read_csv(table) for table in files}, said
+    return {table.stem: pd.read_csv(table) for table in files}, sentences
 
 
 @pytest.fixture(scope="module")
@@ -201,12 +201,12 @@ def test_ties_leave_the_test_of_drift_exact(tables):
 
 
 def test_models_are_averaged_and_end_at_twice_the_last_count(tables):
-    told = tables[0]["model_curves"].query("case == 'bent'").set_index(["model", "processes"])
-    bracket = told.loc[("average", 32)]
+    predictions = tables[0]["model_curves"].query("case == 'bent'").set_index(["model", "processes"])
+    bracket = predictions.loc[("average", 32)]
     assert bracket["speedup_low"] < 103 / (100 / 32 + 3 * np.sqrt(32)) < bracket["speedup_high"]
-    single = told.query("extrapolated and model != 'average'")
+    single = predictions.query("extrapolated and model != 'average'")
     assert len(single) and single["speedup_low"].isna().all()
-    far = told.query("processes > 32")
+    far = predictions.query("processes > 32")
     assert far.index.get_level_values("processes").max() == 128 and far["speedup_low"].isna().all()
     models = tables[0]["models"].query("case == 'bent'").set_index("model")
     assert models.loc["amdahl", "peak_processes"] == np.inf
@@ -241,28 +241,28 @@ def test_bands_stopped_runs_cores_and_few_blocks(tables):
 
 
 def test_what_the_report_says(tables):
-    said = tables[1]
-    assert "block by block the comparison has another sign than the medians" in said
-    assert "With 4 blocks, 1 of 13 tests of improvements cannot come out" in said
-    assert "within one block only" not in said
-    assert "not tested against that of the baseline, since blocks credibly depend" in said
-    assert "Spread and drift of 1 point are unknown, since runs were stopped" in said
-    assert not re.search(r"Fastest[^|\n]*:|overlap", said)  # of an exact tie none is
-    assert "-17 %" not in said
+    sentences = tables[1]
+    assert "block by block the comparison has another sign than the medians" in sentences
+    assert "With 4 blocks, 1 of 13 tests of improvements cannot come out" in sentences
+    assert "within one block only" not in sentences
+    assert "not tested against that of the baseline, since blocks credibly depend" in sentences
+    assert "Spread and drift of 1 point are unknown, since runs were stopped" in sentences
+    assert not re.search(r"Fastest[^|\n]*:|overlap", sentences)  # of an exact tie none is
+    assert "-17 %" not in sentences
     # three blocks are no one sample, and eight beside one serial run are none either
     for case in ("few3", "serial", "short"):
-        assert f"{case}: one sample each" not in said
-    assert "one: one sample each, without intervals" in said
-    assert "1 of them one run each" in said and "; one run each" not in said
-    assert "have one count" in said and "more block" not in said
-    assert "speedup still rises at 17 processes" not in said
+        assert f"{case}: one sample each" not in sentences
+    assert "one: one sample each, without intervals" in sentences
+    assert "1 of them one run each" in sentences and "; one run each" not in sentences
+    assert "have one count" in sentences and "more block" not in sentences
+    assert "speedup still rises at 17 processes" not in sentences
 
 
 def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(tmp_path):
     """By 10,000 draws p never fell below 1e-4, and Holm's correction rejected none."""
     noise = np.exp(np.random.default_rng(0).normal(0, 0.02, (600, 2, 20)))
-    found = [both(f"case{number}", 2, 8 * slow, 4 * swift) for number, (slow, swift) in enumerate(noise)]
-    (tmp_path / "times.csv").write_text("\n".join([HEAD, *chain.from_iterable(found)]) + "\n")
+    csv_lines = [both(f"case{number}", 2, 8 * slow, 4 * swift) for number, (slow, swift) in enumerate(noise)]
+    (tmp_path / "times.csv").write_text("\n".join([HEAD, *chain.from_iterable(csv_lines)]) + "\n")
     study_folder = StudyFolder(tmp_path)
     study = study_folder.write(f"name: many\nbaselines: [slow]\nimport: [{tmp_path}/times.csv]\n")
     study_folder.run_well(study, "--", "results/many/tables")

@@ -83,8 +83,8 @@ class MinimalDebian:
         places = ["enter", str(self.root), str(CACHE), user, str(ROOT / ".git")]
         with self.log.open("a") as log:
             log.write(f"\n$ {script}    # as {user}\n")
-        with self.log.open("a") as log, self.log.open() as said:
-            said.seek(0, os.SEEK_END)
+        with self.log.open("a") as log, self.log.open() as output:
+            output.seek(0, os.SEEK_END)
             done = subprocess.run(
                 [*enter, *places, *as_user, "bash", "-c", script],
                 stdin=subprocess.DEVNULL,
@@ -92,15 +92,15 @@ class MinimalDebian:
                 stderr=subprocess.STDOUT,
                 timeout=seconds,
             )
-            text = said.read()
+            text = output.read()
             log.write(f"[exit status {done.returncode}]\n")
         return done.returncode, text
 
     def type(self, script: str, user: str = "root", **environment: str) -> str:
         """Run a script that must succeed; gives what it printed."""
-        status, said = self.run(script, user, **environment)
-        assert status == 0, f"{script}: exit status {status}, see {self.log}:\n{said[-3000:]}"
-        return said
+        status, output = self.run(script, user, **environment)
+        assert status == 0, f"{script}: exit status {status}, see {self.log}:\n{output[-3000:]}"
+        return output
 
 
 @contextlib.contextmanager
@@ -146,8 +146,8 @@ def _mirror() -> list[str]:
 
 def carry_settings(root: Path) -> None:
     """Let a Debian reach the registries as this machine does: names, certificates, mirrors, proxies."""
-    own = {str(Path.home() / file): target for file, target in OWN_FILES.items()}
-    for source, target in {**dict(zip(FILES, FILES, strict=True)), **own}.items():
+    settings = {str(Path.home() / file): target for file, target in OWN_FILES.items()}
+    for source, target in {**dict(zip(FILES, FILES, strict=True)), **settings}.items():
         if Path(source).is_file():
             (root / target[1:]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, root / target[1:])

@@ -37,18 +37,18 @@ def debian(tmp_path, request):
 
 def measured(debian: MinimalDebian, user: str = "root", **environment: str) -> str:
     """Run the study, which must end well and not show what apt says; gives what it said."""
-    said = debian.type(STUDY, user, **environment)
-    assert re.search(r"^done: report and proposal in results/smoke", said, re.M), said[-2000:]
-    invalid = re.search(r"(\d+) of (\d+) runs (is|are) invalid.*", said)
+    output = debian.type(STUDY, user, **environment)
+    assert re.search(r"^done: report and proposal in results/smoke", output, re.M), output[-2000:]
+    invalid = re.search(r"(\d+) of (\d+) runs (is|are) invalid.*", output)
     assert invalid is None or "time unsure" in invalid[0] or "the probe" in invalid[0], invalid[0]
-    assert "Reading package lists" not in said
-    return said
+    assert "Reading package lists" not in output
+    return output
 
 
 def passed(debian: MinimalDebian, command: str, user: str = "root", **environment: str) -> str:
-    said = debian.type(command, user, **environment)
-    assert re.search(r"\b\d+ passed", said)
-    return said
+    output = debian.type(command, user, **environment)
+    assert re.search(r"\b\d+ passed", output)
+    return output
 
 
 def test_root(debian):
@@ -68,8 +68,8 @@ def test_user_with_sudo(debian):
 def test_user_without_sudo(debian):
     """One message names all; root types it; the user, whose HOME cannot be written, goes on."""
     debian.type(CLONE, USER)
-    status, said = debian.run(STUDY, USER)
-    [asked] = re.findall(r"\AWithout root, ask for: sudo (.*)\n\Z", said)
+    status, output = debian.run(STUDY, USER)
+    [asked] = re.findall(r"\AWithout root, ask for: sudo (.*)\n\Z", output)
     assert status == 1 and "python3-venv" in asked and "nwchem" in asked
     debian.type(f"apt-get update -qq && DEBIAN_FRONTEND=noninteractive {asked} -y -qq")
     measured(debian, USER, HOME="/proc/none")
@@ -87,8 +87,8 @@ def test_openmpi_first_and_a_package_that_cannot_be_had(debian):
     """Open MPI's programs come without their headers; `lammps` is a name that apt does not know."""
     debian.type("apt-get update -qq && apt-get install -y -qq --no-install-recommends openmpi-bin mpich")
     debian.type(f"{CLONE} && sed -i 's/ lammps / no-such-package /' nodeworth/envs/programs.txt")
-    said = measured(debian)
+    output = measured(debian)
     assert re.search(
-        r"^no-such-package cannot be installed: E: Unable to locate package no-such-package$", said, re.M
+        r"^no-such-package cannot be installed: E: Unable to locate package no-such-package$", output, re.M
     )
     passed(debian, WHAT_DEPENDS_ON_IT)

@@ -25,8 +25,8 @@ def test_runs_are_written_and_what_was_skipped_is_listed(foreign, tmp_path, writ
 
 def test_curves_are_written_with_what_the_command_says(foreign, tmp_path):
     output = tmp_path / "curves.csv"
-    told = ["--format", "osu", "--set", "interconnect=shared_memory", "--set", "processes=2"]
-    done = converted(foreign / "osu/latency_7.4.txt", output, *told)
+    options = ["--format", "osu", "--set", "interconnect=shared_memory", "--set", "processes=2"]
+    done = converted(foreign / "osu/latency_7.4.txt", output, *options)
     assert (done.returncode, done.stderr) == (0, f"{output}: 17 message sizes\n")
     curves = pd.read_csv(output)
     assert set(curves["interconnect"]) == {"shared_memory"} and set(curves["processes"]) == {2}

@@ -31,9 +31,9 @@ def whole(file):
     return rows(read_foreign(FOREIGN / file, format_of(file), CUT[file]))
 
 
-def rows(found):
+def rows(imported):
     """What was read, by the line it stands on."""
-    table = found.curves if found.runs.empty else found.runs.drop(columns=["block", "repetition"])
+    table = imported.curves if imported.runs.empty else imported.runs.drop(columns=["block", "repetition"])
     lines = table["record"].str.rpartition(" ")[2]
     return table.drop(columns="record").set_index(lines)
 
@@ -47,14 +47,14 @@ def test_a_file_cut_off_anywhere_gives_only_what_the_whole_file_gives(file, tmp_
     path = tmp_path / "cut"
     path.write_bytes(text[:length])
     try:
-        found = read_foreign(path, format_of(file), CUT[file])
+        imported = read_foreign(path, format_of(file), CUT[file])
     except TableError as error:
         assert "\n" not in str(error)
         return
-    left = rows(found)
+    left = rows(imported)
     pd.testing.assert_frame_equal(left, whole(file).head(len(left)))
     last = text[:length].rsplit(b"\n", 1)[1]
-    assert not last.strip() or any("cut off" in line for line in found.unread)
+    assert not last.strip() or any("cut off" in line for line in imported.unread)
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -86,10 +86,10 @@ def test_a_damaged_file_is_read_or_told_in_one_line(tmp_path, file, place, cut, 
     path.write_bytes(text[:start] + put + text[start + cut :])
     for mapping in (CUT.get(file), NETWORKS):
         try:
-            told = read_foreign(path, format_of(file), mapping).unread
+            messages = read_foreign(path, format_of(file), mapping).unread
         except TableError as error:
-            told = [str(error)]
-        assert not any("\n" in line for line in told)
+            messages = [str(error)]
+        assert not any("\n" in line for line in messages)
 
 
 def test_imb_without_its_last_line_is_told(written):
@@ -116,5 +116,5 @@ def test_what_cannot_be_opened(tmp_path):
         read_foreign(tmp_path, "osu")
     with pytest.raises(TableError, match="holds no run"):
         read_foreign(tmp_path)
-    known = "format 'xml' is unknown (known: runs, curves, derived, sacct, osu"
-    assert known in refusal(TableError, read_foreign, tmp_path, "xml")
+    message = "format 'xml' is unknown (known: runs, curves, derived, sacct, osu"
+    assert message in refusal(TableError, read_foreign, tmp_path, "xml")

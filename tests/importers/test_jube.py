@@ -12,9 +12,9 @@ HEAD = "case,interconnect,tasks,time[s]\n"
 
 
 def test_a_result_table_becomes_runs(foreign):
-    found = read_foreign(foreign / "jube/times.csv")
-    assert found.unread == []
-    runs = found.runs
+    imported = read_foreign(foreign / "jube/times.csv")
+    assert imported.unread == []
+    runs = imported.runs
     assert runs["case"].unique().tolist() == ["jacobi"]
     assert runs.groupby(["interconnect", "processes"])["seconds"].agg(list).to_dict() == {
         ("shared_memory", 1): [0.0715, 0.0672],
@@ -32,9 +32,9 @@ def test_iterations_can_be_taken_for_blocks(foreign):
 
 def test_the_pretty_style_is_read_too(foreign):
     mapping = make_mapping({"case": {"value": "jacobi"}, "seconds": "solving_time"})
-    found = read_foreign(foreign / "jube/means.dat", mapping=mapping)
+    imported = read_foreign(foreign / "jube/means.dat", mapping=mapping)
     same = read_foreign(foreign / "jube/times.csv").runs
-    assert found.unread == [] and found.runs["seconds"].tolist() == same["seconds"].tolist()
+    assert imported.unread == [] and imported.runs["seconds"].tolist() == same["seconds"].tolist()
 
 
 def test_two_times_are_not_guessed_between(foreign):
@@ -43,17 +43,17 @@ def test_two_times_are_not_guessed_between(foreign):
 
 
 def test_the_second_table_of_a_file_is_told(foreign):
-    found = read_foreign(foreign / "jube/two_tables.csv")
-    assert len(found.runs) == 8
-    assert [line.rpartition("two_tables.csv")[2] for line in found.unread] == [
+    imported = read_foreign(foreign / "jube/two_tables.csv")
+    assert len(imported.runs) == 8
+    assert [line.rpartition("two_tables.csv")[2] for line in imported.unread] == [
         ": line 11: a second table: give each table a file of its own"
     ]
 
 
 def test_runs_that_failed_are_told(foreign):
-    found = read_foreign(foreign / "jube/failed.csv")
-    assert found.runs["seconds"].tolist() == [0.0843, 0.0398]
-    assert [line.rpartition("failed.csv: ")[2] for line in found.unread] == [
+    imported = read_foreign(foreign / "jube/failed.csv")
+    assert imported.runs["seconds"].tolist() == [0.0843, 0.0398]
+    assert [line.rpartition("failed.csv: ")[2] for line in imported.unread] == [
         f"line {line}: 'seconds' (solving_time) is empty" for line in (3, 5, 6, 7, 8, 9)
     ]
 
@@ -107,9 +107,9 @@ def test_a_bad_table_is_told_in_one_line(written, text, message):
 
 
 def test_threads_and_energy_need_no_mapping(foreign):
-    found = read_foreign(foreign / "jube/hybrid.csv")
+    imported = read_foreign(foreign / "jube/hybrid.csv")
     columns = ["processes", "threads", "cores", "seconds", "energy_joules"]
-    assert found.unread == [] and found.runs[columns].to_numpy().tolist() == [
+    assert imported.unread == [] and imported.runs[columns].to_numpy().tolist() == [
         [1, 2, 2, 0.768, 4.731],
         [1, 2, 2, 0.5146, 4.857],
         [2, 1, 2, 1.422, 4.759],

@@ -59,8 +59,8 @@ def test_a_mapping_file(written):
     ],
 )
 def test_a_wrong_mapping_is_told_in_one_line(written, text, message):
-    told = refusal(TableError, read_mapping, written(text, "mapping.yaml"))
-    assert re.search(message, told) and "mapping.yaml" in told
+    reason = refusal(TableError, read_mapping, written(text, "mapping.yaml"))
+    assert re.search(message, reason) and "mapping.yaml" in reason
 
 
 def test_a_mapping_that_is_not_there(tmp_path):
@@ -104,5 +104,5 @@ def test_of_several_energies_a_mapping_names_one(tmp_path):
     assert "energy_joules" not in read_foreign(file).runs
     named = make_mapping({"energy_joules": {"from": "cpu"}})
     assert read_foreign(file, mapping=named).runs["energy_joules"].tolist() == [25]
-    said = refusal(TableError, make_mapping, {"energy_joules": {"from": "cpu", "unit": "s"}})
-    assert "'s' must be one of J, kJ, MJ, GJ, Wh, kWh" in said
+    reason = refusal(TableError, make_mapping, {"energy_joules": {"from": "cpu", "unit": "s"}})
+    assert "'s' must be one of J, kJ, MJ, GJ, Wh, kWh" in reason

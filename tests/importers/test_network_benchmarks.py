@@ -38,11 +38,13 @@ OSU = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "benchmark", "size", "numbers"), OSU, ids=[one[0] for one in OSU])
+@pytest.mark.parametrize(
+    ("file", "benchmark", "size", "numbers"), OSU, ids=[arguments[0] for arguments in OSU]
+)
 def test_osu(foreign, shared_memory, file, benchmark, size, numbers):
-    told = row(foreign / "osu" / file, shared_memory, benchmark, size)
-    words = {name: told.pop(name) for name in ("interconnect", "kind", "benchmark", "record")}
-    assert told == numbers
+    measurement = row(foreign / "osu" / file, shared_memory, benchmark, size)
+    words = {name: measurement.pop(name) for name in ("interconnect", "kind", "benchmark", "record")}
+    assert measurement == numbers
     assert words["record"].startswith(f"{file}: line ") and words["kind"] == "measured"
 
 
@@ -67,15 +69,15 @@ def test_columns_that_are_not_kept_are_told(foreign, shared_memory):
 
 def test_osu_rows_that_failed_their_validation_are_not_read(foreign, shared_memory, written):
     text = (foreign / "osu/latency_checked_7.4.txt").read_text().replace("Pass", "Fail", 1)
-    found = read_foreign(written(text), mapping=shared_memory)
-    assert len(found.curves) == 6 and "failed its validation" in found.unread[-1]
+    imported = read_foreign(written(text), mapping=shared_memory)
+    assert len(imported.curves) == 6 and "failed its validation" in imported.unread[-1]
 
 
 def test_several_benchmarks_and_other_programs_lines_in_one_file(foreign, shared_memory, written):
     texts = [(foreign / "osu" / f"{name}_7.4.txt").read_text() for name in ("latency", "bw")]
-    found = read_foreign(written("MPI says hello\n" + "".join(texts)), mapping=shared_memory)
-    assert found.curves["benchmark"].value_counts().to_dict() == {"osu_latency": 17, "osu_bandwidth": 17}
-    assert [line.rpartition("file: ")[2] for line in found.unread] == [
+    imported = read_foreign(written("MPI says hello\n" + "".join(texts)), mapping=shared_memory)
+    assert imported.curves["benchmark"].value_counts().to_dict() == {"osu_latency": 17, "osu_bandwidth": 17}
+    assert [line.rpartition("file: ")[2] for line in imported.unread] == [
         "line 1: 'MPI says hello' is no row of a table"
     ]
 
@@ -100,17 +102,23 @@ IMB = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("file", "benchmark", "size", "numbers"), IMB, ids=[one[0] for one in IMB])
+@pytest.mark.parametrize(
+    ("file", "benchmark", "size", "numbers"), IMB, ids=[arguments[0] for arguments in IMB]
+)
 def test_imb(foreign, shared_memory, file, benchmark, size, numbers):
-    told = row(foreign / "imb" / file, shared_memory, benchmark, size, processes=numbers["processes"])
-    assert {name: told[name] for name in numbers} == numbers
-    assert set(told) - set(numbers) == {"interconnect", "kind", "benchmark", "record"}
+    measurement = row(foreign / "imb" / file, shared_memory, benchmark, size, processes=numbers["processes"])
+    assert {name: measurement[name] for name in numbers} == numbers
+    assert set(measurement) - set(numbers) == {"interconnect", "kind", "benchmark", "record"}
 
 
 def test_imb_before_2018_counts_megabytes_of_2_to_the_20_bytes(foreign, shared_memory):
-    told = row(foreign / "imb/mpi1_4.0.txt", shared_memory, "imb_pingpong", 65536)
-    assert (told["latency_us"], told["samples"]) == (6.32, 82)
-    assert told["bandwidth_MBps"] == pytest.approx(9893.48 * 2**20 / 1e6) == pytest.approx(65536 / 6.32, 1e-3)
+    measurement = row(foreign / "imb/mpi1_4.0.txt", shared_memory, "imb_pingpong", 65536)
+    assert (measurement["latency_us"], measurement["samples"]) == (6.32, 82)
+    assert (
+        measurement["bandwidth_MBps"]
+        == pytest.approx(9893.48 * 2**20 / 1e6)
+        == pytest.approx(65536 / 6.32, 1e-3)
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,35 +138,35 @@ def test_the_unit_of_imb_by_version(shared_memory, written, title, factor):
 
 def test_imb_of_unknown_version_has_no_bandwidth(foreign, shared_memory, written):
     text = (foreign / "imb/mpi1_2018.txt").read_text().replace("Intel(R) MPI Benchmarks 2018", "")
-    found = read_foreign(written(text), mapping=shared_memory)
-    assert found.curves["bandwidth_MBps"].isna().all() and found.curves["latency_us"].notna().any()
-    told = "column 'Mbytes/sec' is not kept: the version, and thus its unit, is unknown"
-    assert found.unread[0].endswith(told)
+    imported = read_foreign(written(text), mapping=shared_memory)
+    assert imported.curves["bandwidth_MBps"].isna().all() and imported.curves["latency_us"].notna().any()
+    message = "column 'Mbytes/sec' is not kept: the version, and thus its unit, is unknown"
+    assert imported.unread[0].endswith(message)
 
 
 def test_a_bandwidth_in_the_wrong_unit_contradicts_its_time(foreign, shared_memory, written):
     text = (foreign / "imb/mpi1_4.0.txt").read_text().replace("Benchmark Suite V4.0.0", "Benchmarks 2021.11")
-    found = read_foreign(written(text), mapping=shared_memory)
-    assert sum("contradict each other" in line for line in found.unread) > 20
+    imported = read_foreign(written(text), mapping=shared_memory)
+    assert sum("contradict each other" in line for line in imported.unread) > 20
     assert any("time 6.32 and bandwidth 9893.48 contradict each other for 65536 bytes" in line
-               for line in found.unread)  # fmt: skip
+               for line in imported.unread)  # fmt: skip
 
 
 def test_imb_groups_and_what_they_could_not_finish(foreign, shared_memory):
-    found = read_foreign(foreign / "imb/multi_2021.11.txt", mapping=shared_memory)
-    pingpong = found.curves.query("benchmark == 'imb_multi_pingpong' and bytes == 512")
+    imported = read_foreign(foreign / "imb/multi_2021.11.txt", mapping=shared_memory)
+    pingpong = imported.curves.query("benchmark == 'imb_multi_pingpong' and bytes == 512")
     assert pingpong["group"].tolist() == [0, 1] and pingpong["processes"].tolist() == [2, 2]
     assert pingpong["latency_us"].tolist() == [6.09, 4.56]
-    barrier = found.curves[found.curves["benchmark"] == "imb_barrier"]
+    barrier = imported.curves[imported.curves["benchmark"] == "imb_barrier"]
     assert (barrier["processes"].item(), barrier["latency_us"].item()) == (4, 7.37)
-    assert [line.rpartition("txt: ")[2][:31] for line in found.unread] == [
+    assert [line.rpartition("txt: ")[2][:31] for line in imported.unread] == [
         "line 73: '0 1024 time-out.; Tim", "line 74: '1 1024 time-out.; Tim"
     ]  # fmt: skip
 
 
 def test_times_below_the_printed_resolution_are_not_read_as_zero(foreign, shared_memory):
-    found = read_foreign(foreign / "imb/mpi1_4.0.txt", mapping=shared_memory)
-    assert [line.rpartition("txt: ")[2] for line in found.unread] == [
+    imported = read_foreign(foreign / "imb/mpi1_4.0.txt", mapping=shared_memory)
+    assert [line.rpartition("txt: ")[2] for line in imported.unread] == [
         "line 122: '0 1000 0.00 0.00 0.00' latency_us_low 0.00 is not above 0"
     ]
     uniband = read_foreign(foreign / "imb/mpi1_2018.txt", mapping=shared_memory)
@@ -191,23 +199,29 @@ def test_numbers_without_a_heading_are_of_no_format(shared_memory, written, text
 
 
 def test_netpipe_3(foreign, shared_memory):
-    told = row(foreign / "netpipe/tcp_3.7.out", shared_memory, "netpipe", 8192)
-    assert told["latency_us"] == pytest.approx(6.04)
-    assert told["bandwidth_MBps"] == pytest.approx(10340.375355 * 2**20 / 8 / 1e6)
-    assert told["bandwidth_MBps"] == pytest.approx(8192 / 6.04, rel=1e-3)
+    measurement = row(foreign / "netpipe/tcp_3.7.out", shared_memory, "netpipe", 8192)
+    assert measurement["latency_us"] == pytest.approx(6.04)
+    assert measurement["bandwidth_MBps"] == pytest.approx(10340.375355 * 2**20 / 8 / 1e6)
+    assert measurement["bandwidth_MBps"] == pytest.approx(8192 / 6.04, rel=1e-3)
 
 
 def test_netpipe_3_in_both_directions_counts_the_bytes_of_both(foreign, shared_memory):
-    told = row(foreign / "netpipe/tcp_bidirectional_3.7.out", shared_memory, "netpipe", 16384)
-    assert (told["latency_us"], round(told["bandwidth_MBps"], 1)) == (pytest.approx(25.03), 654.6)
+    measurement = row(foreign / "netpipe/tcp_bidirectional_3.7.out", shared_memory, "netpipe", 16384)
+    assert (measurement["latency_us"], round(measurement["bandwidth_MBps"], 1)) == (
+        pytest.approx(25.03),
+        654.6,
+    )
 
 
 def test_netpipe_5(foreign, shared_memory):
-    told = row(foreign / "netpipe/mpi_5.out", shared_memory, "netpipe", 768)
-    assert (told["latency_us"], told["bandwidth_MBps"]) == (2.37, pytest.approx(2.590e9 / 8 / 1e6))
-    found = read_foreign(foreign / "netpipe/workload_5.out", "netpipe", shared_memory)
-    assert found.curves["latency_us"].tolist() == [10107.31]
-    assert found.unread[0].endswith("columns 3 and 4, the slowest and the fastest trial, are not kept")
+    measurement = row(foreign / "netpipe/mpi_5.out", shared_memory, "netpipe", 768)
+    assert (measurement["latency_us"], measurement["bandwidth_MBps"]) == (
+        2.37,
+        pytest.approx(2.590e9 / 8 / 1e6),
+    )
+    imported = read_foreign(foreign / "netpipe/workload_5.out", "netpipe", shared_memory)
+    assert imported.curves["latency_us"].tolist() == [10107.31]
+    assert imported.unread[0].endswith("columns 3 and 4, the slowest and the fastest trial, are not kept")
 
 
 @pytest.mark.parametrize(
@@ -234,29 +248,29 @@ def test_a_changed_digit_is_seen_where_both_numbers_are_there(
     text = (foreign / file).read_text()
     assert text.count(old) == 1
     whole = read_foreign(foreign / file, format_of(file), shared_memory)
-    found = read_foreign(written(text.replace(old, new)), format_of(file), shared_memory)
-    assert len(found.curves) == len(whole.curves) - 1 and len(found.unread) == len(whole.unread) + 1
+    imported = read_foreign(written(text.replace(old, new)), format_of(file), shared_memory)
+    assert len(imported.curves) == len(whole.curves) - 1 and len(imported.unread) == len(whole.unread) + 1
 
 
 @pytest.mark.parametrize(
-    ("cell", "told"),
+    ("cell", "message"),
     [("9" * 30, "bytes '999999999999999999999999999999' is out of range"), ("-4", "bytes '-4' is out of range"),
      ("4.5", "'4.5' is no number"), ("1e3", "'1e3' is no number"), ("4 4", "has 6 values where the table has 5")],
 )  # fmt: skip
-def test_an_odd_message_size(foreign, shared_memory, written, cell, told):
+def test_an_odd_message_size(foreign, shared_memory, written, cell, message):
     text = (foreign / "osu/allreduce_full_7.4.txt").read_text().replace("\n4096 ", f"\n{cell} ")
-    found = read_foreign(written(text), mapping=shared_memory)
-    assert len(found.curves) == 14 and len(found.unread) == 1 and told in found.unread[0]
+    imported = read_foreign(written(text), mapping=shared_memory)
+    assert len(imported.curves) == 14 and len(imported.unread) == 1 and message in imported.unread[0]
 
 
-@pytest.mark.parametrize("file", [one[0] for one in OSU[:3]])
+@pytest.mark.parametrize("file", [arguments[0] for arguments in OSU[:3]])
 def test_an_interconnect_must_be_named(foreign, file):
     with pytest.raises(TableError, match="column 'interconnect': the output does not name its interconnect"):
         read_foreign(foreign / "osu" / file)
 
 
 @pytest.mark.parametrize(
-    ("key", "said", "message"),
+    ("key", "value", "message"),
     [
         ("interconnect", {"value": "../x"}, "column 'interconnect': '../x' must be letters, digits and"),
         ("interconnect", {"value": 'a"b'}, "column 'interconnect': 'a\"b' must be letters, digits and"),
@@ -267,8 +281,8 @@ def test_an_interconnect_must_be_named(foreign, file):
         ("case", {"value": "duct"}, "key 'case': network benchmarks have no variables"),
     ],
 )
-def test_what_a_mapping_may_say_of_a_network_benchmark(foreign, key, said, message):
-    mapping = make_mapping({"interconnect": {"value": "x"}, key: said})
+def test_what_a_mapping_may_say_of_a_network_benchmark(foreign, key, value, message):
+    mapping = make_mapping({"interconnect": {"value": "x"}, key: value})
     assert message in refusal(TableError, read_foreign, foreign / "osu/bw_7.4.txt", mapping=mapping)
 
 

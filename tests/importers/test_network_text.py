@@ -28,16 +28,16 @@ def network(benchmark, interconnect="gigabit"):
     return network_table(*network_of(runs, [{"rows": rows}]))
 
 
-CASES = [(suffix, benchmark) for suffix, (_, known) in FORMATS.items() for benchmark in known]
+CASES = [(suffix, benchmark) for suffix, (_, benchmarks) in FORMATS.items() for benchmark in benchmarks]
 
 
 @pytest.mark.parametrize(("suffix", "benchmark"), CASES)
 def test_round_trip(tmp_path, shared_memory, suffix, benchmark):
     table = network(benchmark)
     (path,) = [path for path in write_texts(table, tmp_path / "curves") if path.suffix == f".{suffix}"]
-    found = read_foreign(path, suffix, shared_memory)
-    assert [line for line in found.unread if "columns 3 and 4" not in line] == []
-    back, sent = found.curves, table
+    imported = read_foreign(path, suffix, shared_memory)
+    assert [line for line in imported.unread if "columns 3 and 4" not in line] == []
+    back, sent = imported.curves, table
     factor = 1
     if suffix == "netpipe":
         sent = table[table["bytes"] > 0]

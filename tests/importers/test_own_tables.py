@@ -96,15 +96,18 @@ def test_derived_figures_are_tables_of_their_own_and_no_runs():
     assert improvement["average_percent"] == 48 and improvement["source"] == "fluent_improvement.csv"
     assert tables["improvement"].query("case == 'average'")["at_processes"].isna().all()
     assert tables["node_equivalent"]["processes_saved"].tolist() == [0, 4, 8]
-    found = read_foreign(PUBLISHED / "fluent_peaks.csv")
-    assert found.runs.empty and list(found.derived) == ["peaks"]
+    imported = read_foreign(PUBLISHED / "fluent_peaks.csv")
+    assert imported.runs.empty and list(imported.derived) == ["peaks"]
 
 
 def test_every_published_file_is_read():
     files = sorted(PUBLISHED.glob("*.csv"))
     held = [read_foreign(file) for file in files]
-    assert held and all(one.unread == [] for one in held)
-    assert all((len(one.runs) > 0) + (len(one.curves) > 0) + len(one.derived) == 1 for one in held)
+    assert held and all(imported.unread == [] for imported in held)
+    assert all(
+        (len(imported.runs) > 0) + (len(imported.curves) > 0) + len(imported.derived) == 1
+        for imported in held
+    )
 
 
 def test_the_same_table_from_two_files_is_one(tmp_path):
@@ -153,8 +156,8 @@ def test_a_folder_that_is_missing_empty_or_holds_others(tmp_path):
         read_published(tmp_path / "nowhere")
     assert read_published(tmp_path) == {}
     (tmp_path / "odd.csv").write_text("a,b\n1,2\n")
-    told = refusal(TableError, read_published, tmp_path)
-    assert "odd.csv: has the columns of no table of derived figures (cases: " in told
+    message = refusal(TableError, read_published, tmp_path)
+    assert "odd.csv: has the columns of no table of derived figures (cases: " in message
 
 
 def test_a_table_of_ours_takes_no_mapping():

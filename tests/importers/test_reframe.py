@@ -18,9 +18,9 @@ def times(runs):
 
 
 def test_a_report_becomes_runs_without_a_mapping(foreign):
-    found = read_foreign(foreign / "reframe/report_4.10.json")
-    assert found.unread == [] and found.curves.empty and not found.derived
-    runs = found.runs
+    imported = read_foreign(foreign / "reframe/report_4.10.json")
+    assert imported.unread == [] and imported.curves.empty and not imported.derived
+    runs = imported.runs
     assert set(runs["case"]) == {"jacobi"} and set(runs["kind"]) == {"published"}
     assert times(runs) == {
         ("shared_memory", 1): [0.037, 0.0385],
@@ -52,11 +52,11 @@ def test_a_missed_performance_reference_does_not_make_a_run_invalid(foreign):
 
 
 def test_a_wrong_answer_does(foreign):
-    found = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=make_mapping(BY_SIZE))
-    wrong = found.runs[~found.runs["valid"]]
+    imported = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=make_mapping(BY_SIZE))
+    wrong = imported.runs[~imported.runs["valid"]]
     assert wrong["case"].tolist() == ["jacobi-0", "jacobi-0"] and wrong["seconds"].isna().all()
     assert wrong["reason"].tolist() == ["sanity error: pattern 'Cells: [1-9]' not found in 'rfm_job.out'"] * 2
-    (greeting,) = found.unread
+    (greeting,) = imported.unread
     assert greeting.endswith(
         "report_failures_4.10.json: test case 7 (greeting): 'case' (test, size) is empty (sanity error: "
         "pattern 'hello' not found in 'rfm_job.out')"
@@ -64,18 +64,18 @@ def test_a_wrong_answer_does(foreign):
 
 
 def test_a_folder_of_performance_logs(foreign):
-    found = read_foreign(foreign / "reframe/perflogs", mapping=make_mapping(BY_SIZE))
+    imported = read_foreign(foreign / "reframe/perflogs", mapping=make_mapping(BY_SIZE))
     valid = {"jacobi-0": [False] * 2, "jacobi-256": [True] * 2, "jacobi-4096": [True] * 2}
-    assert found.runs.groupby("case")["valid"].agg(list).to_dict() == valid
-    assert len(found.unread) == 1 and "greeting.log: line 2" in found.unread[0]
+    assert imported.runs.groupby("case")["valid"].agg(list).to_dict() == valid
+    assert len(imported.unread) == 1 and "greeting.log: line 2" in imported.unread[0]
 
 
 def test_runs_that_differ_in_a_parameter_are_no_repetitions(foreign):
     with pytest.raises(TableError, match=r"'size' takes several values .* \(0, 256, 4096\): make it part of"):
         read_foreign(foreign / "reframe/report_failures_4.10.json")
     lenient = make_mapping({"may_differ": ["size"]})
-    found = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=lenient)
-    assert set(found.runs["case"]) == {"jacobi"}
+    imported = read_foreign(foreign / "reframe/report_failures_4.10.json", mapping=lenient)
+    assert set(imported.runs["case"]) == {"jacobi"}
 
 
 def test_variables_and_units_of_a_mapping(foreign):
@@ -125,9 +125,9 @@ def test_a_damaged_test_case_is_skipped_and_told(foreign, written):
         cases[3] = "nonsense"
         report["restored_cases"] = [{}, {}]
 
-    found = read_foreign(written(changed(foreign / "reframe/report_4.10.json", damage)))
-    assert len(found.runs) == 4
-    assert [line.split(": ", 1)[1][:40] for line in found.unread] == [
+    imported = read_foreign(written(changed(foreign / "reframe/report_4.10.json", damage)))
+    assert len(imported.runs) == 4
+    assert [line.split(": ", 1)[1][:40] for line in imported.unread] == [
         "test case 1: not as ReFrame writes it: K",
         "test case 2: not as ReFrame writes it: V",
         "test case 4: not as ReFrame writes it: T",
@@ -170,10 +170,10 @@ def test_what_is_no_report(written, text, message):
 def test_a_log_with_a_row_too_long_or_cut_off(foreign, written):
     whole = (foreign / "reframe/jacobi_4.10.log").read_text()
     damaged = whole.replace("|laptop|jacobi_3|", "|laptop|jacobi|3|").removesuffix("\n")
-    found = read_foreign(written(damaged))
-    assert len(found.runs) == 6
-    assert "line 5: 38 cells where the header has 37" in found.unread[0]
-    assert "line 9: cut off" in found.unread[1]
+    imported = read_foreign(written(damaged))
+    assert len(imported.runs) == 6
+    assert "line 5: 38 cells where the header has 37" in imported.unread[0]
+    assert "line 9: cut off" in imported.unread[1]
 
 
 def test_a_log_in_another_format_says_so(written):
@@ -183,9 +183,9 @@ def test_a_log_in_another_format_says_so(written):
 
 @pytest.mark.parametrize("file", ["hybrid_4.10.json", "hybrid_4.10.log"])
 def test_threads_and_energy_need_no_mapping(foreign, file):
-    found = read_foreign(foreign / "reframe" / file)
+    imported = read_foreign(foreign / "reframe" / file)
     columns = ["processes", "threads", "cores", "seconds", "energy_joules"]
-    assert found.unread == [] and found.runs[columns].to_numpy().tolist() == [
+    assert imported.unread == [] and imported.runs[columns].to_numpy().tolist() == [
         [2, 1, 2, 1.4347, 4.745],
         [2, 1, 2, 1.2328, 4.849],
         [1, 2, 2, 0.9970, 4.840],

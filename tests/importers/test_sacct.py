@@ -31,8 +31,8 @@ def dump(tmp_path):
 
 
 def test_a_year_of_jobs_is_a_runs_table(year):
-    found = read_foreign(year, mapping=make_mapping(NAMES))
-    runs = found.runs
+    imported = read_foreign(year, mapping=make_mapping(NAMES))
+    runs = imported.runs
     columns = ["interconnect", "processes", "nodes", "cores", "seconds", "valid"]
     assert runs[columns].to_numpy().tolist() == [
         ["infiniband", 32, 1, 32, 812, True],
@@ -46,7 +46,7 @@ def test_a_year_of_jobs_is_a_runs_table(year):
     ]
     assert set(runs["case"]) == {"wing"} and set(runs["kind"]) == {"measured"}
     assert runs["record"][0] == "year.txt: line 2 (job 4101)"
-    assert [line.partition(": ")[2] for line in found.unread] == [
+    assert [line.partition(": ")[2] for line in imported.unread] == [
         "jobs that never ran: 1",
         "jobs that have not ended: 1",
         f"runs whose JobName does not match {NAMES['pattern']['JobName']}: 1",
@@ -71,27 +71,31 @@ def test_energy_is_that_of_the_job_where_slurm_counted_it(year):
 def test_a_job_whose_energy_slurm_counted_on_a_real_machine(foreign):
     """The job's, not that of its steps, which hold it again; threads are CPUs a task, as the user says."""
     named = {"case": {"from": "JobName"}, "interconnect": {"value": "slingshot"}, "processes": "ntasks"}
-    found = read_foreign(foreign / "sacct/alps.txt", mapping=make_mapping(named | {"threads": {"value": 72}}))
-    [row] = found.runs.to_dict("records")
-    told = [
+    imported = read_foreign(
+        foreign / "sacct/alps.txt", mapping=make_mapping(named | {"threads": {"value": 72}})
+    )
+    [row] = imported.runs.to_dict("records")
+    values = [
         row[key] for key in ("nodes", "processes", "threads", "cores", "seconds", "energy_joules", "valid")
     ]
-    assert found.unread == [] and told == [4, 16, 72, 1152, 2102, 20_543_125, True]
+    assert imported.unread == [] and values == [4, 16, 72, 1152, 2102, 20_543_125, True]
 
 
 def test_the_step_may_be_what_counts(year):
     mapping = make_mapping(NAMES | {"seconds": {"from": "step_seconds", "unit": "s"}})
-    found = read_foreign(year, mapping=mapping)
-    assert found.runs["seconds"].tolist()[:3] == [790, 410, 880]
-    told = "line 17 (job 4106): 'seconds' (step_seconds) is empty"  # started by mpirun: no step of the ranks
-    assert any(told in line for line in found.unread)
+    imported = read_foreign(year, mapping=mapping)
+    assert imported.runs["seconds"].tolist()[:3] == [790, 410, 880]
+    message = (
+        "line 17 (job 4106): 'seconds' (step_seconds) is empty"  # started by mpirun: no step of the ranks
+    )
+    assert any(message in line for line in imported.unread)
 
 
 def test_tasks_of_the_step_are_processes_where_no_name_says_them(year):
     mapping = NAMES | {"pattern": {"JobName": r"(?P<case>wing)_(?P<interconnect>ib|eth)_\d+"}}
-    found = read_foreign(year, mapping=make_mapping(mapping))
-    assert found.runs["processes"].tolist() == [32, 64, 64, 128, 32, 64, 32]
-    assert any("line 17 (job 4106): 'processes' (ntasks) is empty" in line for line in found.unread)
+    imported = read_foreign(year, mapping=make_mapping(mapping))
+    assert imported.runs["processes"].tolist() == [32, 64, 64, 128, 32, 64, 32]
+    assert any("line 17 (job 4106): 'processes' (ntasks) is empty" in line for line in imported.unread)
 
 
 def test_partitions_may_be_the_interconnect(year):
@@ -110,8 +114,8 @@ def test_a_group_that_is_in_no_column_would_mix_different_jobs(year):
         "cores": {"value": 64},
         "nodes": {"value": 2},
     }
-    said = refusal(TableError, read_foreign, year, mapping=make_mapping(mapping))
-    assert "'digit' takes several values in runs of one point (2, 4, 8): make it part of the case" in said
+    message = refusal(TableError, read_foreign, year, mapping=make_mapping(mapping))
+    assert "'digit' takes several values in runs of one point (2, 4, 8): make it part of the case" in message
 
 
 @pytest.mark.parametrize(
@@ -130,22 +134,24 @@ def test_elapsed_times(dump, elapsed, seconds):
 def test_energies_with_a_prefix(dump, energy, joules):
     head = "JobID|JobName|State|Elapsed|AllocCPUS|ConsumedEnergy"
     file = dump(head, f"7|wing_ib_4|COMPLETED|00:10|4|{energy}", "8|wing_ib_2|COMPLETED|00:10|2|5")
-    found = read_foreign(file, mapping=make_mapping(NAMES)).runs["energy_joules"]
-    assert found[0] == pytest.approx(joules) if joules else pd.isna(found[0])
+    energies = read_foreign(file, mapping=make_mapping(NAMES)).runs["energy_joules"]
+    assert energies[0] == pytest.approx(joules) if joules else pd.isna(energies[0])
 
 
 def test_what_sacct_prints_otherwise(dump):
     parts = (f"9+{part}|wing_ib_4|COMPLETED|00:10|4|" for part in (0, 1))
     head = "JobID|JobName|State|Elapsed|AllocCPUS|"
     parsable = dump(head, "7|wing_ib_4|CANCELLED+|00:10|4|", "8|a|b|c", *parts)
-    found = read_foreign(parsable, mapping=make_mapping(NAMES))
-    assert found.runs["reason"].tolist() == ["Slurm: CANCELLED"] and "censored" not in found.runs.columns
-    assert "line 3: 4 cells where the heading has 5" in found.unread[0]
-    assert found.unread[1].endswith("jobs that are parts of a heterogeneous job: 2")
+    imported = read_foreign(parsable, mapping=make_mapping(NAMES))
+    assert (
+        imported.runs["reason"].tolist() == ["Slurm: CANCELLED"] and "censored" not in imported.runs.columns
+    )
+    assert "line 3: 4 cells where the heading has 5" in imported.unread[0]
+    assert imported.unread[1].endswith("jobs that are parts of a heterogeneous job: 2")
 
 
 @pytest.mark.parametrize(
-    ("lines", "mapping", "told"),
+    ("lines", "mapping", "message"),
     [
         (["JobID|JobName|State|NNodes", "7|wing_ib_4|COMPLETED|1"], NAMES, "'ElapsedRaw': is missing"),
         (["JobID|JobName|State|Elapsed", "7|other|COMPLETED|00:10"], NAMES, "runs whose JobName does not match"),
@@ -157,8 +163,8 @@ def test_what_sacct_prints_otherwise(dump):
         ([], {"pattern": "wing.*"}, "key 'pattern': must be a regular expression for each of some variables"),
     ],
 )  # fmt: skip
-def test_one_line_for_what_is_wrong(dump, lines, mapping, told):
-    assert told in refusal(TableError, lambda: read_foreign(dump(*lines), mapping=make_mapping(mapping)))
+def test_one_line_for_what_is_wrong(dump, lines, mapping, message):
+    assert message in refusal(TableError, lambda: read_foreign(dump(*lines), mapping=make_mapping(mapping)))
 
 
 def test_the_command_writes_a_table_that_is_read_back(year, tmp_path):

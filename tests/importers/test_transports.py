@@ -12,10 +12,10 @@ MAPPING = make_mapping({"interconnect": {"value": "mine"}, "kind": {"value": "me
 @pytest.fixture
 def read(foreign):
     def read(name):
-        found = read_foreign(foreign / name, None, MAPPING)
-        table = found.derived["transports"]
+        imported = read_foreign(foreign / name, None, MAPPING)
+        table = imported.derived["transports"]
         assert set(table["interconnect"]) == {"mine"} and set(table["source"]) == {name.split("/")[1]}
-        return table.drop(columns=["interconnect", "kind", "source"]), found.unread
+        return table.drop(columns=["interconnect", "kind", "source"]), imported.unread
 
     return read
 
@@ -107,7 +107,7 @@ def test_sockperf_has_medians_and_2_20_bytes(read):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (
             '{"start": {"version": "iperf 3.12"}, "error": "unable to connect"}',
@@ -120,8 +120,8 @@ def test_sockperf_has_medians_and_2_20_bytes(read):
         ),
     ],
 )
-def test_what_cannot_be_read_is_told_in_one_line(written, text, told):
-    with pytest.raises(TableError, match=f"holds no result.*{told}"):
+def test_what_cannot_be_read_is_told_in_one_line(written, text, message):
+    with pytest.raises(TableError, match=f"holds no result.*{message}"):
         read_foreign(written(text), None, MAPPING)
 
 

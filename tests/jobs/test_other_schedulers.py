@@ -138,7 +138,11 @@ def test_jobs_ask_for_what_the_design_says(scheduler, tmp_path):
     submitted, records = play(scheduler, tmp_path)
     assert len(submitted) == 3
     for cores, memory in ((1, 675), (2, 735)):
-        (line,) = [one for one in submitted[1:] if ASKED[scheduler][-1].format(cores, memory) in one]
+        (line,) = [
+            submission
+            for submission in submitted[1:]
+            if ASKED[scheduler][-1].format(cores, memory) in submission
+        ]
         assert all(part.format(cores, memory) in line for part in ASKED[scheduler])
     assert all(record["reason"] is None or disturbed(record["reason"]) for record in records)
     assert len({record["cluster"]["job"] for record in records}) == 2
@@ -149,7 +153,7 @@ def test_jobs_ask_for_what_the_design_says(scheduler, tmp_path):
 def test_flux_is_asked_for_cores_and_seconds(tmp_path):
     submitted, records = play("flux", tmp_path)
     asked = [json.loads(line) for line in submitted]
-    assert sorted((one["cores"], one["duration"]) for one in asked[1:]) == [(1, 180), (2, 180)]
+    assert sorted((request["cores"], request["duration"]) for request in asked[1:]) == [(1, 180), (2, 180)]
     assert all(record["reason"] is None or disturbed(record["reason"]) for record in records)
     assert {record["cluster"]["job"] for record in records} == {"f12"}
 
@@ -169,9 +173,9 @@ def test_a_job_that_vanishes_has_failed(scheduler, tmp_path):
     assert status(scheduler, "7", tmp_path, tmp_path) == "failed"
     logs = tmp_path / ".snakemake/cluster_logs"
     logs.mkdir(parents=True, exist_ok=True)
-    for exit_status, told in (("0", "success"), ("1", "failed")):
+    for exit_status, state in (("0", "success"), ("1", "failed")):
         (logs / "7.status").write_text(f"{exit_status}\n")
-        assert status(scheduler, "7", tmp_path, tmp_path) == told
+        assert status(scheduler, "7", tmp_path, tmp_path) == state
 
 
 @pytest.mark.parametrize(
@@ -248,7 +252,7 @@ KILLED = "137                  (Killed)"
 
 
 @pytest.mark.parametrize(
-    ("state", "queue", "told"),
+    ("state", "queue", "expected"),
     [
         ("r", "all.q@emulated-node1", "RUNNING"),
         ("t", "all.q@emulated-node1", "RUNNING"),
@@ -258,18 +262,18 @@ KILLED = "137                  (Killed)"
         ("Eqw", "", "FAILED"),
     ],
 )
-def test_a_job_that_grid_engine_lists(state, queue, told, answering, tmp_path):
+def test_a_job_that_grid_engine_lists(state, queue, expected, answering, tmp_path):
     """``qstat -j`` gives the reason of an error, ``qstat -f -qs u`` a host that is not heard of: here none."""
     answering("listed", LISTED.format(state=state, queue=queue))
     write_program(
         tmp_path / "qstat",
         "#!/bin/sh\ncase $1 in -u) listed ;; -j) echo 'error reason 1: no such folder' ;; esac\n",
     )
-    assert SCHEDULERS["sge"].job("7").state == told
+    assert SCHEDULERS["sge"].job("7").state == expected
 
 
 @pytest.mark.parametrize(
-    ("failed", "exit_status", "took", "told"),
+    ("failed", "exit_status", "took", "expected"),
     [
         ("0", "0", 42, "COMPLETED"),
         ("0", "3", 1, "FAILED"),
@@ -281,14 +285,14 @@ def test_a_job_that_grid_engine_lists(state, queue, told, answering, tmp_path):
         ("0", "0", 0, "NODE_FAIL"),  # was deleted by force after 42 s, its host being gone
     ],
 )
-def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, told, answering):
+def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, expected, answering):
     answering("qstat", "")
     answering("qacct", ENDED.format(failed=failed, status=exit_status, took=took))
-    assert SCHEDULERS["sge"].job("7").state == told
+    assert SCHEDULERS["sge"].job("7").state == expected
 
 
 @pytest.mark.parametrize(
-    ("site", "told"),
+    ("site", "message"),
     [
         (
             "scheduler: pbs\n",
@@ -302,9 +306,9 @@ def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, t
         (SITE.format("flux").replace("nodes: 1", "nodes: 2"), "nodes: 2: a job of .* for Flux has one"),
     ],
 )
-def test_what_another_scheduler_cannot_be_asked_is_refused(site, told, tmp_path):
+def test_what_another_scheduler_cannot_be_asked_is_refused(site, message, tmp_path):
     (tmp_path / "site.yaml").write_text(site)
-    with pytest.raises(InputError, match=rf"^{re.escape(str(tmp_path))}/site.yaml: {told}"):
+    with pytest.raises(InputError, match=rf"^{re.escape(str(tmp_path))}/site.yaml: {message}"):
         read_cluster(tmp_path / "site.yaml")
 
 

@@ -122,7 +122,7 @@ def test_nodes_with_features_count(constraint, nodes, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("where", "shown", "told"),
+    ("where", "shown", "message"),
     [
         (
             NodeSelection(None, "opa"),
@@ -136,10 +136,10 @@ def test_nodes_with_features_count(constraint, nodes, monkeypatch):
         ),
     ],
 )
-def test_nodes_that_are_not_there_are_one_line(where, shown, told, monkeypatch):
+def test_nodes_that_are_not_there_are_one_line(where, shown, message, monkeypatch):
     slurm.nodes_of.cache_clear()
     answers(monkeypatch, (0, shown, ""))
-    with pytest.raises(InputError, match=f"^site.yaml: {told}"):
+    with pytest.raises(InputError, match=f"^site.yaml: {message}"):
         slurm.nodes_of(where, HERE)
 
 
@@ -147,8 +147,8 @@ def test_nodes_that_are_hidden_must_be_given(monkeypatch):
     """What Slurm 22.05 says with ``PrivateData=nodes``."""
     slurm.nodes_of.cache_clear()
     answers(monkeypatch, (1, "", "slurm_load_node: Access/permission denied"))
-    told = r"^site\.yaml: nodes, cores_per_node, .*: must be given where Slurm hides nodes \(PrivateData\): sinfo: "
-    with pytest.raises(InputError, match=told):
+    message = r"^site\.yaml: nodes, cores_per_node, .*: must be given where Slurm hides nodes \(PrivateData\): sinfo: "
+    with pytest.raises(InputError, match=message):
         slurm.nodes_of(NodeSelection(), HERE)
 
 

@@ -26,7 +26,7 @@ def test_a_node_type_is_what_the_firmware_tells(tmp_path):
 
 def test_transports_that_libraries_tell(tmp_path):
     """Lines of Open MPI 4.1.4 and UCX 1.13.1; a rank's way to itself is none between processes."""
-    said = (
+    report = (
         "[vm:19974] mca: bml: Using self btl for send to [[8958,1],0] on node vm\n"
         "[vm:19974] mca: bml: Using tcp btl for send to [[8958,1],1] on node vm\n"
         "[vm:18876] mtl_ofi_component.c:365: mtl:ofi:provider: hfi1_0\n"
@@ -35,4 +35,8 @@ def test_transports_that_libraries_tell(tmp_path):
         "ucp_worker.c:1763 UCX  INFO    ep_cfg[0]: tag(self/memory0 cma/memory)\n"
         "ucp_worker.c:1763 UCX  INFO    ep_cfg[1]: tag(rc_mlx5/mlx5_0:1)\n"
     )
-    assert SERIAL_LIBRARY.read_report(said, tmp_path).transports == ["ofi/hfi1_0", "rc_mlx5/mlx5_0:1", "tcp"]
+    assert SERIAL_LIBRARY.read_report(report, tmp_path).transports == [
+        "ofi/hfi1_0",
+        "rc_mlx5/mlx5_0:1",
+        "tcp",
+    ]

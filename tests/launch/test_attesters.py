@@ -68,37 +68,39 @@ def attested(
 @pytest.mark.parametrize("entry", ["Init", "Init_thread", "init_", "init_thread_"])
 def test_a_run_attests_however_it_initialises_mpi(program, library, entry, tmp_path):
     joins = interconnect(library, attest={})
-    done, found, said = attested(joins, [program(library), entry], tmp_path)
-    assert ([line.text for line in done.lines], done.errors, said) == (["3 ranks, sum 3"], "", "")
-    assert found.way == "in the run"
-    assert (found.ranks, found.problem) == ([0, 1], None)  # 2 shares the core of 0
-    assert 1 <= found.attempts <= 5
-    assert found.cores[0] != found.cores[1]
-    assert 0 < found.latency_us < 1e4
-    assert 0 < found.bandwidth_MBps < 1e6
-    assert found.transports == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
+    done, attested_run, output = attested(joins, [program(library), entry], tmp_path)
+    assert ([line.text for line in done.lines], done.errors, output) == (["3 ranks, sum 3"], "", "")
+    assert attested_run.way == "in the run"
+    assert (attested_run.ranks, attested_run.problem) == ([0, 1], None)  # 2 shares the core of 0
+    assert 1 <= attested_run.attempts <= 5
+    assert attested_run.cores[0] != attested_run.cores[1]
+    assert 0 < attested_run.latency_us < 1e4
+    assert 0 < attested_run.bandwidth_MBps < 1e6
+    assert attested_run.transports == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_that_python_alone_has_loaded_is_found(library, tmp_path):
     command = [sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Barrier()"]
-    done, found, _ = attested(interconnect(library, attest={}), command, tmp_path, MPI4PY_RC_THREADS="0")
+    done, attested_run, _ = attested(
+        interconnect(library, attest={}), command, tmp_path, MPI4PY_RC_THREADS="0"
+    )
     assert done.exit_status == 0, done.errors
-    assert (found.ranks, found.problem) == ([0, 1], None)
-    assert found.library.startswith({"openmpi": "Open MPI", "mpich": "MPICH"}[library])
+    assert (attested_run.ranks, attested_run.problem) == ([0, 1], None)
+    assert attested_run.library.startswith({"openmpi": "Open MPI", "mpich": "MPICH"}[library])
 
 
 def test_a_script_that_starts_the_program_is_bound_to_no_library(program, tmp_path):
     script = f"grep -c libmpi /proc/self/maps; exec {program('openmpi')} Init"
-    done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", script], tmp_path)
+    done, attested_run, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", script], tmp_path)
     assert [line.text for line in done.lines] == ["0"] * RANKS + ["3 ranks, sum 3"]
-    assert found.ranks == [0, 1]
+    assert attested_run.ranks == [0, 1]
 
 
 @pytest.mark.parametrize("command", [["true"], ["sh", "-c", "exit 0"]])
 def test_a_program_without_mpi_runs_and_attests_nothing(command, tmp_path):
-    done, found, _ = attested(interconnect("openmpi", attest={}), command, tmp_path)
-    assert (done.exit_status, done.errors, found) == (0, "", None)
+    done, attested_run, _ = attested(interconnect("openmpi", attest={}), command, tmp_path)
+    assert (done.exit_status, done.errors, attested_run) == (0, "", None)
 
 
 @pytest.mark.slow
@@ -106,9 +108,9 @@ def test_a_program_without_mpi_runs_and_attests_nothing(command, tmp_path):
 def test_what_was_built_for_another_library_does_nothing(program, library, other, tmp_path):
     foreign = str(attesters.build(other) / "attest.so")
     joins = interconnect(library, attest={})
-    done, found, _ = attested(joins, [program(library), "Init"], tmp_path, NODEWORTH_ATTESTER=foreign)
+    done, attested_run, _ = attested(joins, [program(library), "Init"], tmp_path, NODEWORTH_ATTESTER=foreign)
     assert [line.text for line in done.lines] == ["3 ranks, sum 3"]
-    assert found is None
+    assert attested_run is None
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -134,10 +136,10 @@ def test_a_program_of_another_library_than_the_launcher_runs_as_singletons(
 ):
     joins = interconnect(launcher)
     script = f"exec {program(library)} {entry}"  # as a site's wrapper, which shows no library
-    done, found, _ = attested(joins, ["sh", "-c", script], tmp_path)
+    done, attested_run, _ = attested(joins, ["sh", "-c", script], tmp_path)
     # On a busy machine a singleton of Open MPI may fail when it starts at the same moment as another.
     assert {line.text for line in done.lines} == {"1 ranks, sum 0"}, done.errors
-    assert found is None
+    assert attested_run is None
     worlds = read_worlds(tmp_path)
     assert {world.processes for world in worlds} == {1}
     problem = check_worlds(worlds, RANKS, joins)
@@ -168,9 +170,9 @@ def test_the_tracer_records_nothing_of_it(program, tmp_path):
     tracer, traces = build_tracer("mpicc.openmpi"), tmp_path / "traces"
     traces.mkdir()
     run = f'LD_PRELOAD="$LD_PRELOAD:{tracer}" NODEWORTH_TRACE={traces} exec {program("openmpi")} Init'
-    done, found, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", run], tmp_path / "run")
+    done, attested_run, _ = attested(interconnect("openmpi", attest={}), ["sh", "-c", run], tmp_path / "run")
     assert done.exit_status == 0, done.errors
-    assert found.problem is None
+    assert attested_run.problem is None
     for raw in read_raw(traces, RANKS):
         words = [line.split(" ")[1] for line in raw.lines if not line.startswith("#")]
         assert [word for word in words if word != "compute"] == ["init", "allreduce", "finalize"]
@@ -178,26 +180,26 @@ def test_the_tracer_records_nothing_of_it(program, tmp_path):
 
 def test_a_rank_that_went_elsewhere_is_found_out(program, tmp_path):
     moved = f"taskset -cp 0 $$ >/dev/null; exec {program('openmpi')} Init"
-    _, found, _ = attested(interconnect("openmpi"), ["sh", "-c", moved], tmp_path)
-    assert found.problem.startswith("rank 1 was started on core 1 of ")
-    assert ", with MPI initialised it was on core 0 of " in found.problem
-    said = contradiction(found, interconnect("openmpi"))
-    assert said.startswith("the probe of tcp_loopback did not succeed: ")
+    _, attested_run, _ = attested(interconnect("openmpi"), ["sh", "-c", moved], tmp_path)
+    assert attested_run.problem.startswith("rank 1 was started on core 1 of ")
+    assert ", with MPI initialised it was on core 0 of " in attested_run.problem
+    message = contradiction(attested_run, interconnect("openmpi"))
+    assert message.startswith("the probe of tcp_loopback did not succeed: ")
 
 
 @pytest.mark.slow
 def test_ranks_that_do_not_find_each_other_are_found_out(program, tmp_path):
     """As where mpirun and the program are not of one library."""
     alone = f"unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); exec {program('openmpi')} Init"
-    _, found, _ = attested(interconnect("openmpi"), ["sh", "-c", alone], tmp_path)
-    assert found.problem == "1 of its 3 ranks were there"
+    _, attested_run, _ = attested(interconnect("openmpi"), ["sh", "-c", alone], tmp_path)
+    assert attested_run.problem == "1 of its 3 ranks were there"
 
 
 def test_a_value_worse_than_attested_is_measured_again(program, tmp_path):
     strict = interconnect("openmpi", attest={"latency_us": [0, 1e-4]})
-    _, found, _ = attested(strict, [program("openmpi"), "Init"], tmp_path)
-    assert found.attempts == 5
-    assert contradiction(found, strict) is not None
+    _, attested_run, _ = attested(strict, [program("openmpi"), "Init"], tmp_path)
+    assert attested_run.attempts == 5
+    assert contradiction(attested_run, strict) is not None
 
 
 def test_open_mpi_tells_nothing_once_it_is_attested(program, tmp_path):
@@ -255,11 +257,11 @@ def test_beside_a_run_a_program_of_its_own_attests(library, compiled, request, t
         request.getfixturevalue("no_compiler")
     joins = interconnect(library)
     point = Point("none", joins.name, RANKS, 2, 1, 2)
-    found = probe(point, joins, (), here(point, joins, tmp_path))
-    assert found.way == attesters.BESIDE
-    assert (found.ranks, found.problem) == ([0, 1], None)
-    assert found.transports == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
-    assert found.latency_us > 0
+    attested_run = probe(point, joins, (), here(point, joins, tmp_path))
+    assert attested_run.way == attesters.BESIDE
+    assert (attested_run.ranks, attested_run.problem) == ([0, 1], None)
+    assert attested_run.transports == [{"openmpi": "tcp", "mpich": "tcp/lo"}[library]]
+    assert attested_run.latency_us > 0
 
 
 @pytest.mark.parametrize(

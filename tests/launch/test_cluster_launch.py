@@ -101,7 +101,7 @@ def test_ranks_on_other_nodes_than_the_jobs_are_told():
     assert check_placement(place, point, nodes("srun")) is None
     place[1]["host"] = "n3.site"
     assert check_placement(place, point, nodes("srun")) == "n3.site with cores [0] is not n2"
-    fewer = [one | {"host": "n1"} for one in place]
+    fewer = [rank | {"host": "n1"} for rank in place]
     assert check_placement(fewer, point, nodes("srun")) == "ran on 1 node (n1), not on 2"
 
 
@@ -109,5 +109,5 @@ def test_snakemake_in_an_allocation():
     ours = "--executor local --cores all --config cluster=cluster/site.yaml allocation=True"
     plain = snakemake_command(["mine.yaml", "-n"])
     assert " ".join(plain[3:]) == f"--configfile mine.yaml {ours} -n"
-    own = snakemake_command(["--config", "cluster=my.yaml", "--", "all"])
-    assert " ".join(own[3:]) == f"{ours} cluster=my.yaml -- all"
+    command = snakemake_command(["--config", "cluster=my.yaml", "--", "all"])
+    assert " ".join(command[3:]) == f"{ours} cluster=my.yaml -- all"

@@ -26,12 +26,12 @@ def played(tmp_path):
 
     def make(name):
         for core, (socket, memory, cache) in enumerate(NODES[name]):
-            told = tmp_path / f"cpu{core}"
-            (told / "topology").mkdir(parents=True)
-            (told / f"node{memory}").mkdir()
-            (told / "cache/index3").mkdir(parents=True)
-            (told / "topology/physical_package_id").write_text(f"{socket}\n")
-            (told / "cache/index3/shared_cpu_list").write_text(f"{cache}-{cache + 1}\n")
+            folder = tmp_path / f"cpu{core}"
+            (folder / "topology").mkdir(parents=True)
+            (folder / f"node{memory}").mkdir()
+            (folder / "cache/index3").mkdir(parents=True)
+            (folder / "topology/physical_package_id").write_text(f"{socket}\n")
+            (folder / "cache/index3/shared_cpu_list").write_text(f"{cache}-{cache + 1}\n")
         return tmp_path, range(len(NODES[name]))
 
     return make
@@ -58,8 +58,8 @@ def test_cores_are_dealt_out_by_the_domains_of_the_node(name, placement, each, c
 
 def test_a_node_of_one_domain_cannot_place_anything(played):
     cpus, cores = played(LAPTOP)
-    told = "its cores share one NUMA node and one L3 cache, so ranks cannot be spread"
-    assert cannot_place("spread", cores, cpus) == told
+    message = "its cores share one NUMA node and one L3 cache, so ranks cannot be spread"
+    assert cannot_place("spread", cores, cpus) == message
 
 
 def test_more_ranks_than_a_domain_has_cores_for(played):
@@ -113,13 +113,13 @@ def test_ranks_are_bound_to_the_cores_that_they_are_dealt(tmp_path):
     write_rank_variables(tmp_path, SERIAL_LIBRARY.rank_variables)
     for number in ("0", "1"):
         names = ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")
-        own = dict.fromkeys(names, number) | {
+        environment = dict.fromkeys(names, number) | {
             "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
             "NODEWORTH_PLACEMENT": "packed",
         }
-        done = ran("taskset", "-c", f"{first},{second}", "unshare", "-m", "sh", "-c", script, **own)
+        done = ran("taskset", "-c", f"{first},{second}", "unshare", "-m", "sh", "-c", script, **environment)
         assert done.returncode == 0, done.stderr
     placement = read_placement(tmp_path)
-    assert [one["cores"] for one in placement] == [str(second), str(first)]
+    assert [rank["cores"] for rank in placement] == [str(second), str(first)]
     assert placement[0]["domains"] == {str(second): "0", str(first): "1"}
     assert check_domains(placement, "packed") is None and check_domains(placement, "spread") is None

@@ -36,14 +36,14 @@ def host_network() -> str:
 
 def marked(mark: str) -> list[int]:
     """Processes of runs of the owner `mark`."""
-    found = []
+    pids = []
     for file in Path("/proc").glob("[0-9]*/environ"):
         try:
             if f"{MARK}={mark}".encode() in file.read_bytes().split(b"\0"):
-                found.append(int(file.parent.name))
+                pids.append(int(file.parent.name))
         except OSError:  # has ended
             continue
-    return found
+    return pids
 
 
 def inside(*nodes: EmulatedNode) -> list[int]:
@@ -144,10 +144,10 @@ print(received, received / (time.perf_counter() - start) / 1e6)
 
 @pytest.mark.parametrize("name", [None, "shared_memory", "shared_memory_mpich", "emulated_gigabit"])
 def test_what_ranks_print_does_not_pass_through_the_launcher(run, name):
-    told = 'echo $(readlink /proc/$$/fd/1 "$NODEWORTH_OUTPUT")'
-    done = run(name, ["sh", "-c", told], 2 if name else 1).execution
+    script = 'echo $(readlink /proc/$$/fd/1 "$NODEWORTH_OUTPUT")'
+    done = run(name, ["sh", "-c", script], 2 if name else 1).execution
     pipes = [line.text.split() for line in done.lines]
-    assert len(pipes) == (2 if name else 1) and all(own == read for own, read in pipes)
+    assert len(pipes) == (2 if name else 1) and all(output == read for output, read in pipes)
 
 
 def test_two_senders_share_the_link_of_one_receiver(monkeypatch):
@@ -160,7 +160,7 @@ def test_two_senders_share_the_link_of_one_receiver(monkeypatch):
             assert receiving.stdout.readline() == "listening\n"
             sending = [subprocess.Popen(sender.enter([*python, SEND])) for sender in senders]
             received, rate = receiving.communicate(timeout=60)[0].split()
-        assert [one.wait(timeout=10) for one in sending] == [0, 0]
+        assert [sender.wait(timeout=10) for sender in sending] == [0, 0]
     assert int(received) == 40_000_000
     assert float(rate) < 130  # bytes under way when the clock starts come on top of the link's 122
 
@@ -176,8 +176,8 @@ CONNECT = "import socket; socket.create_connection(('10.0.0.1', 5000), timeout=1
 
 def test_interconnects_built_at_once_do_not_reach_each_other():
     python = [sys.executable, "-c"]
-    with emulated_nodes(LINK) as (one, two), emulated_nodes(LINK) as (_, other_two):
-        listen = one.enter([*python, LISTEN])
+    with emulated_nodes(LINK) as (first_node, two), emulated_nodes(LINK) as (_, other_two):
+        listen = first_node.enter([*python, LISTEN])
         with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout.readline() == "listening\n"
             connect = other_two.enter([*python, CONNECT])
@@ -196,8 +196,8 @@ def test_what_still_runs_in_a_node_ends_with_it():
 
 def test_a_link_that_cannot_be_built_leaves_nothing_and_says_why():
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
-    said = r"^ip link add port0 mtu 10 .*: RTNETLINK answers: Invalid argument"
-    with pytest.raises(EmulationError, match=said), emulated_nodes(LINK | {"mtu": 10}):
+    message = r"^ip link add port0 mtu 10 .*: RTNETLINK answers: Invalid argument"
+    with pytest.raises(EmulationError, match=message), emulated_nodes(LINK | {"mtu": 10}):
         pytest.fail("built")
     assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
@@ -205,8 +205,8 @@ def test_a_link_that_cannot_be_built_leaves_nothing_and_says_why():
 def test_packets_leave_later_where_the_kernel_has_netem(run):
     netem = ran("unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1us")
     if netem.returncode:
-        told = r"^this kernel has no netem \(CONFIG_NET_SCH_NETEM\), which emulate.delay_us needs$"
-        with pytest.raises(EmulationError, match=told), emulated_nodes(LINK | {"delay_us": 24}):
+        message = r"^this kernel has no netem \(CONFIG_NET_SCH_NETEM\), which emulate.delay_us needs$"
+        with pytest.raises(EmulationError, match=message), emulated_nodes(LINK | {"delay_us": 24}):
             pytest.fail("built")
     else:
         plain, delayed = (
@@ -303,8 +303,8 @@ def energy(run, scratch: Path, name: str | None, processes: int) -> float:
     (scratch / "hydrogen.nw").write_text(HYDROGEN)
     ran = run(name, ["nwchem", str(scratch / "hydrogen.nw")], processes, OMP_NUM_THREADS="1")
     assert (ran.execution.exit_status, ran.problem) == (0, None), ran.execution.errors
-    [found] = [line.text for line in ran.execution.lines if "Total SCF energy" in line.text]
-    return float(found.split("=")[1])
+    [energy_line] = [line.text for line in ran.execution.lines if "Total SCF energy" in line.text]
+    return float(energy_line.split("=")[1])
 
 
 def test_one_sided_messages_of_nwchem_pass_every_interconnect(run, scratch):

@@ -30,15 +30,15 @@ def nap() -> str:
 
 
 def sleepers(nap: str) -> list[psutil.Process]:
-    found = psutil.process_iter(["cmdline"])
-    return [one for one in found if (one.info["cmdline"] or [])[:2] == ["sleep", nap]]
+    processes = psutil.process_iter(["cmdline"])
+    return [process for process in processes if (process.info["cmdline"] or [])[:2] == ["sleep", nap]]
 
 
 def test_lines_are_stamped_as_they_arrive_and_errors_kept_apart(tmp_path):
     done = sh("echo one; echo wrong >&2; sleep 1; echo two; printf three", tmp_path)
     assert [line.text for line in done.lines] == ["one", "two", "three"]
-    one, two, three = (line.seconds for line in done.lines)
-    assert 0 < one < two - 0.25 and 0.25 < two <= three
+    first, two, three = (line.seconds for line in done.lines)
+    assert 0 < first < two - 0.25 and 0.25 < two <= three
     assert (done.errors, done.exit_status, done.signal, done.timed_out) == ("wrong\n", 0, None, False)
 
 
@@ -54,10 +54,10 @@ def test_lines_that_come_together_are_read_together(tmp_path):
 def test_what_comes_while_nothing_is_read_is_stamped_with_the_middle_of_that_time(tmp_path, monkeypatch):
     monkeypatch.setattr(execution, "_REST_SHARE", 1e6)
     monkeypatch.setattr(execution, "_LONGEST_REST_SECONDS", 1.0)
-    one, two, three = (
+    first, two, three = (
         line.seconds for line in sh("echo 1; sleep 0.1; echo 2; sleep 1.5; echo 3", tmp_path).lines
     )
-    assert 0.4 < two - one < 0.8 and three - two > 0.7
+    assert 0.4 < two - first < 0.8 and three - two > 0.7
 
 
 def test_a_program_that_prints_much_is_not_kept_waiting(tmp_path, monkeypatch):
@@ -142,9 +142,9 @@ def test_what_comes_to_us_while_its_parent_ends_is_ended_too(tmp_path, nap, monk
     listed = execution._children
 
     def slowly():
-        found = listed()
+        pids = listed()
         time.sleep(0.3)
-        return found
+        return pids
 
     monkeypatch.setattr(execution, "_children", slowly)
     monkeypatch.setattr(execution, "GRACE_SECONDS", 2.0)
@@ -217,7 +217,7 @@ def test_what_a_killed_owner_left_is_ended_by_the_next_start(nap):
         leftovers.remove_stale([])
         assert len(sleepers(nap)) == 2  # the owner lives
         owner.kill()
-    left = {f"process {one.pid} of a run whose owner is dead" for one in sleepers(nap)}
+    left = {f"process {process.pid} of a run whose owner is dead" for process in sleepers(nap)}
     assert len(left) == 2
     assert left <= set(leftovers.remove_stale([]))
     assert not sleepers(nap)

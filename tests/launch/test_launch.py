@@ -60,9 +60,9 @@ def test_ranks_yield_exactly_where_they_outnumber_cores(tmp_path, processes, lev
 
 
 def test_a_parameter_of_open_mpi_in_the_environment_of_a_case_goes_before_what_a_run_would_set(tmp_path):
-    own = {"OMPI_MCA_mpi_yield_when_idle": "0", "OTHER": "1"}
+    environment = {"OMPI_MCA_mpi_yield_when_idle": "0", "OTHER": "1"}
     point = Point("case", "gigabit", 4, 2, nodes=2, cores=2)
-    argv = launch_ranks(point, GIGABIT, NODES, ["true"], own, tmp_path).argv
+    argv = launch_ranks(point, GIGABIT, NODES, ["true"], environment, tmp_path).argv
     assert " --mca mpi_yield_when_idle 0 " in " ".join(argv)
     assert words(argv, "-x") == ["UCX_TLS", "OTHER"]
 
@@ -87,8 +87,8 @@ def test_mpirun_on_one_machine_does_not_see_the_job_that_it_is_in(tmp_path, monk
     for name in ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_JOBID", "PMIX_RANK", "PMI_RANK", "PMIX_MCA_gds"):
         monkeypatch.setenv(name, "hash")
     launch = launch_ranks(Point("case", None, 1, 1, 1, 1), None, (), ["solve"], {}, tmp_path)
-    told = [name for name in launch.env if name.startswith(("SLURM", "PBS", "LSB", "PMI"))]
-    assert told == ["PMIX_MCA_gds"], "a parameter, which says nothing of a job"
+    names = [name for name in launch.env if name.startswith(("SLURM", "PBS", "LSB", "PMI"))]
+    assert names == ["PMIX_MCA_gds"], "a parameter, which says nothing of a job"
 
 
 @pytest.mark.parametrize("began", ["", "from mpi4py import MPI\n"], ids=["python", "mpi"])
@@ -137,7 +137,7 @@ ONE, TWO = "emulated-node1", "emulated-node2"
 
 
 @pytest.mark.parametrize(
-    ("ranks", "said"),
+    ("ranks", "message"),
     [
         ([(ONE, "0"), (ONE, "0"), (TWO, "1"), (TWO, "1")], None),
         ([(ONE, "0"), (ONE, "0"), (TWO, "1")], "ranks [0, 1, 2] started, not 0 to 3"),
@@ -152,8 +152,8 @@ ONE, TWO = "emulated-node1", "emulated-node2"
         ([("a", "0")] * 2 + [("b", "1")] * 2, f"a with cores [0] is not {ONE} with cores [0]"),
     ],
 )
-def test_ranks_that_ran_elsewhere_are_noticed(ranks, said):
-    assert check_placement(placed(*ranks), Point("case", "gigabit", 4, 2, 2, 2), NODES) == said
+def test_ranks_that_ran_elsewhere_are_noticed(ranks, message):
+    assert check_placement(placed(*ranks), Point("case", "gigabit", 4, 2, 2, 2), NODES) == message
 
 
 def test_ranks_of_one_node_must_share_its_cores_evenly():
@@ -164,10 +164,10 @@ def test_ranks_of_one_node_must_share_its_cores_evenly():
     )
 
 
-def threads(*own: tuple[str, float], cores: str = "0-1") -> list[dict]:
+def threads(*threads_run: tuple[str, float], cores: str = "0-1") -> list[dict]:
     """One rank, and where each of its threads may run and how long it computed."""
-    told = [{"cores": listed, "cpu_seconds": seconds} for listed, seconds in own]
-    return [{"rank": 0, "host": "vm", "cores": cores, "threads": told}]
+    entries = [{"cores": listed, "cpu_seconds": seconds} for listed, seconds in threads_run]
+    return [{"rank": 0, "host": "vm", "cores": cores, "threads": entries}]
 
 
 def test_ranks_of_several_threads_are_spread_over_nodes():
@@ -181,7 +181,7 @@ TWO_THREADS = Point("case", "shared_memory", 1, 1, 1, 2, threads=2)
 
 
 @pytest.mark.parametrize(
-    ("placement", "said"),
+    ("placement", "message"),
     [
         (threads(("0", 2.0), ("1", 1.9), ("0", 0.001)), None),
         (threads(("0-1", 2.0), ("0-1", 1.9)), None),
@@ -192,9 +192,9 @@ TWO_THREADS = Point("case", "shared_memory", 1, 1, 1, 2, threads=2)
         (placed(("vm", "0-1")), "rank 0 told nothing of its threads"),
     ],
 )
-def test_threads_that_ran_elsewhere_are_noticed(placement, said):
-    found = check_threads(placement, TWO_THREADS)
-    assert found == said or found.startswith(said)
+def test_threads_that_ran_elsewhere_are_noticed(placement, message):
+    problem = check_threads(placement, TWO_THREADS)
+    assert problem == message or problem.startswith(message)
 
 
 def test_threads_that_share_cores_as_planned_are_fine():
@@ -209,8 +209,8 @@ def test_threads_that_share_cores_as_planned_are_fine():
 
 def of_rank(rank: int, ranks: int) -> dict[str, str]:
     """What Open MPI tells a rank of a node."""
-    told = {"RANK": rank, "LOCAL_RANK": rank, "LOCAL_SIZE": ranks}
-    return {f"OMPI_COMM_WORLD_{name}": str(number) for name, number in told.items()}
+    numbers = {"RANK": rank, "LOCAL_RANK": rank, "LOCAL_SIZE": ranks}
+    return {f"OMPI_COMM_WORLD_{name}": str(number) for name, number in numbers.items()}
 
 
 def start_rank(
@@ -228,9 +228,9 @@ def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
         done = start_rank(tmp_path, rank, ranks, 2, "grep", "Cpus_allowed_list", "/proc/self/status")
         assert done.stdout.split()[1] == str(cores[rank % len(cores)])
     placement = read_placement(tmp_path)
-    assert [one["rank"] for one in placement] == list(range(ranks))
-    assert [one["cores"] for one in placement] == [str(core) for core in cores] * 2
-    assert {one["host"] for one in placement} == {os.uname().nodename}
+    assert [rank["rank"] for rank in placement] == list(range(ranks))
+    assert [rank["cores"] for rank in placement] == [str(core) for core in cores] * 2
+    assert {rank["host"] for rank in placement} == {os.uname().nodename}
     assert check_placement(placement, Point("case", "shared", ranks, 2, 1, len(cores)), ()) is None
 
 
@@ -248,11 +248,11 @@ def test_a_rank_with_a_server_gets_two_cores_where_there_are_enough(tmp_path):
 def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     """What the kernel says of the second CPU is replaced: it is on the first one's core."""
     first, second = sorted(os.sched_getaffinity(0))[:2]
-    told = f"/sys/devices/system/cpu/cpu{second}/topology/core_id"
-    of_first = Path(told.replace(f"cpu{second}", f"cpu{first}"))
+    core_file = f"/sys/devices/system/cpu/cpu{second}/topology/core_id"
+    of_first = Path(core_file.replace(f"cpu{second}", f"cpu{first}"))
     usable = "from workflows.launch.emulation import usable_cores; print(usable_cores())"
     rank = shlex.join(map(str, [PROGRAMS / "rank", tmp_path, 1, 1, "true"]))
-    script = f"mount --bind {of_first} {told}; {sys.executable} -c '{usable}'; exec {rank}"
+    script = f"mount --bind {of_first} {core_file}; {sys.executable} -c '{usable}'; exec {rank}"
     write_rank_variables(tmp_path, SERIAL_LIBRARY.rank_variables)
     only_two = ["taskset", "-c", f"{first},{second}", "unshare", "--mount", "sh", "-ec", script]
     done = ran(*only_two, **of_rank(1, 2))
@@ -301,8 +301,8 @@ def test_a_rank_that_was_stopped_before_it_said_all_counts_as_not_started(tmp_pa
     (tmp_path / "1").write_text("")
     placement = read_placement(tmp_path)
     assert placement == [{"rank": 0, "host": "vm", "process": 17, "local_rank": 0, "cores": "0"}]
-    said = check_placement(placement, Point("case", "shared", 2, 1, 1, 2), ())
-    assert said == "ranks [0] started, not 0 to 1"
+    message = check_placement(placement, Point("case", "shared", 2, 1, 1, 2), ())
+    assert message == "ranks [0] started, not 0 to 1"
 
 
 def test_a_host_that_is_no_emulated_node_is_refused():

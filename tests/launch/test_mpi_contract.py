@@ -46,9 +46,14 @@ def settings_of(library: MpiLibrary) -> dict:
         load_interconnect(file.stem, INTERCONNECTS) for file in sorted(INTERCONNECTS.glob("*.yaml"))
     )
     of_machine = (
-        one for one in interconnects if one.launch.get("mpi") == library.name and one.place == "machine"
+        interconnect
+        for interconnect in interconnects
+        if interconnect.launch.get("mpi") == library.name and interconnect.place == "machine"
     )
-    return next((one.launch for one in of_machine if one.kind == "measured"), {"mpi": library.name})
+    return next(
+        (interconnect.launch for interconnect in of_machine if interconnect.kind == "measured"),
+        {"mpi": library.name},
+    )
 
 
 def memory_of(library: MpiLibrary) -> Interconnect:

@@ -135,7 +135,7 @@ def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_pat
         if point.interconnect == "shared_memory_mpich"
     }
     assert ran == {("barrier", 2, 1)}
-    reasons = {one.reason: one.what for one in plan.design.left_out}
+    reasons = {entry.reason: entry.what for entry in plan.design.left_out}
     [bound] = [reason for reason in reasons if reason.startswith("icoFoam is bound to Open MPI (")]
     assert reasons[bound].endswith("over shared_memory_mpich for cavity-4k")
     [polls] = [reason for reason in reasons if reason.startswith("MPICH's ranks poll without yielding")]

@@ -27,8 +27,8 @@ def placed(places: str) -> list[dict]:
     return [{"rank": rank, "host": host, "cores": cores} for rank, (host, cores) in parted]
 
 
-def found(latency: float, bandwidth: float, places: str = "a:0 b:0", **more: object) -> Probe:
-    hosts, cores = ([rank[what] for rank in placed(places)] for what in ("host", "cores"))
+def probed(latency: float, bandwidth: float, places: str = "a:0 b:0", **more: object) -> Probe:
+    hosts, cores = ([rank[key] for rank in placed(places)] for key in ("host", "cores"))
     where = {"ranks": [0, 1], "hosts": hosts, "cores": cores}
     return Probe(**where, latency_us=latency, bandwidth_MBps=bandwidth, **more)
 
@@ -48,7 +48,7 @@ def test_the_probe_is_between_ranks_that_are_as_far_apart_as_can_be(places, pair
 
 
 def test_what_lies_in_the_ranges_contradicts_nothing():
-    assert contradiction(found(4, 1250), TEN) is None
+    assert contradiction(probed(4, 1250), TEN) is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_lies_in_the_ranges_contradicts_nothing():
     ids=["slow", "near", "far", "fast"],
 )
 def test_a_contradiction_is_told_with_what_was_measured_and_what_is_attested(latency, bandwidth):
-    assert contradiction(found(latency, bandwidth), TEN) == (
+    assert contradiction(probed(latency, bandwidth), TEN) == (
         f"the probe between ranks 0 and 1 contradicts ten_gigabit: latency {latency:g} µs (attested 4 to 40), "
         f"bandwidth {bandwidth:g} MB/s (attested 900 to 1250)"
     )
@@ -65,24 +65,24 @@ def test_a_contradiction_is_told_with_what_was_measured_and_what_is_attested(lat
 
 def test_a_file_may_attest_one_of_the_two():
     latency_only = replace(TEN, attest={"latency_us": [0.5, 5]})
-    assert contradiction(found(2, 1), latency_only) is None
-    said = contradiction(found(9, 118), latency_only)
-    assert said.endswith("latency 9 µs (attested 0.5 to 5), bandwidth 118 MB/s")
+    assert contradiction(probed(2, 1), latency_only) is None
+    message = contradiction(probed(9, 118), latency_only)
+    assert message.endswith("latency 9 µs (attested 0.5 to 5), bandwidth 118 MB/s")
 
 
 def test_a_probe_that_failed_attests_nothing():
-    said = contradiction(found(0, 0, problem="stopped at its time limit of 30 s"), TEN)
-    assert said == "the probe of ten_gigabit did not succeed: stopped at its time limit of 30 s"
+    message = contradiction(probed(0, 0, problem="stopped at its time limit of 30 s"), TEN)
+    assert message == "the probe of ten_gigabit did not succeed: stopped at its time limit of 30 s"
 
 
 def test_ranks_that_take_turns_on_one_core_are_not_judged():
     inside = replace(TEN, nodes=1)
-    assert contradiction(found(900, 5, "a:0 a:0"), inside) is None
-    assert contradiction(found(900, 5, "a:0 a:1"), inside) is not None
+    assert contradiction(probed(900, 5, "a:0 a:0"), inside) is None
+    assert contradiction(probed(900, 5, "a:0 a:1"), inside) is not None
 
 
 def test_ranks_packed_on_one_node_say_nothing_of_an_interconnect_between_nodes():
-    fast = found(0.3, 15000, "a:0 a:1")
+    fast = probed(0.3, 15000, "a:0 a:1")
     assert contradiction(fast, TEN) is None
     assert contradiction(fast, replace(TEN, nodes=1, place="cluster")) is None
     assert contradiction(fast, replace(TEN, nodes=1)) is not None
@@ -90,8 +90,8 @@ def test_ranks_packed_on_one_node_say_nothing_of_an_interconnect_between_nodes()
 
 def test_without_a_probe_or_without_ranges_nothing_is_judged():
     assert contradiction(None, TEN) is None  # a record of an earlier version, or of a run that failed
-    assert contradiction(found(900, 5), None) is None
-    assert contradiction(found(900, 5), replace(TEN, attest={})) is None
+    assert contradiction(probed(900, 5), None) is None
+    assert contradiction(probed(900, 5), replace(TEN, attest={})) is None
 
 
 def test_nothing_is_probed_unless_the_file_asks_for_it(monkeypatch):
@@ -106,7 +106,7 @@ def test_a_disturbed_probe_is_made_again_and_a_real_contradiction_stays(
     monkeypatch, rates, attempts, contradicts
 ):
     left = iter(rates)
-    monkeypatch.setattr(attestation, "probe", lambda *_: found(6, next(left)))
+    monkeypatch.setattr(attestation, "probe", lambda *_: probed(6, next(left)))
     last = attest(POINT, TEN, (), placed("a:0 b:0"))
     assert last.attempts == attempts
     assert (contradiction(last, TEN) is not None) == contradicts
@@ -126,10 +126,10 @@ def place():
             nodes = stack.enter_context(emulated_nodes(interconnect.emulate)) if interconnect.emulate else ()
             point = Point("case", name, 2, 1, interconnect.nodes, 2)
             first = probe(point, interconnect, nodes, placed("nowhere:0 nowhere:1"))
-            said = r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere"
-            told = re.fullmatch(said, first.problem)
-            assert told, first.problem
-            host, second = (nodes[0].name, nodes[1].name) if nodes else (told[2], told[2])
+            pattern = r"rank 0 was on core (\S+) of (\S+), in the run on core 0 of nowhere"
+            match = re.fullmatch(pattern, first.problem)
+            assert match, first.problem
+            host, second = (nodes[0].name, nodes[1].name) if nodes else (match[2], match[2])
             cores = [str(node.cores[0]) for node in nodes] or ["0", "1"]
             return point, interconnect, nodes, placed(f"{host}:{cores[0]} {second}:{cores[1]}")
 
@@ -153,11 +153,11 @@ def place():
 )
 def test_every_interconnect_of_this_machine_is_what_its_file_attests(place, name):
     point, interconnect, nodes, placement = place(name)
-    told = attest(point, interconnect, nodes, placement)
-    assert contradiction(told, interconnect) is None
-    assert told.library.startswith("MPICH" if name.endswith("mpich") else "Open MPI")
-    assert told.hosts == [rank["host"] for rank in placement]
-    assert 0 < told.seconds < attestation.TIME_LIMIT_SECONDS
+    attested = attest(point, interconnect, nodes, placement)
+    assert contradiction(attested, interconnect) is None
+    assert attested.library.startswith("MPICH" if name.endswith("mpich") else "Open MPI")
+    assert attested.hosts == [rank["host"] for rank in placement]
+    assert 0 < attested.seconds < attestation.TIME_LIMIT_SECONDS
 
 
 @pytest.mark.slow
@@ -175,9 +175,9 @@ def test_a_mislabelled_interconnect_is_found_out(place, name, like, emulate):
     point, interconnect, nodes, placement = place(name, **emulate)
     label = load_interconnect(like, INTERCONNECTS)
     mislabelled = replace(interconnect, name=like, attest=label.attest)
-    said = contradiction(attest(point, mislabelled, nodes, placement), mislabelled)
+    message = contradiction(attest(point, mislabelled, nodes, placement), mislabelled)
     assert re.fullmatch(
         rf"the probe between ranks 0 and 1 contradicts {like}: latency \S+ µs \(attested \S+ to \S+\), "
         r"bandwidth \S+ MB/s \(attested \S+ to \S+\)",
-        said,
-    ), said
+        message,
+    ), message

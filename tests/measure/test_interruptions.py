@@ -56,7 +56,7 @@ def die(at_work):
 
 
 @pytest.mark.parametrize(
-    ("became", "state", "told"),
+    ("became", "state", "message"),
     [
         (job("TIMEOUT"), "TIMEOUT", "job 7 ended as TIMEOUT on n[1-2]"),
         (job("NODE_FAIL"), "NODE_FAIL", "job 7 ended as NODE_FAIL on n[1-2]"),
@@ -64,13 +64,13 @@ def die(at_work):
         (Job("7", "unknown"), "unknown", "job 7 ended; it is not known any more how on n[1-2]"),
     ],
 )
-def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told):
+def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, message):
     (at_work.here.scratch / "run").mkdir(parents=True)
     die(at_work)
     monkeypatch.setattr(Slurm, "job", lambda *_: became)
-    assert settle(at_work.cluster, at_work.paths) == [f"duct/block-1-attempt-1.json: {told}"]
+    assert settle(at_work.cluster, at_work.paths) == [f"duct/block-1-attempt-1.json: {message}"]
     record = read_record(at_work.path)
-    assert (record.valid, record.seconds, record.reason) == (False, None, told)
+    assert (record.valid, record.seconds, record.reason) == (False, None, message)
     assert record.interrupted and record.cluster.state == state
     assert not at_work.here.scratch.exists()
     assert settle(at_work.cluster, at_work.paths) == []
@@ -78,9 +78,9 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, told
 
 def test_what_became_of_a_job_that_is_being_cleared_away_is_waited_for(at_work, monkeypatch):
     die(at_work)
-    told = iter(["COMPLETING", "CANCELLED"])
+    states = iter(["COMPLETING", "CANCELLED"])
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr(Slurm, "job", lambda *_: job(next(told)))
+    monkeypatch.setattr(Slurm, "job", lambda *_: job(next(states)))
     settle(at_work.cluster, at_work.paths, at_work.here.notes)
     assert read_record(at_work.path).cluster.state == "CANCELLED"
 
@@ -92,8 +92,8 @@ def test_elsewhere_a_job_that_finds_its_own_note_was_put_back(at_work, monkeypat
     monkeypatch.setenv("JOB_ID", "7")
     monkeypatch.setattr(GridEngine, "job", lambda *_: Job("7", "RUNNING"))
     assert settle(at_work.cluster, at_work.paths) == []
-    (told,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
-    assert told.endswith("job 7 was put back into the queue (restart 1) on n[1-2]")
+    (message,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
+    assert message.endswith("job 7 was put back into the queue (restart 1) on n[1-2]")
     assert read_record(at_work.path).cluster.state == "REQUEUED"
 
 
@@ -150,17 +150,17 @@ def test_a_run_that_was_recorded_leaves_no_note(at_work):
 
 
 @pytest.mark.parametrize(
-    ("became", "errors", "told"),
+    ("became", "errors", "message"),
     [
         (job("TIMEOUT"), "", r"job 7 ends \(TIMEOUT\) while a run is under way"),
         (job("PENDING", 1), "", r"job 7 ends \(PENDING\)"),
         (job(), "srun: error: Unable to create step for job 7: Memory required\n", "not started: Unable to"),
     ],
 )
-def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch, became, errors, told):
+def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch, became, errors, message):
     monkeypatch.setattr(Slurm, "job", lambda *_: became)
     monkeypatch.setattr(allocations, "REFUSED_SECONDS", 0)
-    with pytest.raises(JobEndedError, match=told), at_work.here.noted(at_work.path, at_work.planned):
+    with pytest.raises(JobEndedError, match=message), at_work.here.noted(at_work.path, at_work.planned):
         at_work.here.check_failed(errors)
     (told_later,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
     expected = {

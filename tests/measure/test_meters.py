@@ -34,10 +34,10 @@ def tree(root, files):
     return root
 
 
-def zone(name, what, counted=1000):
+def zone(name, label, counted=1000):
     """A zone of powercap."""
     at = f"class/powercap/{name}"
-    return {f"{at}/name": what, f"{at}/energy_uj": counted, f"{at}/max_energy_range_uj": RANGE}
+    return {f"{at}/name": label, f"{at}/energy_uj": counted, f"{at}/max_energy_range_uj": RANGE}
 
 
 def names(meter, root):
@@ -122,8 +122,8 @@ def test_power_is_integrated():
     ],
 )
 def test_what_is_not_known_is_no_energy(meter, readings, machines, problem):
-    found = energy_of(meter, readings, machines)
-    assert (found.joules, found.problem) == (None, problem)
+    measured = energy_of(meter, readings, machines)
+    assert (measured.joules, measured.problem) == (None, problem)
 
 
 DCMI = """
@@ -143,13 +143,13 @@ DCMI = """
 def bmc(tmp_path, monkeypatch):
     """A machine with a BMC and a played ipmitool, which tells other watts at each reading."""
 
-    def make(*told):
+    def make(*texts):
         energy._of_machine.cache_clear()
         tree(tmp_path, {"dev/ipmi0": "", "sys/class/hwmon/hwmon0/name": "nvme"})
-        for number, text in enumerate(told):
+        for number, text in enumerate(texts):
             (tmp_path / f"told-{number}").write_text(text)
         (tmp_path / "bin").mkdir()
-        count = f"n=$(ls {tmp_path} | grep -c ^asked); : >{tmp_path}/asked-$n; [ $n -lt {len(told)} ] || n=0"
+        count = f"n=$(ls {tmp_path} | grep -c ^asked); : >{tmp_path}/asked-$n; [ $n -lt {len(texts)} ] || n=0"
         script = f'#!/bin/sh\n[ "$*" = "dcmi power reading" ] || exit 1\n{count}; cat {tmp_path}/told-$n\n'
         write_program(tmp_path / "bin/ipmitool", script)
         monkeypatch.setenv("PATH", f"{tmp_path}/bin", prepend=":")
@@ -167,15 +167,15 @@ def test_a_bmc_is_asked_for_the_power_of_its_node(bmc, tmp_path):
     [text] = readings(tmp_path)
     (begun, first), (ended, last) = (map(float, line.split()) for line in text.splitlines()[1:])
     assert (done.returncode, first, last) == (0, 214e6, 226e6)
-    found = energy_of(meter, [text], 1)
-    assert found == Energy(pytest.approx(220 * (ended - begun)), "IPMI: DCMI power", None, 10)
+    measured = energy_of(meter, [text], 1)
+    assert measured == Energy(pytest.approx(220 * (ended - begun)), "IPMI: DCMI power", None, 10)
 
 
 @pytest.mark.parametrize(
-    "told", ["DCMI request failed because: Invalid command (c1)\n", DCMI.format(0), "", "    Power: 9 W"]
+    "text", ["DCMI request failed because: Invalid command (c1)\n", DCMI.format(0), "", "    Power: 9 W"]
 )
-def test_a_bmc_without_dcmi_power_is_a_problem(bmc, told):
-    assert bmc(told).problem == "ipmitool dcmi power reading: prints no watts"
+def test_a_bmc_without_dcmi_power_is_a_problem(bmc, text):
+    assert bmc(text).problem == "ipmitool dcmi power reading: prints no watts"
 
 
 def test_a_bmc_that_cannot_be_asked_is_a_problem(tmp_path, monkeypatch):
@@ -215,15 +215,15 @@ def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp
 
 def test_a_step_that_was_not_told_is_no_energy(monkeypatch, tmp_path):
     answering(monkeypatch, "rapl", "")
-    found = energy_of(meter_of(NODES, tmp_path), [""], 1)
-    assert (found.joules, found.problem) == (None, "the first rank reported no step of Slurm")
+    measured = energy_of(meter_of(NODES, tmp_path), [""], 1)
+    assert (measured.joules, measured.problem) == (None, "the first rank reported no step of Slurm")
 
 
-@pytest.mark.parametrize("told", ["0", "", str(2**64 - 2)])
-def test_what_slurm_has_not_counted_is_no_energy(monkeypatch, tmp_path, told):
-    answering(monkeypatch, "rapl", f"COMPLETED|{told}\n")
-    found = energy_of(meter_of(NODES, tmp_path), ["41.3\n"], 1)
-    assert found.joules is None and found.problem.endswith(f"of step 41.3: {told or 'empty'}")
+@pytest.mark.parametrize("joules", ["0", "", str(2**64 - 2)])
+def test_what_slurm_has_not_counted_is_no_energy(monkeypatch, tmp_path, joules):
+    answering(monkeypatch, "rapl", f"COMPLETED|{joules}\n")
+    measured = energy_of(meter_of(NODES, tmp_path), ["41.3\n"], 1)
+    assert measured.joules is None and measured.problem.endswith(f"of step 41.3: {joules or 'empty'}")
 
 
 def test_slurm_without_a_count_leaves_it_to_the_machine(monkeypatch, tmp_path):

@@ -14,8 +14,8 @@ from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
 NAMES = sorted(file.stem for file in INTERCONNECTS.glob("*.yaml"))
-told = functools.cache(printed)
-LAUNCHED = {name: one for name in NAMES if (one := load_interconnect(name, INTERCONNECTS)).launch}
+printed_lines = functools.cache(printed)
+LAUNCHED = {name: loaded for name in NAMES if (loaded := load_interconnect(name, INTERCONNECTS)).launch}
 NOT_IN_DEBIAN = {"efa", "mlx"}  # providers of Amazon's and Intel's own builds of libfabric
 
 
@@ -26,9 +26,9 @@ def provider_of(launch: dict) -> str | None:
     return given.partition(";")[0] if given else None
 
 
-OVER_UCX = [name for name, one in LAUNCHED.items() if "UCX_TLS" in one.launch.get("env", {})]
-OVER_LIBFABRIC = [name for name, one in LAUNCHED.items() if provider_of(one.launch)]
-OF_OPEN_MPI = [name for name, one in LAUNCHED.items() if one.launch["mpi"] == "openmpi"]
+OVER_UCX = [name for name, loaded in LAUNCHED.items() if "UCX_TLS" in loaded.launch.get("env", {})]
+OVER_LIBFABRIC = [name for name, loaded in LAUNCHED.items() if provider_of(loaded.launch)]
+OF_OPEN_MPI = [name for name, loaded in LAUNCHED.items() if loaded.launch["mpi"] == "openmpi"]
 
 
 def test_there_are_interconnects_of_every_way():
@@ -39,20 +39,20 @@ def test_there_are_interconnects_of_every_way():
 @pytest.mark.parametrize("name", OVER_UCX)
 def test_ucx_has_these_transports_and_variables(name):
     env = LAUNCHED[name].launch["env"]
-    described = told("ucx_info", "-c", "-f")
+    described = printed_lines("ucx_info", "-c", "-f")
     variables = [variable for variable in env if variable.startswith("UCX_")]
     assert all(re.search(rf"^{variable}=", described, re.M) for variable in variables)
     aliases = re.search(r"Comma-separated list of transports.*?UCX_TLS=", described, re.S)[0]
-    known = {word for line in re.findall(r"^#  - (\S+)", aliases, re.M) for word in line.split("/")}
-    known |= set(re.findall(r"Transport: (\S+)", told("ucx_info", "-d")))
-    assert set(env["UCX_TLS"].split(",")) <= known
+    names = {word for line in re.findall(r"^#  - (\S+)", aliases, re.M) for word in line.split("/")}
+    names |= set(re.findall(r"Transport: (\S+)", printed_lines("ucx_info", "-d")))
+    assert set(env["UCX_TLS"].split(",")) <= names
 
 
 @pytest.mark.needs("fi_info")
 @pytest.mark.parametrize("name", OVER_LIBFABRIC)
 def test_libfabric_has_the_provider(name):
     provider = provider_of(LAUNCHED[name].launch)
-    listed = re.findall(r"^(\S+):$", told("fi_info", "--list"), re.M)
+    listed = re.findall(r"^(\S+):$", printed_lines("fi_info", "--list"), re.M)
     assert (provider in listed) != (provider in NOT_IN_DEBIAN)
 
 
@@ -60,7 +60,7 @@ def test_libfabric_has_the_provider(name):
 def test_open_mpi_has_the_parameters_and_components(name):
     mca = LAUNCHED[name].launch["mca"]
     assert MPI_LIBRARIES["openmpi"].unknown_setting({"mca": mca}) is None
-    components = set(re.findall(r"MCA (\w+): (\w+) ", told("ompi_info")))
+    components = set(re.findall(r"MCA (\w+): (\w+) ", printed_lines("ompi_info")))
     for framework in ("pml", "btl", "mtl", "osc"):
         for component in filter(None, mca.get(framework, "").split(",")):
             assert (framework, component) in components
@@ -81,6 +81,6 @@ def test_a_probe_tells_what_carried_its_messages(name, transports):
     assert unavailable(interconnect) is None
     placement = [{"rank": rank, "host": "here", "cores": str(rank)} for rank in (0, 1)]
     point = Point("none", name, 2, 1, 1, 2)
-    found = probe(point, interconnect, (), placement)
-    assert found.transports, found
-    assert all(re.fullmatch(transports, one) for one in found.transports), found
+    attested = probe(point, interconnect, (), placement)
+    assert attested.transports, attested
+    assert all(re.fullmatch(transports, transport) for transport in attested.transports), attested

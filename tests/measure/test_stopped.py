@@ -38,8 +38,8 @@ def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
     (paths.partial / "facts.json").write_text(json.dumps({"study": {"blocks": 3, "blocks_recorded": 1}}))
     paths.report.symlink_to("partial/report.html")
     tell_stopped(plan)
-    told = "stopped; 2 of 3 blocks recorded; report of 1 of them in results/stopped/report.html; the same command"
-    assert capsys.readouterr().err.startswith(told)
+    message = "stopped; 2 of 3 blocks recorded; report of 1 of them in results/stopped/report.html; the same command"
+    assert capsys.readouterr().err.startswith(message)
 
 
 def test_who_was_killed_for_want_of_memory_is_spoken_for(plan, tmp_path, monkeypatch, capsys):

@@ -46,7 +46,7 @@ def names(runs, request):
 
 
 def test_a_whole_study_has_every_table(runs, settings, market):
-    found = make_all_tables(runs, Request(settings, rule=RULE, market=market))
+    tables = make_all_tables(runs, Request(settings, rule=RULE, market=market))
     # Of two sites, of runs that tell the parts of their time, of benchmarks of a network, of replayed traces, on
     # several nodes of a cluster.
     of_other_runs = {*CHANGES, *PART_TABLES, *NETWORK_TABLES, *CONGESTION_TABLES, *TRAFFIC_TABLES}
@@ -64,14 +64,14 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         "hybrid",
         *DATA_SERVER_TABLES,
     }
-    assert list(found) == [name for name in TABLE_SCHEMAS if name not in of_other_runs]
-    for name, table in found.items():
+    assert list(tables) == [name for name in TABLE_SCHEMAS if name not in of_other_runs]
+    for name, table in tables.items():
         assert list(table) == list(TABLE_SCHEMAS[name].columns)
 
 
 def test_what_does_not_apply_is_not_there(runs, settings):
-    found = names(runs, Request(settings))
-    assert found == {*REQUIRED, "fastest", *MODELS, *QUALITY, "precision", *TURNAROUND}
+    names_of_tables = names(runs, Request(settings))
+    assert names_of_tables == {*REQUIRED, "fastest", *MODELS, *QUALITY, "precision", *TURNAROUND}
     weak = names(runs, Request(Settings(draws=100, scaling="weak")))
     assert not weak & TURNAROUND and weak > MODELS
     alone = runs[runs["interconnect"] != "swift"]
@@ -89,15 +89,15 @@ def test_money_is_there_even_if_nothing_is_compared_or_a_case_of_the_mix_has_no_
 
 
 def test_all_tables_stand_on_the_same_draws(runs, settings):
-    found = make_all_tables(runs, Request(settings, Queue(jobs=1), RULE))
+    tables = make_all_tables(runs, Request(settings, Queue(jobs=1), RULE))
     for name, table in make_tables(runs, settings).items():
-        pd.testing.assert_frame_equal(found[name], table)
+        pd.testing.assert_frame_equal(tables[name], table)
     keys = ["interconnect", "oversubscription", "processes"]
-    scaling = found["scaling"].set_index(keys)
-    proposal = found["proposal"].rename(columns={"ranks": "processes"}).set_index(keys)
+    scaling = tables["scaling"].set_index(keys)
+    proposal = tables["proposal"].rename(columns={"ranks": "processes"}).set_index(keys)
     for column in ("speedup_low", "speedup_high", "efficiency_low", "efficiency_high"):
         pd.testing.assert_series_equal(proposal[column], scaling[column])
-    packing = found["packing"].set_index(keys)
+    packing = tables["packing"].set_index(keys)
     days = 86_400 * packing["jobs_at_once"] / packing["jobs_per_day"]
     assert days.to_dict() == pytest.approx(scaling["seconds"].to_dict())
 
@@ -105,9 +105,9 @@ def test_all_tables_stand_on_the_same_draws(runs, settings):
 @pytest.mark.parametrize("valid", [False, True])
 def test_without_an_estimate_there_are_the_repetitions_and_empty_tables(valid, market):
     runs = unplaced(rows("duct", None, {1: 12}, valid=valid), rows("duct", "a", {2: 6}, valid=False))
-    found = make_all_tables(runs, Request(Settings(draws=100), rule=RULE, market=market))
-    assert set(REQUIRED) < set(found) <= {*REQUIRED, *QUALITY, "prices"}
-    assert all(found[name].empty for name in REQUIRED) and len(found["repetitions"]) == 12
+    tables = make_all_tables(runs, Request(Settings(draws=100), rule=RULE, market=market))
+    assert set(REQUIRED) < set(tables) <= {*REQUIRED, *QUALITY, "prices"}
+    assert all(tables[name].empty for name in REQUIRED) and len(tables["repetitions"]) == 12
 
 
 def test_tables_are_read_as_they_were_written(runs, settings, market, tmp_path):
@@ -120,5 +120,5 @@ def test_tables_are_read_as_they_were_written(runs, settings, market, tmp_path):
 
 
 def test_the_target_of_the_precision_is_that_of_the_settings(runs):
-    found = make_all_tables(runs, Request(Settings(draws=100, target_percent=3)))["precision"]
-    assert found["target_percent"].unique().tolist() == [3]
+    precision = make_all_tables(runs, Request(Settings(draws=100, target_percent=3)))["precision"]
+    assert precision["target_percent"].unique().tolist() == [3]

@@ -19,9 +19,9 @@ def table(name, runs, **changes):
     return make_tables(unplaced(runs), Settings(draws=200, **changes))[name]
 
 
-def same(one, other):
+def same(tables, other):
     for name in REQUIRED:
-        pd.testing.assert_frame_equal(one[name], other[name])
+        pd.testing.assert_frame_equal(tables[name], other[name])
 
 
 # --- worked by hand: serial 12 s; slow 8, 6, 8 s and swift 6, 4, 3 s on 2, 4, 8 processes ---
@@ -57,7 +57,7 @@ def test_improvement_by_hand(runs, settings):
     assert (row["baseline_interconnect"], row["interconnect"], row["at_processes"]) == ("slow", "swift", 4)
     # 6/4 at the peak; over 2 and 4 processes the geometric mean of 8/6 and 6/4; blocks vary together
     wanted = [50, 50, 50, *[100 * (2**0.5 - 1)] * 3]
-    names = [f"{kind}_{what}" for kind in ("improvement", "average") for what in ("percent", "low", "high")]
+    names = [f"{kind}_{end}" for kind in ("improvement", "average") for end in ("percent", "low", "high")]
     assert [row[name] for name in names] == pytest.approx(wanted)
     assert (row["paired"], row["blocks"], row["p_value"], row["p_adjusted"]) == (True, 6, 2 / 64, 2 / 64)
     assert row["distinguishable"] and row["blocks_needed"] == 6 and pd.isna(row["note"])
@@ -152,8 +152,8 @@ def test_a_band_of_a_ratio_holds_all_corners():
     """10 [5, 15] against 5 [3, 9]: 5/9 and 15/3 of the other; and neither moves with the other's end."""
     runs = simulated("a", 2, 5, 10, 15) + simulated("b", 2, 3, 5, 9) + simulated("b", 4, 2, 3, 4)
     runs += simulated("c", 2, 8, 9, 10)
-    found = table("improvement", runs, baselines=("a",)).set_index("interconnect")
-    ends = found[["improvement_percent", "improvement_low", "improvement_high"]]
+    improvement = table("improvement", runs, baselines=("a",)).set_index("interconnect")
+    ends = improvement[["improvement_percent", "improvement_low", "improvement_high"]]
     assert ends.loc["b"].tolist() == pytest.approx([100, 100 * (5 / 9 - 1), 400])
     assert ends.loc["c"].tolist() == pytest.approx([100 / 9, -50, 87.5])
     scaling = table("scaling", runs, baselines=("a",)).set_index(["interconnect", "processes"])
@@ -173,15 +173,15 @@ def test_replays_of_one_trace_are_compared_where_computing_takes_as_long_over_bo
     runs = replayed("a", 2, (5, 6), 10, (14, 15)) + replayed("b", 2, (2.5, 3), 5, (7, 8))
     runs += replayed("a", 4, (3, 3), 6, (9, 9)) + replayed("b", 4, (2.5, 2.5), 4, (6, 6))
     runs += simulated("a", 8, 2, 5, 9) + simulated("b", 8, 1, 4, 8)
-    found = table("improvement", runs, baselines=("a",)).iloc[0]
-    assert found["at_processes"] == 8 and np.isnan(found["improvement_same_computing_low"])
-    (found,) = table("improvement", runs[:-2], baselines=("a",)).to_dict("records")
-    assert found["verdict"] == "faster or slower within the band"
+    improvement = table("improvement", runs, baselines=("a",)).iloc[0]
+    assert improvement["at_processes"] == 8 and np.isnan(improvement["improvement_same_computing_low"])
+    (improvement,) = table("improvement", runs[:-2], baselines=("a",)).to_dict("records")
+    assert improvement["verdict"] == "faster or slower within the band"
     columns = [
         f"{name}_same_computing_{end}" for name in ("improvement", "average") for end in ("low", "high")
     ]
     by_hand = [1.2, 1.5, (5 / 3 * 1.2) ** 0.5, (2.4 * 1.5) ** 0.5]
-    assert [1 + found[name] / 100 for name in columns] == pytest.approx(by_hand)
+    assert [1 + improvement[name] / 100 for name in columns] == pytest.approx(by_hand)
 
 
 def test_two_counts_of_one_curve_take_their_ends_apart():
@@ -195,11 +195,11 @@ def test_two_counts_of_one_curve_take_their_ends_apart():
 def test_crowded_points_go_by_their_cores():
     """Serial 12 s; two processes on one core 10 s, four on two 6 s: R = 1/2 on 2 cores is perfect."""
     runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 10, 4: 6, 8: 4}, oversubscription=2)
-    found = table("scaling", runs).set_index("processes")
-    assert found["cores"].tolist() == [1, 1, 2, 4]
-    assert found["incremental_efficiency"].tolist()[1:] == pytest.approx([1.2, 5 / 6, 0.75])
-    assert np.isnan(found.loc[2, "serial_fraction"])
-    assert found["serial_fraction"].tolist()[2:] == pytest.approx([0, (1 / 3 - 1 / 4) / (3 / 4)])
+    scaling = table("scaling", runs).set_index("processes")
+    assert scaling["cores"].tolist() == [1, 1, 2, 4]
+    assert scaling["incremental_efficiency"].tolist()[1:] == pytest.approx([1.2, 5 / 6, 0.75])
+    assert np.isnan(scaling.loc[2, "serial_fraction"])
+    assert scaling["serial_fraction"].tolist()[2:] == pytest.approx([0, (1 / 3 - 1 / 4) / (3 / 4)])
 
 
 def test_weak_scaling():
@@ -287,8 +287,8 @@ def test_a_published_interconnect_is_compared_unpaired_where_declared():
     """Of the same name as a measured one, too: the two were not run side by side."""
     runs = rows("duct", "ib", {1: 12, 2: 8}) + rows("duct", "ib", {1: 12, 2: 6}, kind="published")
     declared = table("improvement", runs, compare_kinds=(("published", "measured"),))
-    told = declared[["kind", "baseline_interconnect", "interconnect"]].to_numpy().tolist()
-    assert told == [["published/measured", "ib", "ib"]]
+    pairs = declared[["kind", "baseline_interconnect", "interconnect"]].to_numpy().tolist()
+    assert pairs == [["published/measured", "ib", "ib"]]
     assert declared["improvement_percent"].iloc[0] == pytest.approx(-25) and not declared["paired"].any()
 
 
@@ -350,7 +350,7 @@ def test_order_unit_and_invalid_rows_change_nothing(random, unit, blocks):
     frame["seconds"] *= [random.uniform(0.9, 1.1) for _ in frame.index]
     if blocks == "no block":
         frame = frame.rename(columns={"block": "repetition"}).assign(
-            repetition=lambda own: own["repetition"] + 1
+            repetition=lambda rows_of_point: rows_of_point["repetition"] + 1
         )
     expected = make_tables(complete_runs(frame), Settings(draws=100))
     shuffled = frame.loc[random.sample(list(frame.index), len(frame))]
@@ -378,7 +378,7 @@ def test_repetitions_within_a_block_count_as_their_median():
         for row in runs
         for i, f in enumerate((0.5, 1, 9))
     ]
-    same(*(make_tables(unplaced(some), Settings(draws=100)) for some in (thrice, runs)))
+    same(*(make_tables(unplaced(selected), Settings(draws=100)) for selected in (thrice, runs)))
 
 
 def test_more_cases_change_no_other_case(runs, settings):
@@ -464,14 +464,14 @@ def test_two_references_are_told():
 @pytest.mark.parametrize("runs", [rows("duct", None, {1: 12}), rows("duct", "a", {1: 9, 2: 6}, valid=False)])
 def test_without_a_valid_run_over_an_interconnect_tables_are_empty(runs):
     for name in REQUIRED:
-        found = table(name, runs)
-        assert found.empty and list(found) == list(TABLE_SCHEMAS[name].columns)
+        rows_of_table = table(name, runs)
+        assert rows_of_table.empty and list(rows_of_table) == list(TABLE_SCHEMAS[name].columns)
 
 
 def test_two_core_counts_for_one_point_are_told():
     runs = rows("duct", "a", {2: 6}, cores=2) + rows("duct", "a", {2: 6}, cores=4, repetition=2)
-    said = refusal(TableError, table, "scaling", runs)
-    assert said.startswith("case 'duct', interconnect 'a', 2 processes: column 'cores': two core")
+    message = refusal(TableError, table, "scaling", runs)
+    assert message.startswith("case 'duct', interconnect 'a', 2 processes: column 'cores': two core")
 
 
 @pytest.mark.parametrize("key", ["baselines", "reference_interconnect"])

@@ -48,12 +48,15 @@ def study(**changes):
     return replace(PLAIN, **changes)
 
 
-BOTH = {one.name: one for one in (interconnect("shared_memory"), interconnect("gigabit", "emulated", 2, 1))}
+BOTH = {
+    joined.name: joined
+    for joined in (interconnect("shared_memory"), interconnect("gigabit", "emulated", 2, 1))
+}
 
 
 def test_all_points_that_two_cores_allow():
-    found, left_out = points(study(), ONLY, BOTH)
-    assert found == [
+    planned, left_out = points(study(), ONLY, BOTH)
+    assert planned == [
         Point("duct", None, 1, 1, nodes=1, cores=1),
         Point("duct", "shared_memory", 2, 1, nodes=1, cores=2),
         Point("duct", "gigabit", 2, 1, nodes=2, cores=2),
@@ -61,34 +64,34 @@ def test_all_points_that_two_cores_allow():
         Point("duct", "shared_memory", 4, 2, nodes=1, cores=2),
         Point("duct", "gigabit", 4, 2, nodes=2, cores=2),
     ]
-    assert {one.reason for one in left_out} == {
+    assert {entry.reason for entry in left_out} == {
         "needs more cores than there are (2)",
         "would not leave one node, so nothing of the emulated interconnect would be used",
     }
 
 
 def test_the_serial_run_is_made_once_whatever_the_interconnects():
-    found, _ = points(study(), ONLY, BOTH)
-    assert [point.interconnect for point in found if point.processes == 1] == [None]
+    planned, _ = points(study(), ONLY, BOTH)
+    assert [point.interconnect for point in planned if point.processes == 1] == [None]
 
 
 def test_without_one_process_there_is_no_serial_run():
-    found, _ = points(study(processes=(2,)), ONLY, BOTH)
-    assert all(point.interconnect for point in found)
+    planned, _ = points(study(processes=(2,)), ONLY, BOTH)
+    assert all(point.interconnect for point in planned)
 
 
 def test_a_decomposition_that_does_not_divide_is_left_out_and_said():
-    found, left_out = points(study(processes=(2, 4)), {"duct": replace(DUCT, divisible=6)}, BOTH)
-    assert {point.processes for point in found} == {2}
+    planned, left_out = points(study(processes=(2, 4)), {"duct": replace(DUCT, divisible=6)}, BOTH)
+    assert {point.processes for point in planned} == {2}
     reason = "the decomposition of duct needs a count that divides 6"
-    left = {one.what for one in left_out if one.reason == reason}
+    left = {entry.what for entry in left_out if entry.reason == reason}
     assert "4 processes at oversubscription 2 over shared_memory, gigabit" in left
 
 
 def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
-    found, left_out = points(study(), {"duct": replace(DUCT, fewest_processes=4)}, BOTH)
-    assert {point.processes for point in found} == {4}
-    (entry,) = (one for one in left_out if one.reason == "the case needs 4 processes or more")
+    planned, left_out = points(study(), {"duct": replace(DUCT, fewest_processes=4)}, BOTH)
+    assert {point.processes for point in planned} == {4}
+    (entry,) = (skipped for skipped in left_out if skipped.reason == "the case needs 4 processes or more")
     assert "1 process at oversubscription 1 over serial" in entry.what
     assert "2 processes at oversubscription 1 over shared_memory, gigabit" in entry.what
 
@@ -96,49 +99,51 @@ def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
 def test_what_sends_beside_mpi_cannot_be_replayed():
     case = replace(load_case("sockets-smoke", ROOT / "cases"), serial_seconds=1.0)
     simulated = replace(interconnect("ethernet", "simulated", 4, 2), simulate={"eager_limit": 1000})
-    found, left_out = points(
+    planned, left_out = points(
         study(cases=(case.name,), interconnects=("ethernet",)), {case.name: case}, {"ethernet": simulated}
     )
-    assert found == []
-    told = {one.reason for one in left_out if "ethernet" in one.what and "oversubscription 1" in one.what}
-    assert told == {"its messages do not go through MPI, so nothing of them can be traced and replayed"}
+    assert planned == []
+    reasons = {
+        entry.reason for entry in left_out if "ethernet" in entry.what and "oversubscription 1" in entry.what
+    }
+    assert reasons == {"its messages do not go through MPI, so nothing of them can be traced and replayed"}
 
 
 def test_an_odd_count_has_no_level_two():
-    found, left_out = points(study(processes=(3,), oversubscription=(2,)), ONLY, BOTH)
-    assert found == []
+    planned, left_out = points(study(processes=(3,), oversubscription=(2,)), ONLY, BOTH)
+    assert planned == []
     assert left_out[0].reason == "the processes do not divide by the oversubscription level"
     assert left_out[0].what == "3 processes at oversubscription 2 over shared_memory, gigabit"
 
 
 def test_an_excluded_point_agrees_with_every_key_of_an_entry():
-    some = study(exclude=({"interconnect": "gigabit", "processes": 2}, {"oversubscription": 2}))
-    found, left_out = points(some, ONLY, BOTH)
-    told = [(p.interconnect, p.processes, p.oversubscription) for p in found]
-    assert told == [(None, 1, 1), ("shared_memory", 2, 1)]
-    assert [one.what for one in left_out if one.reason == "excluded by the study"] == [
+    small_study = study(exclude=({"interconnect": "gigabit", "processes": 2}, {"oversubscription": 2}))
+    planned, left_out = points(small_study, ONLY, BOTH)
+    counts = [(p.interconnect, p.processes, p.oversubscription) for p in planned]
+    assert counts == [(None, 1, 1), ("shared_memory", 2, 1)]
+    assert [entry.what for entry in left_out if entry.reason == "excluded by the study"] == [
         "2 processes at oversubscription 1 over gigabit; 2 processes at oversubscription 2 over "
         "shared_memory; 4 processes at oversubscription 2 over shared_memory, gigabit"
     ]
 
 
 def test_what_cannot_be_used_here_is_passed_over():
-    found, _ = points(study(), ONLY, {"shared_memory": BOTH["shared_memory"]})
-    assert {point.interconnect for point in found} == {None, "shared_memory"}
+    planned, _ = points(study(), ONLY, {"shared_memory": BOTH["shared_memory"]})
+    assert {point.interconnect for point in planned} == {None, "shared_memory"}
 
 
 def test_threads_are_points_of_their_own():
     """On four cores: 4 x 1, 2 x 2; of one process, several threads are run over the interconnect."""
-    some = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
-    found, left_out = points(some, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
-    assert [(p.interconnect, p.processes, p.threads, p.cores) for p in found] == [
+    small_study = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
+    planned, left_out = points(small_study, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
+    assert [(p.interconnect, p.processes, p.threads, p.cores) for p in planned] == [
         (None, 1, 1, 1),
         ("shared_memory", 1, 2, 2),
         ("shared_memory", 2, 1, 2),
         ("shared_memory", 2, 2, 4),
         ("shared_memory", 4, 1, 4),
     ]
-    assert [(one.what, one.reason) for one in left_out] == [
+    assert [(entry.what, entry.reason) for entry in left_out] == [
         (
             "4 processes of 2 threads at oversubscription 1 over shared_memory",
             "needs more cores than there are (4)",
@@ -147,11 +152,11 @@ def test_threads_are_points_of_their_own():
 
 
 def test_threads_are_simulated_where_a_rank_can_be_traced_with_them():
-    some = study(threads=(1, 2, 4), processes=(2,), oversubscription=(1,), interconnects=("ethernet",))
+    small_study = study(threads=(1, 2, 4), processes=(2,), oversubscription=(1,), interconnects=("ethernet",))
     simulated = replace(interconnect("ethernet", "simulated", 8, 4), simulate={"node": {"cores": 4}})
-    found, left_out = points(some, ONLY, {"ethernet": simulated}, traced_cores=2)
-    assert [(p.threads, p.nodes, p.cores) for p in found] == [(1, 1, 2), (2, 1, 4)]
-    assert [(one.what, one.reason) for one in left_out] == [
+    planned, left_out = points(small_study, ONLY, {"ethernet": simulated}, traced_cores=2)
+    assert [(p.threads, p.nodes, p.cores) for p in planned] == [(1, 1, 2), (2, 1, 4)]
+    assert [(entry.what, entry.reason) for entry in left_out] == [
         (
             "2 processes of 4 threads at oversubscription 1 over ethernet",
             "a rank is traced with a core for each thread, and there are 2",
@@ -160,38 +165,46 @@ def test_threads_are_simulated_where_a_rank_can_be_traced_with_them():
 
 
 def test_oversubscription_counts_threads():
-    some = study(threads=(2,), processes=(1, 2), interconnects=("shared_memory",))
-    found, _ = points(some, ONLY, BOTH)
-    told = [(p.processes, p.oversubscription, p.cores, p.cores_per_process, p.running) for p in found]
-    assert told == [(1, 1, 2, 2, 2), (1, 2, 1, 1, 2), (2, 2, 2, 1, 4)]
-    assert [point.in_words for point in found[1:]] == ["1 process of 2 threads", "2 processes of 2 threads"]
+    small_study = study(threads=(2,), processes=(1, 2), interconnects=("shared_memory",))
+    planned, _ = points(small_study, ONLY, BOTH)
+    counts = [(p.processes, p.oversubscription, p.cores, p.cores_per_process, p.running) for p in planned]
+    assert counts == [(1, 1, 2, 2, 2), (1, 2, 1, 1, 2), (2, 2, 2, 1, 4)]
+    assert [point.in_words for point in planned[1:]] == ["1 process of 2 threads", "2 processes of 2 threads"]
 
 
 def test_what_has_as_many_threads_in_all_is_in_one_block():
-    some = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
-    found, _ = points(some, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
+    small_study = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
+    planned, _ = points(small_study, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
     blocks = [
-        list(group) for _, group in groupby(repetitions(found, [1], 0), lambda one: one.point.computing)
+        list(group)
+        for _, group in groupby(repetitions(planned, [1], 0), lambda repetition: repetition.point.computing)
     ]
-    assert sorted(sorted((one.point.processes, one.point.threads) for one in block) for block in blocks) == [
+    assert sorted(
+        sorted((repetition.point.processes, repetition.point.threads) for repetition in block)
+        for block in blocks
+    ) == [
         [(1, 1)],
         [(1, 2), (2, 1)],
         [(2, 2), (4, 1)],
     ]
-    (both,) = {one.companions for block in blocks for one in block if one.point.computing == 2}
+    (both,) = {
+        repetition.companions for block in blocks for repetition in block if repetition.point.computing == 2
+    }
     assert both == ("shared_memory", "shared_memory/threads-2")
 
 
 def test_a_case_without_threads_is_left_out_with_them_alone():
-    some = study(threads=(1, 2), oversubscription=(1,), processes=(2,), interconnects=("shared_memory",))
-    four = {"shared_memory": interconnect("shared_memory", cores=4)}
-    found, (left,) = points(
-        some, ONLY, four, unthreaded={("duct", "shared_memory"): "OpenFOAM has no threads"}
+    small_study = study(
+        threads=(1, 2), oversubscription=(1,), processes=(2,), interconnects=("shared_memory",)
     )
-    assert [point.threads for point in found] == [1]
+    four = {"shared_memory": interconnect("shared_memory", cores=4)}
+    planned, (left,) = points(
+        small_study, ONLY, four, unthreaded={("duct", "shared_memory"): "OpenFOAM has no threads"}
+    )
+    assert [point.threads for point in planned] == [1]
     assert left.reason == "OpenFOAM has no threads"
     option = replace(DUCT, option=Option("servers", 1, {}))
-    _, left_out = points(replace(some, processes=(1,), threads=(2,)), {"duct": option}, four)
+    _, left_out = points(replace(small_study, processes=(1,), threads=(2,)), {"duct": option}, four)
     assert left_out[0].reason == "data servers run beside processes of one thread only"
 
 
@@ -202,8 +215,8 @@ FOUR_CORES = {"shared_memory": FOUR, "gigabit": interconnect("gigabit", "emulate
 
 def test_placements_are_points_of_their_own():
     """Packed, two processes talk inside one emulated node: the point to compare the spread one with."""
-    found, left_out = points(study(**PLACED), ONLY, FOUR_CORES)
-    assert found == [
+    planned, left_out = points(study(**PLACED), ONLY, FOUR_CORES)
+    assert planned == [
         Point("duct", None, 1, 1, nodes=1, cores=1),
         Point("duct", "shared_memory", 2, 1, nodes=1, cores=2, processes_per_node=2),
         Point("duct", "gigabit", 2, 1, nodes=2, cores=2, processes_per_node=1),
@@ -211,8 +224,8 @@ def test_placements_are_points_of_their_own():
         Point("duct", "gigabit", 4, 1, nodes=4, cores=4, processes_per_node=1),
         Point("duct", "gigabit", 4, 1, nodes=2, cores=4, processes_per_node=2),
     ]
-    told = {one.reason: one.what for one in left_out}
-    assert told["shared_memory has 1 node here"] == (
+    reasons = {entry.reason: entry.what for entry in left_out}
+    assert reasons["shared_memory has 1 node here"] == (
         "2 processes at oversubscription 1, 1 a node, over shared_memory; 4 processes at oversubscription 1, "
         "1 a node, over shared_memory; 4 processes at oversubscription 1, 2 a node, over shared_memory"
     )
@@ -220,8 +233,8 @@ def test_placements_are_points_of_their_own():
 
 def test_a_level_puts_several_processes_of_a_node_on_a_core():
     two_levels = PLACED | {"oversubscription": (2,), "processes": (2, 4)}
-    found, left_out = points(study(**two_levels), ONLY, {"gigabit": FOUR_CORES["gigabit"]})
-    assert found == [
+    planned, left_out = points(study(**two_levels), ONLY, {"gigabit": FOUR_CORES["gigabit"]})
+    assert planned == [
         Point("duct", "gigabit", 2, 2, nodes=1, cores=1, processes_per_node=2),
         Point("duct", "gigabit", 4, 2, nodes=2, cores=2, processes_per_node=2),
     ]
@@ -230,24 +243,28 @@ def test_a_level_puts_several_processes_of_a_node_on_a_core():
 
 
 def test_nodes_that_the_processes_do_not_fill_are_left_out():
-    some = study(**PLACED | {"processes": (3,), "processes_per_node": (2,)})
-    found, left_out = points(some, ONLY, FOUR_CORES)
-    assert found == [] and [one.reason for one in left_out] == ["the processes do not fill nodes of 2"]
+    small_study = study(**PLACED | {"processes": (3,), "processes_per_node": (2,)})
+    planned, left_out = points(small_study, ONLY, FOUR_CORES)
+    assert planned == [] and [entry.reason for entry in left_out] == ["the processes do not fill nodes of 2"]
 
 
 def test_packed_alone_an_emulated_interconnect_is_not_used():
-    some = study(**PLACED | {"processes": (2,), "processes_per_node": (2,)})
-    found, left_out = points(some, ONLY, {"gigabit": FOUR_CORES["gigabit"]})
-    assert found == []
+    small_study = study(**PLACED | {"processes": (2,), "processes_per_node": (2,)})
+    planned, left_out = points(small_study, ONLY, {"gigabit": FOUR_CORES["gigabit"]})
+    assert planned == []
     assert left_out[0].reason == "would not leave one node in any of the study's placements"
 
 
 def test_placements_of_one_count_are_run_back_to_back_and_named_apart():
-    found, _ = points(study(**PLACED), ONLY, {"gigabit": FOUR_CORES["gigabit"]})
-    order = repetitions(found, [1], seed=7)
-    assert sorted(count for count, _ in groupby(one.point.processes for one in order)) == [1, 2, 4]
+    planned, _ = points(study(**PLACED), ONLY, {"gigabit": FOUR_CORES["gigabit"]})
+    order = repetitions(planned, [1], seed=7)
+    assert sorted(count for count, _ in groupby(repetition.point.processes for repetition in order)) == [
+        1,
+        2,
+        4,
+    ]
     both = ("gigabit/processes-per-node-1", "gigabit/processes-per-node-2")
-    assert {one.companions for one in order} == {(), both}
+    assert {repetition.companions for repetition in order} == {(), both}
 
 
 WEAK = dict(scaling="weak", sizes={"duct": {1: "4k", 2: "8k", 4: "16k"}}, oversubscription=(1,))
@@ -255,15 +272,15 @@ SIZES = {f"duct-{size}": replace(DUCT, name=f"duct-{size}") for size in ("4k", "
 
 
 def test_each_count_of_a_weak_study_has_its_own_size():
-    found, _ = points(study(**WEAK), SIZES, FOUR_CORES)
-    told = {(point.processes, point.case) for point in found}
-    assert told == {(1, "duct-4k"), (2, "duct-8k"), (4, "duct-16k")}
-    assert {study(**WEAK).case_of(point.case) for point in found} == {"duct"}
+    planned, _ = points(study(**WEAK), SIZES, FOUR_CORES)
+    sizes = {(point.processes, point.case) for point in planned}
+    assert sizes == {(1, "duct-4k"), (2, "duct-8k"), (4, "duct-16k")}
+    assert {study(**WEAK).case_of(point.case) for point in planned} == {"duct"}
 
 
 def test_a_weak_case_is_excluded_by_the_name_that_its_results_have():
-    found, left_out = points(study(**WEAK, exclude=({"case": "duct", "processes": 4},)), SIZES, FOUR_CORES)
-    assert {point.processes for point in found} == {1, 2}
+    planned, left_out = points(study(**WEAK, exclude=({"case": "duct", "processes": 4},)), SIZES, FOUR_CORES)
+    assert {point.processes for point in planned} == {1, 2}
     assert left_out[-1].what == "4 processes at oversubscription 1 over shared_memory, gigabit"
 
 
@@ -273,7 +290,7 @@ ALL, _ = points(study(cases=("duct", "wing")), {"duct": DUCT, "wing": replace(DU
 def test_what_is_compared_is_run_back_to_back():
     order = repetitions(ALL, [1, 2, 3], seed=7)
     groups = [(r.block, r.point.case, r.point.processes, r.point.oversubscription) for r in order]
-    changes = sum(one != other for one, other in pairwise(groups)) + 1
+    changes = sum(group != other for group, other in pairwise(groups)) + 1
     assert changes == len(set(groups))
 
 
@@ -323,29 +340,29 @@ SERVED = {"duct": replace(DUCT, option=Option("server", 1, {}))}
 
 
 def test_servers_count_in_the_oversubscription_and_not_in_the_processes():
-    found, left_out = points(study(interconnects=("shared_memory",)), SERVED, {"shared_memory": FOUR})
-    assert found == [
+    planned, left_out = points(study(interconnects=("shared_memory",)), SERVED, {"shared_memory": FOUR})
+    assert planned == [
         Point("duct", None, 1, 1, nodes=1, cores=1),  # a serial run has nobody to serve
         Point("duct", "shared_memory", 2, 1, nodes=1, cores=4, servers_per_process=1),
         Point("duct", "shared_memory", 2, 2, nodes=1, cores=2, servers_per_process=1),
         Point("duct", "shared_memory", 4, 2, nodes=1, cores=4, servers_per_process=1),
     ]
-    told = [(one.running, one.cores_per_process, one.processes_per_core) for one in found[1:]]
-    assert told == [(4, 2, 1), (4, 1, 1), (8, 1, 1)]
-    assert [one.reason for one in left_out] == ["needs more cores than there are (4)"]
+    counts = [(point.running, point.cores_per_process, point.processes_per_core) for point in planned[1:]]
+    assert counts == [(4, 2, 1), (4, 1, 1), (8, 1, 1)]
+    assert [entry.reason for entry in left_out] == ["needs more cores than there are (4)"]
 
 
 def test_a_process_and_its_server_stay_on_one_node():
     wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(1, 2, 3))
     nodes = {"gigabit": interconnect("gigabit", "emulated", nodes=8, cores=1)}
-    found, left_out = points(wanted, SERVED, nodes)
-    assert found == [Point("duct", "gigabit", 2, 2, nodes=2, cores=2, servers_per_process=1)]
-    assert {one.reason for one in left_out} == {
+    planned, left_out = points(wanted, SERVED, nodes)
+    assert planned == [Point("duct", "gigabit", 2, 2, nodes=2, cores=2, servers_per_process=1)]
+    assert {entry.reason for entry in left_out} == {
         "a node has too few cores for a process and its servers (1)",
         "the processes and their servers do not divide by the oversubscription level",
     }
     three = study(interconnects=("gigabit",), processes=(3,), oversubscription=(3,))
-    assert [one.reason for one in points(three, SERVED, nodes)[1]] == [
+    assert [entry.reason for entry in points(three, SERVED, nodes)[1]] == [
         "a process and its servers, 2, cannot be spread evenly at the oversubscription level"
     ]
 
@@ -354,8 +371,8 @@ def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know
     threads = Option("server", 1, {"OMPI_MPI_THREAD_LEVEL": "3"})
     over_tcp = replace(interconnect("gigabit"), launch={"mpi": "openmpi", "mca": {"osc": "pt2pt"}})
     wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(2,))
-    found, (left,) = points(wanted, {"duct": replace(DUCT, option=threads)}, {"gigabit": over_tcp})
-    assert found == []
+    planned, (left,) = points(wanted, {"duct": replace(DUCT, option=threads)}, {"gigabit": over_tcp})
+    assert planned == []
     assert (
         left.reason == "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
     )
@@ -367,9 +384,9 @@ def test_a_point_is_on_each_node_equally_often_and_what_is_compared_on_the_same(
     used = min(used, nodes)
     alike = [Point("duct", name, used, 1, nodes=used, cores=used) for name in ("gigabit", "shared_memory")]
     chosen = {}
-    for one in repetitions(alike, range(1, turns * nodes + 1), seed):
-        own = chosen_nodes(nodes, one, seed)
-        assert len(set(own)) == used and own == sorted(own)
-        assert chosen.setdefault(one.block, own) == own
-    load = Counter(number for own in chosen.values() for number in own)
+    for repetition in repetitions(alike, range(1, turns * nodes + 1), seed):
+        nodes_of_run = chosen_nodes(nodes, repetition, seed)
+        assert len(set(nodes_of_run)) == used and nodes_of_run == sorted(nodes_of_run)
+        assert chosen.setdefault(repetition.block, nodes_of_run) == nodes_of_run
+    load = Counter(number for nodes_of_block in chosen.values() for number in nodes_of_block)
     assert load == dict.fromkeys(range(nodes), turns * used)

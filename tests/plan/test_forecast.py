@@ -19,8 +19,8 @@ def plan_of(tmp_path):
 
 
 def lines(plan):
-    said = forecast_lines(forecast(plan), plan.here.cluster, plan.design.cost.core_hours)
-    return [line.replace(f"{plan.here.cluster.file}: ", "") for line in said]
+    printed = forecast_lines(forecast(plan), plan.here.cluster, plan.design.cost.core_hours)
+    return [line.replace(f"{plan.here.cluster.file}: ", "") for line in printed]
 
 
 def test_a_forecast_by_hand(plan_of):
@@ -95,7 +95,11 @@ def test_a_laptop_plans_by_the_cluster_file(tmp_path):
 
 def test_a_laptop_submits_nothing(tmp_path):
     done = on_a_laptop(tmp_path, SITE)
-    (line,) = [one for one in done.stderr.splitlines() if one.startswith("nodeworth:")]
+    (line,) = [
+        line_of_output
+        for line_of_output in done.stderr.splitlines()
+        if line_of_output.startswith("nodeworth:")
+    ]
     assert line == (
         f"nodeworth: {tmp_path}/site.yaml: scheduler: slurm: sbatch: no such program, so no job can be "
         "submitted here; --dry-run plans the study"
@@ -105,5 +109,5 @@ def test_a_laptop_submits_nothing(tmp_path):
 
 def test_what_a_plan_without_slurm_needs_is_one_line(tmp_path):
     done = on_a_laptop(tmp_path, SITE.replace("nodes: 4\n", ""), "-n")
-    told = f"nodeworth: {tmp_path}/site.yaml: nodes: must be given to plan where there is no Slurm to ask"
-    assert done.stderr.splitlines()[-1] == told and done.returncode == 1
+    message = f"nodeworth: {tmp_path}/site.yaml: nodes: must be given to plan where there is no Slurm to ask"
+    assert done.stderr.splitlines()[-1] == message and done.returncode == 1

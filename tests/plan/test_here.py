@@ -46,8 +46,8 @@ def test_nodes_are_built_once_for_all_processes(looks, tmp_path):
 
 
 def test_a_changed_interconnect_is_looked_at(looks, tmp_path):
-    for one in (GIGABIT, SMALLER, GIGABIT):
-        assert unavailable_now(one, tmp_path / "kept") is None
+    for file in (GIGABIT, SMALLER, GIGABIT):
+        assert unavailable_now(file, tmp_path / "kept") is None
     assert looks == [GIGABIT.emulate, SMALLER.emulate, GIGABIT.emulate]
 
 

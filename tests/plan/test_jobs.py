@@ -33,10 +33,12 @@ def test_a_job_is_a_block_of_what_is_compared(plan_of):
     cut = batches(plan_of())
     assert len(cut) == 3 * 4  # 1, 2 and 4 processes
     batch = cut["faulty/processes-2/oversubscription-1/blocks-3-3"]
-    assert {one.point.interconnect for one in batch.repetitions} == {"shared_memory"}  # 2 fit on a node
-    assert {one.block for one in batch.repetitions} == {3}
+    assert {repetition.point.interconnect for repetition in batch.repetitions} == {
+        "shared_memory"
+    }  # 2 fit on a node
+    assert {repetition.block for repetition in batch.repetitions} == {3}
     four = cut["faulty/processes-4/oversubscription-1/blocks-3-3"]
-    assert [one.point.interconnect for one in four.repetitions] == ["emulated_gigabit"]
+    assert [repetition.point.interconnect for repetition in four.repetitions] == ["emulated_gigabit"]
 
 
 def test_several_blocks_in_a_job(plan_of):
@@ -44,15 +46,15 @@ def test_several_blocks_in_a_job(plan_of):
     assert len(cut) == 3 * 2
     for blocks, there in (("1-3", [1, 2, 3]), ("4-6", [4])):
         batch = cut[f"faulty/processes-1/oversubscription-1/blocks-{blocks}"]
-        assert [one.block for one in batch.repetitions] == there
+        assert [repetition.block for repetition in batch.repetitions] == there
 
 
 def test_every_repetition_is_in_one_job(plan_of):
     plan = plan_of("blocks_per_job: 3\npartitions: {shared_memory: fat}\n")
-    found = batches(plan)
-    cut = [repetition for batch in found.values() for repetition in batch.repetitions]
+    jobs = batches(plan)
+    cut = [repetition for batch in jobs.values() for repetition in batch.repetitions]
     assert sorted(map(repr, cut)) == sorted(map(repr, plan.design.repetitions))
-    for name in found:  # which the wildcard of the rule must be
+    for name in jobs:  # which the wildcard of the rule must be
         assert str(plan.paths.batch(name)) == f"{plan.paths.measured}/{name}.txt"
 
 
@@ -61,8 +63,10 @@ def test_two_partitions_share_no_block(plan_of):
     study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
     both, apart = {"shared_memory", "emulated_gigabit"}, {"shared_memory"}
     for site, paired in (("", both), ("partitions: {shared_memory: fat}\n", apart)):
-        first = (one for one in plan_of(site, study).design.repetitions if one.block == 1)
-        (run,) = (one for one in first if one.point.interconnect == "shared_memory")
+        first = (
+            repetition for repetition in plan_of(site, study).design.repetitions if repetition.block == 1
+        )
+        (run,) = (repetition for repetition in first if repetition.point.interconnect == "shared_memory")
         assert {name.split("/")[0] for name in run.companions} == paired
 
 
@@ -70,20 +74,20 @@ def test_two_sorts_of_nodes_share_no_job_and_no_block(plan_of):
     """The reservation is of all jobs, what prepares among them; the serial run has the constraint of all."""
     study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
     plan = plan_of("constraint: old&up\nconstraints: {shared_memory: ib}\nreservation: night\n", study)
-    found = batches(plan)
+    jobs = batches(plan)
     asked = {
         name.split("/")[-2]: plan.here.cluster.scheduler.resources(
             plan.here.cluster, request_of(plan, batch), batch.selection
         )
-        for name, batch in found.items()
+        for name, batch in jobs.items()
         if "/processes-2/" in name
     }
     assert {name: resources["constraint"] for name, resources in asked.items()} == {
         "ib": "ib",
         "old_up": "old&up",
     }
-    assert all("--reservation=night --exclusive" in one["slurm_extra"] for one in asked.values())
-    assert found["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].selection.constraint == "old&up"
+    assert all("--reservation=night --exclusive" in options["slurm_extra"] for options in asked.values())
+    assert jobs["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].selection.constraint == "old&up"
     assert preparing_resources(plan.here.cluster) == {
         "constraint": "old&up",
         "slurm_extra": "--reservation=night",
@@ -134,8 +138,8 @@ def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
 
 def test_other_modules_are_measured_again(plan_of):
     point = plan_of().design.points[0]
-    one, other = (plan_of(f"modules: [openmpi/{version}]\n").design.inputs(point) for version in "45")
-    assert one != other
+    first, other = (plan_of(f"modules: [openmpi/{version}]\n").design.inputs(point) for version in "45")
+    assert first != other
 
 
 def test_the_simulated_part_has_nodes_for_itself(plan_of):
@@ -158,15 +162,17 @@ def test_a_job_asks_for_a_core_a_task_however_many_cores_the_machine_has_that_su
         __getattr__ = dict.__getitem__
 
     job = SimpleNamespace(threads=64, resources=Resources(whole_node(plan_of("", SIMULATED))))
-    told = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "x")
-    assert " --ntasks=2 --cpus-per-task=1 --ntasks-per-node=2 " in get_submit_command(job, told)
+    fields = dict.fromkeys(
+        ("run_uuid", "slurm_logfile", "comment_str", "account", "partition", "workdir"), "x"
+    )
+    assert " --ntasks=2 --cpus-per-task=1 --ntasks-per-node=2 " in get_submit_command(job, fields)
 
 
 def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
     """It is asked for them when the rules of the simulated part are read."""
     (tmp_path / "bin").mkdir()
-    for program, said in {"sinfo": "batch|2|2|1:2:1|4000|(null)", "squeue": "", "sbatch": ""}.items():
-        write_program(tmp_path / "bin" / program, f"#!/bin/sh\necho '{said}'\n")
+    for program, output in {"sinfo": "batch|2|2|1:2:1|4000|(null)", "squeue": "", "sbatch": ""}.items():
+        write_program(tmp_path / "bin" / program, f"#!/bin/sh\necho '{output}'\n")
     (tmp_path / "site.yaml").write_text("launcher: mpirun\n")
     study = study_file(
         tmp_path,
@@ -175,8 +181,8 @@ def test_a_slurm_that_knows_no_nodes_is_one_line(tmp_path):
     command = [sys.executable, "-m", "snakemake", "-n", "--directory", str(tmp_path)]
     command += ["--configfile", str(study), "--config", f"cluster={tmp_path}/site.yaml"]
     done = ran(*command, timeout=300, PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
-    told = f"nodeworth: {tmp_path}/site.yaml: partition: no default: Slurm has batch"
-    assert done.stderr.splitlines()[-1] == told and "Traceback" not in done.stderr
+    message = f"nodeworth: {tmp_path}/site.yaml: partition: no default: Slurm has batch"
+    assert done.stderr.splitlines()[-1] == message and "Traceback" not in done.stderr
 
 
 def test_many_process_counts_are_not_prepared_in_one_job(plan_of):

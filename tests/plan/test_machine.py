@@ -50,17 +50,17 @@ def test_the_work_of_another_process_shows():
 
 
 def test_the_machine_is_not_shared(tmp_path):
-    lock, said = tmp_path / "lock", []
+    lock, messages = tmp_path / "lock", []
     with (
-        only_study_on_this_machine(said.append, lock=lock),
+        only_study_on_this_machine(messages.append, lock=lock),
         pytest.raises(InputError, match="another study"),
-        only_study_on_this_machine(said.append, limit_seconds=0.3, lock=lock),
+        only_study_on_this_machine(messages.append, limit_seconds=0.3, lock=lock),
     ):
         pytest.fail("two studies at once")
-    assert said == ["waiting for another study that measures on this machine"]
-    with only_study_on_this_machine(said.append, lock=lock):
+    assert messages == ["waiting for another study that measures on this machine"]
+    with only_study_on_this_machine(messages.append, lock=lock):
         pass
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
 def test_a_study_is_run_by_one_process(tmp_path):
@@ -91,14 +91,14 @@ def test_a_script_that_ends_by_itself_at_sigterm_is_no_error(monkeypatch):
 
     script = SimpleNamespace(cmdline=lambda: [PYTHON, "/x/.snakemake/scripts/measure.py"], terminate=gone)
     monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [script])
-    told = []
-    before = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
+    signals = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
     try:
         end_scripts_at_sigterm()
         os.kill(os.getpid(), signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert told == [signal.SIGTERM], "Snakemake's own handler is called, too"
+    assert signals == [signal.SIGTERM], "Snakemake's own handler is called, too"
 
 
 def test_a_job_ends_in_good_order_when_its_snakemake_is_killed(tmp_path):

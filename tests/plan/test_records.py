@@ -40,13 +40,13 @@ def test_a_record_is_written_once(tmp_path):
 def test_attempts_are_read_in_order(tmp_path):
     for attempt in range(1, 12):
         write_record(StudyPaths(tmp_path).record(REPETITION, attempt), record(attempt=attempt))
-    assert [one.attempt for one in attempts(StudyPaths(tmp_path), REPETITION)] == list(range(1, 12))
+    assert [attempt.attempt for attempt in attempts(StudyPaths(tmp_path), REPETITION)] == list(range(1, 12))
     assert len(list(kept.read_all(StudyPaths(tmp_path)))) == 11
 
 
 def test_one_look_finds_every_record_and_no_log_or_draft(tmp_path):
     paths, wide = StudyPaths(tmp_path), Repetition(replace(POINT, threads=2, processes_per_node=1), 10, ())
-    names = {record_name(one, attempt) for one in (REPETITION, wide) for attempt in (1, 2)}
+    names = {record_name(repetition, attempt) for repetition in (REPETITION, wide) for attempt in (1, 2)}
     assert kept.recorded(paths) == set()
     for name in names:
         write_record(paths.records / name, RECORD)
@@ -98,11 +98,11 @@ INTERRUPTED = record(**ENDED, **UNKNOWN, environment={}, one_sided_windows={})
 SERIAL = record(interconnect=None, cluster=None, answer=None, probe=None, servers=0, processes_per_node=None)
 
 
-@pytest.mark.parametrize("one", [RECORD, INTERRUPTED, SERIAL], ids=["whole", "interrupted", "serial"])
-def test_a_record_is_read_as_it_was_written(one, tmp_path):
+@pytest.mark.parametrize("written", [RECORD, INTERRUPTED, SERIAL], ids=["whole", "interrupted", "serial"])
+def test_a_record_is_read_as_it_was_written(written, tmp_path):
     path = tmp_path / "record.json"
-    write_record(path, one)
-    assert read_record(path) == one
+    write_record(path, written)
+    assert read_record(path) == written
     assert read_record(path).as_json() == json.loads(path.read_text())
 
 
@@ -112,9 +112,9 @@ def test_a_record_tells_its_point():
 
 
 def test_a_run_that_ended_with_its_job_has_no_keys_that_nobody_knows():
-    told = INTERRUPTED.as_json()
-    assert told["interrupted"] and (told["times"], told["noise"], told["placement"]) == ({}, {}, [])
-    assert not {"exit", "command", "environment", "one_sided_windows", "probe"} & told.keys()
+    keys = INTERRUPTED.as_json()
+    assert keys["interrupted"] and (keys["times"], keys["noise"], keys["placement"]) == ({}, {}, [])
+    assert not {"exit", "command", "environment", "one_sided_windows", "probe"} & keys.keys()
     assert not {"interrupted", "cluster"} & SERIAL.as_json().keys()
 
 
@@ -128,7 +128,7 @@ def test_a_run_that_ended_with_its_job_has_no_keys_that_nobody_knows():
 )
 def test_a_record_of_an_earlier_version_has_the_default_of_what_it_lacks(default, tmp_path):
     path = tmp_path / "record.json"
-    path.write_text(json.dumps({key: one for key, one in RECORD.as_json().items() if key not in default}))
+    path.write_text(json.dumps({key: value for key, value in RECORD.as_json().items() if key not in default}))
     assert read_record(path) == record(**default)
 
 
@@ -166,12 +166,12 @@ def test_what_is_wrong_with_a_record_is_one_line(changes, line, tmp_path):
 def test_the_record_of_a_simulated_point_is_another(tmp_path):
     path = tmp_path / "simulated/duct/gigabit/processes-4.json"
     path.parent.mkdir(parents=True)
-    told = KNOWN_BEFORE | {"kind": "simulated", "seconds": 2.0, "seconds_low": 1.0, "seconds_high": 3.0}
-    one = SimulatedRecord.of_point(RECORD.point, **told)
-    path.write_text(json.dumps(one.as_json()))
-    assert dict(kept.read_simulated(StudyPaths(tmp_path))) == {path: one}
-    assert not {"machine", "times", "cluster", "interrupted"} & one.as_json().keys()
-    path.write_text(json.dumps(one.as_json() | {"kind": "measured"}))
+    keys = KNOWN_BEFORE | {"kind": "simulated", "seconds": 2.0, "seconds_low": 1.0, "seconds_high": 3.0}
+    simulated = SimulatedRecord.of_point(RECORD.point, **keys)
+    path.write_text(json.dumps(simulated.as_json()))
+    assert dict(kept.read_simulated(StudyPaths(tmp_path))) == {path: simulated}
+    assert not {"machine", "times", "cluster", "interrupted"} & simulated.as_json().keys()
+    path.write_text(json.dumps(simulated.as_json() | {"kind": "measured"}))
     with pytest.raises(InputError, match=r"processes-4.json: kind: no 'measured' here; allowed: simulated"):
         list(kept.read_simulated(StudyPaths(tmp_path)))
 
@@ -179,7 +179,7 @@ def test_the_record_of_a_simulated_point_is_another(tmp_path):
 @pytest.mark.parametrize("kind", [Record, SimulatedRecord])
 def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_default(kind):
     schema = inputs._validator(kind.schema).schema
-    by_name = {one.name: one for one in fields(kind)}
+    by_name = {field.name: field for field in fields(kind)}
     assert schema["properties"].keys() <= by_name.keys()
     assert kind is not Record or schema["properties"].keys() == by_name.keys()
     for name in schema["properties"].keys() - set(schema["required"]):

@@ -33,20 +33,22 @@ NOT_RUN = re.compile(r"analysis/(published/|topics/columns\.yaml)|workflows/(rul
 
 def by_parsing(script):
     """Python files that a script imports, as Python's own parser tells it."""
-    found, waiting = set(), [ROOT / f"workflows/scripts/{script}.py"]
+    files, waiting = set(), [ROOT / f"workflows/scripts/{script}.py"]
     while waiting:
         file = waiting.pop()
-        if file in found:
+        if file in files:
             continue
-        found.add(file)
+        files.add(file)
         for name in imported(file):
             parts = name.split(".")
             for size in range(1, len(parts) + 1):
                 path = ROOT.joinpath(*parts[:size])
-                waiting += [one for one in (path.with_suffix(".py"), path / "__init__.py") if one.is_file()]
+                waiting += [
+                    module for module in (path.with_suffix(".py"), path / "__init__.py") if module.is_file()
+                ]
         if file == ROOT / "workflows/applications/__init__.py":  # it imports them by name
             waiting += file.parent.glob("*.py")
-    return {str(file.relative_to(ROOT)) for file in found}
+    return {str(file.relative_to(ROOT)) for file in files}
 
 
 @pytest.fixture
@@ -64,10 +66,10 @@ def forgotten():
 
 def test_each_rule_follows_its_own_script():
     blocks = re.findall(r"^(?:rule|use rule) (\w+)(.*?)(?=^\S|\Z)", RULES, re.M | re.S)
-    own = {rule: re.search(r'scripts/(\w+)\.py"', text) for rule, text in blocks}
+    script_of_rule = {rule: re.search(r'scripts/(\w+)\.py"', text) for rule, text in blocks}
     followed = {rule: re.search(r'source=source_digest\("(\w+)"\)', text) for rule, text in blocks}
     assert len(blocks) > 12
-    for rule, script in own.items():
+    for rule, script in script_of_rule.items():
         if script and script[1] not in MEASURING:
             assert followed[rule] and followed[rule][1] == script[1], rule
         else:
@@ -266,9 +268,9 @@ def test_an_expected_answer_is_found_anew_when_it_is_read_otherwise(tmp_path):
     assert planned(tmp_path, "--", target) == {"prepare_serial", "reference"}
     snakemake(tmp_path, "--", target)
     assert planned(tmp_path, "--", target) == set()
-    found = json.loads((tmp_path / target).read_text())
+    answer = json.loads((tmp_path / target).read_text())
     text = (case / "case.yaml").read_text().replace("sum = ", "sum = 1")
     (case / "case.yaml").write_text(text.replace("possible: [1,", "possible: [0,"))
     assert planned(tmp_path, "--", target) == {"reference"}
     snakemake(tmp_path, "--", target)
-    assert found["value"] > 1 > json.loads((tmp_path / target).read_text())["value"]
+    assert answer["value"] > 1 > json.loads((tmp_path / target).read_text())["value"]

@@ -63,15 +63,15 @@ def load(site: Path, *methods: str, env: dict[str, str] | None = None) -> str:
 
 def test_programs_of_modules_are_found_and_bash_has_the_function(site):
     program = site.parent / "solver-1/solver_of_site"
-    said = load(site, "ENV_MODULES")
-    assert f"{program} None solver/1" in said and "\nsolver/1\n" in said, said
+    output = load(site, "ENV_MODULES")
+    assert f"{program} None solver/1" in output and "\nsolver/1\n" in output, output
 
 
 def test_modules_that_were_loaded_before_are_gone(site):
     before = environment_with(["login", "solver/2"], "here")
     assert before["AT_LOGIN"] == "yes" and before["SOLVER"] == "2"
-    said = load(site, "ENV_MODULES", env=before)
-    assert f"{site.parent}/solver-1/solver_of_site None solver/1" in said, said
+    output = load(site, "ENV_MODULES", env=before)
+    assert f"{site.parent}/solver-1/solver_of_site None solver/1" in output, output
 
 
 @pytest.mark.parametrize("methods", [(), ("CONDA",)])
@@ -81,13 +81,13 @@ def test_nothing_is_loaded_unless_snakemake_uses_modules(site, methods):
 
 def test_what_is_loaded_stays_where_the_cluster_file_names_no_modules(site):
     site.write_text("minutes: 9\n")
-    said = load(site, "ENV_MODULES", env=environment_with(["login"], "here"))
-    assert said.startswith("None yes login\n"), said
+    output = load(site, "ENV_MODULES", env=environment_with(["login"], "here"))
+    assert output.startswith("None yes login\n"), output
 
 
 def test_a_module_that_is_not_there(site):
-    told = refusal(InputError, environment_with, ["solver", "fluent"], "here")
-    assert told.startswith("here: solver, fluent cannot be loaded: ") and told.endswith("'fluent'")
+    message = refusal(InputError, environment_with, ["solver", "fluent"], "here")
+    assert message.startswith("here: solver, fluent cannot be loaded: ") and message.endswith("'fluent'")
 
 
 def test_no_modules_at_all(site, monkeypatch):
@@ -123,8 +123,8 @@ def image(tmp_path, monkeypatch):
 
 
 def test_programs_of_an_image_are_those_on_its_path(image):
-    found = programs_in(image_command("solvers.sif", " --userns"), "here")
-    assert found == {"first_of_image", "second_of_image", "sh", "ls", "sinfo"}
+    programs = programs_in(image_command("solvers.sif", " --userns"), "here")
+    assert programs == {"first_of_image", "second_of_image", "sh", "ls", "sinfo"}
 
 
 def test_what_jobs_have_is_in_the_image_and_not_here(image):
@@ -136,8 +136,8 @@ def test_what_jobs_have_is_in_the_image_and_not_here(image):
 
 
 def test_an_image_that_is_not_there(image):
-    told = refusal(InputError, programs_in, image_command("no.sif", "--userns"), "here")
-    assert told == "here: no.sif cannot be entered: FATAL: could not open image no.sif"
+    message = refusal(InputError, programs_in, image_command("no.sif", "--userns"), "here")
+    assert message == "here: no.sif cannot be entered: FATAL: could not open image no.sif"
 
 
 def test_ranks_enter_the_image_as_scripts_do(image, monkeypatch):
@@ -153,10 +153,10 @@ def test_ranks_enter_the_image_as_scripts_do(image, monkeypatch):
 def test_an_image_in_which_slurm_gives_no_answer(image):
     write_program(image.parent / "first/sinfo", "#!/bin/sh\necho 'no configuration source' >&2; exit 1\n")
     cluster = read_cluster(image)
-    told = refusal(
+    message = refusal(
         InputError, cluster.scheduler.check_image, image_command("solvers.sif", "--userns"), cluster
     )
-    assert told == f"{image}: container: in solvers.sif Slurm gives no answer: no configuration source"
+    assert message == f"{image}: container: in solvers.sif Slurm gives no answer: no configuration source"
 
 
 LISTED = """MPI plugin types are...
@@ -192,8 +192,8 @@ def test_a_plugin_that_slurm_does_not_have(image):
     image.write_text("container: solvers.sif\nmpi_plugin: pmix_v3\n")
     cluster = read_cluster(image)
     enter = image_command("solvers.sif", "--userns")
-    told = refusal(InputError, cluster.scheduler.check_image, enter, cluster)
-    assert told == f"{image}: mpi_plugin: pmix_v3: this Slurm has pmix, none, pmi2, pmix_v4"
+    message = refusal(InputError, cluster.scheduler.check_image, enter, cluster)
+    assert message == f"{image}: mpi_plugin: pmix_v3: this Slurm has pmix, none, pmi2, pmix_v4"
 
 
 def test_no_apptainer(monkeypatch, tmp_path):

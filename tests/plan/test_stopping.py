@@ -44,9 +44,9 @@ STUDY = replace(SMOKE, until=Until(5, 10), limits=replace(SMOKE.limits, core_hou
     ],
 )
 def test_the_rule_by_hand(blocks, widths, hours, reason):
-    found = judge(STUDY, blocks, pd.Series(widths, dtype=float), hours)
-    assert found.reason == reason
-    assert found.reached == (reason == "the target was reached")
+    judgement = judge(STUDY, blocks, pd.Series(widths, dtype=float), hours)
+    assert judgement.reason == reason
+    assert judgement.reached == (reason == "the target was reached")
 
 
 def test_core_hours_by_hand():

@@ -25,8 +25,8 @@ def recipe(file):
 def test_the_messages_of_every_count_cross_the_interconnect(file):
     asked = read_asked(ROOT / "config/studies/simulated_elbow.yaml", recipe(file))
     assert asked.interconnects[OF_64_CORES].cores_per_node == 64
-    found, left_out = points(asked.study, asked.replayed, asked.interconnects)
-    nodes = {(point.interconnect, point.processes): point.nodes for point in found if point.interconnect}
+    planned, left_out = points(asked.study, asked.replayed, asked.interconnects)
+    nodes = {(point.interconnect, point.processes): point.nodes for point in planned if point.interconnect}
     assert nodes and all(count > 1 for count in nodes.values()) and not left_out
     both = {name: [count for other, count in nodes if other == name] for name, _ in nodes}
     assert len(both) == 2 and len({tuple(counts) for counts in both.values()}) == 1

@@ -64,8 +64,8 @@ SCALING = table("scaling", *(point(*place, seconds) for place, seconds in TIMES.
 
 class TestReference:
     def test_the_serial_run_with_its_time(self):
-        said = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)
-        assert plain(said) == ["Speedup refers to the serial run, 12.0 s."]
+        printed = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)
+        assert plain(printed) == ["Speedup refers to the serial run, 12.0 s."]
 
     def test_without_serial_run_the_reference_is_named(self):
         row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
@@ -96,8 +96,10 @@ class TestImprovement:
         row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", note=MEDIANS_DISAGREE)
         rows = table("improvement", row, comparison("other", 20.0, 18.0, 29.0, 0.03, "faster"))
         assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
-        (said,) = plain(sentences.disagreement_sentences(rows, LABELS))
-        assert said.startswith("InfiniBand at 8 processes: block by block the comparison has another sign")
+        (sentence,) = plain(sentences.disagreement_sentences(rows, LABELS))
+        assert sentence.startswith(
+            "InfiniBand at 8 processes: block by block the comparison has another sign"
+        )
 
     def test_too_few_blocks_for_any_test(self):
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}

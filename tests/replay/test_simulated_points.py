@@ -155,9 +155,9 @@ def test_processes_of_several_threads_have_a_core_for_each(monkeypatch, tmp_path
     varied = {"threads": [1, 2], "processes": [1, 2], "cases": ["matrix_product-smoke"]}
     plan = make_plan(ELBOW, TWO | varied)
     over = [point for point in plan.design.simulated if point.interconnect != "infiniband"]
-    told = [(point.processes, point.threads, point.nodes, point.cores) for point in over]
-    assert told == [(1, 1, 1, 1), (1, 2, 1, 2), (2, 1, 1, 2), (2, 2, 2, 4)]
-    folders = {plan.paths.trace("matrix_product-smoke", p, t): (p, t) for p, t, *_ in told}
+    counts = [(point.processes, point.threads, point.nodes, point.cores) for point in over]
+    assert counts == [(1, 1, 1, 1), (1, 2, 1, 2), (2, 1, 1, 2), (2, 2, 2, 4)]
+    folders = {plan.paths.trace("matrix_product-smoke", p, t): (p, t) for p, t, *_ in counts}
     assert (
         {folder.name for folder in folders}
         == {
@@ -198,11 +198,11 @@ def test_what_ranks_of_several_threads_take_from_each_other_follows_from_one_thr
         about = {"timing": "alone", "threads": threads} | dict.fromkeys(CORUN, percent)
         return Trace(tmp_path, 2, 1, 1, about)
 
-    one, two = trace(1, 10.0), trace(2, None)
-    assert study.corun_percent(two, one, None, "high") == pytest.approx(100 * (1.3 / 1.1 - 1))
-    assert study.corun_percent(trace(2, 7.0), one, None, "low") == 7.0
+    single, two = trace(1, 10.0), trace(2, None)
+    assert study.corun_percent(two, single, None, "high") == pytest.approx(100 * (1.3 / 1.1 - 1))
+    assert study.corun_percent(trace(2, 7.0), single, None, "low") == 7.0
     assert study.corun_percent(two, None, None, "low") == 0.0
-    assert study.corun_percent(two, one, 3.0, "low") == 3.0
+    assert study.corun_percent(two, single, 3.0, "low") == 3.0
 
 
 def test_the_band_reaches_from_the_fastest_cores_to_the_slowest(traced, slower):

@@ -49,18 +49,22 @@ def carry(tmp_path_factory):
     return carry
 
 
-def median(told, operation):
-    return next(row["operation_seconds_p50"] for row in told["rows"] if row["operation"] == operation)
+def median(outcome, operation):
+    return next(row["operation_seconds_p50"] for row in outcome["rows"] if row["operation"] == operation)
 
 
 @pytest.mark.parametrize("way", ["-polling", "-yielding"])
 def test_a_process_and_its_server_with_a_core_for_each(carry, way):
-    told = carry(way, 1, tasks=3)
-    assert told["seconds"] == pytest.approx(3 * (2 * GET + 1e-3 + ACCUMULATE), rel=1e-3)
-    assert median(told, "get") == pytest.approx(GET, rel=1e-3)
-    assert {row["operation"]: row["calls"] for row in told["rows"]} == {"get": 10, "put": 4, "accumulate": 3}
-    assert told["servers"] == 1 and told["waiting"] == "receive"
-    assert told["busy_share"] == pytest.approx({"processes": 1.0, "servers": 1.0}, rel=1e-3)
+    outcome = carry(way, 1, tasks=3)
+    assert outcome["seconds"] == pytest.approx(3 * (2 * GET + 1e-3 + ACCUMULATE), rel=1e-3)
+    assert median(outcome, "get") == pytest.approx(GET, rel=1e-3)
+    assert {row["operation"]: row["calls"] for row in outcome["rows"]} == {
+        "get": 10,
+        "put": 4,
+        "accumulate": 3,
+    }
+    assert outcome["servers"] == 1 and outcome["waiting"] == "receive"
+    assert outcome["busy_share"] == pytest.approx({"processes": 1.0, "servers": 1.0}, rel=1e-3)
 
 
 def test_a_block_above_the_eager_limit_takes_as_long_as_its_model_says(carry):
@@ -69,36 +73,36 @@ def test_a_block_above_the_eager_limit_takes_as_long_as_its_model_says(carry):
 
 def test_a_server_that_sleeps_takes_a_request_with_one_probe_and_finds_it_with_the_next(carry):
     """Answered, probed in vain, napped, taken, napped, found: two naps from an answer to the next."""
-    told = carry("-sleeping", 1, tasks=20)
-    assert median(told, "get") == pytest.approx(2 * EXACT.nap, rel=0.01)
-    assert told["waiting"] == "sleep" and told["busy_share"]["servers"] < 0.2
+    outcome = carry("-sleeping", 1, tasks=20)
+    assert median(outcome, "get") == pytest.approx(2 * EXACT.nap, rel=0.01)
+    assert outcome["waiting"] == "sleep" and outcome["busy_share"]["servers"] < 0.2
 
 
 def test_polling_on_a_shared_core_waits_for_the_turns_of_both(carry):
     """Asked at the beginning of a turn, polled for 4 ms, answered in the server's 4 ms: two turns for a get."""
-    told = carry("-polling", 1, level=2, tasks=9)
-    assert median(told, "get") == pytest.approx(2 * EXACT.turn, rel=0.01)
+    outcome = carry("-polling", 1, level=2, tasks=9)
+    assert median(outcome, "get") == pytest.approx(2 * EXACT.turn, rel=0.01)
     # an accumulate begins 1 ms after the turn did
-    assert median(told, "accumulate") == pytest.approx(2 * EXACT.turn - 1e-3, rel=0.01)
-    assert told["busy_share"] == pytest.approx({"processes": 0.5, "servers": 0.5}, abs=0.05)
+    assert median(outcome, "accumulate") == pytest.approx(2 * EXACT.turn - 1e-3, rel=0.01)
+    assert outcome["busy_share"] == pytest.approx({"processes": 0.5, "servers": 0.5}, abs=0.05)
     other = carry("-polling", 1, level=2, tasks=9, scheduler=replace(EXACT, turn=1e-2))
     assert median(other, "get") == pytest.approx(2e-2, rel=0.01)
 
 
 def test_yielding_on_a_shared_core_answers_at_once(carry):
-    told = carry("-yielding", 1, level=2, tasks=3)
-    assert told["seconds"] == pytest.approx(3 * (2 * GET + 1e-3 + ACCUMULATE), rel=1e-3)
+    outcome = carry("-yielding", 1, level=2, tasks=3)
+    assert outcome["seconds"] == pytest.approx(3 * (2 * GET + 1e-3 + ACCUMULATE), rel=1e-3)
     switched = carry("-yielding", 1, level=2, tasks=3, scheduler=replace(EXACT, change=5e-6))
     assert median(switched, "get") == pytest.approx(GET + 2 * 5e-6, rel=1e-3)
 
 
 def test_two_clients_meet_at_one_server(carry):
     """Both ask the server of block 0 at once: its link carries two blocks, so each has half of it."""
-    one, two = (
+    single, two = (
         carry("-polling", processes, nodes=processes, tasks=processes, scheduler=EXACT, task_seconds=0.1)
         for processes in (1, 2)
     )
-    assert max(row["operation_seconds_p95"] for row in two["rows"]) > 1.5 * median(one, "get")
+    assert max(row["operation_seconds_p95"] for row in two["rows"]) > 1.5 * median(single, "get")
     assert two["seconds"] > 0.1
 
 
@@ -109,16 +113,16 @@ def test_a_large_block_to_another_node_needs_its_senders_core_again(carry):
         carry("-sleeping", 2, 2, 2, tasks=40, task_seconds=3e-3, scheduler=real, limit=limit)
         for limit in (65_536, 1000)
     )
-    longest = [max(row["operation_seconds_p95"] for row in told["rows"]) for told in (eager, large)]
+    longest = [max(row["operation_seconds_p95"] for row in outcome["rows"]) for outcome in (eager, large)]
     assert longest[0] < 1e-3 and longest[1] > 2e-3
     assert large["seconds"] > 1.2 * eager["seconds"]
 
 
 def test_without_servers_a_process_that_computes_answers_late(carry):
     """Two processes, one task: the other one waits for its end and answers; with two, it answers afterwards."""
-    told = carry("", 2, tasks=1, task_seconds=1e-3)
-    assert told["seconds"] == pytest.approx(1e-3, rel=0.05)
-    assert told["servers"] == 0 and told["busy_share"]["servers"] is None and told["waiting"] is None
+    outcome = carry("", 2, tasks=1, task_seconds=1e-3)
+    assert outcome["seconds"] == pytest.approx(1e-3, rel=0.05)
+    assert outcome["servers"] == 0 and outcome["busy_share"]["servers"] is None and outcome["waiting"] is None
     late = carry("", 2, tasks=8, task_seconds=1e-3, scheduler=replace(EXACT, spread=0.3))
     assert max(row["operation_seconds_p95"] for row in late["rows"]) > 1e-4
 
@@ -132,13 +136,13 @@ def test_without_servers_a_process_that_computes_answers_late(carry):
 )
 def test_no_tasks_take_less_than_what_they_compute(carry, way, processes, tasks, task_seconds):
     nodes = processes // 2 if way == "" else processes
-    told, again = (
+    outcome, again = (
         carry(way, processes, nodes=nodes, tasks=tasks, task_seconds=task_seconds) for _ in range(2)
     )
     mine = -(-tasks // processes)
-    assert told["seconds"] >= mine * task_seconds * (1 - 1e-6)
-    assert 0 <= told["busy_share"]["processes"] <= 1 + 1e-6
-    assert again["rows"] == told["rows"] and again["seconds"] == told["seconds"]
+    assert outcome["seconds"] >= mine * task_seconds * (1 - 1e-6)
+    assert 0 <= outcome["busy_share"]["processes"] <= 1 + 1e-6
+    assert again["rows"] == outcome["rows"] and again["seconds"] == outcome["seconds"]
 
 
 @given(st.floats(1e-6, 1.0), st.integers(1, 300), st.floats(0.0, 0.5))
@@ -152,7 +156,7 @@ def test_ranks_are_placed_as_a_run_places_them():
     case = load_case("data_servers-smoke-polling", CASES)
     shared = Point(case.name, "mine", 4, 2, nodes=2, cores=4, servers_per_process=1)
     node = [(0, 1), (1, 1), (0, 0), (1, 0)]
-    assert servers.ranks_of(case, shared) == [(place, *one) for place in (0, 1) for one in node]
+    assert servers.ranks_of(case, shared) == [(place, *rank) for place in (0, 1) for rank in node]
     apart = replace(shared, processes=2, oversubscription=1)
     assert servers.ranks_of(case, apart) == [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0)]
 

@@ -190,7 +190,7 @@ def test_a_rank_communicates_later_after_it_computed(replayer, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "said"),
+    ("ranks", "reason"),
     [
         ([["frobnicate 3"], []], "operation frobnicate is unknown"),
         ([["recv 1 0 8 6"], ["recv 0 0 8 6"]], "deadlock after 0.000000 s: 2 of 2 ranks wait"),
@@ -203,9 +203,9 @@ def test_a_rank_communicates_later_after_it_computed(replayer, tmp_path):
         ([["compute 1"], ["compute"]], "rank 1: "),
     ],
 )
-def test_a_trace_that_cannot_be_replayed_is_told_in_one_line(replayer, tmp_path, ranks, said):
-    told = refusal(InputError, replayed, replayer, tmp_path, ranks)
-    assert told.startswith("the trace: cannot be replayed: ") and said in told
+def test_a_trace_that_cannot_be_replayed_is_told_in_one_line(replayer, tmp_path, ranks, reason):
+    message = refusal(InputError, replayed, replayer, tmp_path, ranks)
+    assert message.startswith("the trace: cannot be replayed: ") and reason in message
 
 
 def test_an_unknown_algorithm_of_a_collective(replayer, tmp_path):

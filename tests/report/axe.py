@@ -35,11 +35,11 @@ def axe() -> str:
 def violations(reader) -> list[str]:
     """What axe finds wrong with the page that a reader has open, a line each."""
     reader.run(axe())
-    found = reader.driver.execute_async_script(
+    faults = reader.driver.execute_async_script(
         "const done = arguments[0]; axe.run().then((told) => done(told.violations), (error) => done([error]));"
     )
     return [
-        f"{one['id']}: {one['help']}: {node['html'][:160]}: {node['any'][0]['message'] if node['any'] else ''}"
-        for one in found
-        for node in one["nodes"]
+        f"{fault['id']}: {fault['help']}: {node['html'][:160]}: {node['any'][0]['message'] if node['any'] else ''}"
+        for fault in faults
+        for node in fault["nodes"]
     ]

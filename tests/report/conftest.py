@@ -42,7 +42,9 @@ def drawings(study):
 def report(study, drawings):
     made = make_report(*study, [drawing.entry() for drawing in drawings])
     assert any(
-        block["type"] == "table" and block["groups"] for one in made["sections"] for block in one["blocks"]
+        block["type"] == "table" and block["groups"]
+        for section in made["sections"]
+        for block in section["blocks"]
     )
     return made
 

@@ -20,7 +20,7 @@ class Reader:
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
-    def one(self, selector):
+    def element(self, selector):
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
     def run(self, script, *arguments):
@@ -77,7 +77,7 @@ class Reader:
 
     def tick(self, value):
         """Tick or untick a filter."""
-        self.one(f'#filters input[value="{value}"]').click()
+        self.element(f'#filters input[value="{value}"]').click()
 
     def view(self, svg):
         """Width of what is seen of a figure, and its left and upper edge, in its own units."""
@@ -94,11 +94,11 @@ def opened(browser, page):
     for log in ("browser", "performance"):
         browser.get_log(log)
     yield Reader(browser, page)
-    said = [entry["message"] for entry in browser.get_log("browser")]
-    assert [message for message in said if not message.startswith("chrome://")] == []
+    errors = [entry["message"] for entry in browser.get_log("browser")]
+    assert [message for message in errors if not message.startswith("chrome://")] == []
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     requests = [event["params"] for event in events if event["method"] == "Network.requestWillBeSent"]
     # The browser's own first tab asks for parts of itself, by chrome:// and chrome-untrusted://.
-    others = [one for one in requests if not one["documentURL"].startswith("chrome")]
-    assert {one["request"]["url"] for one in others} == {page.as_uri()}
+    others = [request for request in requests if not request["documentURL"].startswith("chrome")]
+    assert {request["request"]["url"] for request in others} == {page.as_uri()}
     assert browser.execute_script("return navigator.onLine") is False

@@ -1,7 +1,7 @@
 """Adjusted comparisons stand beside the plain ones, and say what is missing."""
 
 import numpy as np
-from report_parts import blocks, cells, part, said
+from report_parts import blocks, cells, part, sentences_of
 from synthetic_study import make_runs, make_whole_study
 
 from analysis.report import make_report
@@ -23,10 +23,10 @@ def test_the_section_has_both_comparisons():
     made = study(follows=1)
     table = made[1]["adjusted"]
     assert table["adjusted_percent"].notna().any() and table["narrower_percent"].median() > 20
-    found = section(made)
-    assert "of their scatter (over all orders of the blocks, p" in said(found)
-    assert "adjusted intervals are narrower by" in said(found)
-    (printed,) = blocks(found, "table")
+    adjusted = section(made)
+    assert "of their scatter (over all orders of the blocks, p" in sentences_of(adjusted)
+    assert "adjusted intervals are narrower by" in sentences_of(adjusted)
+    (printed,) = blocks(adjusted, "table")
     assert len(cells(printed)) == len(table)
     key = ["case", "baseline_interconnect", "interconnect"]
     plain, beside = (rows.set_index(key)["improvement_percent"] for rows in (made[1]["improvement"], table))
@@ -34,11 +34,13 @@ def test_the_section_has_both_comparisons():
 
 
 def test_what_explains_nothing_adjusts_nothing():
-    found = section(study(follows=0))
-    assert "it does not explain the times" in said(found)
+    adjusted = section(study(follows=0))
+    assert "it does not explain the times" in sentences_of(adjusted)
 
 
 def test_without_the_fixed_work_there_is_no_section():
     made = make_whole_study(make_runs(8, levels=(1,)))
     assert "adjusted" not in made[1]
-    assert not any(one["id"] == "adjusted" for one in make_report(*made, [])["sections"])
+    assert not any(
+        part_of_report["id"] == "adjusted" for part_of_report in make_report(*made, [])["sections"]
+    )

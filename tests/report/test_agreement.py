@@ -34,15 +34,15 @@ def blocks(*ours):
 
 
 def test_directions_are_compared_not_sizes():
-    said, table = blocks(32, 5.0, 40.0)
+    paragraph, table = blocks(32, 5.0, 40.0)
     assert table["groups"][0]["title"] == "The duct, counterpart of theirs"
     assert cells(table) == [
         ["Peak: Swift against Slow (processes)", "16 against 8", "32 against 4", "the same"],
         ["Swift, at the peak of Slow", "+77 %", "+5 %", "the same"],
         ["Swift, averaged up to the peak of Slow", "-3 %", "+40 %", "another"],
     ]
-    assert "Of 3\xa0published comparisons" in said["text"]
-    assert "2 have the same direction here and 1 another; in 0 there is no difference" in said["text"]
+    assert "Of 3\xa0published comparisons" in paragraph["text"]
+    assert "2 have the same direction here and 1 another; in 0 there is no difference" in paragraph["text"]
 
 
 @pytest.mark.parametrize(("peak", "verdict"), [(8, "the same"), (4, "no difference here"), (2, "another")])

@@ -42,18 +42,18 @@ def test_a_count_between_two_counts_takes_whole_processes():
 
 
 def test_nodes_are_those_of_full_ones_and_unknown_on_one_node():
-    known = pd.DataFrame({"processes": [1, 4, 8], "nodes": pd.array([1, 2, 4], "Int64")})
-    assert [nodes_of(known, count) for count in (1, 5, 8)] == [1, 3, 4]
-    assert nodes_of(known.assign(nodes=pd.array([1, 1, 1], "Int64")), 4) is None
-    assert nodes_of(known.assign(nodes=pd.array([None] * 3, "Int64")), 4) is None
+    points = pd.DataFrame({"processes": [1, 4, 8], "nodes": pd.array([1, 2, 4], "Int64")})
+    assert [nodes_of(points, count) for count in (1, 5, 8)] == [1, 3, 4]
+    assert nodes_of(points.assign(nodes=pd.array([1, 1, 1], "Int64")), 4) is None
+    assert nodes_of(points.assign(nodes=pd.array([None] * 3, "Int64")), 4) is None
 
 
 class TestDuct:
     """The speedup of 100/12 lies at 8 + 8 (8.333 - 8) / (15.873 - 8) = 8.34 processes: 9, on 5 nodes."""
 
     def test_the_worth_in_whole_processes_and_nodes(self, duct):
-        said = plain(nodes_saved(find_contests(duct[1], []), LABELS))
-        assert said == (
+        sentences = plain(nodes_saved(find_contests(duct[1], []), LABELS))
+        assert sentences == (
             "Nodes saved: in duct, InfiniBand (pub) matches 16 processes (8 nodes) over GigE (pub) with 9 processes "
             "(5 nodes), saving 7 processes, 3 nodes."
         )
@@ -61,8 +61,8 @@ class TestDuct:
     def test_the_worth_has_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
-        said = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
-        assert said.endswith(", saving 7 [5, 7] processes, 3 [2, 3] nodes.")
+        sentences = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
+        assert sentences.endswith(", saving 7 [5, 7] processes, 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
         ("swift", "beside"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
@@ -75,19 +75,19 @@ class TestDuct:
             for row in rows("duct", name, times, blocks=(1.0,), kind="published")
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
-        said = plain(nodes_saved(find_contests(tables, []), LABELS))
-        assert said.endswith(f" (against 8 that are nearly as fast, {beside}).")
+        sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
+        assert sentences.endswith(f" (against 8 that are nearly as fast, {beside}).")
 
     def test_where_more_processes_stop_paying(self, duct):
-        found = find_contests(duct[1], [])
-        assert plain(peaks.how_far(found, LABELS)) == (
+        contests = find_contests(duct[1], [])
+        assert plain(peaks.how_far(contests, LABELS)) == (
             "How far it scales: in duct, over GigE (pub) more than 16 processes bring nothing (speedup 8.33); over "
             "InfiniBand (pub) speedup still rises at 32 processes, the most that was run (speedup 31.2)."
         )
-        assert plain(figure_title(found[0], LABELS)) == "GigE (pub) stops at 16 processes"
+        assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
     @pytest.mark.parametrize(
-        ("seconds", "blocks", "kind", "said"),
+        ("seconds", "blocks", "kind", "speedup"),
         [
             (13.0, 1, "published", "8.33; 8 processes reach 92 % of it"),
             (13.5, 1, "published", "8.33"),
@@ -95,10 +95,10 @@ class TestDuct:
             (13.0, 4, "measured", "8.33, from fewer than 5 blocks"),
         ],
     )
-    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, said):
+    def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
-        told = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert f"more than 16 processes bring nothing (speedup {said})" in told
+        sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
+        assert f"more than 16 processes bring nothing (speedup {speedup})" in sentences
 
     def test_several_curves_have_one_interval_that_holds_all_of_theirs(self):
         names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
@@ -109,18 +109,18 @@ class TestDuct:
         assert peaks._speedup_range(lines) == "3.00 to 5.00"
 
     def test_one_run_each_is_said_with_the_direction(self, duct):
-        found = find_contests(duct[1], [])
-        assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
+        contests = find_contests(duct[1], [])
+        assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
             "(one run each)."
         )
-        assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], found, Facts())
+        assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
     def test_a_band_of_both_directions_may_tell_one_where_computing_takes_as_long(self, duct):
         ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
-        told = {"verdict": "faster or slower within the band"} | ends
-        found = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**told)}, [])
-        assert plain(faster.which_is_faster(found, Facts(), LABELS)) == (
+        columns = {"verdict": "faster or slower within the band"} | ends
+        contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
+        assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
             "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
             "latter's best of 16 processes."
@@ -129,7 +129,7 @@ class TestDuct:
             {
                 **duct[1],
                 "improvement": duct[1]["improvement"].assign(
-                    **told | {"improvement_same_computing_low": -1.0}
+                    **columns | {"improvement_same_computing_low": -1.0}
                 ),
             },
             [],
@@ -146,9 +146,11 @@ def study():
 class TestUntold:
     def test_no_direction_and_no_number(self, study):
         _, tables, facts = study
-        said = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
-        assert said.startswith("Which is faster: nothing is faster or slower than") and "%" not in said
-        assert "3 blocks are too few to decide" in said
+        sentences = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
+        assert (
+            sentences.startswith("Which is faster: nothing is faster or slower than") and "%" not in sentences
+        )
+        assert "3 blocks are too few to decide" in sentences
         assert "Nodes saved: unknown; " in nodes_saved(find_contests(tables, []), Labels(facts))
 
     def test_what_would_settle_it(self, study):
@@ -156,18 +158,18 @@ class TestUntold:
         precision = tables["improvement"].assign(
             blocks_wanted=9, target_percent=5.0, half_width_percent=6.0, reached=False
         )
-        said = plain(
+        sentences = plain(
             certainty.how_sure(runs, {**tables, "precision": precision}, find_contests(tables, []), facts)
         )
         needed = int(tables["improvement"]["blocks_needed"].max())
         assert needed > 3
-        assert f"{needed - 3} more blocks, about 2 minutes, could decide the first of them" in said
-        assert said.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
+        assert f"{needed - 3} more blocks, about 2 minutes, could decide the first of them" in sentences
+        assert sentences.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
 
     def test_what_cannot_be_told_is_named(self, study):
         runs, tables, facts = study
-        said = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        names = re.search(r"still open \((.*)\)\.$", said).group(1)
+        sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
+        names = re.search(r"still open \((.*)\)\.$", sentences).group(1)
         first = tables["improvement"].iloc[0]
         labels = Labels(facts)
         assert labels.compared(first) in names and f"in {labels.case(first['case'])}" in names
@@ -224,8 +226,8 @@ class TestWhyOpen:
         assert self.why() == self.why(ranged=[0.15, 0.15]) == "the band holds both directions"
         assert self.why(ranged=[0.13, 0.17]) == "only a narrower range of the cores' speed may decide"
         slower = {"improvement_same_computing_low": -9.0, "improvement_same_computing_high": -2.0}
-        told = "decided only if computing takes equally long over both"
-        assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == told
+        reason = "decided only if computing takes equally long over both"
+        assert self.why(ranged=[0.13, 0.17], **slower) == self.why(**slower) == reason
 
     @pytest.mark.parametrize(
         ("reached", "why"), [(True, "known to ±4.2 points already"), (False, ""), (None, "")]
@@ -243,9 +245,9 @@ class TestWhyOpen:
         tables["precision"] = tables["improvement"].assign(
             blocks_wanted=2, target_percent=5.0, half_width_percent=4.2, reached=True
         )
-        said = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
-        assert "comparisons are open (" in said and "known to ±4.2 points already" in said
-        assert "more blocks" not in said
+        sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
+        assert "comparisons are open (" in sentences and "known to ±4.2 points already" in sentences
+        assert "more blocks" not in sentences
 
 
 class TestWhatCounts:
@@ -267,8 +269,8 @@ class TestWhatCounts:
 
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
-        said = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
-        assert said.endswith("; 6 runs stopped at a time limit, which gives a lower bound")
+        sentences = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
+        assert sentences.endswith("; 6 runs stopped at a time limit, which gives a lower bound")
 
     def test_disturbed_runs_are_counted_among_the_valid_ones(self):
         busy = self.runs().assign(foreign_cores=0.5)
@@ -281,16 +283,16 @@ class TestWhatCounts:
     def test_page_one_has_the_count(self, study):
         runs, tables, facts = study
         bad = runs.assign(valid=runs["block"] < 3, foreign_cores=0.5)
-        said = plain(certainty.how_sure(bad, tables, find_contests(tables, []), facts))
+        sentences = plain(certainty.how_sure(bad, tables, find_contests(tables, []), facts))
         valid = int(bad["valid"].sum())
-        assert f"{len(bad) - valid} runs invalid and left out" in said
-        assert f"{valid} of {valid} valid runs were disturbed" in said
+        assert f"{len(bad) - valid} runs invalid and left out" in sentences
+        assert f"{valid} of {valid} valid runs were disturbed" in sentences
 
 
 class TestSharedCores:
     """Processes that share cores are no scaling: page one shows one process per core where that was run."""
 
-    def found(self, *levels):
+    def contest_at(self, *levels):
         times = {1: {2: 8.0, 4: 5.0}, 2: {2: 9.0, 4: 3.0}}
         made = [
             rows("duct", name, {count: factor * seconds for count, seconds in times[level].items()},
@@ -299,26 +301,26 @@ class TestSharedCores:
             for name, factor in (("a", 1.0), ("b", 0.8))
         ]  # fmt: skip
         runs = runs_table(rows("duct", None, {1: 16.0}), *made)
-        (found,) = find_contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
-        return found
+        (contest,) = find_contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
+        return contest
 
     def test_the_lowest_of_several_levels_is_shown_though_a_higher_one_is_faster(self):
-        found = self.found(1, 2)
-        assert found.level == 1 and set(found.scaling["oversubscription"]) == {1}
-        assert "per core" not in peaks.how_far([found], LABELS) + figure_title(found, LABELS)
+        contest = self.contest_at(1, 2)
+        assert contest.level == 1 and set(contest.scaling["oversubscription"]) == {1}
+        assert "per core" not in peaks.how_far([contest], LABELS) + figure_title(contest, LABELS)
 
     def test_processes_that_share_cores_are_called_so(self):
-        found = self.found(2)
-        assert plain(peaks.how_far([found], LABELS)).startswith(
+        contest = self.contest_at(2)
+        assert plain(peaks.how_far([contest], LABELS)).startswith(
             "How far it scales: in duct, with 2 processes per core, over "
         )
-        assert plain(figure_title(found, LABELS)).endswith(", with 2 processes per core")
+        assert plain(figure_title(contest, LABELS)).endswith(", with 2 processes per core")
 
 
 class TestWhyNoWorth:
     """Why there is no node equivalent: it agrees with what is said to be faster."""
 
-    def said(self, swift, per_node=2, slow=SLOW):
+    def sentences(self, swift, per_node=2, slow=SLOW):
         groups = [
             {"nodes": -(-row["processes"] // per_node), **row}
             for name, times in (("slow", slow), ("swift", swift))
@@ -328,16 +330,18 @@ class TestWhyNoWorth:
         return plain(nodes_saved(find_contests(tables, []), LABELS)).partition("unknown; ")[2]
 
     def test_the_baseline_is_best_on_one_process(self):
-        assert self.said(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
+        assert (
+            self.sentences(SWIFT, slow={1: 10.0, 2: 20.0, 4: 30.0}) == "the baseline is best on one process."
+        )
 
     def test_the_faster_one_needs_fewer_processes_than_use_the_interconnect(self):
         swift = {count: seconds / 20 for count, seconds in SWIFT.items()}
-        assert self.said(swift) == (
+        assert self.sentences(swift) == (
             "the faster interconnect beats its baseline's best at the smallest count that uses it."
         )
 
     def test_nothing_is_compared_on_one_node(self):
-        assert self.said(SWIFT, per_node=64) == "nothing is compared."
+        assert self.sentences(SWIFT, per_node=64) == "nothing is compared."
 
 
 class TestSeveralCases:
@@ -356,8 +360,8 @@ class TestSeveralCases:
 
     def test_one_case_is_named(self):
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
-        said = self.faster(**slower)
-        assert said == (
+        sentences = self.faster(**slower)
+        assert sentences == (
             "Which is faster: InfiniBand is 90 % faster than GigE at the latter's best of 16 processes in duct "
             "(1 of the 2 measured cases, one run each)."
         )
@@ -374,24 +378,24 @@ def test_what_pays_in_one_case_is_not_said_of_all():
     even = pd.DataFrame(
         [
             {**line, "case": case, "interconnect": name, "verdict": verdict}
-            for case, found in verdicts.items()
-            for name, verdict in zip("bc", found, strict=True)
+            for case, verdicts_of_case in verdicts.items()
+            for name, verdict in zip("bc", verdicts_of_case, strict=True)
         ]
     )
     runs = runs_table(rows("duct", "a", {1: 2.0, 2: 1.0}, blocks=(1.0,)))
     (headline,) = find_contests(make_tables(runs, Settings()), [])
-    (said,) = money._what_to_buy({"break_even": even}, headline, LABELS)
-    assert plain(said) == (
+    (sentence,) = money._what_to_buy({"break_even": even}, headline, LABELS)
+    assert plain(sentence) == (
         "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
         "case none pays"
     )
-    (said,) = money._what_to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
-    assert plain(said).endswith("; in wing, b (sim) and c (sim) do not pay")
+    (sentence,) = money._what_to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
+    assert plain(sentence).endswith("; in wing, b (sim) and c (sim) do not pay")
 
 
 def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
     """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
-    for blocks, said in (
+    for blocks, expected in (
         ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
          "from one run each."),
         (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in it (by "
@@ -409,7 +413,7 @@ def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
             ),
         )
         tables = make_tables(runs, Settings())
-        assert plain(money.what_pays(tables, find_contests(tables, []), LABELS)) == said
+        assert plain(money.what_pays(tables, find_contests(tables, []), LABELS)) == expected
 
 
 class TestUnsureTops:
@@ -438,8 +442,8 @@ class TestUnsureTops:
         return runs, make_tables(runs, Settings(baselines=("a",), draws=200))
 
     def test_how_far_it_scales(self):
-        found = find_contests(self.study()[1], [])
-        assert plain(peaks.how_far(found, LABELS)) == (
+        contests = find_contests(self.study()[1], [])
+        assert plain(peaks.how_far(contests, LABELS)) == (
             "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
             "8.00 [8.00, 8.00]); over c more than 4 processes bring no detectable gain (speedup 3.20 [3.20, "
             "3.20]); whether speedup still rises over b at 8 processes, the most that was run, is undecided "
@@ -449,19 +453,23 @@ class TestUnsureTops:
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
-        found = find_contests(self.study()[1], [])[0]
-        line = found.peaks.iloc[0].to_dict() | {"peak_processes": 1, "peak_set": peak_set, "reached": reached}
-        assert peaks._end_in_words(line, found) == end
+        contest = find_contests(self.study()[1], [])[0]
+        line = contest.peaks.iloc[0].to_dict() | {
+            "peak_processes": 1,
+            "peak_set": peak_set,
+            "reached": reached,
+        }
+        assert peaks._end_in_words(line, contest) == end
 
     def test_the_figure_does_not_say_that_it_rises(self):
-        (found, _) = find_contests(make_tables(*self.flat()), [])
-        assert plain(figure_title(found, LABELS)) == "Speedup up to 8 processes: its peak is undecided"
+        (contest, _) = find_contests(make_tables(*self.flat()), [])
+        assert plain(figure_title(contest, LABELS)) == "Speedup up to 8 processes: its peak is undecided"
 
     def flat(self):
         runs, _ = self.study()
         return runs[runs["interconnect"] != "a"], Settings(baselines=("b",), draws=200)
 
     def test_few_blocks_are_told_with_the_point_estimate(self):
-        found = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
-        said = plain(peaks.how_far(found, LABELS))
-        assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in said
+        contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
+        sentences = plain(peaks.how_far(contests, LABELS))
+        assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences

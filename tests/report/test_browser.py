@@ -20,41 +20,41 @@ SHARED = "#case-1 .mark[data-interconnect=shared_memory]"
 
 class TestValues:
     def test_pointing_at_a_mark_shows_whose_it_is_and_its_interval(self, reader):
-        reader.point_at(reader.one(SHARED))
+        reader.point_at(reader.element(SHARED))
         case, interconnect, point, value = reader.tip.split("\n")
         assert (case, interconnect) == ("Duct elbow", "Shared memory, measured")
         assert point == "2\u00a0processes, oversubscription 1"
         # 4 s serially, 2.04 s on two processes
         assert re.fullmatch(r"speedup 1\.9\d \[1\.9\d, \d\.\d\d\]", value)
-        reader.point_at(reader.one("#case-1 h2"))
+        reader.point_at(reader.element("#case-1 h2"))
         assert reader.tip is None
 
     def test_the_nearest_of_several_within_reach_is_shown(self, reader):
-        x, y = reader.centre(reader.one(SHARED))
+        x, y = reader.centre(reader.element(SHARED))
         actions, mouse = reader.pointer()
         mouse.create_pointer_move(x=round(x) + 4, y=round(y) - 12)
         actions.perform()
         assert "Shared memory" in reader.tip
 
     def test_arrow_keys_step_through_points_and_curves(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         reader.run("arguments[0].focus()", svg)
-        told = []
+        tips = []
         for key in (Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_LEFT):
             reader.press(key)
-            told.append(reader.tip.split("\n")[1:3])
+            tips.append(reader.tip.split("\n")[1:3])
             focused = reader.driver.switch_to.active_element
             assert focused.get_attribute("aria-label") == reader.tip
-        assert [name.split(",")[0] for name, _ in told] == [
+        assert [name.split(",")[0] for name, _ in tips] == [
             "GigE (emu)", "GigE (emu)", "TCP loopback", "GigE (emu)",
         ]  # fmt: skip
-        assert told[0] != told[1] == told[3]
+        assert tips[0] != tips[1] == tips[3]
         reader.press(Keys.ESCAPE)
         assert reader.tip is None
 
     def test_a_touch_shows_values_until_another_place_is_touched(self, reader):
         for selector, shown in ((SHARED, True), ("#case-1 h2", False)):
-            x, y = reader.centre(reader.one(selector))
+            x, y = reader.centre(reader.element(selector))
             actions, finger = reader.pointer(POINTER_TOUCH)
             finger.create_pointer_move(x=round(x), y=round(y))
             finger.create_pointer_down(button=0)
@@ -65,7 +65,7 @@ class TestValues:
 
 class TestZoom:
     def test_buttons_zoom_in_and_out_and_show_the_whole(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         whole = reader.view(svg)
         assert not reader.button(svg, "Zoom out").is_enabled()
         for _ in range(2):
@@ -78,7 +78,7 @@ class TestZoom:
         assert not reader.button(svg, "Show the whole figure").is_enabled()
 
     def test_keys_zoom_at_the_point_they_are_on_and_move(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         whole = reader.view(svg)
         reader.run("arguments[0].focus()", svg)
         reader.press(Keys.ARROW_RIGHT)
@@ -96,15 +96,15 @@ class TestZoom:
         assert reader.view(svg) == whole
 
     def test_a_double_click_zooms_where_it_is(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
-        mark = reader.one(SHARED)
+        svg = reader.element("#case-1 .drawing svg")
+        mark = reader.element(SHARED)
         whole, before = reader.view(svg), reader.centre(mark)
         ActionChains(reader.driver, duration=0).double_click(mark).perform()
         assert reader.view(svg)[0] == pytest.approx(whole[0] / 2)
         assert reader.centre(mark) == pytest.approx(before, abs=3)
 
     def test_the_wheel_zooms_with_control_and_else_scrolls(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         whole = reader.view(svg)
         reader.wheel(svg, up=-40)
         assert reader.view(svg) == whole
@@ -112,7 +112,7 @@ class TestZoom:
         assert reader.view(svg)[0] < 0.8 * whole[0]
 
     def test_dragging_moves_a_zoomed_figure_and_never_beyond_its_edge(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         whole = reader.view(svg)
         for _ in range(3):
             reader.button(svg, "Zoom in").click()
@@ -131,7 +131,7 @@ class TestZoom:
         assert reader.view(svg)[1] == whole[1]
 
     def test_two_fingers_pinch(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         whole = reader.view(svg)
         x, y = (round(place) for place in reader.centre(svg))
         points = [
@@ -144,7 +144,7 @@ class TestZoom:
         assert reader.view(svg)[0] == pytest.approx(whole[0] / 2, rel=0.1)
 
     def test_markers_letters_and_lines_keep_their_size_and_numbers_stay_in_view(self, reader):
-        svg = reader.one("#case-1 .drawing svg")
+        svg = reader.element("#case-1 .drawing svg")
         sizes = """
             const box = (e) => e.getBoundingClientRect();
             const svg = arguments[0], seen = box(svg);
@@ -181,9 +181,9 @@ class TestFilters:
         reader.tick("loopback")
         assert [reader.seen(selector) for selector in kinds] == [0] * len(kinds)
         assert reader.seen("[data-interconnect=shared_memory]") == others
-        assert reader.one("#shown").text.startswith("Shown are 2 of 2 cases and 2 of 3 interconnects")
-        reader.one('#filters button[type="reset"]').click()
-        WebDriverWait(reader.driver, 10).until(lambda _: reader.one("#shown").text == "")
+        assert reader.element("#shown").text.startswith("Shown are 2 of 2 cases and 2 of 3 interconnects")
+        reader.element('#filters button[type="reset"]').click()
+        WebDriverWait(reader.driver, 10).until(lambda _: reader.element("#shown").text == "")
         assert [reader.seen(selector) for selector in kinds] == before
 
     def test_a_case_leaves_sections_tables_contents_and_panels(self, reader):
@@ -210,13 +210,13 @@ class TestFilters:
             reader.run("window.old = true; location.reload()")
             anew = "return !window.old && document.getElementById('shown')?.textContent"
             WebDriverWait(browser, 30).until(lambda _: reader.run(anew))
-            assert not reader.one('#filters input[value="loopback"]').is_selected()
+            assert not reader.element('#filters input[value="loopback"]').is_selected()
             assert reader.seen("tr[data-interconnect=loopback]") == 0 < reader.seen("tr[data-interconnect]")
             reader.tick("loopback")
-            assert reader.one("#shown").text == ""
+            assert reader.element("#shown").text == ""
 
     def test_hidden_marks_show_no_values(self, reader):
-        mark = reader.one(SHARED)
+        mark = reader.element(SHARED)
         reader.point_at(mark)
         assert "Shared memory" in reader.tip
         x, y = (round(place) for place in reader.centre(mark))
@@ -228,23 +228,23 @@ class TestFilters:
 
     def test_all_or_none_leaves_one_alone_in_two_clicks(self, reader):
         gigabit, loopback = (f"tr[data-interconnect={name}]" for name in ("gigabit", "loopback"))
-        reader.one("button[data-all=interconnect]").click()
+        reader.element("button[data-all=interconnect]").click()
         assert reader.seen(gigabit) == reader.seen(loopback) == 0
         reader.tick("gigabit")
         assert reader.seen(gigabit) and not reader.seen(loopback)
 
 
 def test_a_click_on_the_head_of_a_column_sorts_within_groups(reader):
-    table = reader.one("#oversubscription table")
+    table = reader.element("#oversubscription table")
     column = """return [...arguments[0].tBodies].map((group) =>
         [...group.querySelectorAll("tr:not(.group)")].map((row) => parseFloat(row.cells[4].innerText)))"""
     before = reader.run(column, table)
     button = table.find_elements(By.CSS_SELECTOR, "thead th")[4].find_element(By.TAG_NAME, "button")
-    for sign, said in ((1, "ascending"), (-1, "descending")):
+    for sign, order in ((1, "ascending"), (-1, "descending")):
         button.click()
         ordered = [sorted(group, key=lambda value: sign * value) for group in before]
         assert reader.run(column, table) == ordered
-        assert table.find_elements(By.CSS_SELECTOR, "thead th")[4].get_attribute("aria-sort") == said
+        assert table.find_elements(By.CSS_SELECTOR, "thead th")[4].get_attribute("aria-sort") == order
 
 
 def test_every_control_has_a_name_and_every_figure_says_what_it_shows(reader):
@@ -264,7 +264,9 @@ def test_the_answer_is_the_first_screen(reader, width, folded):
         reader.driver.refresh()
         top = "return document.querySelector('#answer li').getBoundingClientRect().bottom + scrollY"
         assert reader.run(top) < 700
-        assert [one.get_attribute("open") is None for one in reader.all("nav details")] == [folded] * 2
+        assert [element.get_attribute("open") is None for element in reader.all("nav details")] == [
+            folded
+        ] * 2
     finally:
         reader.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
@@ -280,7 +282,7 @@ def test_the_page_never_scrolls_sideways(reader, width):
 
 
 def test_print_shows_whole_figures_and_no_controls(reader):
-    svg = reader.one("#case-1 .drawing svg")
+    svg = reader.element("#case-1 .drawing svg")
     whole = reader.view(svg)
     reader.button(svg, "Zoom in").click()
     reader.driver.print_page()

@@ -3,7 +3,7 @@
 import pytest
 from report_parts import blocks, cells, plain
 from small_runs import rows, runs_table
-from test_money_report import EXACT, content, said, study
+from test_money_report import EXACT, content, paragraphs, study
 
 from analysis.pipeline import make_all_tables
 from analysis.runs.lifetime import Lifetime
@@ -23,12 +23,12 @@ def test_a_model_is_called_one_wherever_it_stands(tmp_path):
     (items,) = blocks(section, "list")
     assert items["title"] == "Energy by the model"
     # 300 W for 12 s alone; the fastest takes 8 nodes 3 s
-    assert said(section) == [
+    assert paragraphs(section) == [
         "Duct: the serial run takes the least energy, 3600 [3600, 3600] J; the fastest, Infiniband on 8 "
         "processes, takes 7200 [7200, 7200] J (greenup 0.500 [0.500, 0.500])."
     ]
     line = ["Infiniband", "8", "7200 [7200, 7200]", "0.500 [0.500, 0.500]", "21.6 [21.6, 21.6]"]  # in kJ s
-    assert line in [[plain(cell) for cell in one[:5]] for one in cells(table)]
+    assert line in [[plain(cell) for cell in line_of_table[:5]] for line_of_table in cells(table)]
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def both(tmp_path):
             for row in rows("duct", "gigabit", {2: 8.0}, EXACT)
         ],
     )
-    own = make_all_tables(counted, Request(Settings(draws=100)))["energy"]
+    measured = make_all_tables(counted, Request(Settings(draws=100)))["energy"]
     model = tables["energy"]
     tables["energy"] = type(model)(
-        own.to_dict("records") + model[model["interconnect"] != "gigabit"].to_dict("records")
+        measured.to_dict("records") + model[model["interconnect"] != "gigabit"].to_dict("records")
     )
     return runs, tables, facts
 
@@ -60,7 +60,7 @@ def test_counted_and_modelled_energy_share_no_table(both):
     assert [line[0] for line in cells(first)] == ["Serial run", "Gigabit"]
     assert "Gigabit" not in {line[0] for line in cells(second)}
     assert (
-        said(section)[0]
+        paragraphs(section)[0]
         == "Duct: Gigabit on 2 processes takes the least energy, 600 [600, 600] J; it is also the fastest point."
     )
 
@@ -68,9 +68,11 @@ def test_counted_and_modelled_energy_share_no_table(both):
 def test_kinds_that_may_not_be_compared_have_a_sentence_each(tmp_path):
     """300 W a node; the emulated one takes 6 s on two, or 8 nodes 3 s."""
     kinds = {"lifetime": LIFETIME, "kinds": ("measured", "emulated")}
-    first, second = said(energy_section(content(*study(tmp_path, **kinds))))
+    first, second = paragraphs(energy_section(content(*study(tmp_path, **kinds))))
     assert "Infiniband" not in first and "Gigabit" not in second
-    (both,) = said(energy_section(content(*study(tmp_path, **kinds, compare=[("measured", "emulated")]))))
+    (both,) = paragraphs(
+        energy_section(content(*study(tmp_path, **kinds, compare=[("measured", "emulated")])))
+    )
     assert "Infiniband (emu) on 8 processes" in both
 
 

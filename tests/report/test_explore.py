@@ -45,7 +45,7 @@ def duct(priced=True, **infiniband):
         rows("duct", "elan", {2: 7.0}, EXACT),
         rows("duct", "modelled", {1: 24.0, 4: 8.0}, (1,), kind="simulated"),
     )
-    told = {
+    about = {
         "study": {"name": "duct", "baselines": ["gigabit"]},
         "cases": {"duct": {"title": "Duct"}},
         "interconnects": {
@@ -54,7 +54,7 @@ def duct(priced=True, **infiniband):
         },
         "settings": {"draws": 100},
     }
-    facts = Facts.of(told)
+    facts = Facts.of(about)
     if priced:
         node = {"price": 1000.0, "currency": "USD", "year": 2004}
         offers = {"gigabit": offer("cheap", (2, 100)), "infiniband": offer("dear", (2, 500), (8, 400))}
@@ -68,12 +68,12 @@ def explored(study):
 
 class TestData:
     def test_points_are_those_of_the_table(self, study, report):
-        told, scaling = report["explore"], study[1]["scaling"]
-        found = [point for panel in told["panels"] for curve in panel["curves"] for point in curve["points"]]
-        assert len(found) == len(scaling)
+        data, scaling = report["explore"], study[1]["scaling"]
+        points = [point for panel in data["panels"] for curve in panel["curves"] for point in curve["points"]]
+        assert len(points) == len(scaling)
         rounded = {tuple(float(f"{value:.7g}") for value in row) for row in scaling[POINT].to_numpy()}
-        assert {tuple(point[name] for name in POINT) for point in found} == rounded
-        assert told["node"] is None and told["ports"] == {}
+        assert {tuple(point[name] for name in POINT) for point in points} == rounded
+        assert data["node"] is None and data["ports"] == {}
 
     def test_kinds_share_a_panel_only_if_the_study_declares_it(self, report):
         kinds = [{curve["kind"] for curve in panel["curves"]} for panel in report["explore"]["panels"]]
@@ -90,25 +90,27 @@ class TestData:
             rows("duct", "c", {2: 8.0, 4: 6.0}, EXACT, site="y"),
         )
         facts = Facts.of({"study": {"name": "duct"}, "settings": {"draws": 100}})
-        told = explored((runs, make_all_tables(runs, request_of(facts)), facts))
-        found = [(panel["name"], len(panel["curves"])) for panel in told["panels"]]
-        assert found == [("duct, measured, x", 1), ("duct, measured, y", 2)] and told["first"] == 1
+        data = explored((runs, make_all_tables(runs, request_of(facts)), facts))
+        curves_of_panels = [(panel["name"], len(panel["curves"])) for panel in data["panels"]]
+        assert curves_of_panels == [("duct, measured, x", 1), ("duct, measured, y", 2)] and data["first"] == 1
 
     def test_prices_stand_from_the_size_on_at_which_they_change(self):
-        told = explored(duct())
-        assert list(told["ports"]) == ["gigabit", "infiniband"]  # the same page each time
-        assert told["ports"]["gigabit"] == [[1, 0, 0, 0], [2, 100, 100, 100]]
-        assert told["ports"]["infiniband"] == [[1, 0, 0, 0], [2, 500, 500, 500], [8, 400, 400, 400]]
-        assert (told["node"], told["currency"]) == (1000, "USD")
+        data = explored(duct())
+        assert list(data["ports"]) == ["gigabit", "infiniband"]  # the same page each time
+        assert data["ports"]["gigabit"] == [[1, 0, 0, 0], [2, 100, 100, 100]]
+        assert data["ports"]["infiniband"] == [[1, 0, 0, 0], [2, 500, 500, 500], [8, 400, 400, 400]]
+        assert (data["node"], data["currency"]) == (1000, "USD")
 
     def test_equivalents_are_those_of_the_table(self):
-        (panel,) = (one for one in explored(duct())["panels"] if one["name"] == "Duct, measured")
+        (panel,) = (drawn for drawn in explored(duct())["panels"] if drawn["name"] == "Duct, measured")
         names = [curve["interconnect"] for curve in panel["curves"]]
-        found = {(names[one], names[other], at): ends for one, other, at, *ends in panel["equivalents"]}
-        assert found["gigabit", "infiniband", 4] == [2, 2]
+        equivalents = {
+            (names[baseline], names[other], at): ends for baseline, other, at, *ends in panel["equivalents"]
+        }
+        assert equivalents["gigabit", "infiniband", 4] == [2, 2]
 
     def test_counts_on_one_node_do_not_use_an_interconnect_between_nodes(self):
-        (panel,) = (one for one in explored(duct(nodes=1))["panels"] if one["name"] == "Duct, measured")
+        (panel,) = (drawn for drawn in explored(duct(nodes=1))["panels"] if drawn["name"] == "Duct, measured")
         unused = {curve["interconnect"]: curve["unused"] for curve in panel["curves"]}
         assert unused == {"gigabit": 1, "infiniband": 8, "elan": 1}
 
@@ -121,15 +123,15 @@ class TestData:
         assert unused["shared_memory"] == unused["loopback"] == 0
 
     def test_weak_scaling_is_asked_for_speedup_alone(self):
-        told = explored(make_study(make_runs(weak=True), scaling="weak"))
-        assert list(told["targets"]) == ["speedup"]
+        data = explored(make_study(make_runs(weak=True), scaling="weak"))
+        assert list(data["targets"]) == ["speedup"]
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("duct")
-    for name, told in (("priced", duct()), ("free", duct(False)), ("one_node", duct(nodes=1))):
-        (folder / f"{name}.json").write_text(json.dumps(make_report(*told, [])))
+    for name, study in (("priced", duct()), ("free", duct(False)), ("one_node", duct(nodes=1))):
+        (folder / f"{name}.json").write_text(json.dumps(make_report(*study, [])))
         write_html(folder / f"{name}.json", folder, folder / f"{name}.html")
     return folder
 
@@ -142,7 +144,7 @@ def priced(browser, page):
 
 def needed(reader):
     """Cells of the table by interconnect and column."""
-    table = reader.one("#explore-needed")
+    table = reader.element("#explore-needed")
     lines = [
         [plain(cell.text) for cell in row.find_elements(By.CSS_SELECTOR, ":is(th, td):not([hidden])")]
         for row in table.find_elements(By.TAG_NAME, "tr")
@@ -154,36 +156,36 @@ def needed(reader):
 
 def enter(reader, name, text):
     reader.open_details()
-    box = reader.one(f'#explore-choice [name="{name}"]')
+    box = reader.element(f'#explore-choice [name="{name}"]')
     box.clear()
     box.send_keys(text)
 
 
 def choose(reader, name, value):
-    Select(reader.one(f'#explore-choice [name="{name}"]')).select_by_value(value)
+    Select(reader.element(f'#explore-choice [name="{name}"]')).select_by_value(value)
 
 
 @pytest.mark.slow
 class TestPage:
     def test_runs_on_one_node_save_nothing_by_their_interconnect(self, browser, page):
         with opened(browser, page / "one_node.html") as reader:
-            found = needed(reader)
-        assert found["Infiniband"]["Processes"] == "2 [2, 2]"
-        assert all("saved" not in column.lower() for column in found["Infiniband"])
+            answers = needed(reader)
+        assert answers["Infiniband"]["Processes"] == "2 [2, 2]"
+        assert all("saved" not in column.lower() for column in answers["Infiniband"])
 
     def test_at_first_it_tells_what_the_baseline_is_worth(self, priced):
-        told = needed(priced)
-        assert told["Gigabit"] | told["Infiniband"] == told["Infiniband"]
-        assert told["Gigabit"]["Processes"] == "4 [4, 4]"
+        answers = needed(priced)
+        assert answers["Gigabit"] | answers["Infiniband"] == answers["Infiniband"]
+        assert answers["Gigabit"]["Processes"] == "4 [4, 4]"
         # 4 (1000 + 100) and 2 (1000 + 500)
-        assert told["Gigabit"]["Price of the cluster"] == "4 400 [4 400, 4 400]"
-        assert told["Infiniband"] == {
+        assert answers["Gigabit"]["Price of the cluster"] == "4 400 [4 400, 4 400]"
+        assert answers["Infiniband"] == {
             "Processes": "2 [2, 2]", "Nodes": "2 [2, 2]", "Price of the cluster": "3 000 [3 000, 3 000]",
             "Processes saved": "2 [2, 2]", "Nodes saved": "2 [2, 2]", "Saved": "1 400 [1 400, 1 400]",
         }  # fmt: skip
-        assert told["Elan"]["Processes"] == "not reached, at most 1.71 on 2"
-        assert "Modelled (sim)" not in told
-        assert plain(priced.one("#explore-asked").text).startswith(
+        assert answers["Elan"]["Processes"] == "not reached, at most 1.71 on 2"
+        assert "Modelled (sim)" not in answers
+        assert plain(priced.element("#explore-asked").text).startswith(
             "Duct, measured: a speedup of at least 2. "
         )
 
@@ -193,12 +195,12 @@ class TestPage:
     def test_a_target_between_two_counts(self, priced, target, value):
         choose(priced, "target", target)
         enter(priced, "value", value)
-        told = needed(priced)
-        assert told["Gigabit"]["Processes"] == "not reached, at most 2 on 4"
-        assert told["Infiniband"]["Processes"] == "6 [6, 6]"
-        assert told["Infiniband"]["Price of the cluster"] == "9 000 [9 000, 9 000]"
-        assert "Saved" not in told["Infiniband"]
-        assert plain(priced.one("#explore-asked").text).endswith(
+        answers = needed(priced)
+        assert answers["Gigabit"]["Processes"] == "not reached, at most 2 on 4"
+        assert answers["Infiniband"]["Processes"] == "6 [6, 6]"
+        assert answers["Infiniband"]["Price of the cluster"] == "9 000 [9 000, 9 000]"
+        assert "Saved" not in answers["Infiniband"]
+        assert plain(priced.element("#explore-asked").text).endswith(
             "a speedup of 3.5: 3.43 s a run, 25 200 runs a day one after another."
         )
 
@@ -206,11 +208,11 @@ class TestPage:
         enter(priced, "hand", "6")
         enter(priced, "node", "200")
         enter(priced, "port infiniband", "50")
-        told = needed(priced)
-        assert told["Infiniband"]["Speedup on nodes at hand"] == "3.5 [3.5, 3.5] on 6"
-        assert told["Gigabit"]["Speedup on nodes at hand"] == "2 [2, 2] on 4"
-        assert told["Infiniband"]["Price of the cluster"] == "500 [500, 500]"
-        assert told["Infiniband"]["Saved"] == "700 [700, 700]"  # of 4 (200 + 100)
+        answers = needed(priced)
+        assert answers["Infiniband"]["Speedup on nodes at hand"] == "3.5 [3.5, 3.5] on 6"
+        assert answers["Gigabit"]["Speedup on nodes at hand"] == "2 [2, 2] on 4"
+        assert answers["Infiniband"]["Price of the cluster"] == "500 [500, 500]"
+        assert answers["Infiniband"]["Saved"] == "700 [700, 700]"  # of 4 (200 + 100)
         enter(priced, "hand", "3")
         assert needed(priced)["Gigabit"]["Nodes"] == "4 [4, 4] (too many)"
 
@@ -218,13 +220,13 @@ class TestPage:
         for name, text in (("years", "1"), ("watts", "500"), ("energy", "3")):
             enter(priced, name, text)
         hourly = 2 * 1500 / 8766 + 2 * 0.5 * 3
-        told = needed(priced)["Infiniband"]["Price a run"]
-        assert float(told.split()[0]) == pytest.approx(hourly * 6 / 3600, rel=0.01)
+        price = needed(priced)["Infiniband"]["Price a run"]
+        assert float(price.split()[0]) == pytest.approx(hourly * 6 / 3600, rel=0.01)
         choose(priced, "target", "price")
         enter(priced, "value", f"{1.001 * hourly * 6 / 3600}")
-        told = needed(priced)
-        assert told["Infiniband"]["Processes"] == "2" and told["Infiniband"]["Speedup"] == "2 [2, 2]"
-        assert "Saved" not in told["Infiniband"]
+        price = needed(priced)
+        assert price["Infiniband"]["Processes"] == "2" and price["Infiniband"]["Speedup"] == "2 [2, 2]"
+        assert "Saved" not in price["Infiniband"]
 
     def test_without_prices_nothing_is_said_of_money(self, browser, page):
         with opened(browser, page / "free.html") as reader:
@@ -234,23 +236,23 @@ class TestPage:
             ]  # fmt: skip
             enter(reader, "node", "1000")
             enter(reader, "port gigabit", "100")
-            told = needed(reader)
-            assert told["Gigabit"]["Price of the cluster"] == "4 400 [4 400, 4 400]"
-            assert told["Infiniband"]["Price of the cluster"] == ""
+            answers = needed(reader)
+            assert answers["Gigabit"]["Price of the cluster"] == "4 400 [4 400, 4 400]"
+            assert answers["Infiniband"]["Price of the cluster"] == ""
 
     def test_the_address_holds_the_choice(self, priced):
         enter(priced, "value", "3.5")
         enter(priced, "node", "200")
         choose(priced, "baseline", "1")
         priced.tick("elan")
-        told, address = needed(priced), priced.driver.current_url
-        assert "Elan" not in told
-        assert priced.one("#explore-sent").get_attribute("href") == address
+        answers, address = needed(priced), priced.driver.current_url
+        assert "Elan" not in answers
+        assert priced.element("#explore-sent").get_attribute("href") == address
         priced.driver.get("about:blank")
         priced.driver.get(address)
-        assert needed(priced) == told
-        priced.one('#explore-choice button[type="reset"]').click()
-        priced.one('#filters button[type="reset"]').click()
+        assert needed(priced) == answers
+        priced.element('#explore-choice button[type="reset"]').click()
+        priced.element('#filters button[type="reset"]').click()
         priced.driver.execute_async_script("setTimeout(arguments[0], 50)")
         assert priced.driver.current_url.endswith("#explore?")
         assert needed(priced)["Gigabit"]["Processes"] == "4 [4, 4]"
@@ -297,11 +299,11 @@ class TestPage:
             speedups = np.round(random.uniform(0.5, 8, len(counts)), 1)  # ties occur
             targets = [*speedups, *random.uniform(0.3, 9, 4)]
             expected = equivalent_processes(counts, speedups, np.array(targets))
-            found = priced.run(
+            equivalents = priced.run(
                 "return arguments[2].map((target) => String(reaches(arguments[0], arguments[1], target)))",
                 counts.tolist(), speedups.tolist(), targets,
             )  # fmt: skip
-            assert [float(one) for one in found] == pytest.approx(expected.tolist(), rel=1e-12)
+            assert [float(value) for value in equivalents] == pytest.approx(expected.tolist(), rel=1e-12)
 
 
 @pytest.mark.slow

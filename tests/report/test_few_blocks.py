@@ -2,7 +2,7 @@
 
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, cells, part, said
+from report_parts import blocks, cells, part, sentences_of
 from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_whole_study
 
@@ -25,17 +25,17 @@ def report(study):
 
 
 def test_no_derived_interval(study):
-    found = {
+    columns = {
         (name, column.rpartition("_")[0])
         for name, table in study[1].items()
         for column in table
         if column.endswith(("_low", "_high")) and table[column].notna().any()
     }
-    assert found <= OF_TESTS and found
+    assert columns <= OF_TESTS and columns
 
 
 def test_what_has_an_interval_is_said(report):
-    method = said(part(report, "method"))
+    method = sentences_of(part(report, "method"))
     assert (
         "covers 87.5 % at n = 4. Speedups and all derived quantities have none: they need 5 blocks." in method
     )
@@ -54,7 +54,7 @@ def test_a_study_with_a_target_has_a_coverage_of_its_own():
     until = {"interval_percent": 5, "max_blocks": 20, "least_blocks": 6, "limit_core_hours": 2,
              "half_width_percent": 4.2, "core_hours": 1.1, "reached": True, "reason": "the target was reached"}  # fmt: skip
     made = make_report(*make_whole_study(make_runs(6, levels=(1,), cases=("elbow",)), until=until), [])
-    method = said(part(made, "method"))
+    method = sentences_of(part(made, "method"))
     assert (
         "In simulated studies that stop at a width, intervals of improvements covered 93.8 to 96.9 %."
         in method
@@ -68,12 +68,14 @@ def page_one(*groups):
     return part(make_report(runs, tables, Facts(), []), "answer")
 
 
-@pytest.mark.parametrize(("noise", "told"), [(0.01, "Efficiency reaches 108 % [107, 109]: "), (0.2, None)])
-def test_an_efficiency_above_one_is_told_with_its_interval(noise, told):
+@pytest.mark.parametrize(
+    ("noise", "sentence"), [(0.01, "Efficiency reaches 108 % [107, 109]: "), (0.2, None)]
+)
+def test_an_efficiency_above_one_is_told_with_its_interval(noise, sentence):
     factors, others = (tuple(1 + noise * part for part in parts) for parts in
                        ((-1, -0.5, 0, 0, 0.5, 1), (0.5, 0, -1, 1, 0, -0.5)))  # fmt: skip
     page = page_one(rows("duct", None, {1: 16.0}, factors), rows("duct", "a", {2: 7.4, 4: 5.0}, others))
-    assert (told in said(page)) if told else "Efficiency reaches" not in said(page)
+    assert (sentence in sentences_of(page)) if sentence else "Efficiency reaches" not in sentences_of(page)
 
 
 def test_what_may_be_reached_is_not_called_never_reached():

@@ -199,17 +199,17 @@ class TestDrawings:
         study = make_study(make_runs(2, counts=(1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64), cases=("elbow",)))
         cases = {"elbow": AboutCase(title="A very long title of a case that goes on and on " * 4)}
         longer = {
-            name: replace(one, title=f"{name}_without_any_space_" * 6)
-            for name, one in study[2].interconnects.items()
+            name: replace(about, title=f"{name}_without_any_space_" * 6)
+            for name, about in study[2].interconnects.items()
         }
         study = (*study[:2], replace(study[2], cases=cases, interconnects=longer))
         for drawing in draw_figures(*study):
             assert_nothing_overlaps(drawing)
 
     def test_an_overview_of_many_cases_kinds_and_levels_fits_on_pages_without_overlap(self):
-        some = make_runs(2, cases=("elbow",))
+        elbow = make_runs(2, cases=("elbow",))
         names = ["a", "b", "c", "d", "e", "f", "of_one_level"]
-        runs = pd.concat([some.assign(case=name) for name in names])
+        runs = pd.concat([elbow.assign(case=name) for name in names])
         runs = runs[(runs["case"] != "of_one_level") | (runs["oversubscription"] == 1)]
         pages = drawn(make_study(runs, compare_kinds=[]), overview_figure, "scaling")
         assert len(pages) == 2
@@ -222,7 +222,7 @@ class TestDrawings:
         assert sorted({*titles} - {""}) == [name.replace("_", " ") for name in names]
 
     def test_legends_or_ends_of_curves_say_the_kind(self, drawings):
-        with_legend = [one for one in drawings if one.topic in ("scaling", "overview", "order")]
+        with_legend = [drawing for drawing in drawings if drawing.topic in ("scaling", "overview", "order")]
         assert len(with_legend) == 4
         for drawing in with_legend:
             labels = [text.get_text() for text in drawing.figure.legends[0].get_texts()]
@@ -294,9 +294,9 @@ def assert_nothing_overlaps(drawing):
         for text in drawing.figure.findobj(Text)
         if text.get_text().strip() and text.get_visible() and text not in beyond
     ]
-    for (one, box), (other, second) in itertools.combinations(boxes, 2):
+    for (first, box), (other, second) in itertools.combinations(boxes, 2):
         shared = box.intersection(box, second)
-        assert shared is None or min(shared.width, shared.height) < 1, f"{drawing.name}: {one!r}, {other!r}"
+        assert shared is None or min(shared.width, shared.height) < 1, f"{drawing.name}: {first!r}, {other!r}"
     page = drawing.figure.bbox
     for text, box in boxes:
         inside = min(box.x0 - page.x0, page.x1 - box.x1, box.y0 - page.y0, page.y1 - box.y1)
@@ -317,9 +317,9 @@ def ticks_beyond(figure):
 
 @pytest.fixture(scope="module")
 def svg(printed):
-    found = {file.stem: ElementTree.parse(file).getroot() for file in (printed / "figures").glob("*.svg")}
-    assert len(found) == 11
-    return found
+    trees = {file.stem: ElementTree.parse(file).getroot() for file in (printed / "figures").glob("*.svg")}
+    assert len(trees) == 11
+    return trees
 
 
 class TestFiles:
@@ -344,8 +344,8 @@ class TestFiles:
         # 4 s serial, 2 s + 0.04 s at 2 processes over shared memory: 1.96; two levels add (2, 4) x 3 x 3.
         assert len(titles) == 3 + 2 * 3 * 2 * 3
         whose = "Duct elbow\nShared memory, measured\n2\u00a0processes, oversubscription 1\nspeedup"
-        told = next(title for title in titles if title.startswith(whose))
-        assert re.search(r"speedup 1\.9\d \[1\.9\d, \d\.\d\d\]$", told)
+        mark_title = next(title for title in titles if title.startswith(whose))
+        assert re.search(r"speedup 1\.9\d \[1\.9\d, \d\.\d\d\]$", mark_title)
 
     def test_elements_know_their_interconnect(self, svg):
         for name, root in svg.items():

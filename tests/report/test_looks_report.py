@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from report_parts import blocks, cells, part, plain, said, sayings
+from report_parts import blocks, cells, part, plain, sayings, sentences_of
 from synthetic_study import make_runs, make_settings, make_whole_study
 
 from analysis.pipeline import draw_figures
@@ -30,8 +30,9 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
     for name, table in tables.items():
         assert table[[column for column in table if column in P_VALUES]].isna().all(axis=None), name
     text = plain("\n".join(sayings(report)))
-    assert "8 of 20 blocks: curves only; Nodeworth states no direction before the last block." in said(
-        part(report, "answer")
+    assert (
+        "8 of 20 blocks: curves only; Nodeworth states no direction before the last block."
+        in sentences_of(part(report, "answer"))
     )
     for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most", "p = ", "p < ",
                  "still rises", "bring nothing", "no detectable gain", "drift", "The spread", "the spread differs"):  # fmt: skip
@@ -59,18 +60,18 @@ def test_a_whole_study_tells_them():
     assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
     assert "curves only" not in plain("\n".join(sayings(report)))
-    assert "p is at most 0.05," in said(part(report, "answer"))
+    assert "p is at most 0.05," in sentences_of(part(report, "answer"))
 
 
 def test_a_later_look_tests_at_a_smaller_level_and_says_so():
     first, _ = reported(looks=[8])
     second, report = reported(looks=[6, 8])
-    text = said(part(report, "answer"))
+    text = sentences_of(part(report, "answer"))
     assert "This is look 2 at the study: it was extended after a report of 6 blocks." in text
     assert "0.05/2²" in text and "p is at most 0.0125," in text
     pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])
-    told = second["improvement"]["p_adjusted"] <= 0.0125
-    assert second["improvement"]["distinguishable"].tolist() == told.tolist()
+    significant = second["improvement"]["p_adjusted"] <= 0.0125
+    assert second["improvement"]["distinguishable"].tolist() == significant.tolist()
     assert (second["improvement"]["blocks_needed"] > first["improvement"]["blocks_needed"]).all()
 
 

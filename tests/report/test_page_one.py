@@ -13,19 +13,19 @@ def test_it_is_a_page_and_a_text(printed):
     size = ElementTree.fromstring(made["answer.svg"]).attrib
     assert float(size["height"].removesuffix("pt")) / float(size["width"].removesuffix("pt")) > 1.4
     assert made["answer.png"].startswith(b"\x89PNG")
-    said = made["answer.md"].decode()
+    text = made["answer.md"].decode()
     (answer,) = (section for section in report["sections"] if section["id"] == "answer")
     (table,) = (block for block in answer["blocks"] if block["type"] == "table")
-    assert said.startswith(f"# {report['title']}\n")
-    assert said.count("\n- ") == sum(len(block.get("items", ())) for block in answer["blocks"])
-    assert said.count("\n| ") == 2 + sum(1 + len(group["rows"]) for group in table["groups"])
+    assert text.startswith(f"# {report['title']}\n")
+    assert text.count("\n- ") == sum(len(block.get("items", ())) for block in answer["blocks"])
+    assert text.count("\n| ") == 2 + sum(1 + len(group["rows"]) for group in table["groups"])
     assert page_one(report, {}) == {}
     assert page_one({**report, "sections": []}, figures) == {}
 
 
 def test_marks_of_markdown_are_texts(printed):
     report = json.loads((printed / "report.json").read_text())
-    said = {"type": "paragraph", "text": "a|b <i>*c*</i>", "case": "", "printed": True}
-    answer = {**report["sections"][0], "id": "answer", "blocks": [said]}
+    paragraph = {"type": "paragraph", "text": "a|b <i>*c*</i>", "case": "", "printed": True}
+    answer = {**report["sections"][0], "id": "answer", "blocks": [paragraph]}
     text = page_one({**report, "sections": [answer]}, {})["answer.md"].decode()
     assert "a\\|b \\<i\\>\\*c\\*\\</i\\>" in text

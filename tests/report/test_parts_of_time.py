@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from drawn import drawn
 from made_tables import make_tables
-from report_parts import blocks, cells, part, plain, said
+from report_parts import blocks, cells, part, plain, sentences_of
 
 from analysis.report import make_report
 from analysis.runs.facts import AboutStudy, Facts
@@ -23,14 +23,14 @@ def study(loop=LOOP, iterations=ITERATIONS, interconnects=("gigabit", "infiniban
     rows = []
     for name, processes in [(None, 1), *((name, 2) for name in interconnects)]:
         slower = 2.0 if name == "gigabit" else 1.0
-        own = {part: slower * seconds for part, seconds in loop.get(processes, {}).items()}
-        seconds = sum(own.values()) or 5.0
+        seconds_of_parts = {part: slower * seconds for part, seconds in loop.get(processes, {}).items()}
+        seconds = sum(seconds_of_parts.values()) or 5.0
         for block, factor in enumerate(factors, 1):
             row = {"case": "duct", "interconnect": name, "processes": processes, "block": block}
             taken = seconds * factor if processes > 1 else seconds
             row |= {"kind": "measured", "seconds": taken, "startup_seconds": 0.5, "output_seconds": 0.25}
             row |= {"wall_seconds": seconds + 1, "prepare_seconds.mesh": 2.0}
-            row |= {f"loop_seconds.{part}": value for part, value in own.items()}
+            row |= {f"loop_seconds.{part}": value for part, value in seconds_of_parts.items()}
             row |= {f"solver_iterations.{field}": value for field, value in iterations[processes].items()}
             rows.append(row)
     runs = complete_runs(pd.DataFrame(rows))
@@ -47,15 +47,15 @@ def section():
 
 
 def test_sentences(section):
-    told = said(section)
+    sentences = sentences_of(section)
     # U 4 of 8 s serially; p 3 of 8 s, and 2.6 of 5 s, the same over both interconnects.
-    assert "U takes 50 % of the main loop on 1 process" in told
-    assert "p grows from 38 % to 52 %" in told
+    assert "U takes 50 % of the main loop on 1 process" in sentences
+    assert "p grows from 38 % to 52 %" in sentences
     solver = "the linear solver needs 1.30 times the iterations for p, compared with 1 process."
-    assert f"on 2 processes {solver}" in told
-    assert "excluded from all times: mesh at most 2.00 s" in told
+    assert f"on 2 processes {solver}" in sentences
+    assert "excluded from all times: mesh at most 2.00 s" in sentences
     # Outside of the main loop is 1 s of 9, 6 and 11 s.
-    assert "are 9.1 % to 17 % of the runs" in told
+    assert "are 9.1 % to 17 % of the runs" in sentences
 
 
 def test_tables(section):
@@ -78,17 +78,17 @@ def test_the_iterations_part_of_a_lost_efficiency_is_told():
     # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
     assert (
         "over Gigabit, the efficiency is 40 %; the additional iterations of the linear solver alone would leave 90 %"
-        in said(section)
+        in sentences_of(section)
     )
-    assert "90 %, 7.5 % of the lost time" in said(section)
-    (found,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
-    assert cells(found)[0] == ["Gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
+    assert "90 %, 7.5 % of the lost time" in sentences_of(section)
+    (table,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
+    assert cells(table)[0] == ["Gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
 
 
 def test_the_least_efficiency_has_its_interval():
     """From 8 s serially to 10 s x 0.8 and x 1.25 on two processes: 50 % and 32 %."""
     section = with_efficiency(factors=(0.8, 0.8, 0.8, 1, 1, 1.25, 1.25, 1.25))
-    assert "over Gigabit, the efficiency is 40 % [32, 50]; the additional iterations" in said(section)
+    assert "over Gigabit, the efficiency is 40 % [32, 50]; the additional iterations" in sentences_of(section)
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def test_the_least_efficiency_has_its_interval():
 )
 def test_iterations_that_cost_nothing_are_told(on_two, sentence):
     iterations = {1: {"p": 10.0}, 2: {"p": on_two}}
-    assert sentence in said(with_efficiency(iterations=iterations))
+    assert sentence in sentences_of(with_efficiency(iterations=iterations))
 
 
 def test_iterations_that_stay_are_said_to_stay():
     runs, tables, facts = study(iterations={1: {"p": 10.0}, 2: {"p": 10.2}})
-    told = said(part(make_report(runs, tables, facts, []), "parts"))
-    assert "needs as many iterations on 2 processes as on 1 process, within 5 %" in told
+    sentences = sentences_of(part(make_report(runs, tables, facts, []), "parts"))
+    assert "needs as many iterations on 2 processes as on 1 process, within 5 %" in sentences
 
 
 def test_without_parts_there_is_no_section():
@@ -144,12 +144,12 @@ def test_many_small_parts_share_a_colour():
 def test_what_was_communicated_is_a_table_at_the_ends():
     runs, _, facts = study()
     moved = runs["processes"].map({1: 0.0, 2: 3e6})
-    told = {"calls.get": 4000.0, "bytes.get": 5e6, "remote_bytes.get": moved, "calls.create": 7.0}
-    runs = runs.assign(**{f"global_array_{name}": value for name, value in told.items()})
+    operations = {"calls.get": 4000.0, "bytes.get": 5e6, "remote_bytes.get": moved, "calls.create": 7.0}
+    runs = runs.assign(**{f"global_array_{name}": value for name, value in operations.items()})
     tables = make_tables(runs, Settings(draws=200)) | make_part_tables(runs)
     section = part(make_report(runs, tables, facts, []), "parts")
-    (found,) = [block for block in blocks(section, "table") if "Global Arrays" in block["caption"]]
-    assert cells(found) == [
+    (table,) = [block for block in blocks(section, "table") if "Global Arrays" in block["caption"]]
+    assert cells(table) == [
         ["create", "1", "7", "–", "–"],
         ["create", "2", "7", "–", "–"],
         ["get", "1", "4000", "5.00", "0"],

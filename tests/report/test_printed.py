@@ -109,8 +109,8 @@ class Page(HTMLParser):
 
     def count(self, tag, **attributes):
         return sum(
-            name == tag and all(found.get(key) == value for key, value in attributes.items())
-            for name, found in self.tags
+            name == tag and all(attributes_of_tag.get(key) == value for key, value in attributes.items())
+            for name, attributes_of_tag in self.tags
         )
 
 
@@ -128,15 +128,15 @@ def attacked(tmp_path_factory):
     runs = make_runs(2)
     runs.loc[runs.index[5], ["valid", "reason"]] = [False, ATTACK]
     complete, tables, facts = make_study(runs, title=ATTACK, question=ATTACK, file=ATTACK)
-    told = facts.as_json()
-    told["cases"]["elbow"] |= dict.fromkeys(("title", "description", "stands_for", "size"), ATTACK)
-    told["cases"]["elbow"]["answer"] |= {"quantity": ATTACK, "unit": ATTACK}
-    told["cases"]["cavity"]["title"] = ENDLESS
-    told["interconnects"]["gigabit"] |= {"title": ATTACK, "description": ATTACK}
-    told["interconnects"]["loopback"]["title"] = ENDLESS
-    told["left_out"] = [{"what": ATTACK, "reason": ATTACK}]
-    told["machine"] |= {"cpu": ATTACK, "host": ATTACK, ATTACK: ATTACK}
-    return print_study(tmp_path_factory.mktemp("attacked"), complete, tables, Facts.of(told))
+    about = facts.as_json()
+    about["cases"]["elbow"] |= dict.fromkeys(("title", "description", "stands_for", "size"), ATTACK)
+    about["cases"]["elbow"]["answer"] |= {"quantity": ATTACK, "unit": ATTACK}
+    about["cases"]["cavity"]["title"] = ENDLESS
+    about["interconnects"]["gigabit"] |= {"title": ATTACK, "description": ATTACK}
+    about["interconnects"]["loopback"]["title"] = ENDLESS
+    about["left_out"] = [{"what": ATTACK, "reason": ATTACK}]
+    about["machine"] |= {"cpu": ATTACK, "host": ATTACK, ATTACK: ATTACK}
+    return print_study(tmp_path_factory.mktemp("attacked"), complete, tables, Facts.of(about))
 
 
 class TestPdf:
@@ -145,9 +145,9 @@ class TestPdf:
         first, *others = report["sections"]
         for section in (first, *others):
             section["blocks"] = [block for block in section["blocks"] if block["printed"]]
-        said = [section["heading"] for section in others if section["blocks"]] + sayings(report)
-        assert len(said) > 30
-        assert [one for one in said if squeezed(one)[:40] not in text] == []
+        sentences = [section["heading"] for section in others if section["blocks"]] + sayings(report)
+        assert len(sentences) > 30
+        assert [sentence for sentence in sentences if squeezed(sentence)[:40] not in text] == []
 
     def test_every_figure_and_table_is_numbered_once(self, printed):
         text = pdf_text(printed)
@@ -180,7 +180,9 @@ class TestPdf:
         (contents,) = (page for page in pages if "Appendix" in page)
         assert "Orderofexecutionreport.html" in contents and "Machineandversions" in contents
         made = json.loads((printed / "report.json").read_text())["sections"]
-        titles = [part["heading"] for part in made if any(one.get("printed", True) for one in part["blocks"])]
+        titles = [
+            part["heading"] for part in made if any(block.get("printed", True) for block in part["blocks"])
+        ]
         number = titles.index(
             "Improvement over the baseline"
         )  # its figures are not printed; page one has no number
@@ -272,9 +274,9 @@ class TestHtml:
         page = Page.of(printed)
         report = json.loads((printed / "report.json").read_text())
         assert {page.count("section", id=section["id"]) for section in report["sections"]} == {1}
-        said = sayings(report) + ["".join(line["cells"]) for _, line in table_lines(report)]
-        assert len(said) > 100
-        assert [one for one in said if squeezed(one) not in page.text] == []
+        sentences = sayings(report) + ["".join(line["cells"]) for _, line in table_lines(report)]
+        assert len(sentences) > 100
+        assert [sentence for sentence in sentences if squeezed(sentence) not in page.text] == []
 
     def test_figures_are_inside_with_distinct_identifiers(self, page):
         identifiers = [attributes["id"] for _, attributes in page.tags if "id" in attributes]

@@ -115,8 +115,8 @@ class TestChoice:
 
     def test_what_does_not_fit_is_named(self):
         choice = choose(proposal(many(8, 2, (2, 4))), RULE, LABELS)
-        said = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
-        assert said == (
+        paragraph = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
+        assert paragraph == (
             "Left out: 8 other curves and 6 cases without space (case 2, case 3, case 4, case 5 and 2 more); "
             "the whole table is in tables/proposal.csv, proposal.tex and proposal.docx."
         )

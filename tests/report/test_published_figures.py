@@ -41,8 +41,8 @@ def sentences(made):
 def rows_of(report, caption):
     """Rows of the table of the section on published figures whose caption begins so, by their group."""
     tables = blocks(part(report, "published"), "table")
-    (found,) = (one for one in tables if one["caption"].startswith(caption))
-    return {group["title"]: [line["cells"] for line in group["rows"]] for group in found["groups"]}
+    (table,) = (block for block in tables if block["caption"].startswith(caption))
+    return {group["title"]: [line["cells"] for line in group["rows"]] for group in table["groups"]}
 
 
 def empty_study():
@@ -62,8 +62,8 @@ def test_notes_stand_with_the_interconnect_that_they_are_about(fluent):
 class TestSentences:
     def test_improvements_are_summed_up_and_their_means_checked(self, fluent):
         """(77 + 84 + 30 + 40 + 51 + 46 + 24 + 47) / 8 = 49.875, which the paper rounds to 50."""
-        said = sentences(published_sentences.improvement_sentences(fluent, LABELS))
-        assert said == [
+        printed = sentences(published_sentences.improvement_sentences(fluent, LABELS))
+        assert printed == [
             "RDMA GigE (pub) is faster than GigE (pub) in 7 of 8 cases: -1 % to "
             "+30 % (arithmetic mean +14 %) at the count compared, -7 % to +21 % (arithmetic mean +8.8 %) averaged "
             "over the counts up to it; the arithmetic means, as published, are +14 % and +9 %.",
@@ -75,14 +75,14 @@ class TestSentences:
     def test_where_no_mean_was_published_it_is_geometric(self, fluent):
         """1.24 × 1.19 × 0.99 × 1.11 × 1.18 × 1.07 × 1.04 × 1.30 = 1.1357⁸, arithmetically 14 %."""
         cases = fluent["improvement"][fluent["improvement"]["case"] != published_sentences.AVERAGE]
-        said = sentences(published_sentences.improvement_sentences({"improvement": cases}, LABELS))
-        assert "-1 % to +30 % (geometric mean +13.6 %) at the count compared" in said[0]
-        assert "published" not in said[0]
+        printed = sentences(published_sentences.improvement_sentences({"improvement": cases}, LABELS))
+        assert "-1 % to +30 % (geometric mean +13.6 %) at the count compared" in printed[0]
+        assert "published" not in printed[0]
 
     def test_peaks_are_compared_with_those_of_the_baseline(self, fluent):
         """InfiniBand: later on s1, s2, m1, m2, m3. RNIC: later on m1, m2; earlier on l2, for want of cards."""
-        said = sentences(published_sentences.peak_sentences(fluent, LABELS))
-        assert said == [
+        printed = sentences(published_sentences.peak_sentences(fluent, LABELS))
+        assert printed == [
             "Compared with GigE (pub), the speedup of RDMA GigE (pub) peaks at "
             "more processes in 2, at as many in 5 and at fewer in 1 (fl5l2) of 8 cases.",
             "Compared with GigE (pub), the speedup of InfiniBand (pub) peaks at more "
@@ -90,8 +90,8 @@ class TestSentences:
         ]
 
     def test_the_worked_example(self, fluent):
-        (said,) = sentences(published_sentences.equivalent_sentences(fluent, LABELS))
-        assert said == (
+        (sentence,) = sentences(published_sentences.equivalent_sentences(fluent, LABELS))
+        assert sentence == (
             "A speedup of 11 on fl5m2 needs 24 processes over GigE (pub), 20 processes over "
             "RDMA GigE (pub), 4 fewer and 16 processes over InfiniBand (pub), 8 fewer."
         )
@@ -105,7 +105,12 @@ class TestSentences:
 class TestAlone:
     def test_a_study_of_published_figures_alone_shows_every_one(self, fluent):
         report = make_report(*empty_study(), [], fluent)
-        assert [one["id"] for one in report["sections"]] == ["answer", "published", "asked", "machine"]
+        assert [section["id"] for section in report["sections"]] == [
+            "answer",
+            "published",
+            "asked",
+            "machine",
+        ]
         assert "This study has no runs" in whole(part(report, "asked"))
         peaks = rows_of(report, "Peaks of the speedup.")
         assert list(peaks) == ["fl5s1", "fl5s2", "fl5s3", "fl5m1", "fl5m2", "fl5m3", "fl5l1", "fl5l2"]
@@ -140,7 +145,7 @@ class TestBesideOurs:
     def test_peaks_stand_in_one_group_and_say_which_is_published(self, study, report):
         (title, rows), *others = rows_of(report, "Peaks of the speedup.").items()
         assert title == "Duct elbow, counterpart of fl5s1" and not others
-        names = [one[0] for one in rows]
+        names = [row[0] for row in rows]
         assert names == [
             "GigE (emu)",
             "TCP loopback",
@@ -155,7 +160,7 @@ class TestBesideOurs:
 
     def test_improvements_over_each_sides_own_baseline(self, report):
         (rows,) = rows_of(report, "Improvement at").values()
-        assert [(one[0], one[1]) for one in rows] == [
+        assert [(row[0], row[1]) for row in rows] == [
             ("Shared memory", "TCP loopback"),
             ("TCP loopback", "GigE (emu)"),
             ("Shared memory", "GigE (emu)"),
@@ -171,8 +176,8 @@ class TestBesideOurs:
     def test_nothing_else_of_the_report_changes(self, study, report):
         """No published figure enters an estimate, a figure or another section."""
         alone = make_report(*study, [])
-        others = [one for one in report["sections"] if one["id"] not in ("published", "machine")]
-        assert others == [one for one in alone["sections"] if one["id"] != "machine"]
+        others = [section for section in report["sections"] if section["id"] not in ("published", "machine")]
+        assert others == [section for section in alone["sections"] if section["id"] != "machine"]
 
     def test_page_one_says_how_far_ours_are_from_them(self, study):
         """Theirs over InfiniBand: 16 processes, +77 % where Gigabit Ethernet peaks on 8. Ours: made up here."""

@@ -18,24 +18,26 @@ LINKS |= {"launch.mca.btl": "self,tcp"}
 LABELS = Labels(Facts.of({"interconnects": {"jumbo": {"title": "Jumbo"}, "usual": {"title": "Usual"}}}))
 
 
-def told(one, two, kinds=("measured", "measured"), baselines=("jumbo",)):
-    factors = {"jumbo": one, "usual": two}
+def sentences_about(first, two, kinds=("measured", "measured"), baselines=("jumbo",)):
+    factors = {"jumbo": first, "usual": two}
     of_kinds = dict(zip(factors, kinds, strict=True))
     return [plain(line) for line in differences(factors, of_kinds, baselines, LABELS)]
 
 
 def test_one_factor_that_differs_is_the_only_one_told():
-    assert told(LINKS, LINKS | {"mtu": 1500}) == ["Usual differs from Jumbo in MTU (1500 and 9000 bytes)."]
+    assert sentences_about(LINKS, LINKS | {"mtu": 1500}) == [
+        "Usual differs from Jumbo in MTU (1500 and 9000 bytes)."
+    ]
 
 
 def test_the_other_one_is_the_baseline_where_the_study_says_so():
-    (said,) = told(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"])
-    assert said == "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
+    (sentence,) = sentences_about(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"])
+    assert sentence == "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
 
 
 def test_factors_have_words_and_other_settings_the_key_of_the_file():
     other = LINKS | {"transport": "ud", "path": "back_to_back", "cable": "copper 5 m"}
-    assert told(LINKS, other | {"launch.mca.btl": "self,openib"}) == [
+    assert sentences_about(LINKS, other | {"launch.mca.btl": "self,openib"}) == [
         "Usual differs from Jumbo in transport (unreliable datagram (UD) and TCP), "
         "cable (copper 5 m and not stated), path (back to back and switched) and launch.mca.btl (self,openib and self,tcp)."
     ]
@@ -44,26 +46,26 @@ def test_factors_have_words_and_other_settings_the_key_of_the_file():
 def test_settings_of_different_mpi_libraries_are_not_compared():
     other = LINKS | {"mpi": "MPICH", "launch.env.UCX_TLS": "self,tcp"}
     del other["launch.mca.btl"]
-    assert told(LINKS, other) == [
+    assert sentences_about(LINKS, other) == [
         "Usual differs from Jumbo in MPI library (MPICH and Open MPI), each with its settings."
     ]
 
 
 def test_interconnects_of_two_kinds_are_not_compared():
-    assert told(LINKS, LINKS | {"mtu": 1500}, kinds=("measured", "emulated")) == []
+    assert sentences_about(LINKS, LINKS | {"mtu": 1500}, kinds=("measured", "emulated")) == []
 
 
 def test_two_names_for_the_same_are_said_to_be_that():
-    assert told(LINKS, LINKS) == ["Usual differs from Jumbo in nothing that their files state."]
+    assert sentences_about(LINKS, LINKS) == ["Usual differs from Jumbo in nothing that their files state."]
 
 
 def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
     runs, tables, facts = make_study(make_runs())[:3]
     names = list(dict.fromkeys(runs["interconnect"].dropna()))
-    known = dict(facts.interconnects)
+    about = dict(facts.interconnects)
     for name, mtu in zip(names, (9000, 1500), strict=False):
-        known[name] = replace(facts.interconnect(name), factors={"mpi": "Open MPI", "mtu": mtu})
-    report = make_report(runs, tables, replace(facts, interconnects=known), [])
+        about[name] = replace(facts.interconnect(name), factors={"mpi": "Open MPI", "mtu": mtu})
+    report = make_report(runs, tables, replace(facts, interconnects=about), [])
     tables = {table["caption"]: table for table in blocks(part(report, "asked"), "table")}
     made_of = tables["Parts of the interconnects."]
     heads = [" ".join(head["title"]) for head in made_of["columns"]]
@@ -73,8 +75,10 @@ def test_the_report_has_a_column_for_each_factor_that_an_interconnect_has():
 
 def modelled(*names):
     loaded = [load_interconnect(name, INTERCONNECTS) for name in names]
-    made = {one.name: factors(one) | model_factors(one) for one in loaded}
-    titles = {one.name: {"title": one.title, "kind": one.kind} for one in loaded}
+    made = {interconnect.name: factors(interconnect) | model_factors(interconnect) for interconnect in loaded}
+    titles = {
+        interconnect.name: {"title": interconnect.title, "kind": interconnect.kind} for interconnect in loaded
+    }
     kinds = dict.fromkeys(names, "simulated")
     labels = Labels(Facts.of({"interconnects": titles}))
     return [plain(line) for line in differences(made, kinds, names[:1], labels)]
@@ -82,8 +86,8 @@ def modelled(*names):
 
 def test_models_differ_in_what_they_say_of_a_message():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
-    (said,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
-    assert said == (
+    (sentence,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
+    assert sentence == (
         "RDMA GigE (sim) differs from GigE (sim) in host bus (PCI-X 133 and not stated), latency (15.5 and 31 µs), "
         "peak (117.5 and 112.5 MB/s), eager limit (8192 and 65 536 bytes) and host overhead (nothing stated and "
         "5.5 µs to send and 5.5 µs to receive)."
@@ -91,10 +95,10 @@ def test_models_differ_in_what_they_say_of_a_message():
 
 
 def test_models_differ_in_directions_protocols_and_topology():
-    (said,) = modelled("quadrics_elan3", "infiniband_4x_pcix")
-    assert "other changes of protocol (2 MiB and none)" in said
-    assert "topology (crossbar and fat tree of down 4 × 4 × 4, up 4 × 4)" in said
-    assert "what both directions share" not in said  # a bus each
+    (sentence,) = modelled("quadrics_elan3", "infiniband_4x_pcix")
+    assert "other changes of protocol (2 MiB and none)" in sentence
+    assert "topology (crossbar and fat tree of down 4 × 4 × 4, up 4 × 4)" in sentence
+    assert "what both directions share" not in sentence  # a bus each
 
 
 def test_a_curve_that_no_study_has_measured_yet_leaves_the_rest_of_a_model(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import drawn
-from report_parts import blocks, part, plain, said
+from report_parts import blocks, part, plain, sentences_of
 from synthetic_study import make_runs, make_whole_study
 
 from analysis.presentation.labels import Labels
@@ -68,7 +68,7 @@ class TestReport:
         assert row["peak_processes"] == pytest.approx(40**0.5, rel=0.05)
         (table,) = blocks(page, "table")
         titles = [" ".join(column["title"]) for column in table["columns"]]
-        (cells,) = [one["cells"] for one in table["groups"][0]["rows"] if one["cells"][0] == "TCP loopback"]
+        (cells,) = [row["cells"] for row in table["groups"][0]["rows"] if row["cells"][0] == "TCP loopback"]
         assert cells[titles.index("Peak (processes)")].startswith(f"{row['peak_processes']:.2f} ")
 
     def test_a_figure_a_case_with_a_panel_a_curve(self, drawings, page):
@@ -81,13 +81,13 @@ class TestReport:
         assert "up to 2 times the largest count" in figures[0]["caption"]
 
     def test_nothing_is_drawn_beyond_the_factor(self, drawings):
-        drawing = next(one for one in drawings if one.topic == "models")
+        drawing = next(figure for figure in drawings if figure.topic == "models")
         assert drawing.figure.axes
         for axes in drawing.figure.axes:
             assert max(line.get_xdata().max() for line in axes.lines) == 2 * max(COUNTS)
 
     def test_what_is_extrapolated_is_dashed(self, drawings):
-        drawing = next(one for one in drawings if one.topic == "models")
+        drawing = next(figure for figure in drawings if figure.topic == "models")
         lines = [line for axes in drawing.figure.axes for line in axes.lines]
         beyond = [line.get_xdata().max() > max(COUNTS) for line in lines]
         assert any(beyond) and [line.is_dashed() for line in lines] == beyond
@@ -102,13 +102,13 @@ class TestReport:
         page, labels = words(study), FigureLabels.of(study[2])
         assert model_figures(study[1], labels) == []
         assert [block["type"] for block in page["blocks"]] == ["paragraph"]
-        assert "No curve has the 4 process counts" in said(page)
+        assert "No curve has the 4 process counts" in sentences_of(page)
 
     def test_curves_with_too_few_counts_are_told(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
         runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
         page = words(make_whole_study(runs))
-        assert "1 curve of 3 does not have the 4 process counts" in said(page)
+        assert "1 curve of 3 does not have the 4 process counts" in sentences_of(page)
 
     def test_weak_scaling_predicts_the_scaled_speedup(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",), weak=True)
@@ -117,7 +117,7 @@ class TestReport:
         titles = [" ".join(head["title"]) for head in table["columns"]]
         assert titles[-2:] == ["Predicted to (processes)", "Scaled speedup there"]
         assert not any("Peak" in title or "Limit" in title for title in titles)
-        assert {one["cells"][-2] for one in table["groups"][0]["rows"]} == {"64"}
+        assert {row["cells"][-2] for row in table["groups"][0]["rows"]} == {"64"}
 
     def test_a_study_without_models_has_no_section(self):
         runs, tables, facts = make_whole_study(make_runs(2, levels=(1,)))

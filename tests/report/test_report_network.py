@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pypdf import PdfReader
 from report_files import print_study
-from report_parts import blocks, part, plain, said
+from report_parts import blocks, part, plain, sentences_of
 from small_runs import ROOT
 from synthetic_study import make_runs, make_study
 from told import network_of, traffic_of
@@ -53,7 +53,7 @@ def told_by(case, name):
     latency = 1e-6 * RATES[name][0]
     if case == "pair_matrix":
         slow = {(0, 3): 3.0}
-        pairs = [(one, other) for one in range(4) for other in range(one + 1, 4)]
+        pairs = [(source, other) for source in range(4) for other in range(source + 1, 4)]
         return [
             row(latency * slow.get(pair, 1.0) * size, size, size, source=pair[0], target=pair[1])
             for pair in pairs
@@ -113,8 +113,8 @@ def network_study():
     )  # fmt: skip
     runs = complete_runs(runs)
     details = [
-        {"rows": traffic_rows(one["interconnect"]) if one["case"] == "transpose" else told_by(one["case"], "shared_memory" if one["processes"] == 1 else one["interconnect"])}
-        for one in runs.to_dict("records")
+        {"rows": traffic_rows(run["interconnect"]) if run["case"] == "transpose" else told_by(run["case"], "shared_memory" if run["processes"] == 1 else run["interconnect"])}
+        for run in runs.to_dict("records")
     ]  # fmt: skip
     _, tables, facts = make_study(make_runs(blocks=1, cases=("elbow",)))
     tables = {name: table.iloc[:0] for name, table in tables.items()}
@@ -135,8 +135,8 @@ def network_study():
 def pages(network_study):
     runs, tables, facts, published = network_study
     drawings = draw_figures(runs, tables, facts)
-    report = make_report(runs, tables, facts, [one.entry() for one in drawings], published)
-    return {one.name: one for one in drawings}, report
+    report = make_report(runs, tables, facts, [drawing.entry() for drawing in drawings], published)
+    return {drawing.name: drawing for drawing in drawings}, report
 
 
 def test_a_study_of_benchmarks_has_no_speedups(pages):
@@ -152,7 +152,7 @@ def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
 
 
 def test_sentences_tell_the_headlines_kind_by_kind(pages):
-    text = said(part(pages[1], "answer"))
+    text = sentences_of(part(pages[1], "answer"))
     assert (
         "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs (0.400 from run to run), Shared memory; "
         in text
@@ -163,12 +163,12 @@ def test_sentences_tell_the_headlines_kind_by_kind(pages):
     highest = "highest bandwidth 958 MB/s, InfiniBand 4x PCIe (pub) at 4 MiB"
     assert f"2.10 µs, Quadrics Elan4 (pub); {highest}" in text
     absent = "Not available, so not measured: Shared memory (there is no such device here)."
-    assert absent in said(part(pages[1], "network"))
+    assert absent in sentences_of(part(pages[1], "network"))
 
 
 def test_the_answer_ends_with_what_benchmarks_cannot_tell(network_study):
     report = make_report(*network_study[:3], [])
-    items = [item for one in blocks(part(report, "answer"), "list") for item in one["items"]]
+    items = [item for block in blocks(part(report, "answer"), "list") for item in block["items"]]
     assert len(items) == 5
     assert items[-1].startswith("These benchmarks do not show the gain of an application in processes, ")
 
@@ -187,7 +187,7 @@ def test_published_and_measured_curves_share_a_figure_and_are_told_apart(pages):
 
 def test_the_headline_table_has_every_curve_and_the_share_of_the_link(pages):
     tables = blocks(part(pages[1], "network"), "table")
-    table = next(one for one in tables if one["caption"].startswith("Headline"))
+    table = next(block for block in tables if block["caption"].startswith("Headline"))
     rows = {group["title"]: [line["cells"] for line in group["rows"]] for group in table["groups"]}
     gigabit = next(cells for cells in rows["Ping-pong, 2\u00a0processes"] if cells[0].startswith("GigE"))
     assert gigabit[4] == "96"  # 4 MiB in 30 µs + 4 MiB / 120 MB/s, of 125 MB/s
@@ -195,28 +195,30 @@ def test_the_headline_table_has_every_curve_and_the_share_of_the_link(pages):
 
 
 def test_every_figure_is_in_the_report(pages):
-    shown = {one["name"] for section in pages[1]["sections"] for one in blocks(section, "figure")}
+    shown = {block["name"] for section in pages[1]["sections"] for block in blocks(section, "figure")}
     assert shown == set(pages[0])
 
 
 def test_imported_collectives_of_all_process_counts_are_shown(network_study):
     runs, tables, facts, _ = network_study
-    told = [
+    measurements = [
         {"interconnect": "theirs", "kind": "published", "benchmark": "imb_allreduce", "processes": count,
          "bytes": 8, "latency_us": float(count), "record": "a.txt: line 1"}
         for count in (2, 4, 8)
     ]  # fmt: skip
-    imported = imported_network(CURVES.validate(pd.DataFrame(told).reindex(columns=list(CURVES.columns))))
+    imported = imported_network(
+        CURVES.validate(pd.DataFrame(measurements).reindex(columns=list(CURVES.columns)))
+    )
     both = pd.concat([tables["network"], imported], ignore_index=True)
     section = part(make_report(runs, tables | {"network": both}, facts, []), "network-collectives")
-    every = [group for one in blocks(section, "table") for group in one["groups"]]
+    every = [group for block in blocks(section, "table") for group in block["groups"]]
     groups = {plain(group["title"]): group["rows"] for group in every}
     assert {f"Allreduce, {count} processes, imported" for count in (2, 4, 8)} <= set(groups)
     assert groups["Allreduce, 8 processes, imported"][0]["cells"][:1] == ["theirs (pub)"]
 
 
 def test_the_slow_pair_is_named(pages):
-    text = said(part(pages[1], "network-pairs"))
+    text = sentences_of(part(pages[1], "network-pairs"))
     assert "1 of 6 pairs take more than 1.5 times the median" in text and "0 and 3" in text
     assert {"network-pairs-8", "network-pairs-1048576", "network-at_once"} <= set(pages[0])
 
@@ -250,11 +252,11 @@ def test_collectives_have_a_table_by_size_and_process_count(pages):
 
 def test_traffic_tells_best_and_least_and_the_slowdown(pages):
     section = part(pages[1], "traffic")
-    text = said(section)
+    text = sentences_of(section)
     most = "transpose has the highest accepted load, 1.0 (1.0 from run to run) of an offered load of 1.2"
     assert f"Shared memory, 64 processes: {most}" in text
     assert "slowed down most 1.40 times, the median of 2 runs (I/O nodes distributed, I/O load 0.300)" in text
-    names = [one["name"] for one in blocks(section, "figure")]
+    names = [block["name"] for block in blocks(section, "figure")]
     assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 
 
@@ -266,12 +268,14 @@ def test_bounds_stand_beside_what_was_measured_and_published(pages):
     assert "0.80 TCP loopback" in cells["transpose"][4]
     assert cells["transpose"][5] == "165 (lowest) to 200 (highest)" and cells["complement"][5] == "280"
     assert "no waiting time was measured" in blocks(section, "figure")[0]["caption"]
-    assert "free of conflict is complement" in said(section)
+    assert "free of conflict is complement" in sentences_of(section)
 
 
 def test_published_links_are_compared(pages):
     section = part(pages[1], "network-published")
-    assert "QDR, fiber, verbs against QDR, fiber, IPoIB: 55 against 32 Gbit/s (factor 1.7)" in said(section)
+    assert "QDR, fiber, verbs against QDR, fiber, IPoIB: 55 against 32 Gbit/s (factor 1.7)" in sentences_of(
+        section
+    )
     assert len(blocks(section, "table")) == 4
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, cells, part, said
+from report_parts import blocks, cells, part, sentences_of
 from small_runs import rows, unplaced
 
 from analysis.report import make_report
@@ -28,7 +28,7 @@ def report_of(factors, facts=None, blocks=7):
 
 def test_packed_and_spread_in_words_and_in_a_table():
     section = part(report_of(SPREAD), "placement")
-    assert "of 1 comparison, 1 slower." in said(section)
+    assert "of 1 comparison, 1 slower." in sentences_of(section)
     (table,) = blocks(section, "table")
     (line,) = cells(table)
     assert line[:5] == ["Gigabit", "2", "1 against 2", "5.12", "4.10"]
@@ -49,7 +49,7 @@ def test_the_fastest_is_that_of_equal_placements(two_interconnects):
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
-    assert "than Gigabit with 1 process per node at the latter's best of 2 processes" in said(
+    assert "than Gigabit with 1 process per node at the latter's best of 2 processes" in sentences_of(
         part(two_interconnects, "answer")
     )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
@@ -58,10 +58,10 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
 
 
 def test_blocks_that_a_test_of_placements_needs_are_told():
-    told = said(part(report_of(SPREAD, blocks=5), "placement"))
-    assert "With 5 blocks, none of 1 test of placements can come out as faster or slower" in told
-    assert "that takes 6 blocks at least" in told
-    assert "With 5 blocks" not in said(part(report_of(SPREAD), "placement"))
+    sentences = sentences_of(part(report_of(SPREAD, blocks=5), "placement"))
+    assert "With 5 blocks, none of 1 test of placements can come out as faster or slower" in sentences
+    assert "that takes 6 blocks at least" in sentences
+    assert "With 5 blocks" not in sentences_of(part(report_of(SPREAD), "placement"))
 
 
 def test_one_placement_is_not_spoken_of():
@@ -87,16 +87,16 @@ MOST = "40 blocks are the most that the study allows"
 )
 def test_the_stopping_rule_is_stated(reason, width, sentence):
     until = UNTIL | {"reason": reason, "half_width_percent": width}
-    told = said(part(report_of(SPREAD, {"study": STUDY | {"until": until}}), "method"))
-    assert "no wider than ±5.0 %, for at most 40 blocks and 2.00 core hours" in told
-    assert sentence in told
+    sentences = sentences_of(part(report_of(SPREAD, {"study": STUDY | {"until": until}}), "method"))
+    assert "no wider than ±5.0 %, for at most 40 blocks and 2.00 core hours" in sentences
+    assert sentence in sentences
 
 
 def test_without_a_target_no_rule_is_stated():
-    assert "went on" not in said(part(report_of(SPREAD), "method"))
+    assert "went on" not in sentences_of(part(report_of(SPREAD), "method"))
 
 
 def test_the_right_answers_of_all_sizes_of_a_weak_study():
     answer = {"quantity": "drag", "unit": "N", "tolerance": 1e-3, "references": {"4k": 1.5, "8k": 1.25}}
     facts = {"study": STUDY | {"scaling": "weak"}, "cases": {"duct": {"title": "Duct", "answer": answer}}}
-    assert "0.001 of 1.5 N (4k) and 1.25 N (8k)" in said(part(report_of(SPREAD, facts), "case-1"))
+    assert "0.001 of 1.5 N (4k) and 1.25 N (8k)" in sentences_of(part(report_of(SPREAD, facts), "case-1"))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from report_parts import blocks, cells, part, plain, said
+from report_parts import blocks, cells, part, plain, sentences_of
 from synthetic_study import make_facts, make_runs, make_whole_study
 
 from analysis.presentation.labels import Labels
@@ -42,7 +42,7 @@ class TestOutliers:
 
     def test_one_is_named_with_its_rule_and_stays(self, runs):
         study = make_whole_study(runs)
-        text = said(section(study))
+        text = sentences_of(section(study))
         assert "1 of 168 valid repetitions is an outlier by Tukey's fences on log time" in text
         assert "Duct elbow, TCP loopback, 2 processes, block 5 (+" in text
         assert "all stay in the estimates" in text and "Of the outliers, 1 was disturbed." in text
@@ -58,7 +58,7 @@ class TestOutliers:
         assert sum(", outlier" in mark.text for mark in order.marks.values()) == 1
 
     def test_too_few_repetitions_for_fences(self):
-        text = said(section(make_whole_study(make_runs(3, levels=(1,)))))
+        text = sentences_of(section(make_whole_study(make_runs(3, levels=(1,)))))
         assert "Outliers are not flagged: this needs 4 repetitions of a point." in text
         assert "Drift is not judged: this needs 4 blocks of a point." in text
 
@@ -102,8 +102,8 @@ class TestSpread:
     def test_one_block_has_neither_spread_nor_figure(self):
         study = make_whole_study(make_runs(1, levels=(1,)))
         assert spread_of(study) == []
-        told = said(section(study))
-        assert "Run-to-run variability is unknown: this needs two blocks of a point." in told
+        sentences = sentences_of(section(study))
+        assert "Run-to-run variability is unknown: this needs two blocks of a point." in sentences
 
 
 class TestPrecision:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from drawn import drawn
 from made_tables import make_tables
-from report_parts import blocks, cells, part, plain, said
+from report_parts import blocks, cells, part, plain, sentences_of
 from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_study, make_whole_study
 
@@ -46,7 +46,7 @@ def heads(table):
 
 class TestWeakScaling:
     def test_every_sentence_of_speedup_says_scaled(self, weak_report):
-        case = said(part(weak_report, "case-1"))
+        case = sentences_of(part(weak_report, "case-1"))
         assert "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial" in case
         lists = blocks(part(weak_report, "answer"), "list")
         answer = [plain(item) for block in lists for item in block["items"]]
@@ -54,8 +54,10 @@ class TestWeakScaling:
         assert not any("peedup" in item and "caled speedup" not in item for item in answer)
 
     def test_the_method_defines_it(self, weak_report):
-        assert "Scaling is weak: the size grows with the processes." in said(part(weak_report, "method"))
-        assert "Karp" not in said(part(weak_report, "method"))
+        assert "Scaling is weak: the size grows with the processes." in sentences_of(
+            part(weak_report, "method")
+        )
+        assert "Karp" not in sentences_of(part(weak_report, "method"))
 
     def test_tables_name_it_and_have_no_serial_fraction(self, weak_report):
         (table,) = blocks(part(weak_report, "case-1"), "table")
@@ -64,7 +66,7 @@ class TestWeakScaling:
     def test_figures_name_it_on_axes_and_in_captions(self, weak):
         drawings = drawn(weak, overview_figure, "scaling") + drawn(weak, scaling_figures, "scaling")
         drawings += drawn(weak, model_figures)
-        assert {one.topic for one in drawings} == {"scaling", "overview", "models"}
+        assert {drawing.topic for drawing in drawings} == {"scaling", "overview", "models"}
         for drawing in drawings:
             assert drawing.figure.axes[0].get_ylabel() == "Scaled speedup"
             assert "caled speedup" in drawing.caption and "caled speedup" in drawing.alt
@@ -78,7 +80,7 @@ class TestWeakScaling:
         assert seconds == pytest.approx([4.0] * 4, rel=0.01)
 
     def test_strong_scaling_says_so_too(self, report):
-        assert "Scaling is strong: the size stays the same." in said(part(report, "method"))
+        assert "Scaling is strong: the size stays the same." in sentences_of(part(report, "method"))
 
 
 class TestRates:
@@ -125,9 +127,9 @@ class TestPlacement:
 
     def test_each_placement_has_its_own_last_count(self, placed_study):
         (table,) = blocks(part(make_report(*placed_study, []), "answer"), "table")
-        found = {line[0]: line[1] for line in cells(table)}
-        assert found["Shared memory with 1 process per node"].startswith("4+")
-        assert "Shared memory with 4 processes per node" in found
+        last_counts = {line[0]: line[1] for line in cells(table)}
+        assert last_counts["Shared memory with 1 process per node"].startswith("4+")
+        assert "Shared memory with 4 processes per node" in last_counts
 
 
 class TestEfficiencyAboveTheIdeal:
@@ -137,7 +139,7 @@ class TestEfficiencyAboveTheIdeal:
         runs = runs_table(row for name, curve in times.items() for row in rows("duct", name, curve))
         facts = Facts.of({"study": {"baselines": ["slow"], "name": "duct"}})
         settings = Settings(baselines=("slow",), draws=200)
-        return said(part(make_report(runs, make_tables(runs, settings), facts, []), "answer"))
+        return sentences_of(part(make_report(runs, make_tables(runs, settings), facts, []), "answer"))
 
     def test_a_reference_over_another_interconnect_is_named(self):
         """28 s on 4 of the slow one over 5.6 s on 16 of the swift one: 5 times as fast on 4 times the cores."""

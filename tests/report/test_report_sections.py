@@ -25,11 +25,11 @@ def whole(study):
 def texts(value):
     """Every text of a report."""
     if isinstance(value, dict):
-        for one in value.values():
-            yield from texts(one)
+        for inner in value.values():
+            yield from texts(inner)
     elif isinstance(value, list):
-        for one in value:
-            yield from texts(one)
+        for inner in value:
+            yield from texts(inner)
     elif isinstance(value, str):
         yield value
 
@@ -47,7 +47,10 @@ class TestWhole:
 
     def test_what_is_not_printed_is_left_to_the_screen(self, report):
         unprinted = {
-            one["id"] for one in report["sections"] for block in one["blocks"] if not block["printed"]
+            of_report["id"]
+            for of_report in report["sections"]
+            for block in of_report["blocks"]
+            if not block["printed"]
         }
         assert unprinted == {"peaks", "method", "improvement", "oversubscription", "fastest", "order"}
 
@@ -55,9 +58,9 @@ class TestWhole:
         assert json.loads(json.dumps(report, allow_nan=False)) == report
 
     def test_no_text_is_a_missing_number(self, report):
-        found = list(texts(report))
-        assert len(found) > 50
-        for text in found:
+        all_texts = list(texts(report))
+        assert len(all_texts) > 50
+        for text in all_texts:
             assert "nan" not in text.lower().split() and "None" not in text and "<NA>" not in text
 
     def test_every_figure_is_shown_once(self, report, drawings):
@@ -65,7 +68,7 @@ class TestWhole:
         assert sorted(shown) == sorted(drawing.name for drawing in drawings)
 
     def test_rows_have_a_cell_for_every_column(self, report):
-        tables = [block for one in report["sections"] for block in blocks(one, "table")]
+        tables = [block for of_report in report["sections"] for block in blocks(of_report, "table")]
         groups = [group for table in tables for group in table["groups"]]
         assert len(groups) > 10 and all(group["rows"] for group in groups)
         assert {len(line["cells"]) - len(block["columns"]) for block, line in table_lines(report)} == {0}
@@ -81,36 +84,38 @@ class TestWhole:
 class TestWords:
     def test_what_was_asked(self, report):
         assert "What is an interconnect worth?" in plain(part(report, "answer"))
-        said = plain(part(report, "asked"))
-        assert "2 cases over 3 interconnects on 1, 2 and 4 processes, at oversubscription 1 and 2" in said
-        assert "312 repetitions, 1 of them invalid." in said
-        assert "What elbow stands for." in said
+        sentences = plain(part(report, "asked"))
+        assert (
+            "2 cases over 3 interconnects on 1, 2 and 4 processes, at oversubscription 1 and 2" in sentences
+        )
+        assert "312 repetitions, 1 of them invalid." in sentences
+        assert "What elbow stands for." in sentences
 
     def test_the_answer_says_who_wins_by_how_much_and_how_surely(self, report):
-        said = report_parts.said(part(report, "answer"))
+        sentences = report_parts.sentences_of(part(report, "answer"))
         assert (
-            "in both measured cases of one application" in said
-            and "Shared memory is 54 % to 103 % faster than GigE (emu) at " in said
+            "in both measured cases of one application" in sentences
+            and "Shared memory is 54 % to 103 % faster than GigE (emu) at " in sentences
         )
-        assert "Brackets: the range in which a value lies, 95 % intervals." in said
+        assert "Brackets: the range in which a value lies, 95 % intervals." in sentences
         declared = (
             "Comparisons of emulated with measured interconnects are made because the study declares them."
         )
         assert declared in plain(part(report, "peaks"))
 
     def test_the_method_states_blocks_tests_and_references(self, report):
-        said = plain(part(report, "method"))
-        assert "every point has 11 to 12 valid blocks, spread over" in said
-        assert "signed-rank test" in said and "Holm" in said
+        sentences = plain(part(report, "method"))
+        assert "every point has 11 to 12 valid blocks, spread over" in sentences
+        assert "signed-rank test" in sentences and "Holm" in sentences
         references = report_parts.cells(blocks(part(report, "method"), "table")[0])
         assert references[0][:5] == ["Duct elbow", "emulated and measured", "Serial run", "1", "4.00"]
 
     def test_a_case_states_its_check_its_reference_and_all_its_numbers(self, report):
         page = part(report, "case-1")
-        said = plain(page)
+        sentences = plain(page)
         assert page["heading"] == "Duct elbow" and page["new_page"] and page["case"] == "elbow"
-        assert "pressure drop is within a relative 0.005 of 117.273 m2/s2" in said
-        assert "Speedup refers to the serial run, 4.00 s." in said
+        assert "pressure drop is within a relative 0.005 of 117.273 m2/s2" in sentences
+        assert "Speedup refers to the serial run, 4.00 s." in sentences
         (numbers,) = blocks(page, "table")
         assert [group["title"] for group in numbers["groups"]][:3] == [
             "Serial run",
@@ -119,18 +124,18 @@ class TestWords:
         ]
 
     def test_what_is_invalid_missing_or_left_out(self, report):
-        said = plain(part(report, "invalid"))
-        assert "1 repetition of 312 is invalid and enters no estimate." in said
-        assert "stopped at 120 s" in said
-        assert "infiniband: there is no such device here." in said
-        assert "Duct elbow, GigE (emu), 4 processes, oversubscription 1: 11" in said
+        sentences = plain(part(report, "invalid"))
+        assert "1 repetition of 312 is invalid and enters no estimate." in sentences
+        assert "stopped at 120 s" in sentences
+        assert "infiniband: there is no such device here." in sentences
+        assert "Duct elbow, GigE (emu), 4 processes, oversubscription 1: 11" in sentences
 
     def test_the_machine_and_its_versions(self, report):
         (rows,) = (block["groups"][0]["rows"] for block in blocks(part(report, "machine"), "table"))
-        told = {line["cells"][0]: line["cells"][1] for line in rows}
-        assert told["CPU"] == "A CPU" and told["MPI library"] == "mpirun (Open MPI) 4.1.4"
-        assert told["Application openfoam"] == "1912" and told["Nodeworth"] == "0.1.0"
-        assert "Frequency governor" not in told  # unknown here
+        versions = {line["cells"][0]: line["cells"][1] for line in rows}
+        assert versions["CPU"] == "A CPU" and versions["MPI library"] == "mpirun (Open MPI) 4.1.4"
+        assert versions["Application openfoam"] == "1912" and versions["Nodeworth"] == "0.1.0"
+        assert "Frequency governor" not in versions  # unknown here
 
     def test_planned_but_not_run(self, study):
         facts = replace(study[2], runs=Counts(planned=320, recorded=312, invalid=1))
@@ -143,10 +148,10 @@ class TestPoorStudies:
     def test_an_unfinished_study_shows_curves_and_tells_no_direction(self):
         study = make_study(make_runs(6), blocks=8, blocks_recorded=6)
         answer = part(whole(study), "answer")
-        said = report_parts.said(answer)
-        assert "6 of 8 blocks: curves only; Nodeworth states no direction" in said
+        sentences = report_parts.sentences_of(answer)
+        assert "6 of 8 blocks: curves only; Nodeworth states no direction" in sentences
         assert (
-            "faster than" not in said and "How far" not in said and said.count(" worth") == 1
+            "faster than" not in sentences and "How far" not in sentences and sentences.count(" worth") == 1
         )  # in the question
         (table,) = blocks(answer, "table")
         assert len(table["columns"]) == 4
@@ -159,8 +164,8 @@ class TestPoorStudies:
 
     def test_too_few_blocks_to_tell_anything_apart(self):
         report = whole(make_study(make_runs(3, cases=("elbow",))))
-        said = plain(part(report, "peaks"))
-        assert "none of" in said and "blocks at least" in said
+        sentences = plain(part(report, "peaks"))
+        assert "none of" in sentences and "blocks at least" in sentences
         (table,) = blocks(part(report, "answer"), "table")
         assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few blocks"}
 
@@ -168,11 +173,11 @@ class TestPoorStudies:
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
         report = whole(make_study(runs, baselines=[], compare_kinds=[]))
         assert "There is no comparison" in plain(part(report, "improvement"))
-        assert "oversubscription" not in {one["id"] for one in report["sections"]}
+        assert "oversubscription" not in {of_report["id"] for of_report in report["sections"]}
         assert "All oversubscription levels" not in plain(part(report, "method"))
         kinds = {block["type"] for block in part(report, "improvement")["blocks"]}
         assert kinds and not kinds & {"table", "figure"}
-        assert "equivalents" not in {one["id"] for one in report["sections"]}
+        assert "equivalents" not in {of_report["id"] for of_report in report["sections"]}
 
     def test_without_serial_run_the_reference_is_named(self):
         report = whole(make_study(make_runs(2, cases=("elbow",), serial=False)))
@@ -183,7 +188,7 @@ class TestPoorStudies:
         report = whole(make_study(make_runs(2, interconnects=(), cases=("elbow",)), baselines=[]))
         asked = part(report, "asked")
         assert "1 case, run serially on 1 process: 2 repetitions" in plain(asked)
-        assert [one["caption"] for one in blocks(asked, "table")] == ["Cases."]
+        assert [block["caption"] for block in blocks(asked, "table")] == ["Cases."]
         assert "Serial runs alone count" in plain(part(report, "answer"))
 
     def test_published_results_without_facts(self):
@@ -191,29 +196,29 @@ class TestPoorStudies:
         runs = runs[["case", "interconnect", "processes", "oversubscription", "seconds"]]
         complete, tables, _ = make_study(runs.assign(kind="published", block=1), compare_kinds=[])
         report = make_report(complete, tables, Facts(), [])
-        said = plain(report)
+        sentences = plain(report)
         assert report["title"] == "Scaling study"
-        assert "Imported results (published) were not run by this study" in said
-        assert "Gigabit (pub)" in said
+        assert "Imported results (published) were not run by this study" in sentences
+        assert "Gigabit (pub)" in sentences
         json.dumps(report, allow_nan=False)
 
     def test_what_is_imported_has_no_protocol_of_this_study(self):
         """Measured elsewhere is measured, but not here, whether its records came with it or not."""
         runs, tables, facts = make_study(make_runs(3))
-        for own in (runs.assign(record=None), runs.assign(origin="import")):
-            said = plain(part(make_report(own, tables, facts, []), "method"))
-            assert "Imported results (measured and emulated) were not run by this study" in said
-            assert "random order" not in said and "The seed of the bootstrap is 1." in said
+        for imported in (runs.assign(record=None), runs.assign(origin="import")):
+            sentences = plain(part(make_report(imported, tables, facts, []), "method"))
+            assert "Imported results (measured and emulated) were not run by this study" in sentences
+            assert "random order" not in sentences and "The seed of the bootstrap is 1." in sentences
 
     def test_points_that_are_alike_have_their_blocks_told_exactly(self):
-        said = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
-        assert "every point has 3 valid blocks, spread over the duration of the study." in said
+        sentences = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
+        assert "every point has 3 valid blocks, spread over the duration of the study." in sentences
 
     def test_one_sample_is_no_median(self):
         report = make_report(*make_study(make_runs(1)), [])
-        said = plain(report)
-        assert "medians over blocks" not in said and "Each time is a single sample" in said
-        assert "may also be the peak" not in said
+        sentences = plain(report)
+        assert "medians over blocks" not in sentences and "Each time is a single sample" in sentences
+        assert "may also be the peak" not in sentences
         assert "intervals; p after" not in plain(part(report, "improvement"))
 
     def test_an_interconnect_at_two_sites_is_one(self):
@@ -250,34 +255,34 @@ class TestPoorStudies:
     def test_disturbed_repetitions_are_counted(self, study):
         runs, tables, facts = study
         cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)
-        said = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
-        assert "2 valid repetitions of 3 were disturbed" in said
+        sentences = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
+        assert "2 valid repetitions of 3 were disturbed" in sentences
 
     def test_page_one_says_how_many_runs_were_disturbed_or_are_invalid(self, study):
         runs, tables, facts = study
-        said = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "answer"))
+        sentences = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "answer"))
         valid = int(runs["valid"].sum())
-        assert f"{valid} of {valid} valid runs were disturbed" in said
-        assert f"{len(runs) - valid} run{'s' * (len(runs) - valid > 1)} invalid and left out" in said
+        assert f"{valid} of {valid} valid runs were disturbed" in sentences
+        assert f"{len(runs) - valid} run{'s' * (len(runs) - valid > 1)} invalid and left out" in sentences
 
     def test_page_one_of_an_unfinished_study_says_so_too(self):
         runs, tables, facts = make_study(make_runs(2), blocks=3, blocks_recorded=2)
         runs.loc[0, ["valid", "reason"]] = [False, "wrong answer"]
-        said = plain(part(make_report(runs, tables, facts, []), "answer"))
-        assert "So far: " in said and "; 1 run invalid and left out." in said
+        sentences = plain(part(make_report(runs, tables, facts, []), "answer"))
+        assert "So far: " in sentences and "; 1 run invalid and left out." in sentences
 
     def test_page_one_without_a_valid_run_counts_the_runs(self):
         runs = make_runs(2, cases=("elbow",)).assign(valid=False, reason="wrong answer")
-        said = plain(part(whole(make_study(runs, baselines=[])), "answer"))
-        assert "No repetition is valid" in said and f"{len(runs)} runs invalid and left out" in said
+        sentences = plain(part(whole(make_study(runs, baselines=[])), "answer"))
+        assert "No repetition is valid" in sentences and f"{len(runs)} runs invalid and left out" in sentences
 
     def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):
         runs = make_runs(12)
         runs.loc[runs["interconnect"] == "loopback", ["valid", "reason"]] = [False, "diverged"]
         complete, tables, facts = make_study(runs)
-        said = plain(part(make_report(complete, tables, facts, []), "invalid"))
+        sentences = plain(part(make_report(complete, tables, facts, []), "invalid"))
         bad = int((~complete["valid"]).sum())
-        assert f"The first 50; the other {bad - 50} are in runs.csv." in said
+        assert f"The first 50; the other {bad - 50} are in runs.csv." in sentences
 
 
 class TestParts:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from report_parts import part, said
+from report_parts import part, sentences_of
 from synthetic_study import make_runs, make_whole_study
 
 from analysis.pipeline import draw_figures
@@ -18,7 +18,9 @@ SECONDS = {"slow": {2: 6.0, 8: 4.0, 32: 5.0}, "swift": {2: 5.5, 8: 1.5, 32: 0.8}
 def study():
     measured = make_runs(6, levels=(1,))
     rows = [point(None, 1, 10.0)]
-    rows += [point(name, count, one) for name, times in SECONDS.items() for count, one in times.items()]
+    rows += [
+        point(name, count, seconds) for name, times in SECONDS.items() for count, seconds in times.items()
+    ]
     return make_whole_study(pd.concat([measured, pd.DataFrame(rows)], ignore_index=True))
 
 
@@ -73,26 +75,26 @@ def test_captions_call_a_band_what_it_is(drawings):
 
 def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
     order = next(drawing for drawing in drawings if drawing.topic == "order")
-    told = [text.get_text() for legend in order.figure.legends for text in legend.get_texts()]
-    assert told and not any("simulated" in text for text in told)
+    labels = [text.get_text() for legend in order.figure.legends for text in legend.get_texts()]
+    assert labels and not any("simulated" in text for text in labels)
 
 
 def test_page_one_says_how_simulated_ones_are_told_and_on_which_cores(study, report):
     assert (
         "p is at most 0.05, after Holm's correction; for simulated times, that the whole band is on one side."
-        in said(part(report, "answer"))
+        in sentences_of(part(report, "answer"))
     )
     runs, tables, facts = study
-    told = {}
+    answers = {}
     for speed in (0.15, 1):
         model = {"source": "A paper.", "host": {"host_speed": speed}}
-        known = {name: AboutInterconnect.of({"model": model}) for name in SECONDS}
-        about = replace(facts, interconnects={**facts.interconnects, **known})
-        told[speed] = said(part(make_report(runs, tables, about, []), "answer"))
-    assert "Simulated cores have 0.15 of the speed of the traced ones." in told[0.15]
-    assert "Simulated cores" not in told[1]
+        modelled = {name: AboutInterconnect.of({"model": model}) for name in SECONDS}
+        about = replace(facts, interconnects={**facts.interconnects, **modelled})
+        answers[speed] = sentences_of(part(make_report(runs, tables, about, []), "answer"))
+    assert "Simulated cores have 0.15 of the speed of the traced ones." in answers[0.15]
+    assert "Simulated cores" not in answers[1]
 
 
 def test_simulated_points_are_no_repetitions(report):
-    text = said(part(report, "asked"))
+    text = sentences_of(part(report, "asked"))
     assert "none of them invalid; and 7 simulated points." in text

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from report_parts import blocks, cells, said
+from report_parts import blocks, cells, sentences_of
 
 from analysis.presentation.content import Content
 from analysis.runs.facts import Facts
@@ -26,7 +26,9 @@ def test_each_model_stands_with_its_errors_and_its_source():
     assert cells(table) == [["Swift (sim)", "24", "0.00", "0.01", "8", "0.14", "0.44"]]
     (sources,) = blocks(section, "list")
     assert sources["items"] == ["Swift (sim): A paper, table 3."]
-    assert "were not measured" in said(section) and "as fast as the cores of the traces" in said(section)
+    assert "were not measured" in sentences_of(
+        section
+    ) and "as fast as the cores of the traces" in sentences_of(section)
 
 
 def test_a_model_stands_once_for_all_numbers_of_threads():
@@ -35,34 +37,36 @@ def test_a_model_stands_once_for_all_numbers_of_threads():
 
 
 def test_a_bad_fit_and_an_unsourced_host_are_told():
-    told = said(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
-    assert "Warning: the mean error at its points is above 3 % for Swift (sim)." in told
-    assert "cores have 0.2 of the speed" in told and "It has no stated source" in told
+    sentences = sentences_of(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
+    assert "Warning: the mean error at its points is above 3 % for Swift (sim)." in sentences
+    assert "cores have 0.2 of the speed" in sentences and "It has no stated source" in sentences
 
 
 @pytest.mark.parametrize(("cpu", "guess"), [("AMD EPYC 7742", False), ("Intel(R) Xeon(R) Processor", True)])
 def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, guess):
     host = {"host_speed": 0.15, "source": "A table.", "relative_to": "EPYC"}
-    told = said(made(host=host, tables={"traces": pd.DataFrame({"cpu": [cpu, cpu]})}))
-    assert f"Simulated cores have 0.15 of the speed of the cores of the traces ({cpu})." in told
-    stated = said(made(host=host | {"corun_percent": 4}))
-    assert "slows a rank down by 4 %." in stated and "slows" not in told
-    between = said(made(host=host | {"host_speed_range": [0.13, 0.17]}))
+    sentences = sentences_of(made(host=host, tables={"traces": pd.DataFrame({"cpu": [cpu, cpu]})}))
+    assert f"Simulated cores have 0.15 of the speed of the cores of the traces ({cpu})." in sentences
+    stated = sentences_of(made(host=host | {"corun_percent": 4}))
+    assert "slows a rank down by 4 %." in stated and "slows" not in sentences
+    between = sentences_of(made(host=host | {"host_speed_range": [0.13, 0.17]}))
     assert "cores have 0.15 (0.13 to 0.17) of the speed of" in between
-    assert "from the fastest of these cores to the slowest" in between and "slowest" not in told
-    assert (f"This speed is relative to EPYC, not {cpu}: here it is a guess." in told) == guess
+    assert "from the fastest of these cores to the slowest" in between and "slowest" not in sentences
+    assert (f"This speed is relative to EPYC, not {cpu}: here it is a guess." in sentences) == guess
 
 
 def test_a_speed_from_benchmarks_names_both_processors_and_says_why_it_is_one():
     benchmarks = {"linpack_100_Mflops": [1200.0, 8000.0], "stream_triad_MBps": [3300.0, 9000.0]}
     processor = {"name": "Opteron 246", "traced_on": "AMD EPYC", "benchmarks": benchmarks}
     host = {"host_speed": 0.15**0.5 * 0.1**0.5, "source": "A table.", "host_speed_range": [0.1, 0.15]}
-    text = said(made(host=host | {"processor": processor}))
+    text = sentences_of(made(host=host | {"processor": processor}))
     assert "cores have 0.122 (0.100 to 0.150) of the speed" in text and "A table." in text
     assert "It compares Opteron 246 with AMD EPYC: 1200 against 8000 Mflop/s in LINPACK of order 100," in text
     assert "3300 against 9000 MB/s" in text and "does not show which computing waits for memory" in text
     other = pd.DataFrame({"cpu": ["Intel Xeon"]})
-    assert "not Intel Xeon" in said(made(host=host | {"processor": processor}, tables={"traces": other}))
+    assert "not Intel Xeon" in sentences_of(
+        made(host=host | {"processor": processor}, tables={"traces": other})
+    )
 
 
 def test_without_simulated_runs_there_is_no_section():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from report_parts import blocks, cells, said
+from report_parts import blocks, cells, sentences_of
 from small_records import record
 from small_runs import rows, unplaced
 
@@ -121,16 +121,16 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     assert taken[0][:7] == ["4", "2", "5", "2.00", "4.00", "2.00", "25"]
     assert taken[0][7:] == ["2.00–4.00", "together", "CPU time", "the serial CPU time"]
     assert profile[0][:3] == ["allreduce", "≤ 8 B", "4.00"]
-    assert [one[0] for one in profile] == ["allreduce", "send, non-blocking", "send, non-blocking"]
+    assert [line[0] for line in profile] == ["allreduce", "send, non-blocking", "send, non-blocking"]
     assert profile[-1][1] == "larger" and profile[-1][4] == "99.8"
     assert efficiency[0] == ["Swift (sim)", "4", "38", "75", "80", "62"]
     names = [block["name"] for block in blocks(section, "figure")]
     assert names == ["trace_pairs-duct", "simulated_times-duct"]
-    told = said(section)
+    sentences = sentences_of(section)
     waited = "since ranks together took far more or less CPU time than the serial run, or waited"
-    assert f"Indicative only, {waited}: The duct on 4" in told
-    assert "The duct on 4 processes. Reason of the tracer: MPI_Win_create: a window." in told
-    assert "Timed together: computing" in told and "Timed alone" not in told
+    assert f"Indicative only, {waited}: The duct on 4" in sentences
+    assert "The duct on 4 processes. Reason of the tracer: MPI_Win_create: a window." in sentences
+    assert "Timed together: computing" in sentences and "Timed alone" not in sentences
 
 
 def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
@@ -145,17 +145,22 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     assert row["step_spread_percent"] == pytest.approx(10)
     uneven = traces(Content(runs, {"traces": tables["traces"].assign(step_spread_percent=15.0)}, FACTS, []))
     section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
-    assert "Traced steps differ by up to 15 %" in said(uneven) and "steps differ" not in said(section)
-    told = said(section)
-    assert "Timed alone: each rank ran again, several times, by itself" in told and "together" not in told
-    assert "Indicative only, since repeats of ranks alone are fewer than three or differ" in told
+    assert "Traced steps differ by up to 15 %" in sentences_of(uneven) and "steps differ" not in sentences_of(
+        section
+    )
+    sentences = sentences_of(section)
+    assert (
+        "Timed alone: each rank ran again, several times, by itself" in sentences
+        and "together" not in sentences
+    )
+    assert "Indicative only, since repeats of ranks alone are fewer than three or differ" in sentences
     assert cells(blocks(section, "table")[0])[0][8:10] == ["3–8", "alone, 3 times"]
 
 
 def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
     section = simulated(content)
     assert cells(section["blocks"][-1])[1] == ["64 B", "6.000", "6.060", "+1.00", "-4.00"]
-    assert "Warning: the mean error at points left out is above 3 % for Swift (sim)." in said(section)
+    assert "Warning: the mean error at points left out is above 3 % for Swift (sim)." in sentences_of(section)
 
 
 def test_a_damaged_trace_is_told_in_one_line(replayed, runs):
@@ -169,9 +174,9 @@ def test_side_tables_are_read_as_they_were_made(replayed, runs, tables, tmp_path
     study, paths, records = replayed
     made = make_details(study, paths, runs, records)
     write_details(made, tmp_path / "details")
-    found = read_details(tmp_path / "details")
-    assert list(found) == list(DETAILS)
-    for name, table in make_simulated_tables(runs, found).items():
+    details = read_details(tmp_path / "details")
+    assert list(details) == list(DETAILS)
+    for name, table in make_simulated_tables(runs, details).items():
         pd.testing.assert_frame_equal(table, tables[name])
 
 

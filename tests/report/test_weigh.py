@@ -22,12 +22,12 @@ NOTE = {"topic": "cabling", "note": "Heavy", "year": 2005, "source": "us"}
 
 
 def content(interconnects, notes=None, prices=None):
-    told = {name: {"notes": own} for name, own in interconnects.items()}
+    about = {name: {"notes": notes} for name, notes in interconnects.items()}
     published = {} if notes is None else {"notes": pd.DataFrame(notes)}
     return Content(
         pd.DataFrame(),
         {} if prices is None else {"prices": prices},
-        Facts.of({"interconnects": told}),
+        Facts.of({"interconnects": about}),
         [],
         published,
     )
@@ -57,9 +57,9 @@ def test_sources_are_named_once_in_the_caption():
 
 
 def test_published_notes_are_those_of_the_compared_ones_and_of_all():
-    told = [{**NOTE, "note": f"Of {name}", "interconnect": name} for name in ("myrinet", "sci", None)]
-    found = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, told)))
-    assert list(found) == ["All of them", "Myrinet"]
+    notes = [{**NOTE, "note": f"Of {name}", "interconnect": name} for name in ("myrinet", "sci", None)]
+    notes_by_title = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, notes)))
+    assert list(notes_by_title) == ["All of them", "Myrinet"]
 
 
 def test_notes_of_a_price_book_are_there_once():
@@ -78,9 +78,9 @@ def test_where_nothing_is_known_there_is_no_page():
 def test_the_report_has_the_page_after_the_prices():
     runs, tables, facts = make_study(make_runs())[:3]
     name = runs["interconnect"].dropna().iloc[0]
-    known = dict(facts.interconnects) | {name: replace(facts.interconnect(name), notes=[NOTE])}
-    report = make_report(runs, tables, replace(facts, interconnects=known), [])
-    (page,) = (one for one in report["sections"] if one["id"] == "weigh")
+    about = dict(facts.interconnects) | {name: replace(facts.interconnect(name), notes=[NOTE])}
+    report = make_report(runs, tables, replace(facts, interconnects=about), [])
+    (page,) = (section for section in report["sections"] if section["id"] == "weigh")
     assert cells(page["blocks"][1]) == [["cabling", "Heavy", "2005", "1"]]
 
 

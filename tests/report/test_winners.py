@@ -23,7 +23,7 @@ LABELS = Labels(Facts())
 
 
 def plain(sentences):
-    return [one.replace("\u202f", " ").replace("\u00a0", " ") for one in sentences]
+    return [sentence.replace("\u202f", " ").replace("\u00a0", " ") for sentence in sentences]
 
 
 def tables(blocks=(1.0,), compare_kinds=(), kinds=None, **times):
@@ -60,8 +60,10 @@ class TestGamess:
 
     def test_the_fastest_at_each_node_count_and_level(self, gamess):
         won = winners(gamess[1]["fastest"])
-        found = won.set_index(["oversubscription", "nodes"])[["interconnect", "seconds", "next_interconnect"]]
-        assert {place: tuple(row) for place, row in zip(found.index, found.to_numpy(), strict=True)} == {
+        fastest = won.set_index(["oversubscription", "nodes"])[
+            ["interconnect", "seconds", "next_interconnect"]
+        ]
+        assert {place: tuple(row) for place, row in zip(fastest.index, fastest.to_numpy(), strict=True)} == {
             (1, 2): ("infiniband_mpi", 3006, "myrinet_mpi"),
             (1, 4): ("infiniband_mpi", 1727, "myrinet_mpi"),
             (2, 2): ("myrinet_tcp", 1924, "gigabit_ethernet"),
@@ -83,8 +85,8 @@ class TestGamess:
 
     def test_the_fastest_network_does_not_make_the_fastest_run(self, gamess):
         rows, published = gamess[1]["scaling"], gamess[2]
-        said = network_sentences(rows, winners(gamess[1]["fastest"]), network_figures(published), LABELS)
-        assert plain(said) == [
+        sentences = network_sentences(rows, winners(gamess[1]["fastest"]), network_figures(published), LABELS)
+        assert plain(sentences) == [
             "Lowest latency: Quadrics MPI (pub), 2 to 3 µs; highest bandwidth: InfiniBand MPI (pub), "
             "5900 to 6750 Mbit/s or Quadrics MPI (pub), 6370 Mbit/s.",
             "The fastest run takes 1279 s on 8 processes (4 nodes) at oversubscription 2, over Myrinet TCP "
@@ -97,14 +99,14 @@ class TestGamess:
     def test_the_report_says_so_with_reference_and_without_intervals(self, gamess):
         runs, tables, published = gamess
         report = make_report(runs, tables, Facts.of({"study": {"name": "gamess"}}), [], published)
-        (said,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
-        assert "the fastest network does not make the fastest run" in said
-        assert "the run of 1 process over GigE (pub), 5823 s, since there is no" in said
-        assert "one run each, so that chance is not ruled out" in said
-        own, networks = blocks(part(report, "fastest"), "table")
+        (text,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
+        assert "the fastest network does not make the fastest run" in text
+        assert "the run of 1 process over GigE (pub), 5823 s, since there is no" in text
+        assert "one run each, so that chance is not ruled out" in text
+        runs_table, networks = blocks(part(report, "fastest"), "table")
         levels = [f"gamess, oversubscription {level}" for level in (1, 2)]
-        assert [group["title"] for group in own["groups"]] == levels
-        assert own["groups"][1]["rows"][1]["cells"] == [
+        assert [group["title"] for group in runs_table["groups"]] == levels
+        assert runs_table["groups"][1]["rows"][1]["cells"] == [
             *("4", "8", "Myrinet TCP (pub)", "1279", "InfiniBand MPI (pub)"),
             *("+3.1", "+22", "5"),
         ]
@@ -113,18 +115,18 @@ class TestGamess:
 
 class TestNetworks:
     def test_names_that_stand_for_several_networks_have_ranges(self, gamess):
-        found = network_figures(gamess[2])
-        assert found.loc["myrinet_mpi"].tolist() == [6, 7, 1880, 3750]
-        assert found.loc["gigabit_ethernet"].tolist() == [31, 90, 900, 940]
+        ranges = network_figures(gamess[2])
+        assert ranges.loc["myrinet_mpi"].tolist() == [6, 7, 1880, 3750]
+        assert ranges.loc["gigabit_ethernet"].tolist() == [31, 90, 900, 940]
 
     def test_the_fastest_network_may_make_the_fastest_run(self):
         made = tables(swift={2: 4, 4: 2}, slow={2: 5, 4: 3})
         rows, won = made["scaling"], winners(made["fastest"])
-        said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
-        assert plain(said)[1] == (
+        sentences = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
+        assert plain(sentences)[1] == (
             "The fastest run takes 2.00 s on 4 processes (4 nodes), over swift (pub), with 2 µs and 9000 Mbit/s."
         )
-        assert plain(said)[2].endswith("swift (pub) is fastest at 2 of 2.")
+        assert plain(sentences)[2].endswith("swift (pub) is fastest at 2 of 2.")
 
     def test_a_run_that_is_not_told_apart_refutes_no_network(self):
         """Swift has the better network and takes 0.1 % longer, 2 % more and 2 % less in turn."""
@@ -138,22 +140,22 @@ class TestNetworks:
         ]
         made = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))
         rows, won = made["scaling"], winners(made["fastest"])
-        said = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
-        assert plain(said)[1].endswith("(swift (pub) not distinguishable from it).")
+        sentences = network_sentences(rows, won, figures(swift=(2, 9000), slow=(30, 900)), LABELS)
+        assert plain(sentences)[1].endswith("(swift (pub) not distinguishable from it).")
         assert won["candidates"].map(sorted).tolist() == [["slow", "swift"]]
 
     def test_one_network_with_both_figures_is_no_comparison(self):
         made = tables(swift={2: 4}, slow={2: 5})
         rows, won = made["scaling"], winners(made["fastest"])
-        known = figures(swift=(2, 9000), slow=(None, 900))
-        assert network_sentences(rows, won, known, LABELS) == []
+        two_figures = figures(swift=(2, 9000), slow=(None, 900))
+        assert network_sentences(rows, won, two_figures, LABELS) == []
         assert network_sentences(rows, won, network_figures({}), LABELS) == []
 
     def test_published_figures_say_nothing_of_runs_of_our_own(self):
         made = tables(swift={2: 4}, slow={2: 5})
         rows, won = made["scaling"].assign(kind="measured"), winners(made["fastest"])
-        known = figures(swift=(2, 9000), slow=(30, 900))
-        assert network_sentences(rows, won, known, LABELS) == []
+        two_figures = figures(swift=(2, 9000), slow=(30, 900))
+        assert network_sentences(rows, won, two_figures, LABELS) == []
 
 
 NOISE = (0.9, 1.1, 0.95, 1.05, 1.0, 1.02, 0.98, 1.2)
@@ -207,14 +209,16 @@ class TestWinners:
         assert won["lead_percent"].tolist() == pytest.approx([2.5])
 
     def test_of_equals_none_stands_alone_however_few_blocks(self):
-        found = tables(NOISE[:3], first={2: 4}, second={2: 4}, slow={2: 5})
-        won = winners(found["fastest"])
+        made = tables(NOISE[:3], first={2: 4}, second={2: 4}, slow={2: 5})
+        won = winners(made["fastest"])
         assert won["rivals"].tolist() == [1] and won["candidates"].tolist() == [("first", "second")]
         (line,) = cells(winners_table(won, LABELS))
         assert "first (pub) ≈" in line
-        known = figures(first=(2, 900), second=(30, 9000))
-        said = plain(network_sentences(found["scaling"], won, known, LABELS))
-        assert said[2].endswith("first (pub) is fastest at 1 of 1 and second (pub) is fastest at 1 of 1.")
+        two_figures = figures(first=(2, 900), second=(30, 9000))
+        sentences = plain(network_sentences(made["scaling"], won, two_figures, LABELS))
+        assert sentences[2].endswith(
+            "first (pub) is fastest at 1 of 1 and second (pub) is fastest at 1 of 1."
+        )
 
     def test_bands_of_simulated_times_hold_the_ratio(self):
         """4 [3, 5] against 6 [5.5, 7]: 50 %, from 5.5/5 to 7/3; only the first can be the least."""

@@ -119,16 +119,16 @@ def test_an_archive_holds_what_a_study_is_made_of(plan):
 
 def test_interconnects_of_a_study_and_their_curves_are_part_of_it(plan, tmp_path, monkeypatch):
     monkeypatch.setattr("workflows.replay.new_model.MODELS", tmp_path / "fitted")
-    own = tmp_path / "own"
-    own.mkdir()
+    own_files = tmp_path / "own"
+    own_files.mkdir()
     osu = ROOT / "tests/importers/files/osu/latency_7.4.txt"
-    new_model(["vendor", str(osu), "--folder", str(own)], tmp_path)
-    study = replace(plan.asked.study, interconnects_folder=own)
-    asked = replace(plan.asked, study=study, interconnects={"vendor": load_interconnect("vendor", own)})
+    new_model(["vendor", str(osu), "--folder", str(own_files)], tmp_path)
+    study = replace(plan.asked.study, interconnects_folder=own_files)
+    asked = replace(plan.asked, study=study, interconnects={"vendor": load_interconnect("vendor", own_files)})
     archive_study(replace(plan, design=replace(plan.design, asked=asked)))
     files = contents(plan)
     for name in ("vendor.yaml", "vendor.csv"):
-        assert files[f"study/config/interconnects/{name}"] == (own / name).read_bytes()
+        assert files[f"study/config/interconnects/{name}"] == (own_files / name).read_bytes()
 
 
 def test_price_books_are_part_of_it(plan, tmp_path):
@@ -146,7 +146,7 @@ def test_price_books_are_part_of_it(plan, tmp_path):
 def test_metadata_name_every_file_with_its_digest(plan):
     archive_study(plan)
     files = contents(plan)
-    crate = {one["@id"]: one for one in json.loads(files["ro-crate-metadata.json"])["@graph"]}
+    crate = {entity["@id"]: entity for entity in json.loads(files["ro-crate-metadata.json"])["@graph"]}
     parts = {part["@id"] for part in crate["./"]["hasPart"]}
     assert parts == files.keys() - {"ro-crate-metadata.json"}
     assert all(crate[name]["sha256"] == hashlib.sha256(files[name]).hexdigest() for name in parts)
@@ -164,9 +164,9 @@ def test_creators_are_asked_for_until_the_study_names_them(plan, tmp_path):
 
 def test_an_incomplete_study_says_what_is_missing(plan):
     (plan.paths.results / "report.pdf").unlink()
-    told = archive_study(plan)
-    assert "missing: results/report.pdf" in told
-    assert "missing: 1 of 2 planned repetitions" in told
+    message = archive_study(plan)
+    assert "missing: results/report.pdf" in message
+    assert "missing: 1 of 2 planned repetitions" in message
     readme = contents(plan)["README.md"].decode()
     assert "- results/report.pdf" in readme
 

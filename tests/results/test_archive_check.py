@@ -101,8 +101,8 @@ def test_numbers_that_do_not_come_out_again_are_found(archive, tmp_path):
     digests = [hashlib.sha256(data).hexdigest() for data in (old, new)]
     metadata = listed.replace(*digests).encode()
     copy = changed(archive, tmp_path / "a.zip", scaling_csv=new, **{"ro-crate-metadata_json": metadata})
-    (told,) = check_archive(copy).fails
-    assert told.startswith("tables/scaling.csv: row 1, speedup: ")
+    (failure,) = check_archive(copy).fails
+    assert failure.startswith("tables/scaling.csv: row 1, speedup: ")
 
 
 @pytest.mark.parametrize(
@@ -121,24 +121,24 @@ PROBE = Probe(ranks=(0, 1), hosts=("a", "a"), cores=("0", "1"), latency_us=0.5, 
 
 def attested(probe, name="shared_memory"):
     rows = pd.DataFrame([{"interconnect": name, "record": "r.json"}])
-    known = {name: load_interconnect(name, INTERCONNECTS)} if name == "shared_memory" else {}
-    return list(_not_attested(rows, {"r.json": record(probe=probe)}, known))
+    interconnects = {name: load_interconnect(name, INTERCONNECTS)} if name == "shared_memory" else {}
+    return list(_not_attested(rows, {"r.json": record(probe=probe)}, interconnects))
 
 
 def test_a_fabric_that_no_ping_pong_attests_is_told():
     assert attested(PROBE) == []
     assert attested(None) == ["shared_memory: no ping-pong attests any of its 1 runs"]
-    (told,) = attested(replace(PROBE, latency_us=50.0))
-    assert told.startswith("r.json: counts, but the probe between ranks 0 and 1 contradicts shared_memory")
+    (failure,) = attested(replace(PROBE, latency_us=50.0))
+    assert failure.startswith("r.json: counts, but the probe between ranks 0 and 1 contradicts shared_memory")
     assert attested(PROBE, "lost") == ["lost: its file is missing"]
 
 
 def test_a_record_that_is_not_what_the_table_tells_is_found():
-    known = record(seconds=2.0, valid=True)
-    row = {key: getattr(known, key) for key in SAME}
-    row |= {"case": known.case.partition("-")[0], "valid": True, "reason": None, "record": "r"}
-    assert list(_contradictory_records(pd.DataFrame([row]), {"r": known}, Facts())) == []
+    kept = record(seconds=2.0, valid=True)
+    row = {key: getattr(kept, key) for key in SAME}
+    row |= {"case": kept.case.partition("-")[0], "valid": True, "reason": None, "record": "r"}
+    assert list(_contradictory_records(pd.DataFrame([row]), {"r": kept}, Facts())) == []
     for key in ("seconds", "threads"):
-        (told,) = _contradictory_records(pd.DataFrame([row | {key: row[key] + 1}]), {"r": known}, Facts())
-        assert told == f"r: another {key} than in runs.csv"
+        (failure,) = _contradictory_records(pd.DataFrame([row | {key: row[key] + 1}]), {"r": kept}, Facts())
+        assert failure == f"r: another {key} than in runs.csv"
     assert list(_contradictory_records(pd.DataFrame([row]), {}, Facts())) == ["r: is in runs.csv and missing"]

@@ -38,8 +38,8 @@ def recorded(tmp_path):
 
 
 def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
-    own = pd.DataFrame([RUN | {"record": "records/one.json", "origin": "run"}])
-    runs = pd.concat([own, recorded], ignore_index=True)
+    measured = pd.DataFrame([RUN | {"record": "records/one.json", "origin": "run"}])
+    runs = pd.concat([measured, recorded], ignore_index=True)
     rows = make_details(*NOWHERE, runs, [record(details={"rows": [SIZES, SIZES]})])["benchmarks"]
     assert rows["record"].tolist() == ["records/one.json"] * 2 + [recorded["record"].iat[0]]
     assert network_table(runs, rows)["runs"].tolist() == [3]
@@ -76,9 +76,9 @@ def test_tables_are_read_as_they_were_written(tmp_path):
     made = details_of(runs, [{"rows": [SIZES, LOADS]}, {"rows": [LOADS]}])
     write_details(made, tmp_path)
     assert sorted(file.stem for file in tmp_path.iterdir()) == ["benchmarks", "traffic", "traffic_processes"]
-    found = read_details(tmp_path)
-    assert list(found) == list(DETAILS)
-    for name, table in found.items():
+    details = read_details(tmp_path)
+    assert list(details) == list(DETAILS)
+    for name, table in details.items():
         if name in made:
             pd.testing.assert_frame_equal(table, made[name], check_dtype=len(table) > 0)
         assert list(table) == list(DETAILS[name].columns)
@@ -98,14 +98,14 @@ def test_a_table_of_an_earlier_version_says_what_to_do(tmp_path):
 
 
 def test_a_study_without_side_tables_has_none(tmp_path):
-    found = read_details(tmp_path / "missing")
-    assert list(found) == list(DETAILS) and all(table.empty for table in found.values())
+    details = read_details(tmp_path / "missing")
+    assert list(details) == list(DETAILS) and all(table.empty for table in details.values())
 
 
 def test_operations_on_an_array_are_gathered_with_how_busy_cores_are():
     """Two runs of a point, and one whose processes hold the array themselves."""
     get = {"operation": "get", "block_bytes": 8, "calls": 10, "operation_seconds_p50": 2e-4}
-    told = [
+    kept = [
         {
             "rows": [get, get | {"operation": "accumulate"}],
             "servers": 2,
@@ -125,7 +125,7 @@ def test_operations_on_an_array_are_gathered_with_how_busy_cores_are():
             for place, case in enumerate(cases)
         ]
     )
-    rows = make_details(*NOWHERE, runs, [record(details=own) for own in told])["data_servers"]
+    rows = make_details(*NOWHERE, runs, [record(details=details) for details in kept])["data_servers"]
     table = make_data_servers(runs, rows)["data_servers"].set_index(["case", "operation"])
     polling = table.loc[("array-polling", "get")]
     assert polling[["runs", "servers", "calls", "busy_servers"]].tolist() == [2, 2, 10, 1]

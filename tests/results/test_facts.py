@@ -10,7 +10,7 @@ from refused import refusal
 from small_runs import ROOT
 from study_files import study_file
 
-from analysis.runs import facts as told
+from analysis.runs import facts as facts_types
 from analysis.runs.json_parts import JsonPart
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Limit
@@ -32,20 +32,22 @@ processes: [1, 2]
 def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
     columns = ["case", "interconnect", "processes", "seconds", "origin"]
     nothing = complete_runs(pd.DataFrame(columns=columns), may_be_empty=True)
-    told = facts(make_plan(study_file(tmp_path, STUDY)), nothing, [], []).cases
-    assert {name: about.title for name, about in told.items()} == {
+    cases = facts(make_plan(study_file(tmp_path, STUDY)), nothing, [], []).cases
+    assert {name: about.title for name, about in cases.items()} == {
         "rotor": "Rotor, transonic, 90k",
         "rotor-smoke": "Rotor, transonic, smoke",
         "water_ccsd": "Water cluster, coupled cluster",
         "water_ccsd-server_polling": "Water cluster, coupled cluster, server polling",
     }
-    assert "A data server beside each process" in told["water_ccsd-server_polling"].description
-    assert "A data server" not in told["water_ccsd"].description
+    assert "A data server beside each process" in cases["water_ccsd-server_polling"].description
+    assert "A data server" not in cases["water_ccsd"].description
 
 
 def followed(schema):
     """A section of the schema, or the one of another schema that it is said to be."""
-    (reference, *_) = [one["$ref"] for one in schema.get("anyOf", [schema]) if "$ref" in one] or [None]
+    (reference, *_) = [option["$ref"] for option in schema.get("anyOf", [schema]) if "$ref" in option] or [
+        None
+    ]
     if reference is None:
         return schema
     file, keys = reference.split("#/")
@@ -55,28 +57,32 @@ def followed(schema):
 def sections(schema, part):
     """Sections of the schema beside the types that hold them."""
     yield schema, part
-    for one in part.entries():
-        if one.name in PARTS:
-            inner = followed(schema)["properties"][one.name]
+    for entry in part.entries():
+        if entry.name in PARTS:
+            inner = followed(schema)["properties"][entry.name]
             each = [inner, inner.get("additionalProperties"), inner.get("items")]
-            (below,) = (one for one in each if isinstance(one, dict) and "properties" in followed(one))
-            yield from sections(below, PARTS[one.name])
+            (below,) = (
+                schema_of_entry
+                for schema_of_entry in each
+                if isinstance(schema_of_entry, dict) and "properties" in followed(schema_of_entry)
+            )
+            yield from sections(below, PARTS[entry.name])
 
 
 PARTS = {
-    "study": told.AboutStudy, "until": told.AboutTarget, "cases": told.AboutCase, "answer": told.Check,
-    "interconnects": told.AboutInterconnect, "model": told.AboutModel, "fit": told.AboutFit, "host": told.Host,
-    "processor": told.AboutProcessor,
-    "economics": told.Economics, "offers": told.Offer, "sites": told.Site, "left_out": told.LeftOut,
-    "runs": told.Counts, "proposal": told.Rule, "limits": Limit, "settings": told.Chosen, "queue": told.Queue,
-    "node": told.NodePrice, "mix": told.Mix,
+    "study": facts_types.AboutStudy, "until": facts_types.AboutTarget, "cases": facts_types.AboutCase, "answer": facts_types.Check,
+    "interconnects": facts_types.AboutInterconnect, "model": facts_types.AboutModel, "fit": facts_types.AboutFit, "host": facts_types.Host,
+    "processor": facts_types.AboutProcessor,
+    "economics": facts_types.Economics, "offers": facts_types.Offer, "sites": facts_types.Site, "left_out": facts_types.LeftOut,
+    "runs": facts_types.Counts, "proposal": facts_types.Rule, "limits": Limit, "settings": facts_types.Chosen, "queue": facts_types.Queue,
+    "node": facts_types.NodePrice, "mix": facts_types.Mix,
 }  # fmt: skip
 
 
 def test_the_schema_has_the_keys_that_the_types_have():
-    found = list(sections(inputs.read_yaml(inputs.SCHEMAS / "facts.yaml"), told.Facts))
-    assert {part for _, part in found} == {told.Facts, *PARTS.values()}
-    for schema, part in found:
+    all_sections = list(sections(inputs.read_yaml(inputs.SCHEMAS / "facts.yaml"), facts_types.Facts))
+    assert {part for _, part in all_sections} == {facts_types.Facts, *PARTS.values()}
+    for schema, part in all_sections:
         keys = {key.name: key.default is key.default_factory is MISSING for key in part.entries()}
         whole = followed(schema)
         assert issubclass(part, JsonPart) and set(whole["properties"]) == set(keys)
@@ -115,8 +121,8 @@ def test_what_an_earlier_version_did_not_write_stays_away(tmp_path):
 )
 def test_what_is_wrong_is_one_line(tmp_path, text, line):
     (tmp_path / "facts.json").write_text(text)
-    told = refusal(InputError, read_facts, tmp_path / "facts.json")
-    assert told.startswith(f"{tmp_path}/facts.json: {line}")
+    message = refusal(InputError, read_facts, tmp_path / "facts.json")
+    assert message.startswith(f"{tmp_path}/facts.json: {line}")
 
 
 @pytest.mark.parametrize(
@@ -139,10 +145,10 @@ def test_a_kind_of_one_interconnect_has_no_baseline_that_nobody_named(tmp_path, 
 
 
 def test_published_cases_with_times_have_titles():
-    known = read_facts(ROOT / "analysis/published/facts.json").cases
+    cases_known = read_facts(ROOT / "analysis/published/facts.json").cases
     for file, cases in (("channel_strong_scaling", 2), ("gamess", 1), ("lammps_lj_jureca", 1)):
         names = set(pd.read_csv(ROOT / f"analysis/published/{file}.csv")["case"])
-        assert len(names) == cases and all(known[name].title for name in names)
+        assert len(names) == cases and all(cases_known[name].title for name in names)
 
 
 INSIDE = """
@@ -174,6 +180,6 @@ def test_interconnects_inside_a_node_are_known_by_name_by_file_and_from_imported
     runs = complete_runs(
         pd.DataFrame({"case": "duct", "interconnect": names, "processes": 2, "seconds": 1.0})
     )
-    found = facts(plan, runs.assign(origin="import"), [], [])
-    assert found.study.inside_nodes == ["pipes", "shared_memory", "threads"]
-    assert found.all_settings().inside_nodes == ("pipes", "shared_memory", "threads")
+    made = facts(plan, runs.assign(origin="import"), [], [])
+    assert made.study.inside_nodes == ["pipes", "shared_memory", "threads"]
+    assert made.all_settings().inside_nodes == ("pipes", "shared_memory", "threads")

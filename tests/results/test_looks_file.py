@@ -33,9 +33,9 @@ def design(tmp_path, monkeypatch):
 
 def records(design, *blocks):
     """A record of each point in some blocks."""
-    known = record(cluster=None)
-    held = {key: getattr(known, key) for key in ("study", "application", "kind", "repetition", "attempt")}
-    held |= {"started": known.started}
+    kept = record(cluster=None)
+    held = {key: getattr(kept, key) for key in ("study", "application", "kind", "repetition", "attempt")}
+    held |= {"started": kept.started}
     return [
         Record.of_point(point, **held, block=block, inputs=design.inputs(point))
         for block in blocks
@@ -71,8 +71,8 @@ def facts(blocks, recorded=None, **study):
 def test_looks_are_whole_reports_of_more_blocks(tmp_path):
     file = tmp_path / "looks.json"
     assert looks(file, 6, whole=True) == [6] and looks(file, 6, whole=False) == []
-    for told in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
-        note_look(file, told)
+    for study_facts in (facts(6, 2), facts(6), facts(6), facts(12, 7), facts(12)):
+        note_look(file, study_facts)
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
     assert looks(file, 24, whole=True) == [6, 12, 24] and looks(file, 24, whole=False) == [6, 12]
     assert looks(file, 6, whole=True) == [6]  # made again, it is the look that it was

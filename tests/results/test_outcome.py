@@ -24,7 +24,7 @@ def runs(*rows: tuple[str | None, str | None]) -> pd.DataFrame:
     return table.assign(valid=table["reason"].isna(), origin="run")
 
 
-def told(folder: Path, table: pd.DataFrame, capsys) -> str:
+def printed(folder: Path, table: pd.DataFrame, capsys) -> str:
     facts = Facts(runs=outcome(table, len(table)))
     (folder / "facts.json").write_text(json.dumps(facts.as_json()))
     print_results(StudyPaths(folder))
@@ -33,20 +33,20 @@ def told(folder: Path, table: pd.DataFrame, capsys) -> str:
 
 def test_a_study_whose_runs_all_count(tmp_path, capsys):
     table = runs((None, None), ("memory", None))
-    assert told(tmp_path, table, capsys) == f"done: report and proposal in {tmp_path}\n"
+    assert printed(tmp_path, table, capsys) == f"done: report and proposal in {tmp_path}\n"
 
 
 def test_the_last_line_says_how_many_are_invalid_and_why(tmp_path, capsys):
     table = runs((None, None), ("memory", None), ("memory", "slow"), ("memory", "slow"), ("memory", "late"))
-    assert told(tmp_path, table, capsys) == (
+    assert printed(tmp_path, table, capsys) == (
         f"done: report and proposal in {tmp_path}; 3 of 5 runs are invalid, 2 of them: slow\n"
     )
-    assert "; 1 of 2 runs is invalid: slow\n" in told(tmp_path, table[1:3], capsys)
+    assert "; 1 of 2 runs is invalid: slow\n" in printed(tmp_path, table[1:3], capsys)
 
 
 def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
     table = runs((None, None), ("memory", None), ("loopback", NO_LIBRARY), ("loopback", NO_LIBRARY))
-    assert refusal(SystemExit, told, tmp_path, table, capsys) == (
+    assert refusal(SystemExit, printed, tmp_path, table, capsys) == (
         "nodeworth: no run over loopback is valid; 2 of 4 runs are invalid: "
         f"{NO_LIBRARY}; report and proposal of the others in {tmp_path}"
     )

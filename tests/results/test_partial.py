@@ -32,10 +32,10 @@ def test_a_report_is_made_where_it_is_worth_its_time(since, took, left, due):
 
 def test_a_report_that_cannot_be_made_stops_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = []
-    PartialReports(tmp_path / "none.yaml", {}, simulated=True).make(600, said.append)
-    assert len(said) == 1 and said[0].startswith("there is no report of the recorded runs: ")
-    assert "none.yaml" in said[0] and "Traceback" not in said[0]
+    messages = []
+    PartialReports(tmp_path / "none.yaml", {}, simulated=True).make(600, messages.append)
+    assert len(messages) == 1 and messages[0].startswith("there is no report of the recorded runs: ")
+    assert "none.yaml" in messages[0] and "Traceback" not in messages[0]
 
 
 @pytest.fixture

@@ -67,9 +67,9 @@ def test_a_table_of_an_earlier_version_is_completed(tmp_path):
     """Results that were collected before there were threads had one a process."""
     runs = read_runs(written(tmp_path, f"{HEADER},block\nduct,a,2,1,0\nduct,,1,2,0\n"))
     runs.drop(columns="threads").to_parquet(tmp_path / "runs.parquet", index=False)
-    found = read_complete(tmp_path / "runs.parquet")
-    pd.testing.assert_frame_equal(found, runs)
-    assert len(make_tables(found, Settings())["scaling"]) == 2
+    completed = read_complete(tmp_path / "runs.parquet")
+    pd.testing.assert_frame_equal(completed, runs)
+    assert len(make_tables(completed, Settings())["scaling"]) == 2
     runs.drop(columns="seconds").to_parquet(tmp_path / "runs.parquet", index=False)
     with pytest.raises(TableError, match=r"runs\.parquet: column 'seconds': is missing \(needed: "):
         read_complete(tmp_path / "runs.parquet")

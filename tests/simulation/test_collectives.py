@@ -62,9 +62,9 @@ def really_sent(folder, command, ranks, sizes, **environment):
     line = [*starter, "-n", str(ranks), program, ",".join(map(str, sizes)), folder]
     done = subprocess.run(line, env=outside_mpi() | environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    told = "".join(file.read_text() for file in folder.glob("rank-*"))
+    log = "".join(file.read_text() for file in folder.glob("rank-*"))
     sent = {}
-    for line in told.splitlines():
+    for line in log.splitlines():
         operation, given, *message = line.split()
         sent.setdefault((operation, int(given)), Counter())[tuple(map(int, message))] += 1
     return sent
@@ -94,8 +94,10 @@ def replayed(folder, operation, size, ranks, mpi="openmpi", nodes=None):
     link = make_model(simulated_link(mpi=mpi), ROOT)
     model = replace(link, eager_limit_bytes=1 << 30, cores_per_node=ranks // nodes)
     xml = platform_xml(model, nodes, 1.0)
-    told = '<prop id="tell_messages" value="1"/>'
-    (folder / "platform.xml").write_text(xml.replace('<prop id="hop_us"', f'{told}<prop id="hop_us"'))
+    property_line = '<prop id="tell_messages" value="1"/>'
+    (folder / "platform.xml").write_text(
+        xml.replace('<prop id="hop_us"', f'{property_line}<prop id="hop_us"')
+    )
     write_traces([[operation_line(operation, size, ranks)]] * ranks, folder)
     factors = ",".join(["1"] * ranks)
     output = programs.run(
@@ -157,11 +159,11 @@ def test_messages_of_collectives_are_those_of_mpich(mpich, tmp_path, ranks, node
     per_node = ranks // nodes
     for (operation, size), messages in sent.items():
         real = Counter()
-        for (sender, receiver, told), n in messages.items():
-            real[sender // per_node, receiver // per_node, told] += n
+        for (sender, receiver, length), n in messages.items():
+            real[sender // per_node, receiver // per_node, length] += n
         simulated = replayed(tmp_path, operation, size, ranks, "mpich", nodes)
         real, simulated = (between_nodes(of) for of in (real, simulated))
-        if any(told == UNTOLD for *_, told in real):
+        if any(length == UNTOLD for *_, length in real):
             real, simulated = (pairs_alone(of) for of in (real, simulated))
         assert simulated == real, (operation, size)
 
@@ -171,7 +173,7 @@ def between_nodes(messages):
 
 
 def pairs_alone(messages):
-    found = Counter()
+    counts = Counter()
     for (sender, receiver, _), n in messages.items():
-        found[sender, receiver] += n
-    return found
+        counts[sender, receiver] += n
+    return counts

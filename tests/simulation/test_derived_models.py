@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as some
+from hypothesis import strategies as strategies
 from refused import refusal
 from simulated_link import SIMULATE, simulated_link
 
@@ -41,9 +41,9 @@ SIZES = [0, *(2**power for power in range(23))]
 def test_changes_of_protocol_of_published_curves_are_found(name):
     simulate = load_interconnect(name, INTERCONNECTS).simulate
     curve = read_curve(simulate, ROOT, name)
-    found = changes_of_protocol(curve.bytes, curve.microseconds)
-    assert {change.bytes: change.rise for change in found} == JUMPS[name]
-    assert eager_limit(found) == EAGER.get(name, simulate["eager_limit_bytes"])
+    changes = changes_of_protocol(curve.bytes, curve.microseconds)
+    assert {change.bytes: change.rise for change in changes} == JUMPS[name]
+    assert eager_limit(changes) == EAGER.get(name, simulate["eager_limit_bytes"])
 
 
 def jumping(size: int) -> float:
@@ -57,9 +57,9 @@ def test_where_between_sizes_that_are_close_a_protocol_changes_is_told():
 
 def test_one_slow_message_is_no_eager_limit():
     times = [jumping(size) * (1.5 if size == 65536 else 1) for size in SIZES]
-    found = changes_of_protocol(SIZES, times)
-    assert [change for change in found if change.rise] == [Change(4096, rise=True)]
-    assert eager_limit(found) == 4096
+    changes = changes_of_protocol(SIZES, times)
+    assert [change for change in changes if change.rise] == [Change(4096, rise=True)]
+    assert eager_limit(changes) == 4096
 
 
 def benchmarks(pingpong, stream=None, both_ways=None, sizes=SIZES):
@@ -101,7 +101,9 @@ def test_overhead_and_bandwidth_of_a_link_that_is_known():
         "memory_MBps": pytest.approx(8000),
     }
     assert made.simulate["eager_limit_bytes"] == 8192 and "switches_bytes" not in made.simulate
-    assert "peak_MBps" not in made.simulate["curve"] and not any("assumed to" in said for said in made.told)
+    assert "peak_MBps" not in made.simulate["curve"] and not any(
+        "assumed to" in sentence for sentence in made.told
+    )
 
 
 def test_what_was_not_given_is_said_to_be_assumed():
@@ -147,12 +149,12 @@ def test_several_pairs_of_processes_give_a_link_no_parameter(benchmark, processe
         beside.told[-1].startswith(("Not used: ", "Not used for the link: ")) and benchmark in beside.told[-1]
     )
     only = one_pair.assign(processes=processes, benchmark="imb_pingpong")
-    told = refusal(InputError, derive, only, None, 1, 1024)
-    assert told.startswith(
+    message = refusal(InputError, derive, only, None, 1, 1024)
+    assert message.startswith(
         "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two processes is"
     )
-    told = refusal(InputError, derive, one_pair, only, 1, 1024)
-    assert told.startswith(
+    message = refusal(InputError, derive, one_pair, only, 1, 1024)
+    assert message.startswith(
         "--inside: no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two"
     )
 
@@ -179,55 +181,55 @@ def test_pairs_show_the_messages_of_a_node_and_one_pair_the_bandwidth_of_a_link(
     )
     of_one = derive(pd.concat([curves, pairs.assign(processes=2)]), None, 1, 1024)
     assert of_one.simulate["curve"]["peak_MBps"] == 25_000
-    said = "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate)"
-    assert made.simulate["messages_per_second"] == 5e6 and f"{said}, taken for its limit." in made.told
+    sentence = "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate)"
+    assert made.simulate["messages_per_second"] == 5e6 and f"{sentence}, taken for its limit." in made.told
     # Each alone sends one in 0.5 µs: eight that slow each other, and two that do not.
     of_eight = derive(pd.concat([curves, pairs.assign(processes=16)]), None, 1, 1024)
-    assert of_eight.simulate["messages_per_second"] == 5e6 and f"{said}." in of_eight.told
+    assert of_eight.simulate["messages_per_second"] == 5e6 and f"{sentence}." in of_eight.told
     assert model_of(of_eight, tmp_path).gap_us == pytest.approx(0.2)
     of_two = derive(pd.concat([curves, pairs.assign(processes=4)]), None, 1, 1024)
     assert "messages_per_second" not in of_two.simulate
-    assert f"{said}; its 2 pairs did not slow each other, so that no limit is known." in of_two.told
+    assert f"{sentence}; its 2 pairs did not slow each other, so that no limit is known." in of_two.told
 
 
 @pytest.mark.parametrize(("both", "model"), [(9_999, 10_000), (12_000, 12_000), (19_500, None)])
 def test_what_both_directions_share(tmp_path, both, model):
     made = derive(benchmarks(lambda size: 1.6 + size / 9_999.9999, None, lambda size: both), None, 1, 1024)
-    found = model_of(made, tmp_path).both_ways_bytes_per_us
-    assert found == (model and pytest.approx(model, rel=1e-6))
+    both_ways = model_of(made, tmp_path).both_ways_bytes_per_us
+    assert both_ways == (model and pytest.approx(model, rel=1e-6))
 
 
 def test_an_eager_limit_beyond_the_curve_is_refused():
-    told = refusal(InputError, derive, benchmarks(lambda size: 1 + size / 1000), None, 1, 1 << 22)
-    assert told == "--eager: 4194304: must be below the largest message of osu_latency, 4194304 bytes"
+    message = refusal(InputError, derive, benchmarks(lambda size: 1 + size / 1000), None, 1, 1 << 22)
+    assert message == "--eager: 4194304: must be below the largest message of osu_latency, 4194304 bytes"
 
 
 @pytest.mark.parametrize(
-    ("sizes", "found"),
+    ("sizes", "reason"),
     [([128, 256, 512], "the smallest message has 128 bytes"), ([], "no message has a size")],
 )
-def test_a_ping_pong_without_small_messages_is_refused(sizes, found):
+def test_a_ping_pong_without_small_messages_is_refused(sizes, reason):
     curves = benchmarks(lambda size: 1 + size / 1000, sizes=sizes or [8])
     if not sizes:
         curves["bytes"] = pd.NA
-    told = refusal(InputError, derive, curves, None, 1, None)
-    assert told == f"osu_latency: {found}; one of up to 64 tells the latency"
+    message = refusal(InputError, derive, curves, None, 1, None)
+    assert message == f"osu_latency: {reason}; one of up to 64 tells the latency"
 
 
 def model_of(made, folder, end="corrected"):
     write_table(CURVES.validate(made.curve[list(CURVES.columns)]), folder / "mine.csv")
     curve = {**made.simulate["curve"], "file": "mine.csv", "interconnect": "mine"}
-    known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
-    link = replace(simulated_link(), simulate=known | made.simulate | {"curve": curve})
+    link_keys = {name: SIMULATE[name] for name in ("half_duplex", "hop_us")}
+    link = replace(simulated_link(), simulate=link_keys | made.simulate | {"curve": curve})
     return make_model(link, folder, end)
 
 
 @settings(max_examples=30)
 @given(
-    latency=some.floats(0.5, 50),
-    interval=some.floats(0.01, 60),
-    copied=some.floats(0, 0.01),
-    limit=some.sampled_from([0, 64, 100, 8192, 65536]),
+    latency=strategies.floats(0.5, 50),
+    interval=strategies.floats(0.01, 60),
+    copied=strategies.floats(0, 0.01),
+    limit=strategies.sampled_from([0, 64, 100, 8192, 65536]),
 )
 def test_processors_are_never_busy_for_longer_than_a_message_takes(
     tmp_path_factory, latency, interval, copied, limit
@@ -242,8 +244,8 @@ def test_processors_are_never_busy_for_longer_than_a_message_takes(
 
 def test_without_a_ping_pong_there_is_no_model():
     stream = benchmarks(lambda size: 1.0, lambda size: 1.0).query("benchmark == 'osu_bandwidth'")
-    told = refusal(InputError, derive, stream, None, None, None)
-    assert told == (
+    message = refusal(InputError, derive, stream, None, None, None)
+    assert message == (
         "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two processes is among the curves: "
         "osu_bandwidth"
     )
@@ -277,8 +279,10 @@ def test_work_beside_an_exchange_tells_what_each_of_its_two_messages_costs():
     overhead = made.simulate["host_overhead"]  # of a message half, and not the stream's 0.1 µs
     assert overhead["send_us"] == overhead["receive_us"] == pytest.approx(0.6, rel=0.01)
     assert overhead["send_ns_per_byte"] == pytest.approx(0.1, rel=0.05)
-    assert any("half of what an exchange takes from work beside it" in said for said in made.told)
-    assert made.simulate["assumed"] == ["both_ways"] and not any("Not used" in said for said in made.told)
+    assert any("half of what an exchange takes from work beside it" in sentence for sentence in made.told)
+    assert made.simulate["assumed"] == ["both_ways"] and not any(
+        "Not used" in sentence for sentence in made.told
+    )
 
 
 @pytest.mark.parametrize(("completed", "longer"), [(7.0, 0.5), (0.1, None)])
@@ -289,16 +293,16 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
     made = derive(pd.concat([curves, flush], ignore_index=True), None, 1, 8192)
     assert made.simulate.get("one_sided_us") == longer
     assert made.simulate.get("flush_us") == (None if longer else completed)
-    assert not any("Not used" in said for said in made.told)
+    assert not any("Not used" in sentence for sentence in made.told)
 
 
-@pytest.mark.parametrize(("takes", "own"), [(56.0, 50), (4.0, None)])
-def test_what_a_window_takes_beside_two_barriers(takes, own):
+@pytest.mark.parametrize(("takes", "expected"), [(56.0, 50), (4.0, None)])
+def test_what_a_window_takes_beside_two_barriers(takes, expected):
     curves = benchmarks(lambda size: 3 + size / 1000)
     window = curves.head(1).assign(benchmark="window", bytes=None, latency_us=takes)
     made = derive(pd.concat([curves, window], ignore_index=True), None, 1, 8192)
-    assert made.simulate.get("window_us") == own
-    assert not any("Not used" in said for said in made.told)
+    assert made.simulate.get("window_us") == expected
+    assert not any("Not used" in sentence for sentence in made.told)
 
 
 def test_how_much_longer_an_exchange_takes_after_work(tmp_path):
@@ -313,7 +317,7 @@ def test_how_much_longer_an_exchange_takes_after_work(tmp_path):
     made = derive(pd.concat([curves, *late], ignore_index=True), None, 1, 8192)
     assert made.simulate["after_work_us"] == [[8, 0], [16, 1], [32, 1]]
     assert "After 32.0 µs of computing an exchange takes 1.00 µs longer than at once." in made.told
-    assert not any("Not used" in said for said in made.told)
+    assert not any("Not used" in sentence for sentence in made.told)
     runs = pd.concat(late).assign(latency_us_low=lambda of: of["latency_us"] - 0.5, latency_us_high=20.0)
     made = derive(pd.concat([curves, runs], ignore_index=True), None, 1, 8192)
     assert made.simulate["after_work_us"] == [[8, 0, 0, 12], [16, 1, 0.5, 12], [32, 1, 0.5, 12]]
@@ -350,7 +354,7 @@ def test_messages_that_pass_faster_than_many_do_wait_for_those_before_them(tmp_p
     assert all(knot.receive_us <= shaped(knot.bytes) for knot in model.between)
     shared = derive(benchmarks(shaped, both_ways=lambda size: 150), None, 1, 65536)
     assert model_of(shared, tmp_path).both_ways_bytes_per_us is None
-    assert any("150 MB/s is not used" in said for said in shared.told)
+    assert any("150 MB/s is not used" in sentence for sentence in shared.told)
     assert not any(
         "sustained_MBps" in derive(benchmarks(of), None, 1, 65536).simulate
         for of in (lambda size: 8 + size / 1000, lambda size: 8 + size / 1000 * (0.9 if size <= 16384 else 1))
@@ -371,8 +375,8 @@ def test_a_slower_link_takes_longer_for_each_byte(tmp_path):
     slower = at_rate(bursts, 50)
     assert slower.simulate["sustained_MBps"] == 50
     assert model_of(slower, tmp_path).curve.microseconds[-1] == pytest.approx(8 + SIZES[-1] / 50)
-    told = refusal(InputError, at_rate, bursts, 125)
-    assert told == "--rate: 125: is above the 100 MB/s that the benchmarks show"
+    message = refusal(InputError, at_rate, bursts, 125)
+    assert message == "--rate: 125: is above the 100 MB/s that the benchmarks show"
 
 
 def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
@@ -383,8 +387,8 @@ def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
     made = derive(pd.concat([alone, exchange], ignore_index=True), None, 1, 65536)
     assert made.simulate["curve"]["exchange"] == "sendrecv"
     assert "Messages that meet take as much longer as in sendrecv." in made.told
-    for one in (made, at_rate(made, 100)):
-        meets = {knot.bytes: knot.meets_us for knot in model_of(one, tmp_path).between}
+    for derived in (made, at_rate(made, 100)):
+        meets = {knot.bytes: knot.meets_us for knot in model_of(derived, tmp_path).between}
         assert meets[0] == pytest.approx(0, abs=0.02)
         assert meets[1 << 20] == pytest.approx((1 << 20) / 4000, rel=1e-3)
     too_short = exchange[exchange["bytes"] <= 65536]
@@ -397,7 +401,7 @@ def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():
     busy = working(lambda size: 8.0, exchange=lambda size: 10 + size / 1000).assign(oversubscription=1)
     made = derive(pd.concat([curves, busy], ignore_index=True), None, 1, 65536)
     assert "host_overhead" not in made.simulate and made.simulate["assumed"] == ["host_overhead", "both_ways"]
-    assert any("copying alone, since some pass faster than the link" in said for said in made.told)
+    assert any("copying alone, since some pass faster than the link" in sentence for sentence in made.told)
 
 
 def test_what_is_assumed_has_two_ends(tmp_path):

@@ -72,10 +72,10 @@ def _nearest(topology):
 
 def messages(*rows):
     """From (due in µs, process, destination, bytes)."""
-    found = np.zeros(len(rows), MESSAGE)
+    sent = np.zeros(len(rows), MESSAGE)
     for place, (due, process, destination, size) in enumerate(rows):
-        found[place] = (due * 1e-6, process, destination, size, True, 0)
-    return found
+        sent[place] = (due * 1e-6, process, destination, size, True, 0)
+    return sent
 
 
 def arrived_us(network, *rows):
@@ -173,13 +173,13 @@ def test_coarse_ages_are_no_more_than_an_order_of_coming(network):
 def test_a_packet_that_keeps_its_channel_waits_for_it_though_another_is_free(network, kept, firsts):
     """Of two senders' packets the first has node 2's link alone where both began by the same channel."""
     mine = network(4, {}, payload_bytes=100_000, buffer_bytes=2000, keeps_channel=kept)
-    told = set()
+    delays = set()
     for drawn in range(8):
         before = [(0, 3, 1, 1)] * drawn
         first, second = arrived_us(mine, *before, (500, 0, 2, 100_000), (501, 1, 2, 100_000))[drawn:]
         assert second == pytest.approx(2500, rel=0.02)
-        told.add(round(first - 500, -3))
-    assert told == firsts
+        delays.add(round(first - 500, -3))
+    assert delays == firsts
 
 
 def test_nodes_that_send_and_receive_share_what_both_ways_have(network):
@@ -258,8 +258,8 @@ def test_a_pattern_comes_to_the_rows_of_a_run(network):
     case = load_case("uniform-smoke", CASES)
     case = replace(case, parameters=case.parameters | {"seconds": 0.02})
     with ThreadPoolExecutor(2) as pool:
-        told = traffic.simulate_traffic(network(8, {}), case, pool)
-    low, high = told["rows"]
+        outcome = traffic.simulate_traffic(network(8, {}), case, pool)
+    low, high = outcome["rows"]
     assert low["link_MBps"] == pytest.approx(100 * 100 / 110, rel=0.05)
     assert low["accepted_MBps"] < high["accepted_MBps"] < low["link_MBps"]
 
@@ -268,7 +268,7 @@ SECTION = {"two_points": {}, "packets": PACKETS}
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"hop_us": 1.0}, "simulate.hop_us: does not belong here, since packets say what a way takes"),
         ({"topology": {"star": {}}}, "simulate.topology.star: does not belong here"),
@@ -284,13 +284,13 @@ SECTION = {"two_points": {}, "packets": PACKETS}
         ({}, "simulate.packets.age_step_us: does not belong here, since arbitration is not oldest"),
     ],
 )
-def test_sections_that_contradict_packets(changes, said):
-    assert said in check_section(SECTION | changes)
+def test_sections_that_contradict_packets(changes, message):
+    assert message in check_section(SECTION | changes)
 
 
 def test_only_packets_adapt():
-    said = check_section({"two_points": {}, "topology": {"fat_tree": {"routing": "adaptive"}}})
-    assert said.startswith("simulate.topology.fat_tree.routing: adaptive needs simulate.packets")
+    message = check_section({"two_points": {}, "topology": {"fat_tree": {"routing": "adaptive"}}})
+    assert message.startswith("simulate.topology.fat_tree.routing: adaptive needs simulate.packets")
 
 
 def test_a_latency_shorter_than_a_packet_is_refused():
@@ -302,8 +302,8 @@ def test_a_latency_shorter_than_a_packet_is_refused():
 
 
 def test_a_message_to_nobody_is_told_in_one_line(network):
-    told = refusal(InputError, network(4, {}).carry, messages((0, 0, 7, 100)), 1.0)
-    assert told == "mine: cannot be carried out: a message from 0 to 7, of 4 processes"
+    message = refusal(InputError, network(4, {}).carry, messages((0, 0, 7, 100)), 1.0)
+    assert message == "mine: cannot be carried out: a message from 0 to 7, of 4 processes"
 
 
 def test_a_study_of_traces_is_refused():

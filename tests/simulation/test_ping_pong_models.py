@@ -53,8 +53,8 @@ def curve_file(folder, points=POINTS, extra=""):
 
 
 def interconnect(simulate, **more):
-    known = {name: SIMULATE[name] for name in ("half_duplex", "hop_us", "node")}
-    return replace(simulated_link(), simulate={**known, **simulate, **more})
+    link_keys = {name: SIMULATE[name] for name in ("half_duplex", "hop_us", "node")}
+    return replace(simulated_link(), simulate={**link_keys, **simulate, **more})
 
 
 def test_a_curve_is_linear_between_points_and_continued_up_to_a_change_of_protocol(tmp_path):
@@ -68,10 +68,10 @@ def test_a_curve_is_linear_between_points_and_continued_up_to_a_change_of_protoc
 def test_the_points_that_can_be_left_out_are_predicted_from_their_neighbours(tmp_path):
     points = POINTS | {16000: 30.0}
     left_out = read_curve(curve_file(tmp_path, points), tmp_path, "mine.yaml").left_out()
-    found = left_out.set_index("bytes")["left_out_percent"]
-    assert found[1000] == pytest.approx(0)
-    assert found[8000] == pytest.approx(100 * ((16 + 14 / 3) / 20 - 1))
-    assert found[[0, 2000, 4000, 16000]].isna().all()
+    errors = left_out.set_index("bytes")["left_out_percent"]
+    assert errors[1000] == pytest.approx(0)
+    assert errors[8000] == pytest.approx(100 * ((16 + 14 / 3) / 20 - 1))
+    assert errors[[0, 2000, 4000, 16000]].isna().all()
 
 
 def test_a_curve_that_netpipe_wrote(tmp_path):
@@ -79,8 +79,8 @@ def test_a_curve_that_netpipe_wrote(tmp_path):
     simulate = {"curve": curve | {"benchmark": "netpipe"}, "eager_limit_bytes": 4096}
     assert read_curve(simulate, ROOT, "mine.yaml").microseconds[:2] == pytest.approx((0.34, 0.34))
     simulate["curve"]["benchmark"] = "pingpong"
-    told = refusal(InputError, read_curve, simulate, ROOT, "mine.yaml")
-    assert told.startswith(f"mine.yaml: simulate.curve.file: {ROOT}/{curve['file']}: has no heading")
+    message = refusal(InputError, read_curve, simulate, ROOT, "mine.yaml")
+    assert message.startswith(f"mine.yaml: simulate.curve.file: {ROOT}/{curve['file']}: has no heading")
 
 
 def test_an_exchange_of_several_pairs_is_no_curve_of_a_link(tmp_path):
@@ -97,8 +97,8 @@ def test_an_exchange_of_several_pairs_is_no_curve_of_a_link(tmp_path):
     write_table(
         curves[curves["processes"].ne(2) | curves["benchmark"].ne("imb_sendrecv")], tmp_path / "c.csv"
     )
-    told = refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml")
-    assert told == (
+    message = refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml")
+    assert message == (
         "mine.yaml: simulate.curve.exchange: 'imb_sendrecv' has no row of two processes in c.csv; more do not show "
         "what a link carries"
     )
@@ -115,16 +115,18 @@ def test_a_curve_without_empty_messages_and_a_peak_of_many_messages(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("empty_as_bytes", 1, "curve.empty_as_bytes: does not belong here, since curve.csv has 0 bytes"),
         ("peak_MBps", 999, "curve.peak_MBps: 999 is less than the ping-pong shows (1000)"),
     ],
 )
-def test_a_key_that_the_curve_contradicts(tmp_path, key, value, said):
+def test_a_key_that_the_curve_contradicts(tmp_path, key, value, message):
     simulate = curve_file(tmp_path)
     simulate["curve"][key] = value
-    assert refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml") == f"mine.yaml: simulate.{said}"
+    assert (
+        refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml") == f"mine.yaml: simulate.{message}"
+    )
 
 
 def test_an_empty_message_as_one_that_is_not_there(tmp_path):
@@ -135,7 +137,7 @@ def test_an_empty_message_as_one_that_is_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("points", "extra", "said"),
+    ("points", "extra", "reason"),
     [
         (POINTS, "pingpong,mine,1000,latency_us,6.5\n", "is there twice for a message size"),
         ({size: time for size, time in POINTS.items() if size}, "", "no time for 0 bytes"),
@@ -143,17 +145,17 @@ def test_an_empty_message_as_one_that_is_not_there(tmp_path):
         ({0: 5.0, 1000: 6.0, 2000: 7.0}, "", "no point of the curve is above the change of protocol at 2000"),
     ],
 )
-def test_a_bad_curve_is_told_in_one_line(tmp_path, points, extra, said):
-    told = refusal(InputError, read_curve, curve_file(tmp_path, points, extra), tmp_path, "mine.yaml")
-    assert told.startswith("mine.yaml: simulate") and said in told
+def test_a_bad_curve_is_told_in_one_line(tmp_path, points, extra, reason):
+    message = refusal(InputError, read_curve, curve_file(tmp_path, points, extra), tmp_path, "mine.yaml")
+    assert message.startswith("mine.yaml: simulate") and reason in message
 
 
 def test_two_times_for_a_size_in_a_benchmarks_output(tmp_path):
     lines = ["# OSU MPI Latency Test v7.4", "# Size       Avg Latency(us)", "0 1.5", "8 1.6", "8 1.7", "64 2"]
     (tmp_path / "osu.txt").write_text("\n".join(lines) + "\n")
     curve = {"file": "osu.txt", "interconnect": "mine", "benchmark": "osu_latency"}
-    told = refusal(InputError, read_curve, {"curve": curve, "eager_limit_bytes": 8}, tmp_path, "mine.yaml")
-    assert "two times for 8 bytes: 1.6 and 1.7 µs" in told
+    message = refusal(InputError, read_curve, {"curve": curve, "eager_limit_bytes": 8}, tmp_path, "mine.yaml")
+    assert "two times for 8 bytes: 1.6 and 1.7 µs" in message
 
 
 def test_our_own_ping_pong_is_read_from_a_study(tmp_path):
@@ -175,15 +177,19 @@ def test_the_ends_of_the_band_have_the_fastest_and_the_slowest_run_of_each_size(
     simulate = curve_file(tmp_path)
     (tmp_path / "curve.csv").write_text("\n".join([f"{head}bandwidth_MBps,runs", *rows]) + "\n")
     busy = {"send_us": 1.0, "receive_us": 4.5, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
-    found = {
+    fitted = {
         end: make_model(interconnect(simulate, host_overhead=busy), tmp_path, end)
         for end in ("low", "corrected", "high")
     }
-    assert {model.curve.bytes_per_us for model in found.values()} == {1000}
-    assert found["low"].between[1] == Knot(1000, 0.0, 0.0, 4.0, 1.0)  # 5 µs, one of them the link's
-    assert found["corrected"].between[1] == Knot(1000, 0.0, 0.5, 4.5, 0.5)
-    assert found["high"].between[1] == Knot(1000, 1.5, 1.0, 4.5, 0.0)
-    assert [{knot.bytes: knot.wait_us for knot in found[end].between}[8000] for end in found] == [11, 12, 14]
+    assert {model.curve.bytes_per_us for model in fitted.values()} == {1000}
+    assert fitted["low"].between[1] == Knot(1000, 0.0, 0.0, 4.0, 1.0)  # 5 µs, one of them the link's
+    assert fitted["corrected"].between[1] == Knot(1000, 0.0, 0.5, 4.5, 0.5)
+    assert fitted["high"].between[1] == Knot(1000, 1.5, 1.0, 4.5, 0.0)
+    assert [{knot.bytes: knot.wait_us for knot in fitted[end].between}[8000] for end in fitted] == [
+        11,
+        12,
+        14,
+    ]
 
 
 def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
@@ -199,12 +205,12 @@ def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
     )  # together 6.75 µs: the message has left 1.75 µs before the sender is through
     assert model.between[1] == Knot(1000, 0.0, pytest.approx(5 - 2.25), 2.25, pytest.approx(1.75))
     busiest = interconnect(curve_file(tmp_path), host_overhead=busy | {"receive_us": 5.0})
-    told = refusal(InputError, make_model, busiest, tmp_path)
-    assert "the receiver would be busy for longer than the 5 µs that a message of 2000 bytes" in told
+    message = refusal(InputError, make_model, busiest, tmp_path)
+    assert "the receiver would be busy for longer than the 5 µs that a message of 2000 bytes" in message
 
 
 @pytest.mark.parametrize(
-    ("simulate", "said"),
+    ("simulate", "message"),
     [
         ({}, "simulate: has neither curve nor two_points"),
         ({"curve": {}, "two_points": {}}, "simulate: has both curve and two_points"),
@@ -220,8 +226,8 @@ def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
          "simulate.half_duplex: does not belong here, since the nodes of a torus"),
     ],
 )  # fmt: skip
-def test_keys_that_do_not_go_together(simulate, said):
-    assert said in check_section(simulate)
+def test_keys_that_do_not_go_together(simulate, message):
+    assert message in check_section(simulate)
 
 
 def breaks(curve):
@@ -234,8 +240,8 @@ def breaks(curve):
     around = np.array([slopes[:-2], slopes[2:]])
     jumps = (slopes[1:-1] > 2 * around.max(axis=0)) | (slopes[1:-1] < around.min(axis=0) / 2)
     lost = sizes[1:] == loses_from(sizes[1:], sizes[1:] / times[1:])
-    found = {*(1 + np.flatnonzero(jumps)), *np.flatnonzero(lost)}
-    return {int(place) for place in found if sizes[place] >= LEFT_OUT_FROM_BYTES}
+    places = {*(1 + np.flatnonzero(jumps)), *np.flatnonzero(lost)}
+    return {int(place) for place in places if sizes[place] >= LEFT_OUT_FROM_BYTES}
 
 
 @pytest.mark.parametrize("name", READY)
@@ -360,7 +366,7 @@ def test_a_replay_takes_the_times_of_exchanges_and_of_ping_pongs_after_each_othe
 
 
 @pytest.mark.parametrize(
-    ("exchange", "said"),
+    ("exchange", "reason"),
     [
         ({}, "simulate.curve.exchange: no 'sendrecv' in curve.csv; known: pingpong"),
         (
@@ -369,13 +375,13 @@ def test_a_replay_takes_the_times_of_exchanges_and_of_ping_pongs_after_each_othe
         ),
     ],
 )
-def test_an_exchange_that_is_of_no_use_is_refused(tmp_path, exchange, said):
-    told = refusal(InputError, make_model, with_exchange(tmp_path, exchange), tmp_path)
-    assert told.startswith(f"mine.yaml: {said}")
+def test_an_exchange_that_is_of_no_use_is_refused(tmp_path, exchange, reason):
+    message = refusal(InputError, make_model, with_exchange(tmp_path, exchange), tmp_path)
+    assert message.startswith(f"mine.yaml: {reason}")
 
 
 @pytest.mark.parametrize(
-    ("topology", "nodes", "told"),
+    ("topology", "nodes", "attributes"),
     [
         ({}, 3, 'radical="0-2"'),
         ({"star": {"backbone_MBps": 5000}}, 3, 'bb_bw="5000.0MBps"'),
@@ -385,9 +391,9 @@ def test_an_exchange_that_is_of_no_use_is_refused(tmp_path, exchange, said):
         ({"fat_tree": {"down": [4, 4, 4], "up": [4, 4]}}, 64, '<link_ctn id="up-2-63"/>'),
     ],
 )
-def test_a_topology_in_simgrids_words_that_it_takes(replayer, tmp_path, topology, nodes, told):
+def test_a_topology_in_simgrids_words_that_it_takes(replayer, tmp_path, topology, nodes, attributes):
     model = make_model(interconnect(curve_file(tmp_path), topology=topology), tmp_path)
-    assert told in platform_xml(model, nodes, 1.0)
+    assert attributes in platform_xml(model, nodes, 1.0)
     times = simulated_times(replayer, model, [0, 1000])
     assert times / 2 == pytest.approx([5.0, 6.0])
 

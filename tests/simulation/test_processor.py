@@ -52,8 +52,8 @@ def test_a_probe_that_fails_says_so_in_one_line(tmp_path, monkeypatch, old, new,
 def test_cores_share_the_memory(monkeypatch):
     small = processor.SOURCE.read_text().replace("33554432", "1048576")
     monkeypatch.setattr(processor, "SOURCE", type("Source", (), {"read_text": lambda self: small})())
-    found = bandwidth_MBps([1, 2])
-    assert list(found) == [1, 2] and all(rate > 50 for rate in found.values())
+    rates = bandwidth_MBps([1, 2])
+    assert list(rates) == [1, 2] and all(rate > 50 for rate in rates.values())
     monkeypatch.setattr(processor, "usable_cores", lambda: [0])
     (rounds,) = probe_bandwidth().values()
     assert len(rounds) == processor.BANDWIDTH_ROUNDS

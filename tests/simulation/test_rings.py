@@ -29,14 +29,14 @@ def test_a_lost_node_breaks_its_rings_and_others_go_round_it():
 
 
 @pytest.mark.parametrize(
-    ("topology", "told"),
+    ("topology", "message"),
     [
         ({"dimensions": [4], "lost": [2]}, "without 2, no unbroken ring leads from node 0 to node 1"),
         ({"dimensions": [2, 2], "lost": [7]}, "7: nodes are numbered 0 to 3"),
     ],
 )
-def test_nodes_that_cannot_be_lost(topology, told):
-    assert refusal(InputError, make_rings, topology) == f"simulate.topology.rings.lost: {told}"
+def test_nodes_that_cannot_be_lost(topology, message):
+    assert refusal(InputError, make_rings, topology) == f"simulate.topology.rings.lost: {message}"
 
 
 def test_hosts_are_numbered_without_the_lost_ones_and_counted(tmp_path):

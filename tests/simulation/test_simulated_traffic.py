@@ -39,11 +39,11 @@ def network(program, tmp_path):
 
 def messages(*rows):
     """From (due, process, destination, bytes, write)."""
-    found = np.zeros(len(rows), MESSAGE)
+    sent = np.zeros(len(rows), MESSAGE)
     names = ("seconds", "process", "destination", "bytes", "write")
     for name, values in zip(names, zip(*rows, strict=True), strict=True):
-        found[name] = values
-    return found
+        sent[name] = values
+    return sent
 
 
 def test_a_write_is_known_to_have_arrived_when_its_target_says_so(network):
@@ -120,22 +120,22 @@ def simulated(network):
 
 
 def test_a_case_comes_to_the_rows_that_a_run_gives(simulated):
-    told = simulated("uniform-smoke", 4, seconds=0.2)
-    low, high = told["rows"]
+    outcome = simulated("uniform-smoke", 4, seconds=0.2)
+    low, high = outcome["rows"]
     assert low["link_MBps"] == pytest.approx(100, rel=0.05)
     for row in (low, high):
         assert row["completed"] + row["withheld"] == row["messages"] and row["clients"] == 4
     assert low["accepted_load"] == pytest.approx(0.5, rel=0.25) and low["withheld"] < high["withheld"]
     assert low["accepted_MBps"] < high["accepted_MBps"] < 100
-    assert told["seconds"] == pytest.approx(1 / high["accepted_MBps"])
+    assert outcome["seconds"] == pytest.approx(1 / high["accepted_MBps"])
     again = simulated("uniform-smoke", 4, seconds=0.2)
-    assert again["rows"] == told["rows"]
+    assert again["rows"] == outcome["rows"]
 
 
 def test_the_compute_job_is_held_against_itself_alone(simulated):
     rows = simulated("combined-smoke", 8, link_MBps=100)["rows"]
     slowed = [row["slowdown"] for row in rows if row["job"] == "compute" and row["beside_load"]]
-    assert slowed and all(one > 0.9 for one in slowed)
+    assert slowed and all(slowdown > 0.9 for slowdown in slowed)
     assert {row["link_MBps"] for row in rows} == {100}
 
 
@@ -145,8 +145,8 @@ def test_a_pattern_that_does_not_exist_for_so_many_processes(simulated):
 
 
 def test_a_schedule_that_cannot_be_carried_out_is_told_in_one_line(network):
-    told = refusal(InputError, network(2).carry, messages((0.0, 0, 7, 1000, True)), 1.0)
-    assert told == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
+    message = refusal(InputError, network(2).carry, messages((0.0, 0, 7, 1000, True)), 1.0)
+    assert message == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
 
 
 def test_what_passes_a_ring_shares_it_and_each_node_on_the_way_adds_its_time(network):

@@ -75,19 +75,19 @@ class ClusterFolder:
         try:
             status = process.wait(timeout)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"waited {timeout} s in vain\n{self.said()}\n{self.queue()}\n{self.slurm.logs()}")
+            pytest.fail(f"waited {timeout} s in vain\n{self.output()}\n{self.queue()}\n{self.slurm.logs()}")
         finally:
             process.kill()
-        return f"{self.said()}exit status {status}"
+        return f"{self.output()}exit status {status}"
 
-    def said(self) -> str:
+    def output(self) -> str:
         return (self.folder / "out").read_text()
 
     def kill(self, process: subprocess.Popen) -> None:
         """Kill a study and all that it started, but not its jobs."""
-        for one in psutil.Process(process.pid).children(recursive=True):
+        for child in psutil.Process(process.pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):  # has ended meanwhile
-                one.kill()
+                child.kill()
         process.wait(timeout=60)
 
     def run(self, *options: str, timeout: float = 400, **more: str) -> str:
@@ -98,9 +98,9 @@ class ClusterFolder:
 
     def went_well(self, process: subprocess.Popen) -> str:
         """Wait for a study that goes through, whatever disturbs its runs; give what it printed."""
-        said = self.finish(process)
-        assert went_through(process.returncode, said), f"{said}\n{self.queue()}\n{self.slurm.logs()}"
-        return said
+        output = self.finish(process)
+        assert went_through(process.returncode, output), f"{output}\n{self.queue()}\n{self.slurm.logs()}"
+        return output
 
     def allocate(self, *options: str, target: str = "results/faulty/runs.csv", **sbatch: str) -> str:
         """Submit cluster/allocation.sh; give the job's number."""
@@ -113,23 +113,23 @@ class ClusterFolder:
     def until(self, holds, seconds: float = 500):
         """Wait until something holds; fail after a time."""
         deadline = time.monotonic() + seconds
-        while not (found := holds()):
-            assert time.monotonic() < deadline, f"waited {seconds} s in vain\n{self.said()}\n{self.queue()}"
+        while not (result := holds()):
+            assert time.monotonic() < deadline, f"waited {seconds} s in vain\n{self.output()}\n{self.queue()}"
             time.sleep(0.2)
-        return found
+        return result
 
     def queue(self) -> str:
         return self.slurm.ask("squeue", "--states=all", "--format=%A %T %r %N %k")
 
     def under_way(self) -> list[dict]:
         """Notes of the runs on two processes that are under way, once their ranks are there."""
-        found = []
+        unfinished = []
         for notes in self.folder.glob("results/*/measured/**/*.running.json"):
             with contextlib.suppress(FileNotFoundError):  # has ended meanwhile
                 note = json.loads(notes.read_text())
                 if len(self.ranks(note)) == 2:
-                    found.append(note)
-        return found
+                    unfinished.append(note)
+        return unfinished
 
     def ranks(self, note: dict) -> list[str]:
         """Process ids of the ranks of a run that is under way, as its nodes count them."""
@@ -148,7 +148,9 @@ class ClusterFolder:
 
     def records(self) -> dict[str, dict]:
         """Records by their paths below the study's records."""
-        found = {}
+        records_by_name = {}
         for path in sorted(self.folder.glob("results/*/records/**/*.json")):
-            found[str(path).partition("/records/")[2].removesuffix(".json")] = json.loads(path.read_text())
-        return found
+            records_by_name[str(path).partition("/records/")[2].removesuffix(".json")] = json.loads(
+                path.read_text()
+            )
+        return records_by_name

@@ -152,9 +152,9 @@ class SmallCell(SmallCluster):
         )
 
     def _inside(self, node: EmulatedNode, command: Sequence[str]) -> list[str]:
-        own = ["env", f"SGE_ROOT={self.root}", "SGE_CELL=default", "SGE_ND=1"]
-        own += ["SGE_QMASTER_PORT=6444", "SGE_EXECD_PORT=6445"]
-        return super()._inside(node, [*own, *command])
+        environment = ["env", f"SGE_ROOT={self.root}", "SGE_CELL=default", "SGE_ND=1"]
+        environment += ["SGE_QMASTER_PORT=6444", "SGE_EXECD_PORT=6445"]
+        return super()._inside(node, [*environment, *command])
 
 
 @contextlib.contextmanager
@@ -198,13 +198,13 @@ def _begin(cell: SmallCell) -> None:
     cell.put_over_usr(UNPACKED)
     cell.ask("mount", "--bind", str(cell.folder / "hosts"), "/etc/hosts")
     cell.ask(f"{library}/spoolinit", "berkeleydb", "libspoolb", str(cell.root / "spooldb"), "init")
-    for what, given in {
+    for setting, given in {
         "configuration": str(cell.folder / "configuration"),
         "complexes": f"{RESOURCES}/centry",
         "usersets": f"{RESOURCES}/usersets",
         "managers": "root",
     }.items():
-        cell.ask(f"{library}/spooldefaults", what, given)
+        cell.ask(f"{library}/spooldefaults", setting, given)
     cell._daemons["sge_qmaster"] = cell._start(cell.head, ["sge_qmaster"])
     cell._until(lambda: not cell.run("qconf", "-sss").returncode, "sge_qmaster")
     _tell(cell, "-Mc", cell.ask("qconf", "-sc") + f"\n{_EXCLUSIVE}")
@@ -221,8 +221,8 @@ def _begin(cell: SmallCell) -> None:
     folders = {name: cell.folder / f"files-of-{name}" for name in names}
     for folder in folders.values():
         folder.mkdir()
-    own = ",".join(f"[{name}={folder}]" for name, folder in folders.items())
-    _tell(cell, "-Aq", _FILES["queue"].format(folders=f"/tmp,{own}"))
+    host_folders = ",".join(f"[{name}={folder}]" for name, folder in folders.items())
+    _tell(cell, "-Aq", _FILES["queue"].format(folders=f"/tmp,{host_folders}"))
     for node in cell.nodes:
         cell.start_node(node)
 

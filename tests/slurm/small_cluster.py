@@ -89,13 +89,13 @@ class SmallCluster:
         end_all(lambda: occupants([node.net]))
         self._daemons.pop(node.name).wait(timeout=START_SECONDS)
 
-    def _until(self, holds, what: str) -> None:
+    def _until(self, holds, awaited: str) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not holds():
-            daemon = self._daemons.get(what)
+            daemon = self._daemons.get(awaited)
             ended = daemon is not None and daemon.poll() is not None
             if ended or time.monotonic() > deadline:
-                raise RuntimeError(f"{what} did not start:\n{self.logs()}")
+                raise RuntimeError(f"{awaited} did not start:\n{self.logs()}")
             time.sleep(0.1)
 
     def logs(self, lines: int = 15) -> str:
@@ -133,8 +133,8 @@ def small_cluster(nodes: int, interconnect: str) -> Iterator[SmallCluster]:
     """
     remove_stale()
     link = load_interconnect(interconnect, INTERCONNECTS).emulate
-    own = usable_cores()
-    cores = [own[place % len(own)] for place in range(nodes)] + own[:1]
+    usable = usable_cores()
+    cores = [usable[place % len(usable)] for place in range(nodes)] + usable[:1]
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(scratch_folder())
         made = stack.enter_context(emulated_nodes(link | {"nodes": nodes + 1, "cores_per_node": 1}, cores))

@@ -217,7 +217,7 @@ def _write_configuration(
     cores: Sequence[int],
     energy: bool,
 ) -> None:
-    feature = {node.name: f" Feature={name}" for name, own in partitions.items() for node in own}
+    feature = {node.name: f" Feature={name}" for name, members in partitions.items() for node in members}
     nodes = "\n".join(
         f"NodeName={node.name} NodeAddr={node.address} CPUs={count} RealMemory={1000 + 1000 * count}"
         f"{feature.get(node.name, '')}"
@@ -228,15 +228,15 @@ def _write_configuration(
     text = _CONFIGURATION.format(
         head=slurm.head.name, head_address=address, folder=folder, nodes=nodes, accounting=kept
     )
-    own = (f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp"))
-    for name in ("etc", "state", *own):
+    folders = (f"{kind}-{node.name}" for node in slurm.nodes for kind in ("spool", "tmp"))
+    for name in ("etc", "state", *folders):
         (slurm.folder / name).mkdir()
-    lists = {name: ",".join(node.name for node in own) for name, own in partitions.items()}
-    for name, own in lists.items():
-        text += f"PartitionName={name} Nodes={own} MaxTime=120 State=UP\n"
+    lists = {name: ",".join(node.name for node in members) for name, members in partitions.items()}
+    for name, folders in lists.items():
+        text += f"PartitionName={name} Nodes={folders} MaxTime=120 State=UP\n"
     if partitions:
         text += _SWITCHES
-        switches = [f"SwitchName={name} Nodes={own}\n" for name, own in lists.items()]
+        switches = [f"SwitchName={name} Nodes={names}\n" for name, names in lists.items()]
         top = f"SwitchName=top Switches={','.join(lists)}\n"
         (slurm.folder / "etc/topology.conf").write_text("".join([*switches, top]))
     if energy:
@@ -291,15 +291,19 @@ def _begin_accounting(slurm: SmallSlurm) -> None:
     file.write_text(_SLURMDBD.format(folder=folder, head=slurm.head.name, address=slurm.head.address))
     file.chmod(0o600)
     libraries = ":".join(map(str, unpacked.glob("lib/*-linux-gnu")))
-    own = ["env", f"LD_LIBRARY_PATH={libraries}", f"MYSQL_UNIX_PORT={data}/socket"]
+    environment = ["env", f"LD_LIBRARY_PATH={libraries}", f"MYSQL_UNIX_PORT={data}/socket"]
     where = ["--no-defaults", f"--datadir={data}", "--user=root"]
     slurm.ask(
-        *own, "mariadb-install-db", *where, "--auth-root-authentication-method=normal", "--skip-test-db"
+        *environment,
+        "mariadb-install-db",
+        *where,
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
     )
-    serve = [*own, "mariadbd", *where, f"--socket={data}/socket", "--skip-networking"]
+    serve = [*environment, "mariadbd", *where, f"--socket={data}/socket", "--skip-networking"]
     slurm._daemons["mariadbd"] = slurm._start(slurm.head, [*serve, "--innodb-lock-wait-timeout=900"])
     slurm._until((data / "socket").exists, "mariadbd")
-    slurm._daemons["slurmdbd"] = slurm._start(slurm.head, [*own, "slurmdbd", "-D"])
+    slurm._daemons["slurmdbd"] = slurm._start(slurm.head, [*environment, "slurmdbd", "-D"])
     slurm._until(lambda: not slurm.run("sacctmgr", "-n", "list", "cluster").returncode, "slurmdbd")
     for added in ("cluster small", "account me", "user root account=me"):
         slurm.ask("sacctmgr", "-i", "add", *added.split())

@@ -37,21 +37,21 @@ def manage(slurm, *words):
 
 
 @pytest.mark.parametrize(
-    ("site", "job", "told"),
+    ("site", "job", "reason"),
     [
         ("account: nobody\n", "faulty/processes-2", "Invalid account or account/partition combination"),
         ("qos: tight\n", "what prepares a case (--ntasks=1, --time=30)", "QOSMaxWallDurationPerJobLimit"),
     ],
 )
-def test_what_accounting_refuses_is_one_line(slurm, folder, site, job, told):
+def test_what_accounting_refuses_is_one_line(slurm, folder, site, job, reason):
     """The mesh, the decomposition and the answer ask for 30 minutes; the QOS denies more than 20."""
     if "qos" in site:
         manage(slurm, "add", "qos", "tight", "MaxWall=20", "Flags=DenyOnLimit")
         manage(slurm, "modify", "user", "root", "set", "qos=normal,tight")
     folder.site.write_text(folder.site.read_text() + site)
-    said = folder.run(timeout=120)
-    (line,) = [line for line in said.splitlines() if line.startswith("nodeworth:")]
-    assert f"a job for {job}" in line and told in line and said.endswith("exit status 1")
+    output = folder.run(timeout=120)
+    (line,) = [line for line in output.splitlines() if line.startswith("nodeworth:")]
+    assert f"a job for {job}" in line and reason in line and output.endswith("exit status 1")
 
 
 def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_raised(slurm, folder):
@@ -63,10 +63,10 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
         ("AssocGrpCPUMinutesLimit", "GrpTRESMins=cpu=-1"),
         ("AssocGrpNodeLimit", "GrpTRES=node=-1"),
     ):
-        folder.until(lambda limit=limit: f"{limit}, {held}" in folder.said(), 240)
+        folder.until(lambda limit=limit: f"{limit}, {held}" in folder.output(), 240)
         manage(slurm, "modify", "account", "me", "set", raised)
-    said = folder.went_well(study)
-    assert said.count(held) == 2, said
+    output = folder.went_well(study)
+    assert output.count(held) == 2, output
     (record,) = folder.records().values()
     assert record["attempt"] == 1 and record["seconds"] == 0.02
     states = slurm.ask("sacct", "--noheader", "--allocations", "--parsable2", "--format=State").split()
@@ -76,9 +76,9 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
     assert (preparing["cores"], measuring["cores"], measuring["job"]) == (1, 2, record["cluster"]["job"])
     assert measuring["seconds"] >= record["times"]["wall_seconds"]
     assert 0 < measuring["energy_joules"] < 2 * WATTS * (measuring["seconds"] + 2)
-    told = record["energy"]
-    assert told["source"] == "Slurm: pm_counters"
-    assert told["joules"] or told["problem"].startswith("sacct: ")  # a step of a second may count none
+    energy = record["energy"]
+    assert energy["source"] == "Slurm: pm_counters"
+    assert energy["joules"] or energy["problem"].startswith("sacct: ")  # a step of a second may count none
     made = make_core_hours(read_runs(folder.folder / "results/faulty/runs.csv"), jobs)
     hours = made["core_hours"].set_index("reason")["core_hours"]
     assert hours["prepared"] == pytest.approx(preparing["seconds"] / 3600) and hours["counted"] > 0
@@ -86,7 +86,7 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
 
 
 @pytest.mark.parametrize(
-    ("what", "limit", "told"),
+    ("target", "limit", "message"),
     [
         ("user root", "MaxSubmitJobs", "AssocMaxSubmitJobLimit: further jobs are submitted as others end"),
         (
@@ -96,21 +96,23 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
         ),
     ],
 )
-def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(slurm, folder, what, limit, told):
+def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(
+    slurm, folder, target, limit, message
+):
     """One job at a time may be submitted, or run, and the user has one until it is told; the study has three."""
     folder.faulty("sound", blocks=2, processes=(1,))
     folder.site.write_text(folder.site.read_text() + "account: me\n")
     other = slurm.ask("sbatch", "--parsable", "--account=me", "--output=/dev/null", "--wrap", "sleep 600")
-    manage(slurm, "modify", *what.split(), "set", f"{limit}=1")
+    manage(slurm, "modify", *target.split(), "set", f"{limit}=1")
     try:
         study = folder.start()
-        folder.until(lambda: told in folder.said(), 240)
+        folder.until(lambda: message in folder.output(), 240)
         slurm.ask("scancel", other)
-        said = folder.went_well(study)
+        output = folder.went_well(study)
     finally:
         slurm.run("scancel", other)
-        manage(slurm, "modify", *what.split(), "set", f"{limit}=-1")
-    assert said.count(told) == 1, said
+        manage(slurm, "modify", *target.split(), "set", f"{limit}=-1")
+    assert output.count(message) == 1, output
     assert [record["attempt"] for record in folder.records().values()] == [1, 1]
 
 
@@ -130,16 +132,22 @@ def test_a_user_to_whom_all_is_hidden(slurm):
 
     sinfo shows no nodes, so that the site file must; who else is on a node cannot be seen, and it is said so.
     """
-    own = slurm.folder / "nobody"
-    own.mkdir()
-    slurm.ask("chown", "nobody", str(own))
+    user_folder = slurm.folder / "nobody"
+    user_folder.mkdir()
+    slurm.ask("chown", "nobody", str(user_folder))
     let_in(slurm)
-    folder = ClusterFolder(slurm, own).faulty("slow", processes=(2,))
-    folder.snakemake = (*NOBODY, "env", f"HOME={own}", f"XDG_CACHE_HOME={own}", *ClusterFolder.snakemake)
+    folder = ClusterFolder(slurm, user_folder).faulty("slow", processes=(2,))
+    folder.snakemake = (
+        *NOBODY,
+        "env",
+        f"HOME={user_folder}",
+        f"XDG_CACHE_HOME={user_folder}",
+        *ClusterFolder.snakemake,
+    )
     manage(slurm, "add", "user", "nobody", "account=me")
     slurm.configure("PrivateData", "accounts,jobs,nodes,reservations,usage,users")
-    said = folder.run()
-    assert "must be given where Slurm hides nodes (PrivateData): sinfo: " in said, said
+    output = folder.run()
+    assert "must be given where Slurm hides nodes (PrivateData): sinfo: " in output, output
     folder.site.write_text(
         f"{folder.site.read_text()}nodes: 2\ncores_per_node: 1\nmemory_per_node_MB: 2000\n"
     )
@@ -150,16 +158,18 @@ def test_a_user_to_whom_all_is_hidden(slurm):
     slurm.ask("scancel", note["job"])
     slurm.wait_for_jobs()
     slurm.forget_jobs()
-    said = folder.run(*by_sacct)
-    assert "Slurm hides jobs of others or nodes from you (PrivateData)" in said
+    output = folder.run(*by_sacct)
+    assert "Slurm hides jobs of others or nodes from you (PrivateData)" in output
     first, last = folder.records().values()
-    assert (first["cluster"]["state"], last["cluster"]["state"]) == ("CANCELLED", "RUNNING"), said
-    assert f"job {note['job']} ended as CANCELLED on emulated-node" in said
-    assert last["problem"] is None or disturbed(last["problem"]), said
+    assert (first["cluster"]["state"], last["cluster"]["state"]) == ("CANCELLED", "RUNNING"), output
+    assert f"job {note['job']} ended as CANCELLED on emulated-node" in output
+    assert last["problem"] is None or disturbed(last["problem"]), output
     assert last["seconds"] == 0.02 and last["cluster"]["neighbours_hidden"]
-    jobs = pd.read_csv(own / "results/faulty/details/jobs.csv")
+    jobs = pd.read_csv(user_folder / "results/faulty/details/jobs.csv")
     assert set(jobs["state"]) == {"CANCELLED", "COMPLETED"}
     writable = [
-        path for path in (own / "results").rglob("*") if path.stat().st_mode & 0o022 and not path.is_symlink()
+        path
+        for path in (user_folder / "results").rglob("*")
+        if path.stat().st_mode & 0o022 and not path.is_symlink()
     ]
     assert not writable

@@ -76,35 +76,35 @@ def unlucky(slurm, tmp_path_factory):
 
     def another(hold: bool) -> dict | None:
         """A first attempt under way that has met with nothing yet; to `hold` it keeps it from ending before."""
-        assert study.poll() is None, folder.said()
-        known = [note["record"] for note in met.values()]
+        assert study.poll() is None, folder.output()
+        seen = [note["record"] for note in met.values()]
         firsts = (note for note in folder.under_way() if note["planned"]["attempt"] == 1)
-        new = (note for note in firsts if note["record"] not in known)
+        new = (note for note in firsts if note["record"] not in seen)
         return next((note for note in new if not hold or folder.hold(note)), None)
 
     for misfortune, states in MISFORTUNES.items():
         met[misfortune] = note = folder.until(lambda hold=bool(states): another(hold))
         misfortune(slurm, note)
-    said = folder.went_well(study)
+    output = folder.went_well(study)
     assert not list(folder.folder.glob("results/*/scratch/*"))
-    told = re.findall(r"attempt-1\.json: job \d+ (?:ended as|was put back)", said)
-    assert len(told) == len(MISFORTUNES) - 1, said
+    endings = re.findall(r"attempt-1\.json: job \d+ (?:ended as|was put back)", output)
+    assert len(endings) == len(MISFORTUNES) - 1, output
     made = list(folder.records().values())
     return (
-        said,
+        output,
         {
-            misfortune: (note, [one for one in made if one["block"] == note["planned"]["block"]])
+            misfortune: (note, [record for record in made if record["block"] == note["planned"]["block"]])
             for misfortune, note in met.items()
         },
         folder.folder / "results/faulty",
     )
 
 
-@pytest.mark.parametrize("misfortune", [one for one, states in MISFORTUNES.items() if states])
+@pytest.mark.parametrize("misfortune", [name for name, states in MISFORTUNES.items() if states])
 def test_an_interrupted_run_is_an_attempt_that_does_not_count(unlucky, misfortune):
-    said, met, _ = unlucky
+    output, met, _ = unlucky
     note, (first, *_, last) = met[misfortune]
-    assert first["cluster"]["state"] in MISFORTUNES[misfortune], said
+    assert first["cluster"]["state"] in MISFORTUNES[misfortune], output
     assert first["cluster"]["job"] == note["job"]
     assert first["cluster"]["nodes"] == note["planned"]["cluster"]["nodes"]
     assert first["interrupted"] and not first["valid"] and first["seconds"] is None
@@ -135,17 +135,20 @@ def test_exit_signal_memory_and_time_limit_of_a_run(slurm, tmp_path):
         "sound", "crashes", "killed", "hungry", "hangs", processes=(2,)
     )
     folder.study.write_text(folder.study.read_text().replace("run_seconds: 120", "run_seconds: 30"))
-    said = folder.run()
-    found = {record["case"]: record for record in folder.records().values()}
+    output = folder.run()
+    records = {record["case"]: record for record in folder.records().values()}
     # Where other work disturbs the link of the only sound run, no run of the study counts.
-    assert said.endswith("exit status 0" if found["faulty"]["valid"] else "exit status 1"), said
-    assert found["faulty"]["problem"] is None and found["faulty"]["seconds"] == 0.02
+    assert output.endswith("exit status 0" if records["faulty"]["valid"] else "exit status 1"), output
+    assert records["faulty"]["problem"] is None and records["faulty"]["seconds"] == 0.02
     # The status is srun's: the highest of a rank's.
-    assert found["faulty-crashes"]["reason"] in {"exit status 1: out of luck", "exit status 143: out of luck"}
-    assert found["faulty-killed"]["reason"].endswith(": task 0: Killed")
-    assert "memory" in found["faulty-hungry"]["reason"], found["faulty-hungry"]["exit"]
-    assert found["faulty-hangs"]["reason"] == "stopped at its time limit of 30 s (limits.run_seconds)"
-    assert all(record["attempt"] == 1 for record in found.values())
+    assert records["faulty-crashes"]["reason"] in {
+        "exit status 1: out of luck",
+        "exit status 143: out of luck",
+    }
+    assert records["faulty-killed"]["reason"].endswith(": task 0: Killed")
+    assert "memory" in records["faulty-hungry"]["reason"], records["faulty-hungry"]["exit"]
+    assert records["faulty-hangs"]["reason"] == "stopped at its time limit of 30 s (limits.run_seconds)"
+    assert all(record["attempt"] == 1 for record in records.values())
     assert slurm.ask("squeue", "--steps", "--noheader") == ""
 
 
@@ -164,10 +167,10 @@ def test_a_killed_snakemake_loses_and_doubles_nothing(slurm, tmp_path):
 def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     folder.site.write_text(folder.site.read_text() + "constraint: '[nowhere*1]'\n")
-    said = folder.run(timeout=120)
-    assert said.endswith("exit status 1"), said
-    (line,) = [line for line in said.splitlines() if line.startswith("nodeworth:")]
-    assert "Invalid feature specification" in line and "Traceback" not in said
+    output = folder.run(timeout=120)
+    assert output.endswith("exit status 1"), output
+    (line,) = [line for line in output.splitlines() if line.startswith("nodeworth:")]
+    assert "Invalid feature specification" in line and "Traceback" not in output
     assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
 
 
@@ -182,30 +185,30 @@ def test_nodes_that_are_drained_are_told_and_the_study_goes_on_when_they_are_bac
     folder.until(lambda: slurm.ask("squeue", "--noheader", "--states=running"))
     slurm.ask("scontrol", "update", nodes, "state=drain", "reason=a crash")
     try:
-        folder.until(lambda: out in folder.said())
+        folder.until(lambda: out in folder.output())
         refused = ClusterFolder(slurm, late).faulty("sound", processes=(2,)).run(timeout=120)
     finally:
         slurm.ask("scontrol", "update", nodes, "state=resume")
     assert f"is not available{out}\n" in refused and refused.endswith("exit status 1")
-    said = folder.went_well(study)
-    lines = [line for line in said.splitlines() if "waiting for more than" in line]
-    assert lines and all(line.endswith(out) for line in lines), said
+    output = folder.went_well(study)
+    lines = [line for line in output.splitlines() if "waiting for more than" in line]
+    assert lines and all(line.endswith(out) for line in lines), output
     assert [record["attempt"] for record in folder.records().values()] == [1]
 
 
 def test_nodes_that_there_are_not_are_one_line(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
-    for line, told in (
+    for line, message in (
         ("memory_per_node_MB: 100\n", " needs 675 MB a node; the cluster's nodes have 100"),
         ("partition: other\n", "partition: other: Slurm has all"),
         ("constraint: ib\n", "constraint: 'ib': no node of all has it; features there: none"),
         ("reservation: noon\n", "reservation: scontrol: Reservation noon not found"),
     ):
         folder.site.write_text(f"joined_by: emulated_gigabit\n{line}")
-        said = folder.run(timeout=120)
-        lines = [line for line in said.splitlines() if line.startswith("nodeworth:")]
-        assert len(lines) == 1 and told in lines[0], said
-        assert "Traceback" not in said and said.endswith("exit status 1")
+        output = folder.run(timeout=120)
+        lines = [line for line in output.splitlines() if line.startswith("nodeworth:")]
+        assert len(lines) == 1 and message in lines[0], output
+        assert "Traceback" not in output and output.endswith("exit status 1")
 
 
 def test_a_preparation_that_a_partition_refuses_is_one_line(slurm, tmp_path):
@@ -213,10 +216,10 @@ def test_a_preparation_that_a_partition_refuses_is_one_line(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound", processes=(2,))
     slurm.ask("scontrol", "update", "partitionname=all", "maxtime=20")
     try:
-        said = folder.run(timeout=120)
+        output = folder.run(timeout=120)
     finally:
         slurm.ask("scontrol", "update", "partitionname=all", "maxtime=120")
-    (line,) = [line for line in said.splitlines() if line.startswith("nodeworth:")]
+    (line,) = [line for line in output.splitlines() if line.startswith("nodeworth:")]
     assert "a job for what prepares a case (--ntasks=1, --time=30): sbatch: " in line and "time limit" in line
     assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
 
@@ -228,11 +231,11 @@ def test_a_read_only_folder_is_one_line(slurm, tmp_path):
     slurm.ask("mount", "--bind", str(results), str(results))
     slurm.ask("mount", "-o", "remount,bind,ro", str(results))
     try:
-        said = folder.run(timeout=120)
+        output = folder.run(timeout=120)
     finally:
         slurm.ask("umount", str(results))
-    assert "nodeworth: [Errno 30] Read-only file system" in said and "Traceback" not in said
-    assert said.endswith("exit status 1")
+    assert "nodeworth: [Errno 30] Read-only file system" in output and "Traceback" not in output
+    assert output.endswith("exit status 1")
 
 
 def test_a_full_disk_costs_no_record(slurm, tmp_path):
@@ -250,9 +253,9 @@ def test_a_full_disk_costs_no_record(slurm, tmp_path):
         return [json.loads(slurm.ask("cat", file)) for file in files]
 
     try:
-        said = folder.run()
-        assert said.endswith("exit status 1"), said
-        assert "nodeworth: [Errno 28] No space left on device" in said
+        output = folder.run()
+        assert output.endswith("exit status 1"), output
+        assert "nodeworth: [Errno 28] No space left on device" in output
         assert all(record["interrupted"] for record in written("*"))
         slurm.ask("mount", "-o", "remount,size=4m", str(records))
         folder.run_well()

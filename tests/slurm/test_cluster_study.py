@@ -90,8 +90,8 @@ def test_jobs_of_blocks_and_steps_of_one_allocation(folders):
 
 
 def test_what_cannot_be_there_is_left_out(folders):
-    said = folders["jobs"].said()
-    assert "over shared_memory: needs more cores than there are (1)" in said, said
+    output = folders["jobs"].output()
+    assert "over shared_memory: needs more cores than there are (1)" in output, output
 
 
 def test_again_it_submits_nothing(folders):
@@ -177,8 +177,8 @@ def test_an_allocation_stops_before_its_end_and_goes_on(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("slow", blocks=5, processes=(2,))
     number = folder.allocate(nodes=2, time=1)
     folder.until((tmp_path / "results/faulty/runs.csv").exists, 500)
-    said = folder.said()
-    assert "before the next run would" in said and "it goes on in the next" in said, said
+    output = folder.output()
+    assert "before the next run would" in output and "it goes on in the next" in output, output
     records = folder.records()
     assert len(records) == 5
     assert all(record["valid"] or disturbed(record["reason"]) for record in records.values())

@@ -79,15 +79,15 @@ def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count
     off = master_of(cell, first["job"])
     cell.switch_off(off)
     cell.ask("qdel", second["job"])
-    said = folder.went_well(study)  # two nodes that share a core have too slow a link
+    output = folder.went_well(study)  # two nodes that share a core have too slow a link
     cell.start_node(off)
     records = folder.records().values()
     for note, state in ((first, "NODE_FAIL"), (second, "CANCELLED")):
-        mine = [one for one in records if one["block"] == note["planned"]["block"]]
-        assert [one["cluster"]["state"] for one in mine] == [state, "RUNNING"], said
-        assert [one["seconds"] for one in mine] == [None, 0.02]
+        mine = [record for record in records if record["block"] == note["planned"]["block"]]
+        assert [record["cluster"]["state"] for record in mine] == [state, "RUNNING"], output
+        assert [record["seconds"] for record in mine] == [None, 0.02]
         assert mine[1]["valid"] or disturbed(mine[1]["reason"]), mine[1]["reason"]
-        assert re.search(rf"attempt-1\.json: job {note['job']} ended as {state} on emulated-node", said)
+        assert re.search(rf"attempt-1\.json: job {note['job']} ended as {state} on emulated-node", output)
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
 
@@ -96,25 +96,25 @@ def test_a_job_that_is_put_back_into_the_queue_makes_a_further_attempt(cell, tmp
     study = folder.start()
     (note,) = folder.until(folder.under_way)
     cell.ask("qmod", "-rj", note["job"])
-    said = folder.went_well(study)
+    output = folder.went_well(study)
     first, last = folder.records().values()
     assert (first["cluster"]["state"], first["interrupted"], first["seconds"]) == ("REQUEUED", True, None), (
-        said
+        output
     )
-    assert last["seconds"] == 0.02 and last["cluster"]["job"] == note["job"], said
-    assert f"job {note['job']} was put back into the queue (restart 1) on emulated-node" in said
+    assert last["seconds"] == 0.02 and last["cluster"]["job"] == note["job"], output
+    assert f"job {note['job']} was put back into the queue (restart 1) on emulated-node" in output
     assert not list(tmp_path.glob("results/*/scratch/*"))
 
 
 def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(out_of_time):
     folder, study = out_of_time
-    said = folder.went_well(study)
+    output = folder.went_well(study)
     first, last = folder.records().values()
-    assert [one["cluster"]["state"] for one in (first, last)] == ["TIMEOUT", "RUNNING"], said
-    assert [one["seconds"] for one in (first, last)] == [None, 0.02], said
+    assert [record["cluster"]["state"] for record in (first, last)] == ["TIMEOUT", "RUNNING"], output
+    assert [record["seconds"] for record in (first, last)] == [None, 0.02], output
     number = first["cluster"]["job"]
     assert first["interrupted"] and number != last["cluster"]["job"]
-    assert f"attempt-1.json: job {number} ended as TIMEOUT on emulated-node" in said
+    assert f"attempt-1.json: job {number} ended as TIMEOUT on emulated-node" in output
     assert not list(folder.folder.glob("results/*/scratch/*"))
 
 

@@ -28,19 +28,19 @@ def folder(slurm, tmp_path):
 
 
 def test_scripts_and_ranks_of_two_nodes_are_in_the_image(folder):
-    said = folder.run_well(*ENTERED)
+    output = folder.run_well(*ENTERED)
     (record,) = folder.records().values()
-    assert record["valid"] or disturbed(record["reason"]), said
+    assert record["valid"] or disturbed(record["reason"]), output
     command = record["command"]
     assert command[0] == "srun" and "--mpi=pmix" in command
     assert "exec" in command and str(ROOT / IMAGE) in command
     assert {rank["host"] for rank in record["placement"]} == {node.name for node in folder.slurm.nodes}
-    assert record["probe"]["way"] == "in the run" and record["probe"]["transports"] == ["tcp"], said
+    assert record["probe"]["way"] == "in the run" and record["probe"]["transports"] == ["tcp"], output
 
 
 def test_a_plugin_that_its_mpi_does_not_speak_is_refused_before_anything_is_submitted(folder):
     before = folder.queue()
     folder.site.write_text(f"{folder.site.read_text()}mpi_plugin: pmi2\n")
-    said = folder.run(*ENTERED)
-    assert "mpi_plugin: pmi2: Open MPI 4.1.4 of the image does not speak it (it has " in said
-    assert said.endswith("exit status 1") and folder.queue() == before
+    output = folder.run(*ENTERED)
+    assert "mpi_plugin: pmi2: Open MPI 4.1.4 of the image does not speak it (it has " in output
+    assert output.endswith("exit status 1") and folder.queue() == before

@@ -102,7 +102,7 @@ def test_every_job_is_on_nodes_of_its_feature_and_in_the_reservation(slurm, feat
     first, second = RESERVED.replace("-4", "-2"), RESERVED.replace("1-", "3-")
     records = list(features.records().values())
     shared = [record for record in records if record["processes"] == 2]
-    assert {(one["interconnect"], one["cluster"]["nodes"]) for one in shared} == {
+    assert {(record["interconnect"], record["cluster"]["nodes"]) for record in shared} == {
         (SLOW, first),
         (FAST, second),
     }

@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.alone, pytest.mark.needs(*SLURM)]
 
 def daemons() -> set[str]:
     names = {"slurmctld", "slurmd", "slurmstepd", "munged"}
-    found = (p for p in psutil.process_iter(["name", "status"]) if p.info["name"] in names)
-    return {f"{p.pid} {p.info['name']}" for p in found if p.info["status"] != psutil.STATUS_ZOMBIE}
+    processes = (p for p in psutil.process_iter(["name", "status"]) if p.info["name"] in names)
+    return {f"{p.pid} {p.info['name']}" for p in processes if p.info["status"] != psutil.STATUS_ZOMBIE}
 
 
 def left_over() -> set[str]:
@@ -32,12 +32,12 @@ def left_over() -> set[str]:
 def test_steps_run_on_nodes_with_names_and_cores_of_their_own():
     before = left_over()
     with small_slurm(nodes=4) as slurm:
-        said = slurm.ask(
+        output = slurm.ask(
             "srun", "-N4", "-n4", "sh", "-c", "hostname; grep Cpus_allowed_list /proc/self/status"
         )
-        hosts = {line for line in said.splitlines() if line.startswith("emulated-node")}
+        hosts = {line for line in output.splitlines() if line.startswith("emulated-node")}
         assert len(hosts) == 4
-        assert all("-" not in line for line in said.splitlines() if line.startswith("Cpus"))
+        assert all("-" not in line for line in output.splitlines() if line.startswith("Cpus"))
         assert "pmix" in slurm.ask("srun", "--mpi=list")
         assert (
             slurm.ask("ls", "/dev/shm") == slurm.folder.name

@@ -48,6 +48,6 @@ def unpack(name: str) -> str | None:
 
 
 if __name__ == "__main__":
-    told = [line for name in PACKAGES if not (CACHE / name).exists() and (line := unpack(name))]
-    print(*told, sep="\n", file=sys.stderr)
-    sys.exit(bool(told))
+    messages = [line for name in PACKAGES if not (CACHE / name).exists() and (line := unpack(name))]
+    print(*messages, sep="\n", file=sys.stderr)
+    sys.exit(bool(messages))

@@ -20,21 +20,21 @@ def test_a_median_of_five_blocks_has_the_right_distribution():
 
 
 def test_points_with_the_same_blocks_share_every_draw():
-    one = np.array([5.0, 7, 6, 9, 8, 5.5])
-    first, second, third = draw([one, 2 * one, one[::-1]])
+    times = np.array([5.0, 7, 6, 9, 8, 5.5])
+    first, second, third = draw([times, 2 * times, times[::-1]])
     assert np.array_equal(second, 2 * first)
     assert not np.array_equal(third, first)
 
 
 def test_points_with_the_same_missing_block_share_every_draw():
-    one = np.array([5, 7, 6, 8, 9, NAN])
-    first, second, _ = draw([one, 2 * one, [1, 2, 3, 4, 5, 6]])
+    times = np.array([5, 7, 6, 8, 9, NAN])
+    first, second, _ = draw([times, 2 * times, [1, 2, 3, 4, 5, 6]])
     assert np.array_equal(second, 2 * first)
 
 
 def test_points_without_a_common_block_are_independent():
-    one = [1.0, 2, 3, 4, 5, 6]
-    first, second = draw([[*one, *[NAN] * 6], [*[NAN] * 6, *one]], 20_000)
+    times = [1.0, 2, 3, 4, 5, 6]
+    first, second = draw([[*times, *[NAN] * 6], [*[NAN] * 6, *times]], 20_000)
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.03
 
 
@@ -48,8 +48,8 @@ def test_a_point_that_lacks_blocks_is_resampled_as_if_alone():
 
 
 def test_most_common_blocks_are_still_shared():
-    one = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
-    first, second = draw([one, [*one[:-1], NAN]], 20_000)
+    times = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
+    first, second = draw([times, [*times[:-1], NAN]], 20_000)
     assert np.corrcoef(first, second)[0, 1] > 0.75
 
 
@@ -64,8 +64,8 @@ def strata_of_counts(times, draws=2_000):
 
 
 def test_counts_of_one_sweep_are_drawn_as_one():
-    one = np.array([5.0, 7, 6, 9, 8, 5.5])
-    first, second = strata_of_counts([one, 3 * one])
+    times = np.array([5.0, 7, 6, 9, 8, 5.5])
+    first, second = strata_of_counts([times, 3 * times])
     assert np.array_equal(second, 3 * first)
 
 

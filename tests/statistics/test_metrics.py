@@ -57,8 +57,8 @@ def test_rates():
 
 
 @given(times, times, st.floats(1e-3, 1e3))
-def test_a_unit_of_time_changes_nothing(one, other, factor):
-    assert metrics.speedup(one * factor, other * factor) == pytest.approx(metrics.speedup(one, other))
-    assert metrics.serial_fraction(one * factor, other * factor, 8, 2) == pytest.approx(
-        metrics.serial_fraction(one, other, 8, 2), nan_ok=True
+def test_a_unit_of_time_changes_nothing(seconds, other, factor):
+    assert metrics.speedup(seconds * factor, other * factor) == pytest.approx(metrics.speedup(seconds, other))
+    assert metrics.serial_fraction(seconds * factor, other * factor, 8, 2) == pytest.approx(
+        metrics.serial_fraction(seconds, other, 8, 2), nan_ok=True
     )

@@ -75,19 +75,19 @@ def test_every_shipped_case_tells_editors_its_schema(name):
 
 def test_a_size_may_have_a_tolerance_of_its_own_and_says_why(cases):
     text = MINIMAL.replace("golden: 2.5}", "golden: 2.5, tolerance: 0.1, reason: Measured.}")
-    found = cases(text)
-    assert [load_case(name, found).answer.tolerance for name in ("echo-one", "echo-two")] == [1e-6, 0.1]
+    folder = cases(text)
+    assert [load_case(name, folder).answer.tolerance for name in ("echo-one", "echo-two")] == [1e-6, 0.1]
     cases(MINIMAL.replace("golden: 2.5}", "golden: 2.5, tolerance: 0.1}"))
-    assert "sizes.two" in message(found, "echo-two")
+    assert "sizes.two" in message(folder, "echo-two")
 
 
 def test_a_name_alone_means_the_cases_own_size(cases):
-    own = load_case("echo", cases())
-    assert (own.name, own.size, own.parameters) == ("echo", "one", {"word": "one"})
-    assert load_case("echo-one", cases()) == own
+    default_size = load_case("echo", cases())
+    assert (default_size.name, default_size.size, default_size.parameters) == ("echo", "one", {"word": "one"})
+    assert load_case("echo-one", cases()) == default_size
     other = load_case("echo-two", cases())
     assert (other.name, other.size, other.answer.golden) == ("echo-two", "two", 2.5)
-    assert own.answer.golden is None
+    assert default_size.answer.golden is None
 
 
 def test_a_published_case_is_that_of_one_size_and_is_known_by_the_published_tables():
@@ -105,8 +105,8 @@ def test_an_unknown_case_is_answered_with_the_nearest_and_all_known_ones(cases):
 
 
 def test_an_unknown_size_is_answered_with_the_sizes(cases):
-    told = message(cases(), "echo-tow")
-    assert told == "case echo-tow: no size 'tow', did you mean 'two'?; known: one, two"
+    reason = message(cases(), "echo-tow")
+    assert reason == "case echo-tow: no size 'tow', did you mean 'two'?; known: one, two"
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_an_unknown_size_is_answered_with_the_sizes(cases):
 )
 def test_a_wrong_case_file_is_answered_with_one_line(cases, old, new, wanted):
     folder = cases(MINIMAL.replace(old, new))
-    told = message(folder)
-    assert told.startswith(str(folder / "command/echo/case.yaml"))
-    assert wanted in told
+    reason = message(folder)
+    assert reason.startswith(str(folder / "command/echo/case.yaml"))
+    assert wanted in reason
 
 
 def test_a_case_lies_in_the_folder_of_its_application(cases):
@@ -191,12 +191,12 @@ def test_options_are_known_and_have_names_of_their_own(cases):
 
 class TestDigest:
     def test_changes_with_what_changes_the_run(self, cases):
-        found = [digest(load_case(name, cases())) for name in ("echo", "echo-two")]
-        found.append(digest(load_case("echo", cases(MINIMAL.replace("$word]", "$word, more]")))))
+        digests = [digest(load_case(name, cases())) for name in ("echo", "echo-two")]
+        digests.append(digest(load_case("echo", cases(MINIMAL.replace("$word]", "$word, more]")))))
         for text in "12":
             (cases() / "command/echo/data").write_text(text)
-            found.append(digest(load_case("echo", cases())))
-        assert len(set(found)) == 5
+            digests.append(digest(load_case("echo", cases())))
+        assert len(set(digests)) == 5
 
     @pytest.mark.parametrize(
         ("old", "new"),

@@ -124,17 +124,17 @@ def test_a_page_by_hand(tmp_path):
     solver = pd.DataFrame(solved, columns=["field", "processes", "iterations", "share"])
     page = catalogue.page(tmp_path, measured, solver.assign(case="count", size="own"))
     assert "measured on a desk." in page
-    found = rows(page)
+    table = rows(page)
     link = "[`count`](../cases/command/count/case.yaml)"
-    assert [link, "Two words", "fl9", "1,200", "`smoke`, **`own`**"] in found
+    assert [link, "Two words", "fl9", "1,200", "`smoke`, **`own`**"] in table
     # The serial run had the machine for itself, the other one had not: its time by the clock is marked.
-    assert ["size", "cells", "iterations", "serial, s", "2 processes, s", "CPU, s", "memory, MB"] in found
-    assert ["`count-own`", "1,200", "11", "123", "~68", "130", "57"] in found
+    assert ["size", "cells", "iterations", "serial, s", "2 processes, s", "CPU, s", "memory, MB"] in table
+    assert ["`count-own`", "1,200", "11", "123", "~68", "130", "57"] in table
     # U is too small to be shown on its own; on 4 processes 1 / (1 + 0.5 x 0.5 + 0.05 x 0.5) is left.
     heads = ["size", "field", "share", "on 1", "on 2", "on 4", "algorithmic, on 2", "algorithmic, on 4"]
-    assert heads in found and sum(row[0] == "`count-own`" for row in found) == 2
-    assert ["`count-own`", "p", "50 %", "10", "10", "15", "100 %", "78 %"] in found
-    assert not any("count-smoke" in row[0] for row in found)  # never measured
+    assert heads in table and sum(row[0] == "`count-own`" for row in table) == 2
+    assert ["`count-own`", "p", "50 %", "10", "10", "15", "100 %", "78 %"] in table
+    assert not any("count-smoke" in row[0] for row in table)  # never measured
 
 
 def test_links_of_the_page_lead_to_files():

@@ -30,10 +30,10 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
         f"  - {PUBLISHED}/pmb.csv\n  - {PUBLISHED}/pmb_peak.csv\n",
     )
     check_imports(asked)
-    found = read_imports(
+    imports = read_imports(
         asked.imports, asked.import_sites, asked.import_mappings, formats=asked.import_formats
     )
-    write_derived(found.published, tmp_path / "published")
+    write_derived(imports.published, tmp_path / "published")
     table = read_imported(tmp_path / "published")
     of_ping_pong = table[table["benchmark"] == "pingpong"]
     assert {("hdr", "published"), ("opa", "measured"), ("gigabit", "published")} <= set(
@@ -53,18 +53,18 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
 )
 def test_a_wrong_mapping_is_told_in_one_line(tmp_path, mapping, message):
     asked = study(tmp_path, f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {mapping}}}\n")
-    told = refusal(InputError, check_imports, asked)
-    assert re.search(message, told)
+    reason = refusal(InputError, check_imports, asked)
+    assert re.search(message, reason)
 
 
 def test_numbers_without_a_heading_need_a_format(tmp_path):
     (tmp_path / "times.txt").write_text("1 100.0 1.00\n2 52.0 1.92\n4 27.5 3.64\n")
     entry = "file: times.txt, mapping: {interconnect: {value: ib}}"
     asked = study(tmp_path, f"  - {{{entry}}}\n")
-    told = refusal(InputError, check_imports, asked)
-    assert told.startswith(f"{tmp_path}/times.txt: has no heading, and Nodeworth does not guess")
-    told = refusal(InputError, study, tmp_path, f"  - {{{entry}, format: netpip}}\n")
-    assert told == (
+    reason = refusal(InputError, check_imports, asked)
+    assert reason.startswith(f"{tmp_path}/times.txt: has no heading, and Nodeworth does not guess")
+    reason = refusal(InputError, study, tmp_path, f"  - {{{entry}, format: netpip}}\n")
+    assert reason == (
         f"{asked.file}: import[0].format: no format 'netpip', did you mean 'netpipe'?; known: {', '.join(sorted(FORMATS))}"
     )
 

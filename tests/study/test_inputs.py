@@ -11,7 +11,7 @@ from workflows.domain import InputError
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (b"a: 1\nb: 2\na: 3\n", ', line 3: found duplicate key "a" with value "3" (original value: "1")'),
         (b"a: {x: 1, x: 2}\n", ', line 1: found duplicate key "x" with value "2" (original value: "1")'),
@@ -29,10 +29,10 @@ from workflows.domain import InputError
         (b"\xff\n", ": is not UTF-8 text (byte 0)"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path, text, said):
+def test_a_file_that_cannot_be_read_is_refused_in_one_line(tmp_path, text, message):
     file = tmp_path / "file.yaml"
     file.write_bytes(text)
-    assert refusal(InputError, inputs.read_yaml, file) == f"{file}{said}"
+    assert refusal(InputError, inputs.read_yaml, file) == f"{file}{message}"
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
@@ -91,7 +91,7 @@ def schema(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         ({"nmae": "x"}, "nmae: unknown key, did you mean 'name'?; allowed: "),
         ({"name": None}, "name: an empty value is not text"),
@@ -112,11 +112,11 @@ def schema(tmp_path, monkeypatch):
         ({"given": 1}, "given: does not belong here: set for each run"),
     ],
 )
-def test_what_breaks_a_schema_is_told_in_one_line(schema, tmp_path, change, said):
-    told = refusal(
+def test_what_breaks_a_schema_is_told_in_one_line(schema, tmp_path, change, reason):
+    message = refusal(
         InputError, inputs.check, {"name": "x", "count": 1} | change, "thing", tmp_path / "mine.yaml"
     )
-    assert told.startswith(f"{tmp_path / 'mine.yaml'}: {said}")
+    assert message.startswith(f"{tmp_path / 'mine.yaml'}: {reason}")
 
 
 def test_a_missing_key_is_explained(schema, tmp_path):
@@ -130,6 +130,8 @@ def test_what_fits_the_schema_passes(schema, tmp_path):
 
 def test_an_unknown_name_is_told_with_the_nearest_and_all_known():
     assert inputs.choose("b", ["a", "b"], "letter", "file: key") == "b"
-    known = ["infiniband", "gigabit"]
-    told = refusal(InputError, inputs.choose, "gigabyt", known, "interconnect", "file: key")
-    assert told == "file: key: no interconnect 'gigabyt', did you mean 'gigabit'?; known: gigabit, infiniband"
+    names = ["infiniband", "gigabit"]
+    message = refusal(InputError, inputs.choose, "gigabyt", names, "interconnect", "file: key")
+    assert (
+        message == "file: key: no interconnect 'gigabyt', did you mean 'gigabit'?; known: gigabit, infiniband"
+    )

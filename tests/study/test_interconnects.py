@@ -48,7 +48,7 @@ def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("title:", "titel:", "titel: unknown key, did you mean 'title'?; allowed: "),
         ("name: mine", "name: yours", "name: 'yours' must be 'mine', as the file is called"),
@@ -76,10 +76,10 @@ def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
         ("btl:", "plm_rsh_agent: ssh, btl:", "launch.mca.plm_rsh_agent: does not belong here, since kind is"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(tmp_path, old, new, said):
+def test_a_mistake_is_told_in_one_line(tmp_path, old, new, message):
     assert old in EMULATED
     changed = EMULATED.replace(old, new, 1) if old else f"{EMULATED}{new}\n"
-    assert refusal(InputError, load, tmp_path, changed).startswith(f"{tmp_path / 'mine.yaml'}: {said}")
+    assert refusal(InputError, load, tmp_path, changed).startswith(f"{tmp_path / 'mine.yaml'}: {message}")
 
 
 def test_an_emulated_one_must_say_what_is_emulated(tmp_path):
@@ -88,8 +88,8 @@ def test_an_emulated_one_must_say_what_is_emulated(tmp_path):
 
 
 def test_an_unknown_name_is_told_with_the_nearest():
-    told = refusal(InputError, load_interconnect, "emulated_gigabyte", INTERCONNECTS)
-    assert "no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'" in told
+    message = refusal(InputError, load_interconnect, "emulated_gigabyte", INTERCONNECTS)
+    assert "no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'" in message
 
 
 def test_an_unknown_name_lists_interconnects_by_kind_so_that_a_model_is_not_taken_for_hardware():
@@ -115,15 +115,15 @@ def test_the_examples_of_the_documentation_are_right(tmp_path):
 
 
 def test_the_digest_follows_what_changes_a_run_and_nothing_else(tmp_path):
-    one = load(tmp_path, EMULATED)
-    assert digest(one) == digest(load(tmp_path, EMULATED.replace("Mine", "Other").replace("A test", "B")))
-    assert digest(one) == digest(replace(one, nodes=8, cores_per_node=4))
+    loaded = load(tmp_path, EMULATED)
+    assert digest(loaded) == digest(load(tmp_path, EMULATED.replace("Mine", "Other").replace("A test", "B")))
+    assert digest(loaded) == digest(replace(loaded, nodes=8, cores_per_node=4))
     others = [
         EMULATED.replace("rate_mbps: 100", "rate_mbps: 101"),
         EMULATED.replace("self,vader", "self,tcp"),
         EMULATED.replace("mca:", "env: {UCX_TLS: rc}, mca:"),
     ]
-    assert len({digest(one), *(digest(load(tmp_path, text)) for text in others)}) == 4
+    assert len({digest(loaded), *(digest(load(tmp_path, text)) for text in others)}) == 4
 
 
 def test_a_measured_one_can_be_used_where_it_is(tmp_path):
@@ -155,16 +155,16 @@ for name in ("emulated_gigabit", "shared_memory"):
 
 def test_without_the_right_to_make_namespaces_the_reason_is_one_line():
     rightless = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
-    told = "cannot make a network namespace (as root?): unshare: unshare failed: Operation not permitted"
-    assert ran(*rightless, sys.executable, "-c", TRY).stdout.splitlines() == [told, "None"]
+    message = "cannot make a network namespace (as root?): unshare: unshare failed: Operation not permitted"
+    assert ran(*rightless, sys.executable, "-c", TRY).stdout.splitlines() == [message, "None"]
 
 
 def test_factors_are_told_with_all_else_that_decides_how_an_interconnect_is_used(tmp_path):
     given = "{transport: ud, mtu: 2048, cable: copper 5 m, path: back_to_back}"
-    told = {"transport": "ud", "mtu": 2048, "cable": "copper 5 m", "path": "back_to_back"}
+    others = {"transport": "ud", "mtu": 2048, "cable": "copper 5 m", "path": "back_to_back"}
     used = {"mpi": "Open MPI", "launch.mca.btl": "self,vader"}
     measured = load(tmp_path, f"{MEASURED}link_mbps: 8000\nfactors: {given}\n")
-    assert factors(measured) == used | {"link_mbps": 8000} | told
+    assert factors(measured) == used | {"link_mbps": 8000} | others
     link = {"link_mbps": 100, "transport": "tcp", "mtu": 1500, "path": "switched"}
     emulated = {"nodes": 2, "cores_per_node": 1, "burst_bytes": 2048, "gso_max_bytes": 6000}
     emulated = {f"emulate.{key}": value for key, value in emulated.items()}
@@ -189,15 +189,15 @@ def test_a_transport_that_ucx_is_not_given_is_refused(tmp_path, transport, carri
     if right:
         assert load(tmp_path, text).factors == {"transport": transport}
     else:
-        told = f"factors.transport: '{transport}' is not among launch.env.UCX_TLS: {carriers}"
-        assert told in refusal(InputError, load, tmp_path, text)
+        message = f"factors.transport: '{transport}' is not among launch.env.UCX_TLS: {carriers}"
+        assert message in refusal(InputError, load, tmp_path, text)
 
 
 def test_the_digest_follows_factors_and_not_what_is_attested(tmp_path):
-    one = digest(load(tmp_path, MEASURED))
-    assert digest(load(tmp_path, MEASURED + "attest: {latency_us: [1, 2]}\n")) == one
+    digest_before = digest(load(tmp_path, MEASURED))
+    assert digest(load(tmp_path, MEASURED + "attest: {latency_us: [1, 2]}\n")) == digest_before
     cables = (f"{MEASURED}factors: {{cable: copper {length} m}}\n" for length in (1, 5))
-    assert len({one, *(digest(load(tmp_path, text)) for text in cables)}) == 3
+    assert len({digest_before, *(digest(load(tmp_path, text)) for text in cables)}) == 3
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,6 @@ def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else(names):
 
 
 def test_a_misspelt_parameter_of_open_mpi_is_told_with_the_nearest(tmp_path):
-    told = "btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
+    message = "btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
     misspelt = load(tmp_path, MEASURED.replace("btl:", "btl_tcp_if_inclde: lo, btl:"))
-    assert unavailable(misspelt) == f"launch.mca.{told}"
+    assert unavailable(misspelt) == f"launch.mca.{message}"

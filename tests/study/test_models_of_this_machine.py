@@ -28,8 +28,8 @@ def test_each_predicts_an_interconnect_that_is_there(model):
 
 
 def test_without_its_curve_it_says_which_study_measures_it(model):
-    told = "there is no results/validation/tables/network.csv: run the study validation first"
-    assert unavailable(model) == told
+    message = "there is no results/validation/tables/network.csv: run the study validation first"
+    assert unavailable(model) == message
 
 
 def test_another_curve_is_another_model(model, tmp_path):

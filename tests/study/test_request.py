@@ -59,7 +59,7 @@ def facts(folder: Path, extra: str = "", interconnects=None):
 
 @pytest.mark.parametrize(("key", "made"), [("analysis", Settings), ("queue", Queue)])
 def test_the_schema_states_the_defaults_of_the_analysis(key, made):
-    defaults = {one.name: one.default for one in fields(made)}
+    defaults = {field.name: field.default for field in fields(made)}
     stated = inputs.defaults("study", key)
     assert {name: tuple(value) if value == [] else value for name, value in stated.items()} == {
         name: defaults[name] for name in stated
@@ -68,8 +68,8 @@ def test_the_schema_states_the_defaults_of_the_analysis(key, made):
 
 def test_without_a_word_the_analysis_has_its_defaults(tmp_path):
     request = request_of(facts(tmp_path))
-    told = {"baselines": ("tcp_loopback",), "compare_kinds": (("measured", "emulated"),)}
-    assert request.settings == Settings(study="mine", seed=3, **told)
+    given = {"baselines": ("tcp_loopback",), "compare_kinds": (("measured", "emulated"),)}
+    assert request.settings == Settings(study="mine", seed=3, **given)
     assert request.queue == Queue()
     assert request.rule.name == "doubling_1_5" and request.rule.limits == (Limit(1.5),)
     assert request.market is None
@@ -120,11 +120,11 @@ def priced(item):
 
 def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp_path):
     node = "economics: {node: {price: 1, currency: USD, year: 2004}}\n"
-    known = {"tcp_loopback": priced("myrinet_single_port")}
-    assert facts(tmp_path, node, known).economics.offers["tcp_loopback"].item == "myrinet_single_port"
-    assert facts(tmp_path, MONEY, known).economics.offers["tcp_loopback"].item == "gigabit_ethernet"
-    told = refusal(InputError, facts, tmp_path, node, {"tcp_loopback": priced("mirinet")})
-    assert "interconnects/tcp_loopback.yaml: price.item: book ames_2004: no item 'mirinet'" in told
+    interconnects = {"tcp_loopback": priced("myrinet_single_port")}
+    assert facts(tmp_path, node, interconnects).economics.offers["tcp_loopback"].item == "myrinet_single_port"
+    assert facts(tmp_path, MONEY, interconnects).economics.offers["tcp_loopback"].item == "gigabit_ethernet"
+    message = refusal(InputError, facts, tmp_path, node, {"tcp_loopback": priced("mirinet")})
+    assert "interconnects/tcp_loopback.yaml: price.item: book ames_2004: no item 'mirinet'" in message
 
 
 def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
@@ -174,8 +174,8 @@ def test_one_line_for_what_is_wrong(tmp_path, extra, line):
 )  # fmt: skip
 def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
     assert old in MONEY
-    told = refusal(InputError, facts, tmp_path, MONEY.replace(old, new))
-    assert told.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
+    message = refusal(InputError, facts, tmp_path, MONEY.replace(old, new))
+    assert message.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
 )  # fmt: skip
 def test_one_line_for_what_is_wrong_about_the_years(tmp_path, old, new, line):
     assert old in YEARS
-    told = refusal(InputError, facts, tmp_path, YEARS.replace(old, new))
-    assert told.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
+    message = refusal(InputError, facts, tmp_path, YEARS.replace(old, new))
+    assert message.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
 
 
 def test_the_years_reach_the_analysis(tmp_path):
@@ -213,8 +213,8 @@ def test_the_years_reach_the_analysis(tmp_path):
 
 def test_a_limit_of_power_needs_the_power_of_a_node(tmp_path):
     limited = MONEY.replace("budgets: [10000]", "budgets: [10000], kilowatts: 5")
-    told = refusal(InputError, facts, tmp_path, limited)
-    assert told.endswith(
+    message = refusal(InputError, facts, tmp_path, limited)
+    assert message.endswith(
         "economics.lifetime.node_loaded_watts: missing, since economics.mix.kilowatts is given"
     )
 

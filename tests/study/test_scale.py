@@ -29,13 +29,13 @@ def plan_of(tmp_path):
     return make
 
 
-def write_case(folder, own, sizes):
+def write_case(folder, default_size, sizes):
     """Write a case called odd with some sizes."""
     case = folder / "cases/command/odd"
     case.mkdir(parents=True)
     listed = ", ".join(f"{size}: {{parameters: {{}}, serial_seconds: 1, memory_MB: 1}}" for size in sizes)
     (case / "case.yaml").write_text(
-        f"application: command\ntitle: Odd\ndescription: Odd.\nstands_for: Nothing.\nsize: {own}\n"
+        f"application: command\ntitle: Odd\ndescription: Odd.\nstands_for: Nothing.\nsize: {default_size}\n"
         f"sizes: {{{listed}}}\nsettings: {{program: [echo]}}\n"
     )
 

@@ -33,7 +33,7 @@ def test_what_is_replayed_has_its_own_cases_and_counts(tmp_path):
     }
     assert {point.oversubscription for point in plan.design.simulated} == {1}
     assert sorted(plan.asked.cases) == ["cavity-4k", "elbow_segregated-smoke"]
-    assert not any("simulated interconnect" in one.reason for one in plan.design.left_out)
+    assert not any("simulated interconnect" in entry.reason for entry in plan.design.left_out)
 
 
 def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp_path):

@@ -90,8 +90,8 @@ def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
 def test_one_line_for_what_is_wrong(tmp_path, old, new, line):
     file = tmp_path / "mine.yaml"
     file.write_text(GOOD.replace(old, new))
-    told = refusal(InputError, read_study, file)
-    assert told.startswith(str(file)) and line in told
+    message = refusal(InputError, read_study, file)
+    assert message.startswith(str(file)) and line in message
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_one_line_for_what_is_wrong(tmp_path, old, new, line):
 )
 def test_what_is_about_runs_does_not_belong_to_imports_alone(tmp_path, given):
     file = write(tmp_path, f"name: theirs\nimport: [theirs.csv]\n{given}\n")
-    told = refusal(InputError, read_study, file)
-    assert told == f"{file}: {given.partition(':')[0]}: does not belong here, since nothing is run"
+    message = refusal(InputError, read_study, file)
+    assert message == f"{file}: {given.partition(':')[0]}: does not belong here, since nothing is run"
 
 
 WEAK = GOOD + "scaling: weak\nsizes: {cavity: [4k, 33k]}\n"

@@ -12,19 +12,21 @@ FIGURES += "traffic congestion simulated_times spread"
 
 def lines():
     """Cells of each line, by document."""
-    document, found = "", {}
+    document, rows_by_document = "", {}
     for line in PAGE.read_text().splitlines():
         if line.startswith("## "):
             document = line[3:]
         elif line.startswith("| ") and not line.startswith(("| theirs", "| ---")):
-            found.setdefault(document, []).append([cell.strip() for cell in line.strip("|").split(" | ")])
-    return found
+            rows_by_document.setdefault(document, []).append(
+                [cell.strip() for cell in line.strip("|").split(" | ")]
+            )
+    return rows_by_document
 
 
 def test_every_document_has_lines_and_nearly_all_are_shown():
-    found = lines()
-    rows = [row for of_document in found.values() for row in of_document]
-    assert len(found) == 5 and all(len(of_document) > 10 for of_document in found.values())
+    documents = lines()
+    rows = [row for of_document in documents.values() for row in of_document]
+    assert len(documents) == 5 and all(len(of_document) > 10 for of_document in documents.values())
     assert all(len(row) in (3, 4) for row in rows) and len({row[0] for row in rows}) > 0.95 * len(rows)
     shown = [row for row in rows if row[1] != "—"]
     assert len(shown) >= 0.95 * len(rows)

@@ -25,18 +25,18 @@ def is_foreign(module: str) -> bool:
 
 def private_names_of_ours() -> set[str]:
     """Names with an underscore that our classes and modules define."""
-    found = set()
+    names = set()
     for file in FILES:
         for node in ast.walk(ast.parse(file.read_text())):
             match node:
                 case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(asname=str(name)):
-                    found.add(name)
+                    names.add(name)
                 case (
                     ast.Name(id=name, ctx=ast.Store())
                     | ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store())
                 ):
-                    found.add(name)
-    return {name for name in found if is_private(name)}
+                    names.add(name)
+    return {name for name in names if is_private(name)}
 
 
 PRIVATE_NAMES = private_names_of_ours()
@@ -118,9 +118,9 @@ def faults(source: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_libraries_are_used_as_they_are_documented(file):
-    found = [f"{code} {what}" for code, what in faults(file.read_text())]
+    uses = [f"{code} {place}" for code, place in faults(file.read_text())]
     allowed = file.relative_to(ROOT).as_posix() in ALLOWED
-    assert bool(found) == allowed, found or "nothing is wrong: remove its line of ALLOWED"
+    assert bool(uses) == allowed, uses or "nothing is wrong: remove its line of ALLOWED"
 
 
 @pytest.mark.parametrize(

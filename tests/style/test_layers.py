@@ -25,13 +25,13 @@ def layer_of(module: Path, package: str) -> str:
 @functools.cache
 def imported(module: Path) -> set[str]:
     """Dotted names of what a module imports of this project, wherever in the module it does."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.split(".")[0] in LAYERS}
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.split(".")[0] in LAYERS}
 
 
 def modules(package: str) -> list[Path]:
@@ -54,7 +54,7 @@ def test_modules_import_nothing_of_a_layer_above(package):
         if name.split(".")[0] == package
     ]
     assert len(edges) > 100
-    assert not [edge for own, other, edge in edges if other > own]
+    assert not [edge for layer, other, edge in edges if other > layer]
 
 
 def test_the_analysis_imports_nothing_of_the_workflows():
@@ -66,9 +66,9 @@ def test_the_analysis_imports_nothing_of_the_workflows():
 def test_the_analysis_reads_tables_alone():
     """Few modules open files, and none names a folder of what runs wrote."""
     readers = "runs/runs runs/files runs/yaml_files runs/side_tables pipeline importers/".split()
-    found = modules("analysis")
-    assert len(found) > 50
-    for module in found:
+    files = modules("analysis")
+    assert len(files) > 50
+    for module in files:
         text, place = module.read_text(), str(module.relative_to(ROOT / "analysis"))
         if not place.startswith(tuple(readers)):
             assert not re.search(r"\bread_(text|bytes|csv|json|parquet)\(|\.open\(\)|json\.load", text), place
@@ -86,10 +86,10 @@ def test_tests_lie_in_folders_named_after_the_layers():
 def test_the_page_about_the_architecture_names_what_is_there():
     """Every path on it exists, and every layer is on it."""
     page = (ROOT / "docs/architecture.md").read_text()
-    told = set(re.findall(r"`([\w./-]+\.(?:py|yaml|smk|md)|[\w./-]+/)`", page))
+    paths = set(re.findall(r"`([\w./-]+\.(?:py|yaml|smk|md)|[\w./-]+/)`", page))
     folders = ("", "workflows/", "analysis/")
-    lost = [path for path in told if not any((ROOT / folder / path).exists() for folder in folders)]
-    assert len(told) > 40 and not lost
+    lost = [path for path in paths if not any((ROOT / folder / path).exists() for folder in folders)]
+    assert len(paths) > 40 and not lost
     layers = {layer for package in LAYERS.values() for layer in package.split()}
     assert not [layer for layer in layers if not re.search(rf"\b{layer}\b", page)]
 

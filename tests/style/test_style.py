@@ -54,9 +54,9 @@ def test_schemas_are_closed_and_describe_every_key(file):
     # as YAML 1.1 too, which the quick reader takes it for
     assert schema == inputs._schema(file.name)
     jsonschema.Draft202012Validator.check_schema(schema)
-    found = list(sections(schema))
-    assert found
-    for section in found:
+    all_sections = list(sections(schema))
+    assert all_sections
+    for section in all_sections:
         assert section.get("additionalProperties") is not None or "patternProperties" in section
         for key, value in section["properties"].items():
             assert "description" in value or "$ref" in value or value == {}, f"{file.name}: {key}"

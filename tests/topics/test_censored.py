@@ -18,9 +18,11 @@ from analysis.topics.request import Request
 QUICK = Settings(draws=200, baselines=("a",))
 
 
-def stopped(found, *blocks, limit):
+def stopped(rows_of_point, *blocks, limit):
     """The same rows, some blocks of which were stopped."""
-    return [row | {"censored": True, "seconds": limit} if row["block"] in blocks else row for row in found]
+    return [
+        row | {"censored": True, "seconds": limit} if row["block"] in blocks else row for row in rows_of_point
+    ]
 
 
 def tables(*groups):
@@ -29,28 +31,28 @@ def tables(*groups):
 
 def test_a_median_beyond_the_limit_is_empty_and_marked():
     """10, 10 and three above 20: not 10 s."""
-    found = tables(
+    made = tables(
         rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}, (1,) * 5), 2, 3, 4, limit=20)
     )
-    (row,) = found["censored"].to_dict("records")
+    (row,) = made["censored"].to_dict("records")
     assert np.isnan(row["seconds"]) and np.isnan(row["seconds_high"])
     assert (row["processes"], row["seconds_low"], row["n"], row["censored"]) == (4, 10, 5, 3)
-    assert found["scaling"]["processes"].tolist() == [2]
+    assert made["scaling"]["processes"].tolist() == [2]
 
 
 def test_a_median_below_the_limit_is_known_and_has_no_upper_end():
-    found = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=20))
-    (row,) = found["censored"].to_dict("records")
+    made = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=20))
+    (row,) = made["censored"].to_dict("records")
     assert (row["seconds"], row["seconds_low"], row["censored"]) == (10, 9, 1)
-    row = found["scaling"].set_index("processes").loc[4]
+    row = made["scaling"].set_index("processes").loc[4]
     assert row["seconds"] == 10 and np.isnan(row["seconds_high"])
     assert row["speedup"] == 3 and np.isnan(row["speedup_low"])
 
 
 def test_a_limit_below_the_median_leaves_it_unknown():
     """Stopped at 5 s: it might have taken 6 s as well as 60."""
-    found = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=5))
-    assert np.isnan(found["censored"]["seconds"].item())
+    made = tables(rows("duct", "a", {2: 30.0}), stopped(rows("duct", "a", {4: 10.0}), 5, limit=5))
+    assert np.isnan(made["censored"]["seconds"].item())
 
 
 def compared(*groups, count=4):
@@ -137,29 +139,29 @@ def test_no_ending_of_the_stopped_runs_is_beyond_the_bounds(seed):
     for paired in (True, False):
         (bounds,) = compare_points([(*held, paired)], [0.05])
         for _ in range(5):
-            known = [
+            endings = [
                 np.where(np.isinf(end), most * np.exp(rng.exponential(1, 8)), end)
                 for end, most in zip(ends, limit, strict=True)
             ]
-            (one,) = compare_points([(*(Sample(blocks, times) for times in known), paired)], [0.05])
-            assert not bounds.shift.low > one.shift.low and not bounds.shift.high < one.shift.high
+            (ended,) = compare_points([(*(Sample(blocks, times) for times in endings), paired)], [0.05])
+            assert not bounds.shift.low > ended.shift.low and not bounds.shift.high < ended.shift.high
             if bounds.shift.p_value < 1:
-                assert bounds.shift.p_value >= one.shift.p_value - 1e-12
-                assert np.sign(bounds.shift.estimate) == np.sign(one.shift.estimate)
-                assert abs(bounds.shift.estimate) <= abs(one.shift.estimate) + 1e-12
+                assert bounds.shift.p_value >= ended.shift.p_value - 1e-12
+                assert np.sign(bounds.shift.estimate) == np.sign(ended.shift.estimate)
+                assert abs(bounds.shift.estimate) <= abs(ended.shift.estimate) + 1e-12
 
 
 def test_spread_and_drift_of_a_point_with_stopped_runs_are_not_told():
     """The five blocks that ended would have a spread of their own, and a drift."""
-    found = tables(rows("duct", "a", {4: 10.0}), stopped(rows("duct", "b", {4: 5.0}), 5, limit=20))
-    spread = found["variability"].set_index("interconnect")
-    told = ["seconds", "spread_percent", "worst_percent", "p_value", "lag_one_correlation"]
-    assert spread.loc["b", told].isna().all() and spread.loc["b", "n"] == 6
+    made = tables(rows("duct", "a", {4: 10.0}), stopped(rows("duct", "b", {4: 5.0}), 5, limit=20))
+    spread = made["variability"].set_index("interconnect")
+    columns = ["seconds", "spread_percent", "worst_percent", "p_value", "lag_one_correlation"]
+    assert spread.loc["b", columns].isna().all() and spread.loc["b", "n"] == 6
     assert spread.loc["a", ["seconds", "spread_percent", "worst_percent"]].notna().all()
-    assert found["drift"].set_index("interconnect")["p_value"].isna().to_dict() == {"a": False, "b": True}
-    assert found["drift"].set_index("interconnect").loc["b", ["drift_percent", "kendall_tau"]].isna().all()
-    (said,) = stopped_sentences(found["variability"])
-    assert said.startswith("Spread and drift of 1\u00a0point are unknown")
+    assert made["drift"].set_index("interconnect")["p_value"].isna().to_dict() == {"a": False, "b": True}
+    assert made["drift"].set_index("interconnect").loc["b", ["drift_percent", "kendall_tau"]].isna().all()
+    (sentence,) = stopped_sentences(made["variability"])
+    assert sentence.startswith("Spread and drift of 1\u00a0point are unknown")
     assert not stopped_sentences(tables(rows("duct", "a", {4: 10.0}))["variability"])
 
 
@@ -177,10 +179,10 @@ def test_a_stopped_repetition_that_changes_no_median_takes_nothing_away():
 
 def test_all_tables_are_made_where_only_limits_are_known():
     beyond = stopped(rows("duct", "b", {4: 20.0}, (1,) * 5), *range(5), limit=20)
-    found = tables(rows("duct", "a", {2: 9.0, 4: 5.0}), beyond)
-    (row,) = found["censored"].to_dict("records")
+    made = tables(rows("duct", "a", {2: 9.0, 4: 5.0}), beyond)
+    (row,) = made["censored"].to_dict("records")
     assert (row["censored"], row["seconds_low"]) == (5, 20) and np.isnan(row["seconds"])
-    assert found["improvement"].empty
+    assert made["improvement"].empty
 
 
 def test_a_stopped_run_is_not_valid_and_says_why():
@@ -204,5 +206,5 @@ def test_stopped_runs_of_one_case_leave_others_alone():
         rows("duct", "a", {4: 10.0}), rows("duct", "b", {4: 5.0}, FACTORS[::-1]),
         rows("elbow", "a", {4: 10.0}), stopped(rows("elbow", "b", {4: 5.0}), 0, limit=20),
     )  # fmt: skip
-    found = make_tables(runs, QUICK)["improvement"].set_index("case")
-    assert found["note"].isna().to_dict() == {"duct": True, "elbow": False}
+    improvement = make_tables(runs, QUICK)["improvement"].set_index("case")
+    assert improvement["note"].isna().to_dict() == {"duct": True, "elbow": False}

@@ -48,8 +48,8 @@ def test_changes_by_hand(runs):
 def test_points_of_one_site_alone_are_listed(runs):
     changes = make_changes(runs, SETTINGS)["changes"]
     alone = changes[changes["change_percent"].isna()]
-    told = alone[["interconnect", "processes", "verdict"]].to_numpy().tolist()
-    assert told == [["slow", 8, "only in before"]]
+    lines = alone[["interconnect", "processes", "verdict"]].to_numpy().tolist()
+    assert lines == [["slow", 8, "only in before"]]
     assert alone["seconds_before"].item() == 8 and alone["seconds_after"].isna().all()
 
 
@@ -90,9 +90,9 @@ def test_placement_counts_where_one_site_varies_it():
     spread = rows("duct", "slow", {4: 8.0}, nodes=4) + rows("duct", "slow", {4: 6.0}, nodes=2, cores=4)
     packed = rows("duct", "slow", {4: 3.0}, nodes=2)
     changes = make_changes(table(at("before", spread), at("after", packed)), SETTINGS)["changes"]
-    told = changes.set_index("processes_per_node")[["verdict", "change_percent"]]
-    assert told.loc[2.0, "change_percent"] == pytest.approx(100)
-    assert told.loc[1.0, "verdict"] == "only in before"
+    by_placement = changes.set_index("processes_per_node")[["verdict", "change_percent"]]
+    assert by_placement.loc[2.0, "change_percent"] == pytest.approx(100)
+    assert by_placement.loc[1.0, "verdict"] == "only in before"
 
 
 def test_a_site_that_is_not_there_is_told(runs):
@@ -110,8 +110,8 @@ def test_sites_without_a_common_point_are_told():
 def test_sites_of_different_kinds_are_told():
     later = rows("duct", "slow", {2: 8.0}, kind="published")
     runs = table(at("before", rows("duct", "slow", {2: 8.0})), at("after", later))
-    said = refusal(TableError, make_changes, runs, SETTINGS)
-    assert said.endswith("no point in common: runs of 'before' are measured, those of 'after' published")
+    message = refusal(TableError, make_changes, runs, SETTINGS)
+    assert message.endswith("no point in common: runs of 'before' are measured, those of 'after' published")
 
 
 def test_without_a_pair_there_is_no_table(runs):
@@ -130,8 +130,8 @@ def test_a_site_gets_the_numbers_that_it_has_alone(runs):
     for site in ("before", "after"):
         alone = make_tables(runs[runs["site"] == site].reset_index(drop=True), Settings(draws=500))
         for name in ("scaling", "peaks", "node_equivalent"):
-            own = together[name][together[name]["site"] == site].reset_index(drop=True)
-            pd.testing.assert_frame_equal(own, alone[name])
+            of_site = together[name][together[name]["site"] == site].reset_index(drop=True)
+            pd.testing.assert_frame_equal(of_site, alone[name])
 
 
 def test_tests_are_corrected_over_all_sites(runs):
@@ -153,9 +153,9 @@ def test_a_fault_names_its_site():
 
 def test_interconnects_of_two_sites_are_told_apart(runs):
     tables = make_tables(runs, Settings(draws=500)) | make_changes(runs, SETTINGS)
-    known = {"slow": {"title": "Slow one", "kind": "measured"}}
+    about = {"slow": {"title": "Slow one", "kind": "measured"}}
     sites = {name: {"file": name} for name in ("before", "after")}
-    facts = Facts.of({"interconnects": known, "sites": sites})
+    facts = Facts.of({"interconnects": about, "sites": sites})
     runs, tables, facts = with_distinct_interconnects(runs, tables, facts)
     assert list(facts.interconnects)[:4] == ["slow@before", "slow@after", "swift@before", "swift@after"]
     labels = Labels(facts)
@@ -168,5 +168,5 @@ def test_a_study_of_one_site_stays_as_it_is():
     runs = table(rows("duct", "slow", {2: 6.0}))
     tables = make_tables(runs, Settings(draws=500))
     assert tables["scaling"]["site"].isna().all()
-    same, own, facts = with_distinct_interconnects(runs, tables, Facts())
-    assert same is runs and own == tables and facts == Facts()
+    same, unchanged, facts = with_distinct_interconnects(runs, tables, Facts())
+    assert same is runs and unchanged == tables and facts == Facts()

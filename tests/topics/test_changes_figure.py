@@ -43,7 +43,7 @@ def test_an_interconnect_looks_as_in_every_other_figure(drawing):
 
 def test_a_star_only_where_the_sites_are_told_apart(drawing):
     (axes,) = drawing.figure.axes
-    told = {text.xy[1] for text in axes.texts if text.get_text() == "*"}
-    assert told == {1}
+    stars = {text.xy[1] for text in axes.texts if text.get_text() == "*"}
+    assert stars == {1}
     assert dots(drawing)[1][0] == pytest.approx(100)
     assert dots(drawing)[2][0] == pytest.approx(0)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from report_parts import cells, part, said
+from report_parts import cells, part, sentences_of
 from synthetic_study import make_runs, make_study
 
 from analysis.importers.sacct import read_jobs
@@ -49,8 +49,8 @@ def test_records_tell_what_runs_took():
 
 def test_accounting_tells_what_jobs_had_beside_runs():
     """Job 7 had half an hour beside its runs, 8 ended with its run, 9, twice, ran for one minute more, 10 had no run."""
-    found = make_core_hours(runs(), jobs())
-    table, states = found["core_hours"], found["job_states"].set_index("state")
+    made = make_core_hours(runs(), jobs())
+    table, states = made["core_hours"], made["job_states"].set_index("state")
     beside = {"unused": 2 * 900 / 3600 + 4 * 60 / 3600, "waited": 2 + 0, "prepared": 0.2, "interrupted": 1}
     # Job 9 was allocated 4 * 180 s in two starts, and its runs were under way for 4 * 240 s: clocks differ.
     assert hours(table) == pytest.approx({"counted": 1.5} | beside | dict.fromkeys(LOST, 0.05))
@@ -69,7 +69,7 @@ def test_a_study_that_ran_nothing_took_nothing():
 
 def test_the_report_says_what_it_took_and_who_says_so():
     all_runs, tables, facts = make_study(make_runs(3))
-    for dump, told in (
+    for dump, expected in (
         (
             DUMP,
             "by Slurm's accounting of its jobs (1 CANCELLED, 2 COMPLETED, 1 REQUEUED and 1 TIMEOUT; 2 kWh)",
@@ -77,7 +77,9 @@ def test_the_report_says_what_it_took_and_who_says_so():
         ("", "by its records."),
     ):
         made = make_core_hours(runs(), jobs(dump))
-        found = part(make_report(all_runs, tables | made, facts, []), "core_hours")
-        assert "1.5 in runs that count, " + told in said(found).replace("1.50", "1.5").replace("2.00", "2")
-        (table,) = [block for block in found["blocks"] if block["type"] == "table"]
+        section = part(make_report(all_runs, tables | made, facts, []), "core_hours")
+        assert "1.5 in runs that count, " + expected in sentences_of(section).replace("1.50", "1.5").replace(
+            "2.00", "2"
+        )
+        (table,) = [block for block in section["blocks"] if block["type"] == "table"]
         assert len(cells(table)) == len(made["core_hours"])

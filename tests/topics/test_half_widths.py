@@ -31,8 +31,8 @@ def test_those_of_the_improvements():
 def test_where_nothing_is_compared_times_are_looked_at():
     tables = make_tables(runs({(None, 1): 3, ("slow", 2): 5, ("swift", 4): 4}), SETTINGS)
     assert tables["improvement"]["improvement_percent"].isna().all()
-    own = tables["scaling"][~tables["scaling"]["serial"]]
-    expected = 50 * (own["seconds_high"] - own["seconds_low"]) / own["seconds"]
+    parallel = tables["scaling"][~tables["scaling"]["serial"]]
+    expected = 50 * (parallel["seconds_high"] - parallel["seconds_low"]) / parallel["seconds"]
     assert half_widths(tables).tolist() == pytest.approx(expected.tolist())
     assert len(expected) == 2 and (expected > 0).all()
 

@@ -37,31 +37,31 @@ def means(table, **weights):
 
 def test_three_cases_have_students_interval():
     """10, 20 and 60 %: 30 on average, s = 26.46, t = 4.303: half-width 65.7. Ratios: 1.1 * 1.2 * 1.6 = 2.112."""
-    found = means(improvement({"a": 10, "b": 20, "c": 60}))
-    assert found.loc["plain", ENDS].tolist() == pytest.approx([30, 30 - 65.72, 30 + 65.72], abs=0.01)
+    averages = means(improvement({"a": 10, "b": 20, "c": 60}))
+    assert averages.loc["plain", ENDS].tolist() == pytest.approx([30, 30 - 65.72, 30 + 65.72], abs=0.01)
     logs = np.log([1.1, 1.2, 1.6])
     half_width = 4.302653 * logs.std(ddof=1) / np.sqrt(3)
-    assert found.loc["geometric", ENDS].tolist() == pytest.approx(
+    assert averages.loc["geometric", ENDS].tolist() == pytest.approx(
         [
             100 * (2.112 ** (1 / 3) - 1),
             *(100 * np.expm1(logs.mean() + side * half_width) for side in (-1, 1)),
         ],
         rel=1e-6,
     )
-    assert found.loc["plain", "average_percent"] == 15 and found["cases"].tolist() == [3, 3]
+    assert averages.loc["plain", "average_percent"] == 15 and averages["cases"].tolist() == [3, 3]
 
 
 def test_twice_as_fast_and_half_as_fast_are_no_improvement():
-    found = means(improvement({"a": 100, "b": -50}))
-    assert found.loc["geometric", "improvement_percent"] == pytest.approx(0)
-    assert found.loc["plain", "improvement_percent"] == 25
-    assert found[["improvement_low", "improvement_high"]].isna().all(axis=None)  # of two cases, none
+    averages = means(improvement({"a": 100, "b": -50}))
+    assert averages.loc["geometric", "improvement_percent"] == pytest.approx(0)
+    assert averages.loc["plain", "improvement_percent"] == 25
+    assert averages[["improvement_low", "improvement_high"]].isna().all(axis=None)  # of two cases, none
 
 
 def test_weights_are_those_of_the_mix():
     """1, 1 and 2 of ratios 1.1, 1.2 and 1.6: their product with 1.6 twice, to the fourth root."""
-    found = means(improvement({"a": 10, "b": 20, "c": 60, "d": 900}), a=1, b=1, c=2)
-    weighted = found.loc["weighted"]
+    averages = means(improvement({"a": 10, "b": 20, "c": 60, "d": 900}), a=1, b=1, c=2)
+    weighted = averages.loc["weighted"]
     assert weighted["cases"] == 3
     assert weighted["improvement_percent"] == pytest.approx(100 * ((1.1 * 1.2 * 1.6 * 1.6) ** 0.25 - 1))
     assert "weighted" not in means(improvement({"a": 10, "b": 20}), a=1, c=1).index
@@ -81,8 +81,8 @@ def test_intervals_of_cases_like_these_cover():
     rng = np.random.default_rng(0)
     weights = np.array([1.0, 2.0, 1.0, 3.0, 1.0])
     for given in (np.ones(5), weights):
-        found = [mean_over_cases(rng.normal(0, 1, 5), given, 0.95)[1:] for _ in range(1500)]
-        covered = np.mean([low <= 0 <= high for low, high in found])
+        intervals = [mean_over_cases(rng.normal(0, 1, 5), given, 0.95)[1:] for _ in range(1500)]
+        covered = np.mean([low <= 0 <= high for low, high in intervals])
         assert 0.93 < covered < 0.985
 
 
@@ -90,10 +90,10 @@ def test_the_published_table_ends_in_the_plain_mean():
     published = pd.read_csv(ROOT / "analysis/published/fluent_improvement.csv")
     for interconnect, rows in published.groupby("interconnect"):
         last = rows[rows["case"] == "average"].iloc[0]
-        own = rows[rows["case"] != "average"].set_index("case")["improvement_percent"]
-        found = means(improvement(own.to_dict())).loc["plain"]
-        assert round(found["improvement_percent"]) == last["improvement_percent"], interconnect
-        assert found["cases"] == 8 and found["improvement_low"] < found["improvement_percent"]
+        improvement_by_case = rows[rows["case"] != "average"].set_index("case")["improvement_percent"]
+        averages = means(improvement(improvement_by_case.to_dict())).loc["plain"]
+        assert round(averages["improvement_percent"]) == last["improvement_percent"], interconnect
+        assert averages["cases"] == 8 and averages["improvement_low"] < averages["improvement_percent"]
 
 
 def test_bounds_and_missing_figures_do_not_enter():

@@ -68,9 +68,9 @@ def test_adjusted_intervals_hold_the_truth_and_are_narrower(blocks):
     for ratios, effect in studies(blocks, 0.8):
         if effect.p_value <= EXPLAINS:
             plain = paired_shift(ratios.times[None], 0.05)
-            found = paired_shift(adjusted_times(ratios, effect)[None], 0.05)
-            held.append(found.low[0] <= 0 <= found.high[0])
-            widths.append((found.high[0] - found.low[0]) / (plain.high[0] - plain.low[0]))
+            shift = paired_shift(adjusted_times(ratios, effect)[None], 0.05)
+            held.append(shift.low[0] <= 0 <= shift.high[0])
+            widths.append((shift.high[0] - shift.low[0]) / (plain.high[0] - plain.low[0]))
     assert len(held) > 250  # the test finds it
     assert np.mean(held) > 0.93
     assert np.median(widths) < 0.6

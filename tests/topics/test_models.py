@@ -18,7 +18,7 @@ COUNTS = np.array([1, 2, 4, 8, 16])
 
 def fitted(runs, settings):
     pieces = model_pieces(curves(runs, settings), settings)
-    return {name: finished(name, found) for name, found in pieces.items()}
+    return {name: finished(name, parts) for name, parts in pieces.items()}
 
 
 def models(seconds, counts=COUNTS, factors=(0.99, 1.0, 1.0, 1.01, 0.995, 1.005), **changes):
@@ -67,8 +67,8 @@ def test_gustafson_is_found_again():
     table, curves = models(seconds, scaling="weak")
     assert table.loc["gustafson", "serial_fraction"] == pytest.approx(fraction)
     assert table.loc["gustafson", "best"] and pd.isna(table.loc["gustafson", "peak_processes"])
-    told = curves[(curves["model"] == "gustafson") & (curves["processes"] == 16)].iloc[0]
-    assert told["speedup"] == pytest.approx(fraction + (1 - fraction) * 16)
+    prediction = curves[(curves["model"] == "gustafson") & (curves["processes"] == 16)].iloc[0]
+    assert prediction["speedup"] == pytest.approx(fraction + (1 - fraction) * 16)
 
 
 def test_costs_that_only_fall_have_no_peak():
@@ -80,8 +80,8 @@ def test_costs_that_only_fall_have_no_peak():
 def test_the_average_weighs_models_by_what_they_miss():
     """Amdahl's law is exact here, and so are the others: the average is the same curve, with no bracket to add."""
     _, curves = models(100 * (0.9 / COUNTS + 0.1))
-    told = curves.set_index(["model", "processes"])["speedup"]
-    assert told["average"].to_dict() == pytest.approx(told["amdahl"].to_dict())
+    speedups = curves.set_index(["model", "processes"])["speedup"]
+    assert speedups["average"].to_dict() == pytest.approx(speedups["amdahl"].to_dict())
 
 
 def test_beyond_the_data_only_the_average_has_a_bracket_that_holds_what_models_miss():
@@ -106,8 +106,12 @@ def test_nothing_is_told_beyond_the_stated_factor():
     far, curves = models(seconds, extrapolation=8)
     assert far.loc["communication", "peak_processes"] == pytest.approx(100)
     assert far[["peak_low", "peak_high"]].isna().all(axis=None)
-    told = curves[(curves["model"] == "average")].set_index("processes")["speedup_low"].notna()
-    assert told[told].index.max() == 32 and told[~told].index.min() > 32 and told.index.max() == 128
+    bounded = curves[(curves["model"] == "average")].set_index("processes")["speedup_low"].notna()
+    assert (
+        bounded[bounded].index.max() == 32
+        and bounded[~bounded].index.min() > 32
+        and bounded.index.max() == 128
+    )
 
 
 def test_a_model_needs_one_count_more_than_coefficients():
@@ -134,12 +138,12 @@ def test_a_level_is_fitted_without_the_serial_run_of_another():
 def test_no_other_coefficients_of_at_least_0_fit_better(model, seconds):
     """The squared relative errors fall along no coefficient, unless it is 0 and would have to fall."""
     counts, seconds = 2.0 ** np.arange(len(seconds)), np.array(seconds)
-    found = model.fit(counts, seconds[:, None])[:, 0]
+    coefficients = model.fit(counts, seconds[:, None])[:, 0]
     relative = model.terms(counts) * (seconds if model.is_rate else 1 / seconds)[:, None]
-    slope = relative.T @ (relative @ found - 1)
+    slope = relative.T @ (relative @ coefficients - 1)
     largest = np.abs(relative).sum()
-    assert (found >= 0).all() and (slope >= -1e-9 * largest).all()
-    assert np.abs(slope[found > 0]) == pytest.approx(0, abs=1e-9 * largest)
+    assert (coefficients >= 0).all() and (slope >= -1e-9 * largest).all()
+    assert np.abs(slope[coefficients > 0]) == pytest.approx(0, abs=1e-9 * largest)
 
 
 @given(st.lists(st.floats(0, 100), min_size=4, max_size=4))
@@ -155,9 +159,9 @@ def test_cost_terms_are_the_same_time():
     for model in MODELS:
         coefficients = np.arange(1.0, model.coefficients + 1)[:, None]
         a, b, c, d = cost_terms(model, coefficients)[:, 0]
-        told = a / COUNTS + b + c * np.log2(COUNTS) + d * COUNTS
+        total = a / COUNTS + b + c * np.log2(COUNTS) + d * COUNTS
         if not model.is_rate:
-            assert told == pytest.approx(model.seconds(COUNTS, coefficients)[:, 0])
+            assert total == pytest.approx(model.seconds(COUNTS, coefficients)[:, 0])
 
 
 def test_export_to_extra_p(tmp_path):

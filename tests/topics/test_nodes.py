@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn import drawn
-from report_parts import blocks, cells, part, said
+from report_parts import blocks, cells, part, sentences_of
 from synthetic_study import make_runs, make_whole_study
 
 from analysis.report import make_report
@@ -18,7 +18,7 @@ from analysis.topics.nodes import (
     node_sentences,
     stopped_sentences,
 )
-from tests.benchmarks.slow_node import NODES, TRIALS, blocks_by_power, runs_of, told
+from tests.benchmarks.slow_node import NODES, TRIALS, blocks_by_power, flagged_nodes, runs_of
 
 
 def by_hand(logs, used):
@@ -47,27 +47,27 @@ def test_a_node_throttled_by_a_fifth_is_found_in_as_many_blocks_as_the_test_need
     scatter = 0.1
     needed = blocks_by_power(1 / 0.8, scatter)
     assert needed == 14
-    found = [told(runs_of(needed, seed, 1 / 0.8, scatter)) for seed in range(20)]
-    assert sum(names == [f"n{seed % NODES}"] for seed, names in enumerate(found)) >= 15
-    assert not any(set(names) - {f"n{seed % NODES}"} for seed, names in enumerate(found))
+    flagged = [flagged_nodes(runs_of(needed, seed, 1 / 0.8, scatter)) for seed in range(20)]
+    assert sum(names == [f"n{seed % NODES}"] for seed, names in enumerate(flagged)) >= 15
+    assert not any(set(names) - {f"n{seed % NODES}"} for seed, names in enumerate(flagged))
 
 
 @pytest.mark.slow
 def test_where_no_node_is_slow_none_is_told():
-    assert not any(told(runs_of(8, seed, 1.0, 0.05)) for seed in range(TRIALS))
+    assert not any(flagged_nodes(runs_of(8, seed, 1.0, 0.05)) for seed in range(TRIALS))
 
 
 def test_fewer_orders_of_the_blocks_than_the_level_needs_tell_no_node():
     """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each node."""
     assert blocks_by_power(1 / 0.8, 0.01) == 7
-    assert told(runs_of(5, 0, 1 / 0.8, 0.001)) == []
-    assert told(runs_of(7, 0, 1 / 0.8, 0.001)) == ["n0"]
+    assert flagged_nodes(runs_of(5, 0, 1 / 0.8, 0.001)) == []
+    assert flagged_nodes(runs_of(7, 0, 1 / 0.8, 0.001)) == ["n0"]
 
 
 def test_two_slow_nodes_are_told_one_after_the_other():
     runs = runs_of(15, 0, 1.25, 0.02)
     also = runs[NODE_NAMES].str.contains("n3") & ~runs[NODE_NAMES].str.contains("n0")
-    assert sorted(told(runs.assign(seconds=runs["seconds"].mask(also, 1.15 * runs["seconds"])))) == [
+    assert sorted(flagged_nodes(runs.assign(seconds=runs["seconds"].mask(also, 1.15 * runs["seconds"])))) == [
         "n0",
         "n3",
     ]
@@ -87,24 +87,24 @@ def test_points_with_stopped_runs_are_left_out_and_counted(three):
     beyond = three["node_names"].eq("n2") & three["processes"].eq(2) & three["block"].lt(6)
     whole, runs = complete_runs(three), complete_runs(three.assign(censored=beyond))
     assert not make_nodes(runs[runs["processes"] == 2].reset_index(drop=True), Settings())
-    (found,), (alone,) = (
-        make_nodes(some.reset_index(drop=True), Settings()).values()
-        for some in (runs, whole[whole["processes"] == 1])
+    (with_stopped,), (alone,) = (
+        make_nodes(compared.reset_index(drop=True), Settings()).values()
+        for compared in (runs, whole[whole["processes"] == 1])
     )
-    assert found[["node", "slower_percent"]].equals(alone[["node", "slower_percent"]])
-    (said,) = stopped_sentences(runs)
-    assert said.startswith("1\u00a0point is left out")
+    assert with_stopped[["node", "slower_percent"]].equals(alone[["node", "slower_percent"]])
+    (sentence,) = stopped_sentences(runs)
+    assert sentence.startswith("1\u00a0point is left out")
     assert not stopped_sentences(whole)
 
 
 def test_numbers_of_threads_are_points_of_their_own():
     """Points of one and of two threads, on other nodes in each block, have equal processes and nodes."""
-    one, two = runs_of(15, 0, 1.0, 0.02), runs_of(15, 1, 1.0, 0.02)
-    both = pd.concat([one, two.assign(threads=2, cores=2 * two["cores"], seconds=two["seconds"] / 1.9)])
-    (alone,), (found,) = (
-        make_nodes(runs.reset_index(drop=True), Settings()).values() for runs in (one, both)
+    single, two = runs_of(15, 0, 1.0, 0.02), runs_of(15, 1, 1.0, 0.02)
+    both = pd.concat([single, two.assign(threads=2, cores=2 * two["cores"], seconds=two["seconds"] / 1.9)])
+    (alone,), (mixed,) = (
+        make_nodes(runs.reset_index(drop=True), Settings()).values() for runs in (single, both)
     )
-    widths = [(table["slower_high"] - table["slower_low"]).max() for table in (alone, found)]
+    widths = [(table["slower_high"] - table["slower_low"]).max() for table in (alone, mixed)]
     assert widths[1] < widths[0]
 
 
@@ -124,20 +124,20 @@ def reported(runs):
 
 def test_the_report_names_the_node_for_the_operators(three):
     seconds = three["seconds"].mask(three["node_names"] == "n2", 1.25 * three["seconds"])
-    found, drawing = reported(three.assign(seconds=seconds))
-    (line,) = said(found).splitlines()
+    section, drawing = reported(three.assign(seconds=seconds))
+    (line,) = sentences_of(section).splitlines()
     assert line.startswith("Node n2 is slow: runs on it take 2") and line.endswith(
         "Report it to the operators."
     )
     assert "for all 3 nodes at once" in line
-    (figure,), (table,) = blocks(found, "figure"), blocks(found, "table")
+    (figure,), (table,) = blocks(section, "figure"), blocks(section, "table")
     assert figure["name"] == "nodes" and cells(table)[0][0] == "n2"
     assert sum(mark.text.startswith("n") for mark in drawing.marks.values()) == 3
 
 
 def test_the_report_says_that_no_node_is_slow(three):
-    found, _ = reported(three)
-    assert said(found).startswith(
+    section, _ = reported(three)
+    assert sentences_of(section).startswith(
         "None of 3 nodes is significantly slow, and no node is slower by more than "
     )
 
@@ -147,5 +147,5 @@ def test_the_report_says_of_which_nodes_nothing_is_known(slow, first):
     columns = ["node", "slower_percent", "slower_low", "slower_high", "p_value", "slow"]
     rows = [("n1", 0.5, -1, 2, 0.9, False), ("n2", 25, 20, 30, 0.001, slow), ("n3", 0, -1, 1, 1.0, False)]
     table = pd.DataFrame([*rows, ("n4", *[np.nan] * 4, False)], columns=columns)
-    told, last = node_sentences(table, "95 %")
-    assert told.startswith(first) and last == "There are too few comparable runs to judge n4."
+    first_sentence, last = node_sentences(table, "95 %")
+    assert first_sentence.startswith(first) and last == "There are too few comparable runs to judge n4."

@@ -37,9 +37,9 @@ def test_an_outlier_is_flagged_and_stays():
 def test_a_later_look_tests_drift_and_spread_at_its_level_too():
     """Five blocks, each longer than the one before: p is 2 / 5!, and 5 % / 4 at the second look."""
     slower = rows("duct", "a", {2: 1.0}, (1, 1.01, 1.02, 1.03, 1.04))
-    for look, told in ((1, True), (2, False)):
+    for look, distinguishable in ((1, True), (2, False)):
         (drift,) = quality("drift", slower, look=look).to_dict("records")
-        assert drift["p_adjusted"] == pytest.approx(2 / 120) and drift["distinguishable"] == told
+        assert drift["p_adjusted"] == pytest.approx(2 / 120) and drift["distinguishable"] == distinguishable
 
 
 def test_three_times_are_too_few_for_fences():
@@ -138,10 +138,13 @@ def test_a_drift_of_blocks_that_depend_on_the_ones_before_keeps_its_level():
     values = rng.standard_normal((2_000, blocks))
     for block in range(1, blocks):
         values[:, block] = 0.6 * values[:, block - 1] + 0.8 * values[:, block]
-    plain, found = trends(values), trends(values, dependent=True)
-    assert (plain.p_value <= 0.05).mean() > 0.2 and (found.p_value <= 0.05).mean() < 0.1
+    plain, trend_of_values = trends(values), trends(values, dependent=True)
+    assert (plain.p_value <= 0.05).mean() > 0.2 and (trend_of_values.p_value <= 0.05).mean() < 0.1
     assert (
-        ((plain.low > 0) | (plain.high < 0)).mean() > 0.2 > 0.1 > ((found.low > 0) | (found.high < 0)).mean()
+        ((plain.low > 0) | (plain.high < 0)).mean()
+        > 0.2
+        > 0.1
+        > ((trend_of_values.low > 0) | (trend_of_values.high < 0)).mean()
     )
     rising = trends(values[:, ::4] + np.linspace(0, 12, 10), dependent=True)
     assert (rising.p_value <= 0.05).mean() > 0.9
@@ -159,13 +162,13 @@ def test_many_blocks_are_grouped():
 @pytest.mark.parametrize("n", [5, 6, 10, 61])
 def test_trend_agrees_with_scipy(n):
     values = np.random.default_rng(n).normal(0, 1, (20, n)) + np.linspace(0, 1, n)
-    found = trends(values)
+    trend_of_values = trends(values)
     for i, series in enumerate(values):
         expected = kendalltau(np.arange(n), series, method="exact" if n < 60 else "asymptotic")
-        assert found.tau[i] == pytest.approx(expected.statistic)
-        assert found.p_value[i] == pytest.approx(expected.pvalue, abs=0.02 if n > 60 else 1e-9)
-        assert found.change[i] == pytest.approx(theilslopes(series)[0] * (n - 1))
-        assert found.low[i] <= found.change[i] <= found.high[i]
+        assert trend_of_values.tau[i] == pytest.approx(expected.statistic)
+        assert trend_of_values.p_value[i] == pytest.approx(expected.pvalue, abs=0.02 if n > 60 else 1e-9)
+        assert trend_of_values.change[i] == pytest.approx(theilslopes(series)[0] * (n - 1))
+        assert trend_of_values.low[i] <= trend_of_values.change[i] <= trend_of_values.high[i]
 
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
@@ -173,13 +176,15 @@ def test_ties_leave_the_trend_exact(n):
     """Against every order of the values; and tau-b is SciPy's."""
     values = np.random.default_rng(n).integers(0, 3, (6, n)).astype(float)
     values[0, :2] = values[0, 2], values[0, 2] + 1
-    found = trends(values)
+    trend_of_values = trends(values)
     first, second = np.triu_indices(n, 1)
     for i, series in enumerate(values):
         orders = np.array(list(permutations(series)))
         scores = np.sign(orders[:, second] - orders[:, first]).sum(axis=1)
-        assert found.p_value[i] == pytest.approx((abs(scores) >= abs(scores[0])).mean())
-        assert found.tau[i] == pytest.approx(kendalltau(np.arange(n), series).statistic, nan_ok=True)
+        assert trend_of_values.p_value[i] == pytest.approx((abs(scores) >= abs(scores[0])).mean())
+        assert trend_of_values.tau[i] == pytest.approx(
+            kendalltau(np.arange(n), series).statistic, nan_ok=True
+        )
 
 
 def test_many_ties_of_many_values_go_by_their_own_variance():
@@ -190,9 +195,11 @@ def test_many_ties_of_many_values_go_by_their_own_variance():
 
 def test_the_slope_has_an_interval_that_covers():
     values = np.random.default_rng(0).normal(0, 1, (4_000, 6)) + np.linspace(0, 3, 6)
-    found = trends(values)
+    trend_of_values = trends(values)
     # S of six values is 13 or more with 6/720: the interval's exact coverage is 1 - 12/720
-    assert ((found.low <= 3) & (found.high >= 3)).mean() == pytest.approx(1 - 12 / 720, abs=0.01)
+    assert ((trend_of_values.low <= 3) & (trend_of_values.high >= 3)).mean() == pytest.approx(
+        1 - 12 / 720, abs=0.01
+    )
     assert np.isnan(trends(values[:, :4]).low).all()
 
 

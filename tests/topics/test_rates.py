@@ -42,19 +42,19 @@ def test_work_of_an_invalid_run_counts_for_nothing():
 
 
 @pytest.mark.parametrize(
-    ("column", "values", "told"),
+    ("column", "values", "message"),
     [
         ("work", (100, 200), "case 'duct', 1 processes: column 'work': is both 100"),
         ("work_unit", ("cells", "steps"), "case 'duct': column 'work_unit': is both cells and steps"),
     ],
 )
-def test_two_amounts_or_units_for_a_case_are_one_line(column, values, told):
+def test_two_amounts_or_units_for_a_case_are_one_line(column, values, message):
     first, second = ({"work": 100, "work_unit": "cells"} | {column: value} for value in values)
     runs = unplaced(rows("duct", "a", {1: 8}, **first), rows("duct", "b", {1: 8}, **second))
     table = pd.DataFrame({"case": ["duct"], "processes": [1], "seconds": [8.0]})
-    assert told in refusal(TableError, add_rates, table, runs)
+    assert message in refusal(TableError, add_rates, table, runs)
 
 
 def test_work_that_is_no_positive_number_is_one_line():
-    said = refusal(TableError, unplaced, rows("duct", "a", {1: 8}, work=0))
-    assert "column 'work': 0: it must be above 0" in said
+    message = refusal(TableError, unplaced, rows("duct", "a", {1: 8}, work=0))
+    assert "column 'work': 0: it must be above 0" in message

@@ -20,12 +20,12 @@ def efficiency(iterations, shares):
         for processes, number in zip((1, 4), numbers, strict=True)
     ]
     timed = [("duct", 1, part, share) for part, share in shares.items()]
-    found = algorithmic_efficiency(
+    efficiencies = algorithmic_efficiency(
         pd.DataFrame(solved, columns=["case", "processes", "field", "iterations"]),
         pd.DataFrame(timed, columns=["case", "processes", "part", "share"]),
         COUNTS,
     )
-    return found["algorithmic_efficiency"].tolist()
+    return efficiencies["algorithmic_efficiency"].tolist()
 
 
 def test_a_solver_that_takes_all_of_the_time_gives_the_ratio_of_iterations():
@@ -69,9 +69,9 @@ def runs(**changes):
     return complete_runs(pd.DataFrame([shared | row for row in rows]))
 
 
-def tables_of(own):
-    part = make_part_tables(own)
-    scaling = make_tables(own, Settings(draws=200))["scaling"]
+def tables_of(solver_runs):
+    part = make_part_tables(solver_runs)
+    scaling = make_tables(solver_runs, Settings(draws=200))["scaling"]
     return make_solver_efficiency(part["parts"], part["solver_iterations"], scaling)
 
 

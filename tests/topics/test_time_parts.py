@@ -30,8 +30,8 @@ def runs():
 
 
 def seconds_and_shares(parts, processes, stage):
-    own = parts[(parts["processes"] == processes) & (parts["stage"] == stage)]
-    return {row["part"]: (row["seconds"], row["share"]) for row in own.to_dict("records")}
+    selected = parts[(parts["processes"] == processes) & (parts["stage"] == stage)]
+    return {row["part"]: (row["seconds"], row["share"]) for row in selected.to_dict("records")}
 
 
 def test_parts_by_hand(runs):
@@ -67,9 +67,9 @@ def test_a_part_that_only_some_cases_have_is_not_zero_in_the_others(runs):
 
 
 def test_communication_by_hand(runs):
-    told = {"calls.get": [10, 10, 6, 8, 99], "calls.create": [3, 3, 3, 3, 9], "calls.put": [0] * 5}
-    told |= {"bytes.get": [4e6, 4e6, 2e6, 4e6, 9e9], "remote_bytes.get": [0, 0, 1e6, 2e6, 9e9]}
-    counted = runs.assign(**{f"global_array_{name}": values for name, values in told.items()})
+    counters = {"calls.get": [10, 10, 6, 8, 99], "calls.create": [3, 3, 3, 3, 9], "calls.put": [0] * 5}
+    counters |= {"bytes.get": [4e6, 4e6, 2e6, 4e6, 9e9], "remote_bytes.get": [0, 0, 1e6, 2e6, 9e9]}
+    counted = runs.assign(**{f"global_array_{name}": values for name, values in counters.items()})
     table = make_part_tables(counted)["communication"].set_index(["processes", "operation"])
     columns = ["n", "calls", "bytes", "remote_bytes"]
     assert table.loc[(1, "get"), columns].tolist() == [2, 10, 4e6, 0]

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, said
+from report_parts import blocks, sentences_of
 
 from analysis.presentation.content import Content
 from analysis.runs.facts import Facts
@@ -58,8 +58,8 @@ def table(runs):
 
 def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
     (row,) = table.to_dict("records")
-    told = [row[name] for name in ("interconnect", "kind", "model", "processes", "n")]
-    assert told == ["link", "emulated", "link_model", 2, 5]
+    values = [row[name] for name in ("interconnect", "kind", "model", "processes", "n")]
+    assert values == ["link", "emulated", "link_model", 2, 5]
     assert (row["predicted_seconds"], row["predicted_low"], row["predicted_high"]) == (7.6, 7.6, 8.4)
     assert row["measured_seconds"] == pytest.approx(8.0) and row["measured_low"] < 8.0 < row["measured_high"]
     assert row["error_percent"] == pytest.approx(-5.0) and row["noise"] == pytest.approx(0.1)
@@ -74,7 +74,7 @@ def test_speedups_over_other_references_and_of_references_are_not_compared(runs,
     table = make_validation(runs, scaling, FACTS)["validation"]
     assert table["speedup_error_percent"].isna().all() and table["error_percent"].notna().all()
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
-    assert "Speedups:" not in said(section)
+    assert "Speedups:" not in sentences_of(section)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_runs_are_compared_that_found_the_interconnect_as_the_models_curve_did(
     runs, probe_us, n, unlike, measured
 ):
     """Of 7.8 to 8.2 s the second and the last found it slower; where all did, none is left out."""
-    own = runs["interconnect"] == "link"
-    runs.loc[own, "probe_latency_us"] = [6.0, 7.2, 6.1, 6.5, 7.5]
-    runs.loc[own, "seconds"] = [7.8, 8.2, 7.9, 8.0, 8.1]
+    over_link = runs["interconnect"] == "link"
+    runs.loc[over_link, "probe_latency_us"] = [6.0, 7.2, 6.1, 6.5, 7.5]
+    runs.loc[over_link, "seconds"] = [7.8, 8.2, 7.9, 8.0, 8.1]
     scaling = make_tables(runs, Settings(draws=200))["scaling"]
     table = make_validation(runs, scaling, facts(probe_us=probe_us))["validation"]
     (row,) = table.to_dict("records")
@@ -98,7 +98,7 @@ def test_runs_are_compared_that_found_the_interconnect_as_the_models_curve_did(
     assert row["measured_speedup"] == pytest.approx(10 / measured)
     assert row["measured_speedup_low"] < 10 / measured < row["measured_speedup_high"]
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
-    assert (f"In {unlike} runs the ping-pong that attests" in said(section)) == bool(unlike)
+    assert (f"In {unlike} runs the ping-pong that attests" in sentences_of(section)) == bool(unlike)
 
 
 def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
@@ -108,11 +108,11 @@ def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
 
 def test_the_report_states_errors_and_noise(table):
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
-    told = said(section)
-    assert "All: 1 point, median absolute error 5.0 %, from -5.0 %" in told
-    assert "Bands of times overlap the interval of the measurement in 1 of 1 point." in told
-    assert "Bands of speedups overlap the interval of the measurement in 1 of 1 point." in told
-    assert "CPU pressure during the measurements: 10 %" in told
+    sentences = sentences_of(section)
+    assert "All: 1 point, median absolute error 5.0 %, from -5.0 %" in sentences
+    assert "Bands of times overlap the interval of the measurement in 1 of 1 point." in sentences
+    assert "Bands of speedups overlap the interval of the measurement in 1 of 1 point." in sentences
+    assert "CPU pressure during the measurements: 10 %" in sentences
     (printed,) = blocks(section, "table")
     cells = printed["groups"][0]["rows"][0]["cells"]
     assert cells[:3] == ["The link (emu)", "2", "7.60 [7.60, 8.40]"]
@@ -122,10 +122,10 @@ def test_the_report_states_errors_and_noise(table):
 def test_the_report_states_errors_by_interconnect_where_there_are_several(table):
     other = table.assign(interconnect="other", kind="simulated", error_percent=4.0)
     section = validation(Content(pd.DataFrame(), {"validation": pd.concat([table, other])}, FACTS, []))
-    told = said(section)
-    assert "All: 2 points, median absolute error 4.5 %, from -5.0 % to +4.0 %" in told
-    assert "The link (emu): 1 point, median absolute error 5.0 %" in told
-    assert "Another (sim): 1 point, median absolute error 4.0 %" in told
+    sentences = sentences_of(section)
+    assert "All: 2 points, median absolute error 4.5 %, from -5.0 % to +4.0 %" in sentences
+    assert "The link (emu): 1 point, median absolute error 5.0 %" in sentences
+    assert "Another (sim): 1 point, median absolute error 4.0 %" in sentences
 
 
 def test_a_band_without_width_has_no_brackets(table):

@@ -107,7 +107,7 @@ class MadeRepeats:
         ranks = [rank for rank, _ in placed]
         self.cores.append([cores for _, cores in placed])
         for rank in ranks:
-            waited = (rank, sum(rank in some for some in self.begun)) in self.disturbed
+            waited = (rank, sum(rank in ranks for ranks in self.begun)) in self.disturbed
             about = [rank, 3, 1, 8, 10 if waited else 0, 100]
             np.array([*about, 9_000_000 if waited else 1_000_000], np.int64).tofile(written / f"alone-{rank}")
         self.begun.append(ranks)
@@ -154,7 +154,7 @@ def test_a_rank_has_the_times_of_one_of_its_runs(tmp_path, four_cores):
 def test_on_a_busy_machine_few_runs_are_made_again_and_the_rest_is_counted(tmp_path, four_cores):
     made = MadeRepeats(tmp_path, {(1, number) for number in range(99)})
     alone = made.run()
-    alone_again = [some for some in made.begun if some == [1]]
+    alone_again = [ranks for ranks in made.begun if ranks == [1]]
     assert len(alone_again) == 2, "a quarter of nine runs"
     assert alone.disturbed == 3 and alone.seconds[:, 1] == pytest.approx([9e-3] * 3)
 
@@ -169,8 +169,11 @@ def test_ranks_of_two_threads_have_two_cores_each(tmp_path, four_cores):
 
 @pytest.mark.parametrize("taken", [1, 3, 4])
 def test_a_rank_whose_windows_address_is_taken_is_started_again(tmp_path, four_cores, taken):
-    made, told = MadeRepeats(tmp_path), "rank 0, call 66: MPI_Win_allocate: its memory cannot be where it was"
-    failures = iter([told] * taken)
+    made, message = (
+        MadeRepeats(tmp_path),
+        "rank 0, call 66: MPI_Win_allocate: its memory cannot be where it was",
+    )
+    failures = iter([message] * taken)
 
     def start(placed, written):
         for why in failures:
@@ -179,7 +182,7 @@ def test_a_rank_whose_windows_address_is_taken_is_started_again(tmp_path, four_c
         return made(placed, written)
 
     if taken == 4:
-        with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+        with pytest.raises(UnrepeatableError, match=f"^{message}$"):
             run_alone(made.raws, whole(made.raws), tmp_path, start, None, 3)
     else:
         assert run_alone(made.raws, whole(made.raws), tmp_path, start, None, 3).disturbed == 0
@@ -196,7 +199,7 @@ def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
 
 
 @pytest.mark.parametrize(
-    ("group", "told"),
+    ("group", "message"),
     [
         ("other_call", "rank 2, call 4: MPI_Barrier where MPI_Allreduce was recorded"),
         ("other_value", "rank 0, call 4: MPI_Allreduce sends something else than was recorded"),
@@ -210,9 +213,9 @@ def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
     ],
 )
 @pytest.mark.parametrize("library", BOTH)
-def test_a_rank_that_diverges_is_told_by_its_call(built, library, group, told, tmp_path):
+def test_a_rank_that_diverges_is_told_by_its_call(built, library, group, message, tmp_path):
     recorded(built, library, group, tmp_path)
-    with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+    with pytest.raises(UnrepeatableError, match=f"^{message}$"):
         rerun(built, library, group, tmp_path)
 
 
@@ -224,22 +227,22 @@ def test_a_rank_that_is_killed_is_told(built, tmp_path):
 
 def test_a_rank_that_reads_its_window_without_synchronising_is_told(built, tmp_path):
     recorded(built, "openmpi", "window_race", tmp_path)
-    told = "rank 1, call 6: MPI_Allreduce sends something else than was recorded"
-    with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+    message = "rank 1, call 6: MPI_Allreduce sends something else than was recorded"
+    with pytest.raises(UnrepeatableError, match=f"^{message}$"):
         rerun(built, "openmpi", "window_race", tmp_path)
 
 
 def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
     recorded(built, "openmpi", "other_values", tmp_path)
-    told = "rank 0, call 1004: MPI_Allreduce sends something else than was recorded, as 1000 did before"
-    with pytest.raises(UnrepeatableError, match=f"^{told}$"):
+    message = "rank 0, call 1004: MPI_Allreduce sends something else than was recorded, as 1000 did before"
+    with pytest.raises(UnrepeatableError, match=f"^{message}$"):
         rerun(
             built, "openmpi", "other_values", tmp_path, lambda raws: [(len(raw.lines),) * 2 for raw in raws]
         )
 
 
 @pytest.mark.parametrize(
-    ("group", "told"),
+    ("group", "message"),
     [
         ("part_of_an_element", "MPI_Sendrecv: a message of above 2 GB, or with a part of an element"),
         ("thread", "MPI_Comm_rank is called from a second thread"),
@@ -248,9 +251,9 @@ def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
     ],
 )
 @pytest.mark.parametrize("library", BOTH)
-def test_what_cannot_be_recorded_leaves_the_trace_whole(built, library, group, told, tmp_path):
+def test_what_cannot_be_recorded_leaves_the_trace_whole(built, library, group, message, tmp_path):
     recorded(built, library, group, tmp_path)
-    assert cannot_repeat(tmp_path / "trace") == told
+    assert cannot_repeat(tmp_path / "trace") == message
     assert read_raw(tmp_path / "trace", PROCESSES)
     kept = {path.name for path in (tmp_path / "logs").iterdir() if path.stat().st_size}
     assert kept == ({"log-1"} if group == "full" else set()), "rank 1 got nothing that was too much"

@@ -46,8 +46,8 @@ def prepared(tmp_path_factory):
 
 def traced(case, processes, prepared, folder, serial=None, beside=False, **changes):
     case = load_case(case, CASES) if isinstance(case, str) else case
-    own, base = prepared(case, processes), prepared(case, 1) if beside else None
-    request = TraceRequest(case, processes, own, SHARED_MEMORY, 120.0, TRACED_STEPS, base, True, 3)
+    case_folder, base = prepared(case, processes), prepared(case, 1) if beside else None
+    request = TraceRequest(case, processes, case_folder, SHARED_MEMORY, 120.0, TRACED_STEPS, base, True, 3)
     return capture(replace(request, **changes), folder, serial)
 
 
@@ -74,7 +74,10 @@ def test_a_flow_case_is_traced_step_by_step(prepared, tmp_path):
     rows = (trace.folder / "pairs.csv").read_text().splitlines()
     assert rows[0] == "source,target,messages,bytes"
     assert read_trace(trace.folder) == trace
-    assert all(one.about["timing"] == "alone" and one.about["repeats"] == 3 for one in (serial, *again))
+    assert all(
+        traced_run.about["timing"] == "alone" and traced_run.about["repeats"] == 3
+        for traced_run in (serial, *again)
+    )
     assert trace.about["correction"] == "none", "nothing ran beside it"
     assert 0 < trace.about["log_bytes"] < 50e6
 
@@ -84,8 +87,8 @@ def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tmp_path
     """LAMMPS sends at its end how long it took; the mpi4py program ends its loops by the clock."""
     serial = traced(name, 1, prepared, tmp_path / "processes-1")
     trace = traced(name, 3, prepared, tmp_path / "processes-3", serial.folder, beside=True)
-    for one in (serial, trace):
-        assert (one.about["timing"], one.about["timing_reason"]) == ("alone", "")
+    for traced_run in (serial, trace):
+        assert (traced_run.about["timing"], traced_run.about["timing_reason"]) == ("alone", "")
     assert (trace.about["correction"], len(trace.about["serial_beside_seconds"])) == ("serial_beside", 3)
     assert all(seconds > 0 for seconds in trace.about["compute_seconds"])
 
@@ -163,8 +166,8 @@ def test_a_serial_run_beside_without_all_steps_is_a_reason_to_time_ranks_togethe
 
     monkeypatch.setattr("workflows.tracing.request.steps_window", steps)
     trace = traced("elbow_segregated-smoke", 2, prepared, tmp_path / "2", serial.folder, beside=True)
-    told = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
-    assert trace.about["timing_reason"] == f"the interleaved serial run: {told}"
+    reason = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
+    assert trace.about["timing_reason"] == f"the interleaved serial run: {reason}"
 
 
 def test_ranks_are_timed_together_where_that_is_asked_for(prepared, tmp_path):
@@ -217,8 +220,8 @@ def test_one_sided_communication_is_recorded(prepared, tmp_path):
 
 
 def test_a_run_that_does_not_end_leaves_nothing(prepared, tmp_path):
-    told = "elbow_segregated-smoke, 1 processes: cannot be traced: stopped at its"
-    with pytest.raises(InputError, match=told):
+    message = "elbow_segregated-smoke, 1 processes: cannot be traced: stopped at its"
+    with pytest.raises(InputError, match=message):
         traced("elbow_segregated-smoke", 1, prepared, tmp_path / "trace", time_limit_seconds=0.05)
     assert not list(tmp_path.iterdir())
 
@@ -239,6 +242,6 @@ def test_a_trace_that_cannot_be_written_leaves_the_one_before(prepared, tmp_path
 
 def test_a_serial_trace_of_something_else_is_refused(prepared, tmp_path):
     serial = traced("cavity-4k", 1, prepared, tmp_path / "processes-1")
-    told = f"is of cavity-4k, 1 processes, {TRACED_STEPS} steps; the serial trace must be of"
-    with pytest.raises(InputError, match=told):
+    message = f"is of cavity-4k, 1 processes, {TRACED_STEPS} steps; the serial trace must be of"
+    with pytest.raises(InputError, match=message):
         traced("elbow_segregated-smoke", 2, prepared, tmp_path / "trace", serial.folder)

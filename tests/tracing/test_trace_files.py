@@ -91,8 +91,8 @@ def test_the_same_lines_make_the_same_bytes(tmp_path):
 
 
 def refused(folder, *wanted):
-    told = refusal(InputError, read_trace, folder)
-    assert [words for words in wanted if words not in told] == [], told
+    message = refusal(InputError, read_trace, folder)
+    assert [words for words in wanted if words not in message] == [], message
 
 
 def test_a_cut_off_file_is_refused(folder):
@@ -184,20 +184,21 @@ def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(compute
 
 def test_ranks_together_never_pass_as_exact_where_they_were_disturbed_or_took_less_than_the_serial_run():
     seconds_and_pressure = [(1.1, 0.2), (1.1, 1), (0.9, 0.2), (0.9, 1)]
-    told = [
-        correction([one, one], 2.0, True, pressure)["indicative"] for one, pressure in seconds_and_pressure
+    indicative = [
+        correction([seconds, seconds], 2.0, True, pressure)["indicative"]
+        for seconds, pressure in seconds_and_pressure
     ]
-    assert told == [False, True, True, True]
+    assert indicative == [False, True, True, True]
 
 
 def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
     """The machine was slower by half in the second repeat, and the third took a tenth longer than the first."""
-    found = alone_of(np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), [[2.0], [3.0], [2.0]], disturbed=1)
-    made = timed_alone([2.2, 1.1], 1.0, found)
+    alone = alone_of(np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), [[2.0], [3.0], [2.0]], disturbed=1)
+    made = timed_alone([2.2, 1.1], 1.0, alone)
     assert made["corrected_factor"] == [0.5, 0.5] and made["inflation"] == pytest.approx(1.65)
     assert made["low_factor"] == pytest.approx([0.5 / 1.1] * 2)
     assert made["high_factor"] == pytest.approx([0.5, 0.5])
-    less = timed_alone([1.9, 0.9], 1.0, found)
+    less = timed_alone([1.9, 0.9], 1.0, alone)
     assert less["low_factor"] == less["corrected_factor"] == [0.5, 0.5]
     assert (made["timing"], made["correction"], made["disturbed_repeats"]) == ("alone", "serial_beside", 1)
 
@@ -228,8 +229,8 @@ def test_ranks_at_once_are_held_against_themselves_alone():
 def test_times_of_ranks_that_ran_at_once_are_those_of_each_by_itself():
     """Two at a time, of which each takes a quarter longer."""
     at_once = np.full((3, 2), 1.25)
-    found = alone_of(at_once, width=2, corun_seconds={2: at_once, 1: at_once / 1.25})
-    made = timed_alone([1.25, 1.25], 2.0, found)
+    alone = alone_of(at_once, width=2, corun_seconds={2: at_once, 1: at_once / 1.25})
+    made = timed_alone([1.25, 1.25], 2.0, alone)
     assert made["inflation"] == pytest.approx(1) and made["corrected_factor"] == pytest.approx([0.8, 0.8])
 
 
@@ -240,9 +241,9 @@ def test_a_smaller_last_batch_counts_for_what_it_is():
 
 
 def test_repeats_of_ranks_alone_that_differ_are_indicative():
-    told = [timed_alone([1.0], 1.0, alone_of(np.array([[1.0], [high], [high]]))) for high in (1.05, 1.2)]
-    assert [one["indicative"] for one in told] == [False, True]
-    assert told[1]["corrected_factor"] == [1.0] and told[1]["high_factor"] == [1.2]
+    timings = [timed_alone([1.0], 1.0, alone_of(np.array([[1.0], [high], [high]]))) for high in (1.05, 1.2)]
+    assert [timing["indicative"] for timing in timings] == [False, True]
+    assert timings[1]["corrected_factor"] == [1.0] and timings[1]["high_factor"] == [1.2]
     assert timed_alone([1.0], 1.0, alone_of(np.array([[1.0]] * 2)))["indicative"]
 
 
@@ -255,8 +256,8 @@ def test_instructions_of_ranks_together_are_timed_by_the_serial_run_though_that_
         counted = processes, "instructions", 5, "", 1_000_000, 4000
         lines = [pack(rank, [f"{rank} compute {amount}"]) for rank in range(processes)]
         raws = [Raw(rank, *counted, of_rank) for rank, of_rank in enumerate(lines)]
-        found = Alone(raws, np.full((3, 1), 1e-3), np.array([]), 0, 0) if alone else None
-        return Traced("2026-01-01", LOAD, raws, whole(raws), 1, found, "" if alone else "a window", 0)
+        timed_ranks = Alone(raws, np.full((3, 1), 1e-3), np.array([]), 0, 0) if alone else None
+        return Traced("2026-01-01", LOAD, raws, whole(raws), 1, timed_ranks, "" if alone else "a window", 0)
 
     case = load_case("lj_melt-smoke", CASES)
     interconnect = load_interconnect("shared_memory", INTERCONNECTS)

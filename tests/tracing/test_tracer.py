@@ -133,8 +133,8 @@ def test_steps_are_marked_where_they_are_printed(built, tmp_path):
 def test_an_unknown_call_stops_the_program_with_one_line(built, library, tmp_path):
     done = start(built, library, "unknown", tmp_path)
     assert done.returncode != 0
-    told = (tmp_path / "failed.txt").read_text().splitlines()
-    assert told and all(line.startswith("MPI_Comm_idup is not known to it") for line in told)
+    messages = (tmp_path / "failed.txt").read_text().splitlines()
+    assert messages and all(line.startswith("MPI_Comm_idup is not known to it") for line in messages)
 
 
 def test_a_folder_that_is_not_there_stops_the_program_with_one_line(built, tmp_path):

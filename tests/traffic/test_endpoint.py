@@ -16,9 +16,9 @@ WRITE, DONE = 0, 3  # what a head says first
 
 def to_oneself(*rows):
     """Messages from (due, bytes, write)."""
-    found = np.zeros(len(rows), MESSAGE)
-    found["seconds"], found["bytes"], found["write"] = zip(*rows, strict=True) if rows else ((), (), ())
-    return found
+    sent = np.zeros(len(rows), MESSAGE)
+    sent["seconds"], sent["bytes"], sent["write"] = zip(*rows, strict=True) if rows else ((), (), ())
+    return sent
 
 
 class FaultyComm:

@@ -19,32 +19,32 @@ JOB = TrafficJob("io", np.array([1, 3]), np.array([0, 0]), fixed=True)
 
 def messages(*rows):
     """Messages from (due, process, bytes)."""
-    found = np.zeros(len(rows), MESSAGE)
+    sent = np.zeros(len(rows), MESSAGE)
     for place, (due, process, size) in enumerate(rows):
-        found[place] = (due, process, 0, size, True, 0)
-    return found
+        sent[place] = (due, process, 0, size, True, 0)
+    return sent
 
 
 def test_what_arrives_after_the_warm_up_and_before_the_end_is_accepted():
     # of 10 s, the last 8 are measured
     due = messages((1, 1, 4 * MB), (3, 1, 8 * MB), (4, 3, 16 * MB), (9, 3, 32 * MB), (9.5, 3, 2 * MB))
-    told = outcome(JOB, due, np.array([3.0, 5.0, 1.9, 10.5, math.nan]), 2.0 * MB, 10.0)
-    assert told["offered_MBps"] == (8 + 16 + 32 + 2) / 8 / 2
-    assert told["process"] == [1, 3]
-    assert told["process_MBps"] == [(4 + 8) / 8, 0]
-    assert told["accepted_MBps"] == 0.75
-    assert (told["link_MBps"], told["accepted_load"]) == (2.0, 0.375)
-    assert (told["targets"], told["target_MBps"]) == (1, 1.5)
-    assert (told["messages"], told["completed"], told["withheld"]) == (5, 4, 1)
-    assert told["completed_bytes"] == 60 * MB
-    assert told["delay_seconds_p50"] == 2.0
+    figures = outcome(JOB, due, np.array([3.0, 5.0, 1.9, 10.5, math.nan]), 2.0 * MB, 10.0)
+    assert figures["offered_MBps"] == (8 + 16 + 32 + 2) / 8 / 2
+    assert figures["process"] == [1, 3]
+    assert figures["process_MBps"] == [(4 + 8) / 8, 0]
+    assert figures["accepted_MBps"] == 0.75
+    assert (figures["link_MBps"], figures["accepted_load"]) == (2.0, 0.375)
+    assert (figures["targets"], figures["target_MBps"]) == (1, 1.5)
+    assert (figures["messages"], figures["completed"], figures["withheld"]) == (5, 4, 1)
+    assert figures["completed_bytes"] == 60 * MB
+    assert figures["delay_seconds_p50"] == 2.0
     # process 1 had all that was due, process 3 had 16 of 50
-    assert told["fairness"] == pytest.approx((1 + 0.32) ** 2 / (2 * (1 + 0.32**2)))
+    assert figures["fairness"] == pytest.approx((1 + 0.32) ** 2 / (2 * (1 + 0.32**2)))
 
 
 def test_a_job_of_which_nothing_arrived_has_no_delay_and_no_fairness():
-    told = outcome(JOB, messages((0.5, 1, 10), (0.5, 3, 10)), np.full(2, math.nan), 1.0, 1.0)
-    assert (told["accepted_MBps"], told["delay_seconds_p50"], told["fairness"]) == (0, None, None)
+    figures = outcome(JOB, messages((0.5, 1, 10), (0.5, 3, 10)), np.full(2, math.nan), 1.0, 1.0)
+    assert (figures["accepted_MBps"], figures["delay_seconds_p50"], figures["fairness"]) == (0, None, None)
     assert outcome(JOB, messages(), np.empty(0), 1.0, 1.0)["offered_MBps"] == 0
 
 
@@ -57,9 +57,9 @@ def test_fairness_by_hand():
 
 @given(st.lists(st.floats(0, 1), min_size=1).filter(lambda shares: max(shares) > 1e-6), st.floats(0.1, 10))
 def test_fairness_lies_between_one_in_n_and_one_whatever_the_unit(shares, unit):
-    found = jain(np.array(shares))
-    assert 1 / len(shares) - 1e-9 <= found <= 1 + 1e-9
-    assert jain(unit * np.array(shares)) == pytest.approx(found)
+    fairness = jain(np.array(shares))
+    assert 1 / len(shares) - 1e-9 <= fairness <= 1 + 1e-9
+    assert jain(unit * np.array(shares)) == pytest.approx(fairness)
 
 
 def test_numbers_of_a_parameter():

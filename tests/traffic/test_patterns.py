@@ -29,11 +29,11 @@ BY_DEFINITION = {
 
 @given(st.sampled_from(sorted(PERMUTATIONS)), POWERS)
 def test_every_permutation_is_one_and_moves_the_bits_as_defined(name, processes):
-    found = permutation(name, processes)
-    assert sorted(found) == list(range(processes))
+    destinations = permutation(name, processes)
+    assert sorted(destinations) == list(range(processes))
     count = processes.bit_length() - 1
     expected = [int(BY_DEFINITION[name](bits_of(process, count)), 2) for process in range(processes)]
-    assert found.tolist() == expected
+    assert destinations.tolist() == expected
 
 
 @given(st.sampled_from(["bit_reversal", "butterfly", "complement", "neighbor"]), POWERS)

@@ -112,11 +112,11 @@ def test_even_a_short_schedule_offers_the_load_on_average(intervals):
     ("sizes", "deviation"), [("uniform", (19_999**2 - 1) / 12), ("exponential", 10_000 * 9_999)]
 )
 def test_sizes_have_the_mean_and_the_spread_asked_for(sizes, deviation):
-    found = schedule_of("neighbor", 2, seconds=4.0, sizes=sizes)["bytes"]
-    error = np.sqrt(deviation / len(found))
-    assert abs(found.mean() - 10_000) < 4 * error
-    assert found.var() == pytest.approx(deviation, rel=0.1)
-    assert sizes == "exponential" or (found.min() >= 1 and found.max() <= 19_999)
+    byte_counts = schedule_of("neighbor", 2, seconds=4.0, sizes=sizes)["bytes"]
+    error = np.sqrt(deviation / len(byte_counts))
+    assert abs(byte_counts.mean() - 10_000) < 4 * error
+    assert byte_counts.var() == pytest.approx(deviation, rel=0.1)
+    assert sizes == "exponential" or (byte_counts.min() >= 1 and byte_counts.max() <= 19_999)
 
 
 def test_uniform_destinations_are_equally_likely():
@@ -161,9 +161,9 @@ def test_a_schedule_carries_the_mean_flows(name):
     ends, back = (schedule["process"], schedule["destination"]), ~schedule["write"]
     pairs = {"source": np.where(back, ends[1], ends[0]), "destination": np.where(back, ends[0], ends[1])}
     sent = pd.DataFrame(pairs).astype(np.int64).assign(load=schedule["bytes"] / (20.0 * LINK))
-    found = sent.groupby(["source", "destination"])["load"].sum()
-    assert set(found.index) == set(mean.index)
-    pd.testing.assert_series_equal(found.sort_index(), mean.sort_index(), rtol=0.1)
+    loads = sent.groupby(["source", "destination"])["load"].sum()
+    assert set(loads.index) == set(mean.index)
+    pd.testing.assert_series_equal(loads.sort_index(), mean.sort_index(), rtol=0.1)
 
 
 def test_the_io_job_of_combined_has_a_load_of_its_own():

@@ -29,10 +29,10 @@ def energy(runs, scaling="strong"):
 
 
 def row(table, interconnect, processes):
-    [found] = table[(table["interconnect"] == interconnect) & (table["processes"] == processes)].to_dict(
+    [match] = table[(table["interconnect"] == interconnect) & (table["processes"] == processes)].to_dict(
         "records"
     )
-    return found
+    return match
 
 
 def test_energy_to_solution_by_hand():
@@ -58,14 +58,14 @@ def test_energy_and_time_are_drawn_together():
     serial = counted(100, rows("duct", None, {1: 12.0}))
     four = counted(300, rows("duct", "gigabit", {4: 4.0}, FACTORS[::-1]))
     tables = make_all_tables(runs_table(serial, four), Request(Settings(draws=500)))
-    found, scaling = row(tables["energy"], "gigabit", 4), row(tables["scaling"], "gigabit", 4)
+    line, scaling = row(tables["energy"], "gigabit", 4), row(tables["scaling"], "gigabit", 4)
     for end in ("", "_low", "_high"):
-        assert found[f"energy_joules{end}"] == pytest.approx(300 * scaling[f"seconds{end}"])
-        assert found[f"greenup{end}"] == pytest.approx(scaling[f"speedup{end}"] / 3)
-        assert found[f"speedup{end}"] == pytest.approx(scaling[f"speedup{end}"])
-    assert found["coverage"] == scaling["coverage"]
+        assert line[f"energy_joules{end}"] == pytest.approx(300 * scaling[f"seconds{end}"])
+        assert line[f"greenup{end}"] == pytest.approx(scaling[f"speedup{end}"] / 3)
+        assert line[f"speedup{end}"] == pytest.approx(scaling[f"speedup{end}"])
+    assert line["coverage"] == scaling["coverage"]
     # Energy and delay rise together: the product's ends are those of the squared time
-    low, high = (found[f"energy_delay_joule_seconds_{end}"] for end in ("low", "high"))
+    low, high = (line[f"energy_delay_joule_seconds_{end}"] for end in ("low", "high"))
     factors = sorted(np.sqrt(end / 4800) for end in (low, high))
     assert set(np.round(factors, 3)) <= {0.9, 0.925, 0.95, 0.975, 1.0, 1.025, 1.05, 1.075, 1.1}
 
@@ -74,35 +74,35 @@ def test_energy_of_dependent_sweeps_is_drawn_as_their_times_are():
     """Of times that drift fewer sweeps are drawn, and of the same energies as many as of the times."""
     drifting = tuple(np.linspace(0.8, 1.2, 20))
     level = [
-        {**one, "energy_joules": 600.0 + number}
-        for number, one in enumerate(rows("a", "x", {2: 6.0}, drifting))
+        {**run, "energy_joules": 600.0 + number}
+        for number, run in enumerate(rows("a", "x", {2: 6.0}, drifting))
     ]
     serial = counted(100, rows("a", None, {1: 12.0}, drifting))
     steady = make_all_tables(runs_table(serial, level), Request(Settings(draws=500)))["energy"]
-    found = row(steady, "x", 2)
-    independent = [{**one, "seconds": 6.0 + number % 2 / 10} for number, one in enumerate(level)]
-    even = [{**one, "seconds": 12.0 + number % 2 / 10} for number, one in enumerate(serial)]
+    line = row(steady, "x", 2)
+    independent = [{**run, "seconds": 6.0 + number % 2 / 10} for number, run in enumerate(level)]
+    even = [{**run, "seconds": 12.0 + number % 2 / 10} for number, run in enumerate(serial)]
     other = row(energy(runs_table(even, independent)), "x", 2)
-    assert found["energy_joules"] == other["energy_joules"] == 609.5
+    assert line["energy_joules"] == other["energy_joules"] == 609.5
 
-    def width(one):
-        return one["greenup_high"] / one["greenup_low"]
+    def width(line):
+        return line["greenup_high"] / line["greenup_low"]
 
-    assert width(found) > 1.05 * width(other)
+    assert width(line) > 1.05 * width(other)
 
 
 def test_in_weak_scaling_greenup_is_of_equal_work():
     first = counted(100, rows("duct", "gigabit", {1: 10.0}, EXACT))
     twice = counted(220, rows("duct", "gigabit", {2: 10.0}, EXACT))
-    found = row(energy(runs_table(first, twice), "weak"), "gigabit", 2)
-    assert found["greenup"] == pytest.approx(2 * 1000 / 2200)
-    assert is_missing(found["speedup_per_extra_joule"])
+    line = row(energy(runs_table(first, twice), "weak"), "gigabit", 2)
+    assert line["greenup"] == pytest.approx(2 * 1000 / 2200)
+    assert is_missing(line["speedup_per_extra_joule"])
 
 
 def test_runs_without_energy_and_invalid_ones_are_no_zeroes():
     serial = counted(100, rows("duct", None, {1: 12.0}, EXACT))
-    none = [{**one, "energy_joules": None} for one in rows("duct", "gigabit", {2: 8.0}, EXACT)]
-    bad = [{**one, "valid": False} for one in counted(9, rows("duct", "gigabit", {4: 8.0}, EXACT))]
+    none = [{**run, "energy_joules": None} for run in rows("duct", "gigabit", {2: 8.0}, EXACT)]
+    bad = [{**run, "valid": False} for run in counted(9, rows("duct", "gigabit", {4: 8.0}, EXACT))]
     good = counted(300, rows("duct", "gigabit", {8: 4.0}, EXACT), source=None)
     table = energy(runs_table(serial, none, bad, good))
     assert list(table["processes"]) == [1, 8] and set(table["source"]) == {"RAPL: package-0; imported"}
@@ -110,34 +110,32 @@ def test_runs_without_energy_and_invalid_ones_are_no_zeroes():
 
 def test_a_model_by_hand(made):  # noqa: F811
     tables = made(GIVEN)
-    found = row(tables["energy"], "infiniband", 4)  # 4 nodes of two cores, one of each computes; 4 s
+    line = row(tables["energy"], "infiniband", 4)  # 4 nodes of two cores, one of each computes; 4 s
     watts = 4 * (100 + 200 / 2 + 60)
-    assert (found["basis"], found["energy_joules"]) == ("model", pytest.approx(watts * 4))
-    assert is_missing(found["n"]) and is_missing(found["coverage"])
-    assert found["reference_joules"] == pytest.approx(200 * 12)  # alone a node has no port
-    assert found["greenup"] == pytest.approx(2400 / (watts * 4))
-    assert found["speedup_per_extra_joule"] == pytest.approx(2 / (watts * 4 - 2400))
+    assert (line["basis"], line["energy_joules"]) == ("model", pytest.approx(watts * 4))
+    assert is_missing(line["n"]) and is_missing(line["coverage"])
+    assert line["reference_joules"] == pytest.approx(200 * 12)  # alone a node has no port
+    assert line["greenup"] == pytest.approx(2400 / (watts * 4))
+    assert line["speedup_per_extra_joule"] == pytest.approx(2 / (watts * 4 - 2400))
 
 
 def test_the_ranges_of_a_model_are_carried_through(made):  # noqa: F811
     loaded = {"node_idle_watts": 200, "node_loaded_watts": {"value": 300, "range": [250, 400]}}
-    given = {name: one for name, one in GIVEN.items() if name != "ports"}
-    found = row(made(given | loaded)["energy"], "gigabit", 4)  # 6 s on 4 nodes
-    assert found["energy_joules"] == pytest.approx(4 * 250 * 6)
-    assert found["energy_joules_low"] == pytest.approx(4 * 225 * 6)
-    assert found["energy_joules_high"] == pytest.approx(4 * 300 * 6)
-    assert (
-        found["greenup_low"] == found["greenup_high"] == pytest.approx(12 / (4 * 6))
-    )  # the same node in both
-    assert found["note"] == "without the ports of gigabit"
+    given = {name: value for name, value in GIVEN.items() if name != "ports"}
+    line = row(made(given | loaded)["energy"], "gigabit", 4)  # 6 s on 4 nodes
+    assert line["energy_joules"] == pytest.approx(4 * 250 * 6)
+    assert line["energy_joules_low"] == pytest.approx(4 * 225 * 6)
+    assert line["energy_joules_high"] == pytest.approx(4 * 300 * 6)
+    assert line["greenup_low"] == line["greenup_high"] == pytest.approx(12 / (4 * 6))  # the same node in both
+    assert line["note"] == "without the ports of gigabit"
 
 
 def test_one_sample_has_the_ranges_of_a_model(made):  # noqa: F811
-    one = runs_table(rows("duct", None, {1: 12.0}, (1,), nodes=1), rows("duct", "gigabit", {2: 8.0}, (1,)))
+    single = runs_table(rows("duct", None, {1: 12.0}, (1,), nodes=1), rows("duct", "gigabit", {2: 8.0}, (1,)))
     ranged = GIVEN | {"node_loaded_watts": {"range": [200, 400]}}
-    found = row(made(ranged, runs=one)["energy"], "gigabit", 2)
-    assert found["energy_joules"] == pytest.approx(2 * (200 + 30) * 8)
-    assert found["energy_joules_low"] == pytest.approx(2 * (150 + 30) * 8)
+    line = row(made(ranged, runs=single)["energy"], "gigabit", 2)
+    assert line["energy_joules"] == pytest.approx(2 * (200 + 30) * 8)
+    assert line["energy_joules_low"] == pytest.approx(2 * (150 + 30) * 8)
 
 
 def test_each_point_of_a_model_has_the_interval_that_its_own_blocks_allow(made):  # noqa: F811
@@ -147,7 +145,7 @@ def test_each_point_of_a_model_has_the_interval_that_its_own_blocks_allow(made):
         rows("duct", "gigabit", {2: 8.0}),
         rows("duct", "gigabit", {4: 6.0}, (1,)),
     )
-    given = {name: one for name, one in GIVEN.items() if name != "ports"}
+    given = {name: value for name, value in GIVEN.items() if name != "ports"}
     table = made(given | {"node_loaded_watts": {"value": 300, "range": [250, 400]}}, runs=runs)["energy"]
     drawn, alone = row(table, "gigabit", 2), row(table, "gigabit", 4)
     assert drawn["energy_joules"] == pytest.approx(2 * 200 * 8)

@@ -123,8 +123,8 @@ def test_a_job_costs_most_on_a_machine_that_idles(made):
 
 
 def test_where_two_interconnects_cost_the_same(made):
-    found = made(GIVEN)["break_even"]
-    row = found[found["target_speedup"] == 2].iloc[0]
+    break_even = made(GIVEN)["break_even"]
+    row = break_even[break_even["target_speedup"] == 2].iloc[0]
     assert (row["baseline_nodes"], row["equivalent_nodes"]) == (4, 2)
     # 4 licences here, as 4 processes run; 2 nodes over infiniband draw 2 (200 + 40) W x 1.5 and run 2 processes
     energy = 57_816, 2 * 0.240 * 1.5 * 43_800
@@ -225,11 +225,11 @@ def test_a_budget_of_money_and_of_kilowatts(made):
 def test_a_power_that_may_be_above_the_limit_is_told(made):
     mix = Mix({"duct": 1.0}, (20_000.0,), kilowatts=2.2)
     loaded = {"node_loaded_watts": {"value": 300, "range": [250, 320]}}
-    found = made(GIVEN | loaded, mix=mix)["purchase"].set_index(["interconnect", "nodes"])
-    row = found.loc[("infiniband", 4)]  # 2.16 kW, at most 4 x 0.380 x 1.5
+    purchase = made(GIVEN | loaded, mix=mix)["purchase"].set_index(["interconnect", "nodes"])
+    row = purchase.loc[("infiniband", 4)]  # 2.16 kW, at most 4 x 0.380 x 1.5
     assert row["best"] and row["kilowatts_high"] == pytest.approx(2.28)
     assert row["note"] == "above the kilowatts at the high end of the power"
-    assert found.loc[[("gigabit", 4), ("infiniband", 8)], "note"].isna().all()
+    assert purchase.loc[[("gigabit", 4), ("infiniband", 8)], "note"].isna().all()
 
 
 def test_a_speed_that_is_not_attained_costs_no_number(made):
@@ -276,7 +276,7 @@ def test_nothing_within_the_ranges_is_beyond_the_corners(shares):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"utilisation": 1.2}, "utilisation: 1.2; above 0, at most 1"),
         ({"utilisation": 0}, "utilisation: 0; above 0, at most 1"),
@@ -304,9 +304,9 @@ def test_nothing_within_the_ranges_is_beyond_the_corners(shares):
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong, told):
+def test_what_makes_no_sense_is_refused(wrong, message):
     given = {name: value for name, value in (GIVEN | wrong).items() if value is not None}
-    with pytest.raises(ValueError, match="^" + told.replace(".", r"\.")):
+    with pytest.raises(ValueError, match="^" + message.replace(".", r"\.")):
         Lifetime.of(given)
 
 
@@ -348,7 +348,9 @@ def test_of_a_job_each_point_has_the_interval_that_its_own_blocks_allow(made):
         drawn["job_cost_low"] < 0.96 * 8 * per_second[1] and drawn["job_cost_high"] > 1.04 * 8 * per_second[2]
     )
     per_second = [4 * 1100 / (0.5 * 8760 * 3600 * years) for years in (10, 4)]
-    assert alone[["job_cost_low", "job_cost_high"]].tolist() == pytest.approx([6 * one for one in per_second])
+    assert alone[["job_cost_low", "job_cost_high"]].tolist() == pytest.approx(
+        [6 * rate for rate in per_second]
+    )
     # Years do not change the energy of a job: one sample and no range that matters is no interval
     assert drawn["job_kWh_low"] < drawn["job_kWh"] and alone[["job_kWh_low", "job_kWh_high"]].isna().all()
 
@@ -371,5 +373,5 @@ def test_means_over_cases_are_geometric():
     )  # fmt: skip
     means = mean_tornado(rows)
     assert means[percents].iloc[0].tolist() == pytest.approx([100 * (1 - 0.8**0.5)] * 3)
-    (said,) = saving_sentences(rows, means, Labels(Facts()))
-    assert ", saves 11 % in the geometric mean of 2 cases: it pays in 1 case and" in plain(said)
+    (sentence,) = saving_sentences(rows, means, Labels(Facts()))
+    assert ", saves 11 % in the geometric mean of 2 cases: it pays in 1 case and" in plain(sentence)

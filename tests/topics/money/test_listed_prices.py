@@ -57,23 +57,25 @@ def test_no_price_is_no_row_and_no_figure():
 
 def test_each_offer_has_its_sentence_and_its_line(published):
     prices = make_prices(published, {})
-    said = [plain(line) for line in list_price_sentences(prices, Labels(Facts()))]
+    sentences = [plain(line) for line in list_price_sentences(prices, Labels(Facts()))]
     assert (
         "Myrinet single port, 2004: a node's share costs 850 USD at 128 nodes and 1737 USD at 1024 nodes."
-        in said
+        in sentences
     )
-    assert "InfiniBand 4x, 2004: a node's share costs 1400 [1200, 1600] USD at any size." in said
+    assert "InfiniBand 4x, 2004: a node's share costs 1400 [1200, 1600] USD at any size." in sentences
     (drawing,) = price_figures(prices, FigureLabels.of(Facts(), prices["interconnect"]))
     (legend,) = drawing.figure.legends
-    assert len(legend.get_texts()) == len(said) == 11
+    assert len(legend.get_texts()) == len(sentences) == 11
     texts = [plain(mark.text) for mark in drawing.marks.values()]
     assert "Quadrics Elan4, half-bandwidth fat tree, 2004\n8192 nodes: 26 260 128 USD" in texts
 
 
 def test_a_list_may_tell_its_year_and_no_other_table_may(tmp_path):
     (tmp_path / "list.csv").write_text("interconnect,nodes,usd_per_node,usd_per_node_high,note\nx,8,10,,\n")
-    told = read_foreign(tmp_path / "list.csv").derived
-    assert pd.isna(make_prices({name: rows.assign(source="s") for name, rows in told.items()}, {})["year"][0])
+    derived = read_foreign(tmp_path / "list.csv").derived
+    assert pd.isna(
+        make_prices({name: rows.assign(source="s") for name, rows in derived.items()}, {})["year"][0]
+    )
     (tmp_path / "odd.csv").write_text("case,interconnect,peak_processes,note,year\na,b,8,,2004\n")
     with pytest.raises(TableError):
         read_foreign(tmp_path / "odd.csv", "derived")
@@ -81,5 +83,5 @@ def test_a_list_may_tell_its_year_and_no_other_table_may(tmp_path):
 
 def test_every_price_of_the_survey_of_2004_is_carried_by_a_ready_interconnect(ames):
     loaded = [load_interconnect(file.stem, INTERCONNECTS) for file in INTERCONNECTS.glob("*.yaml")]
-    carried = {one.price["item"] for one in loaded if one.price}
+    carried = {interconnect.price["item"] for interconnect in loaded if interconnect.price}
     assert set(ames["item"]) - carried == {"sci_2d", "sci_3d"}  # without the software that ran

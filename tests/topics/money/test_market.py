@@ -31,8 +31,8 @@ def offers(ames):
 
 @pytest.fixture
 def valued(offers, settings):
-    def value(found, node=NODE):
-        return value_rows(found, tariffs_of(cluster_costs(offers, node, range(1, 41))), node, settings)
+    def value(curve, node=NODE):
+        return value_rows(curve, tariffs_of(cluster_costs(offers, node, range(1, 41))), node, settings)
 
     return value
 
@@ -54,8 +54,8 @@ def test_other_years_are_told_and_other_currencies_refused(offers, ames):
     costs = cluster_costs(offers, NodePrice(2000, "USD", 2006), [2])
     assert costs["note"].str.endswith("interconnect price of 2004, node price of 2006, not adjusted").all()
     assert (costs["cluster_price"] == cluster_costs(offers, NODE, [2])["cluster_price"]).all()
-    said = refusal(TableError, cluster_costs, offers, NodePrice(2000, "EUR", 2004), [2])
-    assert "'gigabit' is priced in USD, a node in EUR: no exchange rate is assumed" in said
+    message = refusal(TableError, cluster_costs, offers, NodePrice(2000, "EUR", 2004), [2])
+    assert "'gigabit' is priced in USD, a node in EUR: no exchange rate is assumed" in message
 
 
 def test_a_size_without_a_price_has_a_reason(ames):
@@ -75,8 +75,8 @@ def test_nodes_are_those_of_the_runs_or_counted_by_cores(fluent_curves, fluent_r
     assert nodes_of(gigabit, 2).tolist() == [1, 4, 8, 12, 16]
     assert nodes_of(gigabit, 12).tolist() == [1, 1, 2, 2, 3]
     assert np.isnan(nodes_of(gigabit, None)).all()
-    known = curves(steady_runs, Settings(draws=100))[0]
-    assert nodes_of(known, 2).tolist() == [1, 2, 4, 8]  # the runs know better
+    steady_curve = curves(steady_runs, Settings(draws=100))[0]
+    assert nodes_of(steady_curve, 2).tolist() == [1, 2, 4, 8]  # the runs know better
     assert measured_nodes(fluent_runs, 2) == [1, 4, 8, 12, 16]
 
 
@@ -95,25 +95,25 @@ def test_the_pareto_set_of_price_against_speed(fluent_curves, valued):
     table = valued(fluent_curves)
     members = table[table["pareto"].fillna(False) & ~table["serial"]]
     # 16 processes over infiniband (27,200) are as fast as 24 over gigabit (25,800); 32 are slower and dearer
-    found = members.groupby("interconnect")["processes"].agg(set).to_dict()
-    assert found == {"gigabit": {8, 16, 24}, "infiniband": {8, 24}}
+    counts = members.groupby("interconnect")["processes"].agg(set).to_dict()
+    assert counts == {"gigabit": {8, 16, 24}, "infiniband": {8, 24}}
 
 
 def test_the_interval_joins_that_of_the_speedup_and_the_range_of_the_price(valued):
     runs = runs_table(rows("duct", None, {1: 12.0}, (1,) * 5), rows("duct", "infiniband", {2: 6.0}, (1,) * 5))
-    found = valued(curves(runs, Settings(draws=100)))
-    row = found[found["processes"] == 2].iloc[0]
+    values = valued(curves(runs, Settings(draws=100)))
+    row = values[values["processes"] == 2].iloc[0]
     assert row["speedup_low"] == row["speedup_high"] == 2
     assert row["price_per_speedup_low"] == 2 * 3200 / 2
     assert row["price_per_speedup_high"] == 2 * 3600 / 2
 
 
 def test_the_share_of_draws_in_the_pareto_set(steady_runs, valued, settings):
-    found = valued(curves(steady_runs, settings))
-    found = found[~found["serial"]].set_index(["interconnect", "processes"])
-    assert found.loc[("gigabit", 2), "pareto_share"] == 1  # nothing of two nodes is cheaper
-    assert found.loc[("gigabit", 8), "pareto_share"] < 0.05  # slower than 4 in most draws
-    assert found.loc[("infiniband", 8), "pareto_share"] == 1
+    values = valued(curves(steady_runs, settings))
+    values = values[~values["serial"]].set_index(["interconnect", "processes"])
+    assert values.loc[("gigabit", 2), "pareto_share"] == 1  # nothing of two nodes is cheaper
+    assert values.loc[("gigabit", 8), "pareto_share"] < 0.05  # slower than 4 in most draws
+    assert values.loc[("infiniband", 8), "pareto_share"] == 1
 
 
 def test_kinds_share_a_pareto_set_only_where_the_study_says_so(offers):

@@ -50,42 +50,42 @@ def test_the_survey_book_is_the_published_one_where_that_gives_a_price_and_a_siz
 
 
 def test_inside_a_published_range_its_price_holds(ames):
-    found = quote(ames, "myrinet_single_port", [2, 64, 128])
-    assert tuple(found.columns) == QUOTE
-    assert found["price_per_node"].tolist() == [850, 850, 850]
-    assert set(found["basis"]) == {"published"}
+    quotes = quote(ames, "myrinet_single_port", [2, 64, 128])
+    assert tuple(quotes.columns) == QUOTE
+    assert quotes["price_per_node"].tolist() == [850, 850, 850]
+    assert set(quotes["basis"]) == {"published"}
 
 
 def test_between_two_sizes_the_whole_price_is_interpolated(ames):
     # Myrinet: 128 nodes cost 108,800 and 1024 cost 1,778,688; half-way, 576, 943,744
-    found = quote(ames, "myrinet_single_port", [576]).iloc[0]
-    assert found["price_per_node"] == pytest.approx(943_744 / 576)
-    assert (found["price_per_node_low"], found["price_per_node_high"]) == (850, 1737)
-    assert found["basis"] == "interpolated"
-    assert found["note"] == "between the published sizes 128 and 1024"
+    quotes = quote(ames, "myrinet_single_port", [576]).iloc[0]
+    assert quotes["price_per_node"] == pytest.approx(943_744 / 576)
+    assert (quotes["price_per_node_low"], quotes["price_per_node_high"]) == (850, 1737)
+    assert quotes["basis"] == "interpolated"
+    assert quotes["note"] == "between the published sizes 128 and 1024"
 
 
 def test_beyond_the_published_sizes_there_is_no_price_but_a_reason(ames, sandia):
-    told = {
+    reasons = {
         ("sci_2d", 101): "at most 100 nodes",
         ("gigabit_ethernet", 481): "at most 480 nodes",
         ("myrinet_dual_port", 129): "no price above 128 nodes, the largest published size",
         ("myrinet_dual_port", 1025): "at most 1024 nodes",
         ("quadrics_elan4", 7): "no price below 8 nodes, the smallest published size",
     }
-    for (item, nodes), reason in told.items():
-        found = quote(ames, item, [nodes]).iloc[0]
-        assert np.isnan(found["price_per_node"])
-        assert pd.isna(found["basis"])
-        assert found["note"] == reason
+    for (item, nodes), reason in reasons.items():
+        quotes = quote(ames, item, [nodes]).iloc[0]
+        assert np.isnan(quotes["price_per_node"])
+        assert pd.isna(quotes["basis"])
+        assert quotes["note"] == reason
     assert np.isnan(price(sandia, "infiniband_4x_24_port", 385))
     assert np.isnan(price(sandia, "quadrics_elan4", 8193))
 
 
 def test_one_node_needs_no_interconnect(ames):
-    found = quote(ames, "quadrics_elan4", [1]).iloc[0]
-    assert found["price_per_node"] == 0
-    assert found["basis"] == "none needed"
+    quotes = quote(ames, "quadrics_elan4", [1]).iloc[0]
+    assert quotes["price_per_node"] == 0
+    assert quotes["basis"] == "none needed"
 
 
 def test_an_unknown_item_is_named(ames):
@@ -169,10 +169,10 @@ def test_more_nodes_never_cost_less_if_no_published_size_does(tmp_path_factory, 
     lines = [f"x,USD,2004,{n},{n},cluster,{total},,,,here," for n, total in zip(sizes, totals, strict=False)]
     book = read_book(written(tmp_path_factory.mktemp("book"), *lines))
     nodes = np.arange(sizes[0], sizes[-1] + 1)
-    found = quote(book, "x", nodes)
-    whole = found["price_per_node"] * nodes
+    quotes = quote(book, "x", nodes)
+    whole = quotes["price_per_node"] * nodes
     assert whole.notna().all()
     assert (whole.diff().dropna() >= -1e-6).all()
-    between = found[found["basis"] == "interpolated"]
+    between = quotes[quotes["basis"] == "interpolated"]
     assert (between["price_per_node"] >= between["price_per_node_low"] - 1e-9).all()
     assert (between["price_per_node"] <= between["price_per_node_high"] + 1e-9).all()

@@ -36,18 +36,18 @@ def exact_runs():
 
 
 def test_the_columns_by_hand(exact_runs):
-    found = table(exact_runs).set_index("ranks")
-    assert found["speedup"].tolist() == pytest.approx([1, 1.5, 6, 7.5])
-    assert found["efficiency"].tolist() == pytest.approx([1, 0.75, 0.75, 7.5 / 16])
-    assert found["incremental_efficiency"].iloc[1:].tolist() == pytest.approx([0.75, 1, 0.625])
-    assert found["node_hours"].tolist() == pytest.approx([12 / 3600, 16 / 3600, 16 / 3600, 25.6 / 3600])
-    assert found["ranks_per_node"].tolist() == [1, 1, 1, 1]
-    assert found["n"].tolist() == [5, 5, 5, 5]
+    judged = table(exact_runs).set_index("ranks")
+    assert judged["speedup"].tolist() == pytest.approx([1, 1.5, 6, 7.5])
+    assert judged["efficiency"].tolist() == pytest.approx([1, 0.75, 0.75, 7.5 / 16])
+    assert judged["incremental_efficiency"].iloc[1:].tolist() == pytest.approx([0.75, 1, 0.625])
+    assert judged["node_hours"].tolist() == pytest.approx([12 / 3600, 16 / 3600, 16 / 3600, 25.6 / 3600])
+    assert judged["ranks_per_node"].tolist() == [1, 1, 1, 1]
+    assert judged["n"].tolist() == [5, 5, 5, 5]
     # from 2 to 8 processes 4 times faster in two doublings, from 8 to 16 1.25 times in one
-    assert found["value"].iloc[1:].tolist() == pytest.approx([1.5, 2, 1.25])
-    assert found["verdict"].iloc[1:].tolist() == ["pass", "pass", "fail"]
-    assert found.loc[1, "note"] == "reference"
-    assert np.isnan(found.loc[1, "value"])
+    assert judged["value"].iloc[1:].tolist() == pytest.approx([1.5, 2, 1.25])
+    assert judged["verdict"].iloc[1:].tolist() == ["pass", "pass", "fail"]
+    assert judged.loc[1, "note"] == "reference"
+    assert np.isnan(judged.loc[1, "value"])
 
 
 def test_one_and_a_half_times_a_doubling_is_a_power_of_the_ratio():
@@ -65,11 +65,11 @@ def test_other_quantities(exact_runs, quantity):
 
 
 def test_an_interval_across_the_limit_is_undecided():
-    found = judge(
+    outcomes = judge(
         *np.array([[1.6, 1.6, 1.4, 1.6, 1.4], [1.5, 1.4, 1.2, np.nan, np.nan]]),
         *np.array([[1.7, 1.7, 1.45, np.nan, np.nan], [1.5] * 5]),
     )
-    assert found.tolist() == ["pass", "undecided", "fail", *UNTESTED]
+    assert outcomes.tolist() == ["pass", "undecided", "fail", *UNTESTED]
     noisy = (0.8, 0.9, 1.0, 1.0, 1.1, 1.2)
     runs = runs_table(rows("duct", None, {1: 12.0}), rows("duct", "gigabit", {2: 8.0}, noisy))
     row = table(runs).iloc[-1]
@@ -87,20 +87,20 @@ def test_too_few_blocks_for_an_interval_decide_nothing(blocks):
 
 def test_limits_by_the_number_of_cores(exact_runs):
     rule = Rule("n", "n", "speedup_per_doubling", (Limit(1.6, 2), Limit(1.2, 8)), "here")
-    found = table(exact_runs, rule).set_index("ranks")
-    assert found["at_least"].iloc[1:3].tolist() == [1.6, 1.2]
-    assert found["verdict"].iloc[1:3].tolist() == ["fail", "pass"]
-    assert found.loc[16, "note"] == "the rule has no minimum for this number of cores"
-    assert found["verdict"].isna().tolist() == [True, False, False, True]
+    judged = table(exact_runs, rule).set_index("ranks")
+    assert judged["at_least"].iloc[1:3].tolist() == [1.6, 1.2]
+    assert judged["verdict"].iloc[1:3].tolist() == ["fail", "pass"]
+    assert judged.loc[16, "note"] == "the rule has no minimum for this number of cores"
+    assert judged["verdict"].isna().tolist() == [True, False, False, True]
 
 
 def test_the_smallest_count_is_the_reference_where_there_is_no_serial_run():
     runs = runs_table(rows("duct", "gigabit", {2: 8.0, 4: 4.0}, (1, 1), nodes=None))
-    found = table(runs, cores_per_node=2)
-    assert found["reference_interconnect"].tolist() == ["gigabit", "gigabit"]
-    assert found["reference_processes"].tolist() == [2, 2]
-    assert found["note"].iloc[0] == "reference"
-    assert found["nodes"].tolist() == [1, 2]
+    judged = table(runs, cores_per_node=2)
+    assert judged["reference_interconnect"].tolist() == ["gigabit", "gigabit"]
+    assert judged["reference_processes"].tolist() == [2, 2]
+    assert judged["note"].iloc[0] == "reference"
+    assert judged["nodes"].tolist() == [1, 2]
     assert table(runs)["nodes"].isna().all()
 
 
@@ -108,25 +108,25 @@ def test_weak_scaling_is_judged_by_work_a_second():
     runs = runs_table(
         rows("duct", None, {1: 10.0}, (1, 1)), rows("duct", "gigabit", {2: 10.0, 4: 20.0}, (1, 1))
     )
-    found = table(runs, chosen=Settings(draws=100, scaling="weak"))
-    assert found["value"].iloc[1:].tolist() == [2, 1]
-    assert found["efficiency"].tolist() == [1, 1, 0.5]
+    judged = table(runs, chosen=Settings(draws=100, scaling="weak"))
+    assert judged["value"].iloc[1:].tolist() == [2, 1]
+    assert judged["efficiency"].tolist() == [1, 1, 0.5]
 
 
 def test_the_outcome_in_a_sentence(exact_runs):
-    found = table(exact_runs)
-    assert outcome_text(found) == "Passes up to 8 ranks; fails at 16."
-    assert outcome_text(found[found["ranks"] <= 8]) == "Passes up to 8 ranks."
-    assert outcome_text(found[found["ranks"] > 8]) == "Passes nowhere; fails at 16."
-    assert outcome_text(found[found["ranks"] == 1]) == "The rule judges none of these runs."
-    found.loc[found["ranks"] == 16, "verdict"] = UNTESTED[1]
-    assert outcome_text(found) == "Passes up to 8 ranks; would fail at 16 (untested)."
-    found.loc[found["ranks"] == 8, "verdict"] = UNTESTED[0]
-    assert outcome_text(found) == (
+    judged = table(exact_runs)
+    assert outcome_text(judged) == "Passes up to 8 ranks; fails at 16."
+    assert outcome_text(judged[judged["ranks"] <= 8]) == "Passes up to 8 ranks."
+    assert outcome_text(judged[judged["ranks"] > 8]) == "Passes nowhere; fails at 16."
+    assert outcome_text(judged[judged["ranks"] == 1]) == "The rule judges none of these runs."
+    judged.loc[judged["ranks"] == 16, "verdict"] = UNTESTED[1]
+    assert outcome_text(judged) == "Passes up to 8 ranks; would fail at 16 (untested)."
+    judged.loc[judged["ranks"] == 8, "verdict"] = UNTESTED[0]
+    assert outcome_text(judged) == (
         "Passes up to 2 ranks; would pass up to 8 ranks (untested); would fail at 16 (untested)."
     )
-    assert outcome_text(found[found["ranks"] == 8]) == "Would pass up to 8 ranks (untested)."
-    assert outcome_text(found[found["ranks"] == 16]) == "Passes nowhere; would fail at 16 (untested)."
+    assert outcome_text(judged[judged["ranks"] == 8]) == "Would pass up to 8 ranks (untested)."
+    assert outcome_text(judged[judged["ranks"] == 16]) == "Passes nowhere; would fail at 16 (untested)."
 
 
 @pytest.mark.parametrize("file", sorted(RULES.glob("*.yaml")), ids=lambda file: file.stem)
@@ -161,8 +161,8 @@ GOOD = "name: mine\ntitle: Mine\nquantity: efficiency\nlimits: [{at_least: 0.5}]
 def test_a_bad_rule_is_told_in_one_line(tmp_path, old, new, message):
     file = tmp_path / "rule.yaml"
     file.write_text(GOOD.replace(old, new))
-    said = refusal(TableError, read_rule, file)
-    assert said.startswith(str(file)) and message in said
+    refused = refusal(TableError, read_rule, file)
+    assert refused.startswith(str(file)) and message in refused
 
 
 def test_a_missing_rule(tmp_path):
@@ -210,13 +210,13 @@ def test_latex_escapes():
 
 def test_word(tmp_path, exact_runs):
     file = tmp_path / "table.docx"
-    found = sheets(table(exact_runs), DOUBLING, LABELS)
-    write_word(found, file, "Scaling of \x0bmine")
+    pages = sheets(table(exact_runs), DOUBLING, LABELS)
+    write_word(pages, file, "Scaling of \x0bmine")
     document = docx.Document(str(file))
     assert document.paragraphs[0].text == "Scaling of mine"
-    assert document.paragraphs[1].text == found[0].caption
+    assert document.paragraphs[1].text == pages[0].caption
     cells = [[cell.text for cell in row.cells] for row in document.tables[0].rows]
-    assert cells == [list(found[0].header), *(list(row) for row in found[0].rows)]
+    assert cells == [list(pages[0].header), *(list(row) for row in pages[0].rows)]
     assert [path.name for path in tmp_path.iterdir()] == ["table.docx"]
 
 
@@ -225,7 +225,7 @@ def test_one_sheet_a_curve():
         rows("duct", None, {1: 12.0}), rows("duct", "gigabit", {2: 8.0}), rows("duct", "infiniband", {2: 6.0})
     )
     rule = Rule("e", "75 %", "efficiency", (Limit(0.75),), "here", "A note.")
-    found = sheets(table(runs, rule), rule, LABELS)
-    assert ["Gigabit" in found[0].caption, "InfiniBand" in found[1].caption] == [True, True]
-    assert all(len(row) == len(sheet.header) == 10 for sheet in found for row in sheet.rows)
-    assert "Rule: 75 % (here). A note." in found[0].caption
+    pages = sheets(table(runs, rule), rule, LABELS)
+    assert ["Gigabit" in pages[0].caption, "InfiniBand" in pages[1].caption] == [True, True]
+    assert all(len(row) == len(sheet.header) == 10 for sheet in pages for row in sheet.rows)
+    assert "Rule: 75 % (here). A note." in pages[0].caption

@@ -113,8 +113,14 @@ def test_the_part_prices_are_what_least_squares_finds(sandia, parts):
     kept = nodes != 256
     fit = fit_part_prices(counts[kept], prices[kept])
     assert fit.rank == 5  # five prices from six different rows
-    found = {"port": 1105, "uplink_small": 0, "uplink_large": 300, "switch_24": 7450, "switch_288": 193_150}
-    assert fit.prices.round(6).to_dict() == found
+    expected = {
+        "port": 1105,
+        "uplink_small": 0,
+        "uplink_large": 300,
+        "switch_24": 7450,
+        "switch_288": 193_150,
+    }
+    assert fit.prices.round(6).to_dict() == expected
     assert fit.residuals.abs().max() < 0.01
 
 
@@ -130,8 +136,8 @@ def test_with_six_top_switches_at_256_ports_no_sensible_prices_fit(sandia, parts
 def test_one_price_for_all_cables_between_switches_does_not_fit(sandia, parts):
     counts, prices, nodes = published_counts(sandia, parts)
     kept = nodes != 256
-    one = counts.assign(uplink=counts["uplink_small"] + counts["uplink_large"])
-    fit = fit_part_prices(one.loc[kept, ["port", "uplink", "switch_24", "switch_288"]], prices[kept])
+    merged = counts.assign(uplink=counts["uplink_small"] + counts["uplink_large"])
+    fit = fit_part_prices(merged.loc[kept, ["port", "uplink", "switch_24", "switch_288"]], prices[kept])
     assert (fit.residuals / prices[kept]).abs().max() > 0.01
 
 
@@ -159,18 +165,18 @@ def test_the_cheapest_tree_is_taken(parts):
 
 
 def test_a_tree_is_quoted_as_a_book_is(parts, sandia):
-    found = tree_quote(parts, EDGE, [1, 24, 100, 385])
-    assert list(found.columns) == list(quote(sandia, EDGE, [24]).columns)
+    quotes = tree_quote(parts, EDGE, [1, 24, 100, 385])
+    assert list(quotes.columns) == list(quote(sandia, EDGE, [24]).columns)
     of_100 = (100 * 1105 + 10 * 7450 + 56 * 300) / 100
-    assert found["price_per_node"].iloc[:3].tolist() == [0, 33_970 / 24, of_100]
-    assert found["note"].tolist() == [
+    assert quotes["price_per_node"].iloc[:3].tolist() == [0, 33_970 / 24, of_100]
+    assert quotes["note"].tolist() == [
         "one node needs no interconnect",
         "1 switch of 24 ports; part prices inferred",
         "7 + 3 switches of 24 + 24 ports, 56 uplinks; part prices inferred",
         "larger than any tree of these switches: no price above 384 nodes",
     ]
-    assert found["basis"].iloc[:3].tolist() == ["none needed", "computed", "computed"]
-    assert pd.isna(found["basis"].iloc[3])
+    assert quotes["basis"].iloc[:3].tolist() == ["none needed", "computed", "computed"]
+    assert pd.isna(quotes["basis"].iloc[3])
 
 
 LINES = {
@@ -233,9 +239,9 @@ def test_more_ports_are_never_cheaper(radices, blocking, money):
     parts = pd.DataFrame(lines, columns=["part", "level", "radix", "blocking", "price"])
     parts = parts.astype({"level": "Int64", "radix": "Int64"}).assign(item="x", nodes_from=1, nodes_to=pd.NA)
     prices = tree_prices(parts, "x", np.arange(1, 400))["price"]
-    known = prices.dropna()
-    assert prices.iloc[: len(known)].notna().all()  # no price again once a tree is too small
-    assert (known.diff().dropna() >= 0).all()
+    priced = prices.dropna()
+    assert prices.iloc[: len(priced)].notna().all()  # no price again once a tree is too small
+    assert (priced.diff().dropna() >= 0).all()
 
 
 @given(nodes=st.integers(1, 3000), radix=st.integers(2, 64), blocking=st.floats(1, 4))

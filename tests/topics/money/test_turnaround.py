@@ -29,12 +29,12 @@ def queue_runs():
 
 def made(runs, queue, chosen=SETTINGS):
     pieces = turnaround_pieces(curves(runs, chosen), queue, chosen)
-    return {name: finished(name, found) for name, found in pieces.items()}
+    return {name: finished(name, parts) for name, parts in pieces.items()}
 
 
 def tables(runs, queue, chosen=SETTINGS):
-    found = made(runs, queue, chosen)
-    return found["packing"].set_index("processes"), found["advice"].set_index("goal")
+    turnaround = made(runs, queue, chosen)
+    return turnaround["packing"].set_index("processes"), turnaround["advice"].set_index("goal")
 
 
 def test_three_jobs_back_to_back_or_at_once(queue_runs):
@@ -102,12 +102,12 @@ def placed_runs():
 
 def test_a_job_alone_on_its_nodes_occupies_them(placed_runs):
     """Two jobs on 8 nodes each end after 10 s; on 16 nodes each, one after the other, after 18 s."""
-    found = made(placed_runs, Queue(jobs=2, efficiency=0.5))
-    packing = found["packing"].set_index("nodes")
+    turnaround = made(placed_runs, Queue(jobs=2, efficiency=0.5))
+    packing = turnaround["packing"].set_index("nodes")
     assert packing["available_cores"].eq(32).all()  # 16 nodes of 2
     assert packing["occupied_cores"].to_dict() == {1: 1, 8: 16, 16: 32}
     assert packing["jobs_at_once"].to_dict() == {1: 32, 8: 2, 16: 1}
-    advice = found["advice"].set_index("goal")
+    advice = turnaround["advice"].set_index("goal")
     assert advice["processes_per_node"].to_dict()["one user"] == 1
     assert plain(advice.loc["one user", "advice"]) == "one at a time on 16 processes, 1 per node"
     assert plain(advice["advice"].iloc[-1]) == "2 at a time on 16 processes each, 2 per node, in one wave"
@@ -127,8 +127,8 @@ def test_a_machine_is_as_large_as_what_ran_on_its_kind_unless_kinds_are_compared
         rows("duct", "loopback", {2: 2.5}, nodes=None),
         rows("duct", "gigabit", {2: 11.0, 32: 2.0}, kind="simulated", nodes=None),
     )
-    found = made(runs, Queue(), Settings(draws=100, compare_kinds=declared))
-    of_kind = found["packing"].groupby("kind")["available_cores"].unique()
+    turnaround = made(runs, Queue(), Settings(draws=100, compare_kinds=declared))
+    of_kind = turnaround["packing"].groupby("kind")["available_cores"].unique()
     assert {kind: list(cores) for kind, cores in of_kind.items()} == {"measured": [cores], "simulated": [32]}
 
 
@@ -156,8 +156,8 @@ def test_counts_that_cannot_be_told_apart_are_named():
 def test_no_count_is_efficient_enough():
     runs = runs_table(rows("duct", "gigabit", {2: 10.0}), rows("duct", "slow", {2: 30.0, 4: 28.0}))
     chosen = Settings(draws=100, reference_interconnect="gigabit")
-    found = made(runs, Queue(efficiency=0.9), chosen)["advice"]
-    slow = found[(found["interconnect"] == "slow") & (found["goal"] == "queue")].iloc[0]
+    advice = made(runs, Queue(efficiency=0.9), chosen)["advice"]
+    slow = advice[(advice["interconnect"] == "slow") & (advice["goal"] == "queue")].iloc[0]
     assert slow["advice"] == "no count reaches an efficiency of 0.9"
 
 
@@ -174,10 +174,10 @@ def test_oversubscription_levels_are_ways_of_the_same_cores():
         rows("duct", "gigabit", {2: 7.0}),
         rows("duct", "gigabit", {4: 6.0}, oversubscription=2),
     )
-    found = made(runs, Queue(jobs=1), SETTINGS)["packing"]
-    assert found["processes"].tolist() == [1, 2, 4]  # the serial run once, although both levels have it
-    assert found["cores"].tolist() == [1, 2, 2]
-    assert found["least_time"].tolist() == [False, False, True]
+    packing = made(runs, Queue(jobs=1), SETTINGS)["packing"]
+    assert packing["processes"].tolist() == [1, 2, 4]  # the serial run once, although both levels have it
+    assert packing["cores"].tolist() == [1, 2, 2]
+    assert packing["least_time"].tolist() == [False, False, True]
 
 
 def test_weak_scaling_is_left_out(queue_runs):
@@ -200,9 +200,9 @@ def test_an_impossible_queue(wrong):
 def test_never_more_cores_than_there_are(times, cores, jobs):
     runs = runs_table(rows("duct", "gigabit", times, (1, 1)))
     queue, chosen = Queue(jobs=jobs, cores=cores), Settings(draws=100)
-    found = list(ways_of(curves(runs, chosen), queue, chosen))
-    assert len(found) == (min(times) <= cores)
-    for of_case in found:
+    all_ways = list(ways_of(curves(runs, chosen), queue, chosen))
+    assert len(all_ways) == (min(times) <= cores)
+    for of_case in all_ways:
         packing = packing_columns(of_case, queue, chosen)
         assert (packing["used_cores"] <= cores).all()
         assert (packing["used_cores"] + packing["cores"] > cores).all()  # no room for one more

@@ -278,8 +278,8 @@ def test_loads_are_those_of_the_routes_walked_step_by_step(topology, flows, spre
                 expected[link] += part
     table = pd.DataFrame(flows, columns=["source", "destination", "load"])
     links = link_loads(topology, table, "spread" if spread else "deterministic")
-    found = {tuple(map(int, row[:4])): row[4] for row in links.to_numpy() if row[4] > 1e-12}
-    assert found == pytest.approx(dict(expected))
+    loads = {tuple(map(int, row[:4])): row[4] for row in links.to_numpy() if row[4] > 1e-12}
+    assert loads == pytest.approx(dict(expected))
 
 
 @settings(max_examples=60)
@@ -365,5 +365,5 @@ def test_bounds_of_several_patterns_stand_in_one_table():
 
 
 def test_a_ratio_that_divides_no_links_is_told_in_one_line():
-    told = refusal(TableError, fat_tree, (16, 4), 3)
-    assert told == "blocking ratio 3: does not divide the 16 links down of a switch"
+    message = refusal(TableError, fat_tree, (16, 4), 3)
+    assert message == "blocking ratio 3: does not divide the 16 links down of a switch"

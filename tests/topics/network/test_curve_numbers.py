@@ -27,20 +27,20 @@ def bandwidth(times, sizes=SIZES):
 
 def test_headlines_of_a_plain_link():
     times = line(10.0, 100.0)
-    found = curve_numbers(SIZES, times, bandwidth(times), link=125.0)
-    assert found.latency_us == 10.0
-    assert found.peak_bytes == 2**24 and found.peak_bandwidth == pytest.approx(100, rel=1e-3)
-    assert found.percent_of_link == pytest.approx(80, rel=1e-3)
+    numbers = curve_numbers(SIZES, times, bandwidth(times), link=125.0)
+    assert numbers.latency_us == 10.0
+    assert numbers.peak_bytes == 2**24 and numbers.peak_bandwidth == pytest.approx(100, rel=1e-3)
+    assert numbers.percent_of_link == pytest.approx(80, rel=1e-3)
     # Half of 100 MB/s is reached where the bytes take as long as the latency: 10 µs × 100 B/µs.
-    assert found.half_peak_bytes == pytest.approx(1000, rel=0.02)
-    assert found.switches == ()
-    assert np.isnan(found.loses_from_bytes)
+    assert numbers.half_peak_bytes == pytest.approx(1000, rel=0.02)
+    assert numbers.switches == ()
+    assert np.isnan(numbers.loses_from_bytes)
 
 
 def test_without_a_link_there_is_no_percentage_and_without_0_bytes_no_latency():
     times = line(10.0, 100.0)
-    found = curve_numbers(SIZES[1:], times[1:], bandwidth(times)[1:])
-    assert np.isnan(found.percent_of_link) and np.isnan(found.latency_us)
+    numbers = curve_numbers(SIZES[1:], times[1:], bandwidth(times)[1:])
+    assert np.isnan(numbers.percent_of_link) and np.isnan(numbers.latency_us)
 
 
 def test_half_of_the_peak_between_two_sizes_by_hand():
@@ -97,8 +97,8 @@ def test_sizes_of_equal_times_change_nothing():
 @given(
     st.lists(st.integers(1, 5), min_size=2, max_size=20), st.lists(st.integers(1, 5), min_size=2, max_size=20)
 )
-def test_two_curves_overtake_each_other_in_turn(one, other):
-    count = min(len(one), len(other))
-    sizes, first, second = np.arange(count), np.array(one[:count]), np.array(other[:count])
+def test_two_curves_overtake_each_other_in_turn(steps, other):
+    count = min(len(steps), len(other))
+    sizes, first, second = np.arange(count), np.array(steps[:count]), np.array(other[:count])
     up, down = faster_from(sizes, first, sizes, second), faster_from(sizes, second, sizes, first)
     assert abs(len(up) - len(down)) <= 1 and not set(up) & set(down)

@@ -53,18 +53,18 @@ def test_both_limits_stand_beside_the_published_peaks(heads):
     row = heads.set_index(["benchmark", "interconnect"]).loc[("sendrecv", "infiniband_4x_pcix")]
     assert row["percent_of_link"] == pytest.approx(41.6, abs=0.06)
     assert row["percent_of_host_bus"] == pytest.approx(831 / 10.64, abs=0.06)
-    said = [plain(line) for line in bus_sentences(heads, Labels(Facts()))]
-    assert len(said) == 3
-    assert said[-1].endswith(
+    sentences = [plain(line) for line in bus_sentences(heads, Labels(Facts()))]
+    assert len(sentences) == 3
+    assert sentences[-1].endswith(
         "PCI-X 133, carries 1064 MB/s, less than the link's 2133; 82 % of it is reached."
     )
 
 
 def test_a_protocol_that_is_quicker_is_found_as_one_that_is_slower(heads):
     """The study names 512 bytes of Elan4, and 2 KB of InfiniBand."""
-    found = heads[heads["benchmark"] == "pingpong"].set_index("interconnect")
-    assert found["switches"].dropna().to_dict() == {
+    by_interconnect = heads[heads["benchmark"] == "pingpong"].set_index("interconnect")
+    assert by_interconnect["switches"].dropna().to_dict() == {
         "infiniband_4x_pcie": "2048", "infiniband_4x_pcix": "2048", "quadrics_elan4": "64"
     }  # fmt: skip
-    assert found["drops"].dropna().to_dict() == {"quadrics_elan4": "512"}
+    assert by_interconnect["drops"].dropna().to_dict() == {"quadrics_elan4": "512"}
     assert time_drops(np.array([1.0, 2, 4]), np.array([5.0, 4.6, 4.1])) == (4,)  # 8 % and 11 % less

@@ -42,11 +42,16 @@ def three_runs():
 
 
 def test_medians_over_runs_by_hand():
-    (one,) = three_runs().to_dict("records")
-    assert (one["latency_us"], one["bandwidth_MBps"]) == pytest.approx((4.0, 2.0))
-    assert (one["latency_us_p5"], one["latency_us_p95"]) == pytest.approx((3.6, 8.0))
-    assert (one["latency_us_lowest_run"], one["latency_us_highest_run"]) == pytest.approx((2.0, 10.0))
-    assert (one["n"], one["runs"], one["benchmark"], one["probe_latency_us"]) == (30, 3, "pingpong", 6.5)
+    (medians,) = three_runs().to_dict("records")
+    assert (medians["latency_us"], medians["bandwidth_MBps"]) == pytest.approx((4.0, 2.0))
+    assert (medians["latency_us_p5"], medians["latency_us_p95"]) == pytest.approx((3.6, 8.0))
+    assert (medians["latency_us_lowest_run"], medians["latency_us_highest_run"]) == pytest.approx((2.0, 10.0))
+    assert (medians["n"], medians["runs"], medians["benchmark"], medians["probe_latency_us"]) == (
+        30,
+        3,
+        "pingpong",
+        6.5,
+    )
 
 
 def test_other_sizes_of_a_case_are_the_same_benchmark():
@@ -63,8 +68,8 @@ def test_an_exchange_counts_both_directions_and_a_collective_has_no_bandwidth():
 
 
 def test_sizes_rise_whatever_the_order_in_the_records():
-    told = ping_pong(1, 100)
-    table = curves_of(TWO, [{"rows": told["rows"][::-1]}, told])
+    details = ping_pong(1, 100)
+    table = curves_of(TWO, [{"rows": details["rows"][::-1]}, details])
     assert list(table["bytes"]) == [0, 1, 1024, 1 << 20] * 2
 
 
@@ -89,11 +94,11 @@ def test_headlines_and_crossings_of_two_interconnects():
 
 def test_perturbed_sizes_make_no_protocol_switch():
     sizes = (0, 1, 2, 4, 13, 16, 19, 29, 32, 35)
-    told = ping_pong(1.0, 100.0, sizes)
-    for one in told["rows"]:
-        if one["bytes"] in (19, 35):  # not a multiple of 4: slow
-            one["seconds_p50"] *= 3
-    heads = make_network_tables(curves_of(TWO.head(1), [told]), {})["network_headlines"]
+    details = ping_pong(1.0, 100.0, sizes)
+    for measurement in details["rows"]:
+        if measurement["bytes"] in (19, 35):  # not a multiple of 4: slow
+            measurement["seconds_p50"] *= 3
+    heads = make_network_tables(curves_of(TWO.head(1), [details]), {})["network_headlines"]
     assert heads["switches"].isna().tolist() == [True]
 
 
@@ -104,8 +109,8 @@ def test_kinds_share_no_crossing():
 
 
 def test_links_are_told_in_bits_and_may_be_unknown():
-    told = {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}
-    assert link_rates(Facts.of({"interconnects": told}), {}) == {"a": 125}
+    about = {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}
+    assert link_rates(Facts.of({"interconnects": about}), {}) == {"a": 125}
 
 
 def test_links_of_published_interconnects_are_those_of_their_own_figures():
@@ -116,7 +121,7 @@ def test_links_of_published_interconnects_are_those_of_their_own_figures():
 
 def test_the_matrix_of_pairs_is_symmetric():
     pairs = {(0, 1): 1e-6, (0, 2): 2e-6, (1, 2): 9e-6}
-    rows = [row(8, seconds, 8, source=one, target=other) for (one, other), seconds in pairs.items()]
+    rows = [row(8, seconds, 8, source=source, target=other) for (source, other), seconds in pairs.items()]
     table = curves_of(runs_of(("pair_matrix", "slow", "measured", 3)), [{"rows": rows}])
     square = pair_matrix(table, "latency_us").to_numpy(float)
     np.testing.assert_allclose(square, [[np.nan, 1, 2], [1, np.nan, 9], [2, 9, np.nan]])
@@ -126,9 +131,9 @@ def test_availability_by_hand():
     # The exchange takes 10 µs, work 20 µs, both 24 µs: the processor spends 4 of the 10 µs.
     parts = {"exchange": 10e-6, "work": 20e-6, "exchange_and_work": 24e-6}
     rows = [row(8, seconds, 16, part=part) for part, seconds in parts.items()]
-    found = availability(curves_of(runs_of(("availability", "slow", "measured", 2)), [{"rows": rows}]))
-    (one,) = found.to_dict("records")
-    assert (one["exchange_us"], one["overhead_us"], one["availability"]) == pytest.approx((10, 4, 0.6))
+    overlap = availability(curves_of(runs_of(("availability", "slow", "measured", 2)), [{"rows": rows}]))
+    (line,) = overlap.to_dict("records")
+    assert (line["exchange_us"], line["overhead_us"], line["availability"]) == pytest.approx((10, 4, 0.6))
 
 
 def test_how_much_longer_an_exchange_takes_after_work():
@@ -136,8 +141,10 @@ def test_how_much_longer_an_exchange_takes_after_work():
     rows = [row(0, seconds, 0, part=f"after_{us}_us") for us, seconds in times.items()]
     runs = runs_of(("after_work", "slow", "measured", 2), ("after_work", "fast", "measured", 2))
     fast = [{**line, "seconds_p50": line["seconds_p50"] / 4} for line in rows]
-    found = make_network_tables(curves_of(runs, [{"rows": rows}, {"rows": fast}]), {})["network_after_work"]
-    slow, fast = (found[found["interconnect"] == name] for name in ("slow", "fast"))
+    after_work = make_network_tables(curves_of(runs, [{"rows": rows}, {"rows": fast}]), {})[
+        "network_after_work"
+    ]
+    slow, fast = (after_work[after_work["interconnect"] == name] for name in ("slow", "fast"))
     assert list(slow["work_us"]) == [8, 64] == list(fast["work_us"])
     assert list(slow["longer_us"]) == pytest.approx([1, 7])
     assert list(fast["longer_us"]) == pytest.approx([0.25, 1.75])
@@ -153,9 +160,9 @@ def test_pairs_at_once_are_held_against_the_pair_alone():
 
 
 def test_spreads_by_hand():
-    (one,) = curves.spreads(three_runs()).to_dict("records")
-    assert one["between_percent"] == pytest.approx(200)  # 10 - 2, of 4
-    assert one["within_percent"] == pytest.approx(100)  # the 95th percentile is twice the median
+    (spread,) = curves.spreads(three_runs()).to_dict("records")
+    assert spread["between_percent"] == pytest.approx(200)  # 10 - 2, of 4
+    assert spread["within_percent"] == pytest.approx(100)  # the 95th percentile is twice the median
     assert curves.spreads(curves_of(TWO, [ping_pong(1, 1)] * 2)).empty  # each was run once
 
 

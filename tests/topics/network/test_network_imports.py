@@ -15,8 +15,10 @@ PUBLISHED = ROOT / "analysis/published/pmb.csv"
 
 
 def curves(*rows):
-    told = [{"interconnect": "theirs", "kind": "published", "record": "a.txt: line 1", **row} for row in rows]
-    return CURVES.validate(pd.DataFrame(told).reindex(columns=list(CURVES.columns)))
+    measurements = [
+        {"interconnect": "theirs", "kind": "published", "record": "a.txt: line 1", **row} for row in rows
+    ]
+    return CURVES.validate(pd.DataFrame(measurements).reindex(columns=list(CURVES.columns)))
 
 
 def test_benchmarks_that_time_the_same_have_our_name_and_others_keep_theirs():
@@ -29,12 +31,12 @@ def test_benchmarks_that_time_the_same_have_our_name_and_others_keep_theirs():
 
 def test_time_and_bandwidth_of_a_message_follow_from_each_other():
     # 1000 B in 2 µs are 500 MB/s; in an exchange both messages count.
-    told = [
+    measurements = [
         {"benchmark": "osu_latency", "bytes": 1000, "latency_us": 2.0},
         {"benchmark": "imb_sendrecv", "bytes": 1000, "bandwidth_MBps": 1000.0},
         {"benchmark": "osu_allreduce_latency", "bytes": 1000, "latency_us": 2.0},
     ]
-    table = imported_network(curves(*told)).set_index("benchmark")
+    table = imported_network(curves(*measurements)).set_index("benchmark")
     assert table.loc["pingpong", "bandwidth_MBps"] == pytest.approx(500)
     assert table.loc["sendrecv", "latency_us"] == pytest.approx(2)
     assert pd.isna(table.loc["allreduce", "bandwidth_MBps"])
@@ -47,18 +49,18 @@ def test_a_message_of_no_bytes_has_no_bandwidth():
 
 def test_two_processes_are_known_of_a_ping_pong_alone():
     names = ("osu_latency", "osu_broadcast_latency")
-    told = [{"benchmark": name, "bytes": 8, "latency_us": 1.0} for name in names]
-    table = imported_network(curves(*told)).set_index("benchmark")
+    measurements = [{"benchmark": name, "bytes": 8, "latency_us": 1.0} for name in names]
+    table = imported_network(curves(*measurements)).set_index("benchmark")
     assert table.loc["pingpong", "processes"] == 2 and pd.isna(table.loc["bcast", "processes"])
 
 
 def test_the_published_curves_have_the_published_headlines():
     table = imported_network(read_foreign(PUBLISHED).curves)
     heads = make_network_tables(table, {"infiniband_4x_pcie": 1000.0})["network_headlines"]
-    one = heads.set_index(["benchmark", "interconnect"]).loc[("pingpong", "infiniband_4x_pcie")]
-    assert one["latency_us"] == 4.29 and one["peak_MBps"] == 958.5
-    assert one["percent_of_link"] == pytest.approx(95.85)
-    assert one["imported_from"] == "pmb.csv" and set(heads["kind"]) == {"published"}
+    headline = heads.set_index(["benchmark", "interconnect"]).loc[("pingpong", "infiniband_4x_pcie")]
+    assert headline["latency_us"] == 4.29 and headline["peak_MBps"] == 958.5
+    assert headline["percent_of_link"] == pytest.approx(95.85)
+    assert headline["imported_from"] == "pmb.csv" and set(heads["kind"]) == {"published"}
 
 
 def test_a_curve_of_an_empty_message_alone_has_no_headlines():

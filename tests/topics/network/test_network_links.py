@@ -21,9 +21,9 @@ def test_a_row_a_link_with_both_quantities(links):
 
 
 def test_links_are_compared_that_differ_in_one_thing(links):
-    said = list(map(plain, link_sentences(links)))
-    assert len(said) == 6  # three pairs of rates, copper and fiber, a switch and none, verbs and IPoIB
-    assert said[-1] == (
+    sentences = list(map(plain, link_sentences(links)))
+    assert len(sentences) == 6  # three pairs of rates, copper and fiber, a switch and none, verbs and IPoIB
+    assert sentences[-1] == (
         "QDR, fiber, verbs against QDR, fiber, IPoIB: 55 against 32 Gbit/s (factor 1.7) in both directions, "
         "latency 1.5 against 50 µs (factor 33)."
     )

@@ -5,7 +5,7 @@ from math import log
 import pandas as pd
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, cells, said
+from report_parts import blocks, cells, sentences_of
 from small_runs import rows, runs_table
 
 from analysis.presentation.content import Content
@@ -45,9 +45,12 @@ REPLAYED = {
 
 
 def simulated(**changes):
-    both = [{name: changes.get(name, value) for name, value in one.items()} for one in (TRACE, REPLAYED)]
+    both = [
+        {name: changes.get(name, value) for name, value in columns.items()} for columns in (TRACE, REPLAYED)
+    ]
     return {
-        name: pd.DataFrame([one]) for name, one in zip(("traces", "simulated_efficiency"), both, strict=True)
+        name: pd.DataFrame([columns])
+        for name, columns in zip(("traces", "simulated_efficiency"), both, strict=True)
     }
 
 
@@ -98,7 +101,7 @@ def section_of(tables, loss):
 
 def test_a_sentence_says_where_it_goes(tables):
     section = section_of(tables, make_node_loss(tables["scaling"], simulated(), UNKNOWN))
-    assert said(section).splitlines()[0] == (
+    assert sentences_of(section).splitlines()[0] == (
         "Duct on 2 processes of a node, memory: the efficiency is 0.625 [0.625, 0.625]. Of the loss, "
         "33 % [33, 33] is waiting for each other, 26 % [-28, 67] is communication and time that the trace "
         "does not show, 20 % [0, 47] is caches and memory that ranks share and 20 % [0, 47] is computing "
@@ -114,7 +117,7 @@ def test_where_nothing_is_lost_nothing_is_divided(tables):
     assert (
         loss["node_loss"]["memory_percent"].isna().all() and loss["node_loss"]["memory_factor"].notna().all()
     )
-    assert "there may be no loss to divide" in said(section_of(tables, loss))
+    assert "there may be no loss to divide" in sentences_of(section_of(tables, loss))
     assert section_of(tables, {}) is None
 
 
@@ -132,8 +135,8 @@ def test_shared_bandwidth_explains_no_more_than_if_all_waited_for_memory(tables)
     assert row["bandwidth_percent"] == pytest.approx(100 * log(0.8) / log(0.625))
     assert row["bandwidth_percent_low"] == pytest.approx(100 * log(0.9) / log(0.625))
     assert sum(row[f"{part}_percent"] for part in PART_NAMES) == pytest.approx(100)
-    told = said(section_of(tables, loss)).splitlines()[0]
-    assert told.endswith(
+    sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
+    assert sentence.endswith(
         "Sharing the bandwidth of memory explains at most 47 % [22, 61] of it, which agrees with the "
         "re-runs' share of memory."
     )
@@ -143,9 +146,11 @@ def test_both_are_told_where_re_runs_say_more_than_bandwidth_allows(tables):
     trace = simulated(corun_percent=20.0, corun_percent_low=15.0)
     loss = make_node_loss(tables["scaling"], trace, shared(1980.0, 1960.0, 2010.0))
     assert loss["node_loss"].loc[0, "bandwidth_factor_high"] == 1
-    told = said(section_of(tables, loss)).splitlines()[0]
-    assert "at most 2.1 % [0.0, 4.3] of it, but re-runs of several ranks at once show 39 % [30, 47]" in told
-    assert "The two disagree" in told
+    sentence = sentences_of(section_of(tables, loss)).splitlines()[0]
+    assert (
+        "at most 2.1 % [0.0, 4.3] of it, but re-runs of several ranks at once show 39 % [30, 47]" in sentence
+    )
+    assert "The two disagree" in sentence
 
 
 def test_bandwidth_is_not_told_beyond_the_cores_that_were_measured(tables):

@@ -27,7 +27,7 @@ def shares(*rows):
     return pd.DataFrame([base | row for row in rows], columns=[*columns, "mean_bytes"])
 
 
-def found(rows, processes=()):
+def compared(rows, processes=()):
     others = {"scaling": pd.DataFrame({"case": ["elbow"]})}
     tables = {"traffic": traffic(*rows), "traffic_processes": shares(*processes), **others}
     table = beside_published(tables, STATEMENTS)
@@ -35,8 +35,8 @@ def found(rows, processes=()):
 
 
 def test_every_statement_that_is_looked_for_was_published():
-    told = set(STATEMENTS[["experiment", "condition", "quantity"]].itertuples(index=False, name=None))
-    assert set(FINDERS) <= told
+    published = set(STATEMENTS[["experiment", "condition", "quantity"]].itertuples(index=False, name=None))
+    assert set(FINDERS) <= published
 
 
 def test_the_highest_load_is_held_against_what_was_published():
@@ -46,17 +46,21 @@ def test_the_highest_load_is_held_against_what_was_published():
         {"pattern": "uniform", "accepted_MBps": 200.0, "processes": 16},
         {"pattern": "uniform", "accepted_MBps": 210.0, "accepted_load": 0.7, "mean_bytes": 4096},
     ]
-    one = found(rows).loc[("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)")]
-    assert (one["published"], one["result"]) == (120, 150) and one["error_percent"] == pytest.approx(25)
-    assert len(found(rows)) == 2  # with the fraction of the bidirectional maximum
+    statement = compared(rows).loc[
+        ("uniform", "64 nodes, 256 KB messages", "asymptotic bandwidth (less than)")
+    ]
+    assert (statement["published"], statement["result"]) == (120, 150) and statement[
+        "error_percent"
+    ] == pytest.approx(25)
+    assert len(compared(rows)) == 2  # with the fraction of the bidirectional maximum
 
 
 def test_lowest_and_highest_of_three_permutations_need_all_three():
     two = ("shuffle", 70.0), ("transpose", 280.0)
     rows = [{"pattern": name, "accepted_MBps": rate} for name, rate in two]
-    assert found(rows).empty
-    told = found([*rows, {"pattern": "bit_reversal", "accepted_MBps": 100.0}])
-    assert told["result"].tolist() == [70, 280]
+    assert compared(rows).empty
+    statements = compared([*rows, {"pattern": "bit_reversal", "accepted_MBps": 100.0}])
+    assert statements["result"].tolist() == [70, 280]
 
 
 def test_a_hot_spot_its_decrease_and_the_shares_of_its_senders():
@@ -64,7 +68,7 @@ def test_a_hot_spot_its_decrease_and_the_shares_of_its_senders():
             for count, rate in ((32, 340.0), (64, 306.0))]  # fmt: skip
     processes = [{"pattern": "hot_spot", "process": place, "accepted_MBps": rate}
                  for place, rate in ((1, 9.0), (3, 7.0), (4, 5.0), (63, 4.0))]  # fmt: skip
-    assert found(rows, processes)["result"].tolist() == pytest.approx([340, 10, 8, 5, 4])
+    assert compared(rows, processes)["result"].tolist() == pytest.approx([340, 10, 8, 5, 4])
 
 
 def test_io_nodes_and_the_compute_job_beside_them():
@@ -77,11 +81,11 @@ def test_io_nodes_and_the_compute_job_beside_them():
         placed | {"application_mapping": "shared", "beside_load": 0.5, "slowdown": 2.0},
         placed | {"application_mapping": "dedicated", "beside_load": 0.5, "slowdown": 1.0},
     ]
-    told = found(rows)
-    assert told["result"].tolist() == pytest.approx([210, 130, 50, 0])
-    assert told["error_percent"].isna().tolist() == [False, False, True, True]
+    statements = compared(rows)
+    assert statements["result"].tolist() == pytest.approx([210, 130, 50, 0])
+    assert statements["error_percent"].isna().tolist() == [False, False, True, True]
 
 
 def test_other_interconnects_stand_beside_nothing():
     rows = [{"pattern": "uniform", "accepted_MBps": 90.0, "interconnect": "gigabit_ethernet"}]
-    assert found(rows).empty
+    assert compared(rows).empty

@@ -28,37 +28,39 @@ def row(load, accepted, rates, **others):
     }  # fmt: skip
 
 
-def tables_of(told):
-    return make_traffic_tables(*traffic_of(RUNS.head(len(told)), told))
+def tables_of(details):
+    return make_traffic_tables(*traffic_of(RUNS.head(len(details)), details))
 
 
 def test_medians_over_runs_by_hand():
-    told = [{"rows": [row(1.2, load, [one, 2.0])]} for load, one in ((0.2, 1.0), (0.6, 3.0), (0.4, 8.0))]
-    tables = tables_of(told)
-    (one,) = tables["traffic"].to_dict("records")
-    loads = [one[f"accepted_load{end}"] for end in ("", "_lowest_run", "_highest_run")]
+    details = [
+        {"rows": [row(1.2, load, [delay, 2.0])]} for load, delay in ((0.2, 1.0), (0.6, 3.0), (0.4, 8.0))
+    ]
+    tables = tables_of(details)
+    (medians,) = tables["traffic"].to_dict("records")
+    loads = [medians[f"accepted_load{end}"] for end in ("", "_lowest_run", "_highest_run")]
     assert loads == [0.4, 0.2, 0.6]
-    assert (one["messages"], one["completed"], one["withheld"], one["runs"]) == (30, 27, 3, 3)
-    assert pd.isna(one["slowdown"])
+    assert (medians["messages"], medians["completed"], medians["withheld"], medians["runs"]) == (30, 27, 3, 3)
+    assert pd.isna(medians["slowdown"])
     assert list(tables["traffic_processes"]["accepted_MBps"]) == [3.0, 2.0]
 
 
 def test_loads_rise_and_jobs_are_told_apart():
     rows = [row(1.2, 0.5, [1, 1]), row(0.1, 0.1, [1, 1]), row(0.1, 0.1, [1, 1], job="io", beside_load=0.5)]
     table = tables_of([{"rows": rows}])["traffic"]
-    told = list(zip(table["job"], table["offered_load"], strict=True))
-    assert told == [("compute", 0.1), ("compute", 1.2), ("io", 0.1)]
+    loads = list(zip(table["job"], table["offered_load"], strict=True))
+    assert loads == [("compute", 0.1), ("compute", 1.2), ("io", 0.1)]
 
 
 def test_nothing_accepted_is_no_missing_value():
     tables = tables_of([{"rows": [row(1.2, 0.0, [0.0, 0.0], fairness=None)]}])
-    (one,) = tables["traffic"].to_dict("records")
-    assert one["accepted_load"] == 0 and pd.isna(one["fairness"])
+    (line,) = tables["traffic"].to_dict("records")
+    assert line["accepted_load"] == 0 and pd.isna(line["fairness"])
 
 
-@pytest.mark.parametrize("told", [{}, {"rows": []}, {"rows": [{"bytes": 8, "seconds_p50": 1e-6}]}])
-def test_other_programs_have_no_rows(told):
-    tables = tables_of([told])
+@pytest.mark.parametrize("details", [{}, {"rows": []}, {"rows": [{"bytes": 8, "seconds_p50": 1e-6}]}])
+def test_other_programs_have_no_rows(details):
+    tables = tables_of([details])
     for name, schema in TRAFFIC_TABLES.items():
         assert list(tables[name]) == list(schema.columns) and tables[name].empty
 
@@ -67,9 +69,9 @@ def test_titles_name_the_choices_that_vary():
     alike = {"pattern": "multiple_hot_spots", "write_ratio": 0.5, "sizes": "uniform"}
     choices = [alike | {"io_mapping": mapping} for mapping in ("clustered_io", "distributed")]
     rows = [row(1.0, 0.5, [1, 1], **chosen) for chosen in (*choices, {})]
-    told = set(with_titles(tables_of([{"rows": rows}])["traffic"])["title"])
+    titles = set(with_titles(tables_of([{"rows": rows}])["traffic"])["title"])
     spots = "multiple hot spots"
-    assert told == {f"{spots}, clustered under the I/O job", f"{spots}, distributed", "uniform"}
+    assert titles == {f"{spots}, clustered under the I/O job", f"{spots}, distributed", "uniform"}
 
 
 def test_panels_of_a_pattern_of_many_choices_have_titles_of_their_own():
@@ -91,7 +93,7 @@ def test_message_sizes_distributions_and_compute_loads_have_figures_of_their_own
     both = [
         (size, interval) for size in ("uniform", "exponential") for interval in ("uniform", "exponential")
     ]
-    told = {
+    rows_of_case = {
         "uniform": [row(load, load, [1, 1], mean_bytes=1024) for load in (0.1, 0.5)],
         "uniform-sizes": [row(1.2, 0.5, [1, 1], mean_bytes=size) for size in (1024, 4096)],
         "uniform-both": [
@@ -107,17 +109,18 @@ def test_message_sizes_distributions_and_compute_loads_have_figures_of_their_own
             for beside in ({}, {"beside_load": 0.5, "slowdown": 2.0})
         ],
     }  # fmt: skip
-    runs = pd.concat([RUNS.head(1).assign(case=case) for case in told], ignore_index=True)
-    tables = make_traffic_tables(*traffic_of(runs, [{"rows": rows} for rows in told.values()]))
+    runs = pd.concat([RUNS.head(1).assign(case=case) for case in rows_of_case], ignore_index=True)
+    tables = make_traffic_tables(*traffic_of(runs, [{"rows": rows} for rows in rows_of_case.values()]))
     drawn = {
-        one.name: one for one in traffic_figures(tables, style.FigureLabels.of(Facts(), ["shared_memory"]))
+        drawing.name: drawing
+        for drawing in traffic_figures(tables, style.FigureLabels.of(Facts(), ["shared_memory"]))
     }
     assert set(drawn) == {
         "traffic-load-2", "traffic-sizes", "traffic-distributions-shared_memory", "traffic-processes",
         "traffic-combined-shared_memory", "traffic-slowdown", "traffic-map",
     }  # fmt: skip
-    (one,) = drawn["traffic-load-2"].figure.axes
-    assert one.get_title(loc="left") == "uniform"
+    (axes,) = drawn["traffic-load-2"].figure.axes
+    assert axes.get_title(loc="left") == "uniform"
     legend = drawn["traffic-distributions-shared_memory"].figure.legends[0]
     assert {text.get_text() for text in legend.get_texts()} == {f"{size} S, {time} T" for size, time in both}
     cells = [text.get_text() for text in drawn["traffic-map"].figure.axes[0].texts]

@@ -23,7 +23,7 @@ def stream(transport, size, sent, received, **values):
     return row(transport, "stream", size, **rates, **values)
 
 
-def told(slower):
+def measured_rows(slower):
     return [
         row("tcp", "pingpong", 8, latency_us_p50=20.0 + slower),
         row("udp", "pingpong", 8, latency_us_p50=16.0 + slower, lost_percent=0.0),
@@ -41,24 +41,25 @@ def table():
     names = {"site": None, "case": "sockets", "interconnect": "loopback", "kind": "measured",
              "oversubscription": 1, "nodes": 1, "processes": 2}  # fmt: skip
     runs = pd.DataFrame([names | {"record": f"{run}.json", "started": "now"} for run in range(3)])
-    found = tables_of_runs(
-        (run, {"rows": told(slower)}) for run, slower in zip(runs.to_dict("records"), (0, 2, 4), strict=True)
+    derived = tables_of_runs(
+        (run, {"rows": measured_rows(slower)})
+        for run, slower in zip(runs.to_dict("records"), (0, 2, 4), strict=True)
     )
     mpi = pd.DataFrame([{"interconnect": "loopback", "kind": "measured", "benchmark": "pingpong", "bytes": 8,
                          "latency_us": 25.0, "oversubscription": 1, "runs": 3}])  # fmt: skip
     published = {"link_statements": read_published(ROOT / "analysis/published")["link_statements"]}
     return make_transport_table(
-        runs, found["transports"], published, mpi.reindex(columns=list(NETWORK.columns))
+        runs, derived["transports"], published, mpi.reindex(columns=list(NETWORK.columns))
     )
 
 
 def test_medians_over_runs_also_where_rates_follow_what_tcp_carried(table):
-    own = table[table["interconnect"] == "loopback"].set_index(["transport", "test", "bytes"])
-    assert own.loc[("tcp", "pingpong", 8), "latency_us"] == 22
-    paced = own.loc[("udp", "stream", 1024)].dropna(subset="offered_MBps")
+    loopback = table[table["interconnect"] == "loopback"].set_index(["transport", "test", "bytes"])
+    assert loopback.loc[("tcp", "pingpong", 8), "latency_us"] == 22
+    paced = loopback.loc[("udp", "stream", 1024)].dropna(subset="offered_MBps")
     assert paced["offered_MBps"].tolist() == [52, 102] and paced["runs"].tolist() == [3, 3]
     assert paced["lost_percent"].tolist() == [0, 50]
-    assert own.loc[("mpi", "pingpong", 8), "latency_us"] == 25
+    assert loopback.loc[("mpi", "pingpong", 8), "latency_us"] == 25
 
 
 def test_what_was_published_of_qdr_stands_beside(table):
@@ -83,7 +84,7 @@ def test_transports_are_told_side_by_side(table):
 
 def test_figures_of_latency_streams_and_loss(table):
     names = ["loopback", "infiniband_qdr"]
-    drawn = {one.name: one for one in transport_figures(table, FigureLabels.of(Facts(), names))}
+    drawn = {drawing.name: drawing for drawing in transport_figures(table, FigureLabels.of(Facts(), names))}
     assert set(drawn) == {"transports-streams", "transports-loss"}  # latencies have one size only
     points = [mark.text for mark in drawn["transports-loss"].marks.values()]
     assert any("90" in text and "50.0 % lost" in text for text in points)
