@@ -46,7 +46,7 @@ def test_the_sum_is_that_of_adding_block_by_block(blocks, block_doubles, tasks):
     assert fock.sum() == expected_sum(blocks, block_doubles, tasks)
 
 
-def test_servers_that_are_ranks_are_placed_as_ranks_and_are_no_processes_of_the_count():
+def test_server_ranks_are_placed_and_not_counted_as_processes():
     point = Point("one", "tcp", 2, 2, nodes=2, cores=2, servers_per_process=1)
     threads, ranks = (Option("servers", 1, {}, server_ranks=are_ranks) for are_ranks in (False, True))
     assert started_point(point, None) is point and started_point(point, threads) is point

@@ -178,7 +178,7 @@ def test_a_case_starts_from_the_files_of_the_one_it_is_like(ring):
 
 
 @pytest.mark.slow
-def test_block_mesh_makes_what_the_lattice_says(ring, tmp_path):
+def test_block_mesh_follows_the_lattice(ring, tmp_path):
     (ring.folder.parent / "cavity").symlink_to(CASES / "openfoam/cavity")
     openfoam.prepare(ring, 1, tmp_path / "1", None)
     assert json.loads((tmp_path / "1/prepared.json").read_text())["cells"] == 7 * 5 * 2

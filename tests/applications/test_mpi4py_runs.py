@@ -54,7 +54,7 @@ def test_a_product_of_matrices_by_processes_and_threads(tmp_path, processes, thr
     assert all(len(rank.get("threads", [0] * threads)) >= threads for rank in done.placement)
 
 
-def test_the_record_tells_where_ranks_were_and_what_memory_they_had(tmp_path):
+def test_the_record_has_placement_and_memory_of_every_rank(tmp_path):
     done = measured(tmp_path, smoke("pingpong"), 2)
     assert [rank["cores"] for rank in done.placement] == [done.placement[0]["cores"]] * 2
     memory = done.reading.details["memory"]
@@ -180,7 +180,7 @@ def test_a_parameter_that_the_benchmark_does_not_know_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("interconnect", ["tcp_loopback"])
-def test_sockets_tell_what_is_sent_received_and_lost(tmp_path, interconnect):
+def test_socket_tests_count_bytes_sent_received_and_lost(tmp_path, interconnect):
     done = measured(tmp_path, smoke("sockets"), 2, interconnect)
     assert done.problem is None and done.reading.answer == 0 and done.reading.seconds > 0
     rows = done.reading.details["rows"]

@@ -104,7 +104,7 @@ class TestReadRealLogs:
         assert reading.details["global_array_calls"]["get"] > 1000
         assert reading.one_sided
 
-    def test_the_version_says_which_build_it_is(self, real_log):
+    def test_the_version_states_which_build_it_is(self, real_log):
         version = nwchem.version(real_log("nwchem", "ccsd_parallel"))
         assert version == "7.0.2 (Global Arrays 5.8.0, build-openmpi of Mon Mar 20 06:34:13 2023)"
 
@@ -137,7 +137,7 @@ class TestReadRealLogs:
         for part, seconds in details["iteration_seconds"].items():
             assert 0 < seconds * (iterations[part] - 1) < details["loop_seconds"][part]
 
-    def test_what_goes_to_other_processes_is_told_apart(self, case, real_log):
+    def test_remote_traffic_is_counted_separately(self, case, real_log):
         reading = nwchem.read(case("water_ccsd-smoke"), 2, real_log("nwchem", "ccsd_parallel"))
         total, remote = (reading.details[f"global_array_{which}"] for which in ("bytes", "remote_bytes"))
         assert (total["get"], remote["get"]) == (8.48e6, 1.58e6)
@@ -186,7 +186,7 @@ class TestReadRealLogs:
         assert any("Total times" in line.text for line in lines)
         assert nwchem.read(case("water_pspw-smoke"), 1, lines).problem == "not converged"
 
-    def test_running_out_of_memory_is_told_with_its_exit_status(self, case, real_log):
+    def test_running_out_of_memory_is_reported_with_its_exit_status(self, case, real_log):
         lines, errors = real_log("nwchem", "out_of_memory"), (LOGS / "out_of_memory.err").read_text()
         ended = Execution(list(lines), errors, False, 60, None, False, 1.0, 1.0, 0.0, "2026-01-01T00:00:00Z")
         reading = nwchem.read(case("water_ccsd-smoke"), 1, lines)
@@ -298,7 +298,7 @@ class TestInputs:
         with pytest.raises(RuntimeError, match="not empty"):
             nwchem.stage(scf, prepared, run)
 
-    def test_one_thread_a_rank_unless_the_case_says_otherwise(self, scf):
+    def test_one_thread_per_rank_by_default(self, scf):
         assert nwchem.environment(scf) == {"OMP_NUM_THREADS": "1"}
         asked = {"OMP_NUM_THREADS": "2", "ARMCI_PROGRESS_THREAD": "1"}
         two = dataclasses.replace(scf, settings=scf.settings | {"environment": asked})

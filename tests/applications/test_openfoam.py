@@ -120,7 +120,7 @@ class TestReadByHand:
         strict["residuals"]["p"] = 1
         assert "residual of k is not there" in openfoam.read(case, 1, stamped(PREPARED)).problem
 
-    def test_a_parallel_run_says_that_it_ended(self, three_steps):
+    def test_a_parallel_run_prints_its_end(self, three_steps):
         parallel = PREPARED.replace("nProcs : 1", "nProcs : 2")
         assert "Finalising" in openfoam.read(three_steps, 2, stamped(parallel)).problem
         ended = parallel + "3.6 Finalising parallel run\n"

@@ -49,7 +49,7 @@ def test_values_are_put_in_by_name():
         tools.substitute("$c", {"b": 1, "a": 1}, "input.nw")
 
 
-def test_a_failed_program_is_told_in_one_line_with_its_reason(tmp_path):
+def test_a_failed_program_is_reported_in_one_line_with_its_reason(tmp_path):
     def explain(output):
         return "no mesh" if "FATAL" in output else None
 

@@ -38,7 +38,7 @@ def test_a_sound_study_has_nothing_wrong():
     assert count([ran(1, 0, 7), ran(2, 5, 8)], all_beats, 2, False) == (2, 2, 0, 0, 0, 0, 0)
 
 
-def test_what_is_twice_or_missing_is_counted_and_an_interrupted_attempt_is_neither():
+def test_duplicate_and_missing_runs_are_counted_without_interrupted_attempts():
     all_beats = [
         beats("n1", process, begins + 0.5, begins + 0.9) for process, begins in ((7, 0), (8, 5), (9, 10))
     ]

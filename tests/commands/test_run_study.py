@@ -107,7 +107,7 @@ def test_help_describes_what_can_be_typed(tmp_path, capsys, typed):
     assert len(help_text.splitlines()) < 30 and max(map(len, help_text.splitlines())) <= 100
 
 
-def test_the_command_tells_it_before_anything_is_installed(tmp_path):
+def test_the_command_refuses_before_installing_anything(tmp_path):
     (tmp_path / "workflows").mkdir()
     for name in ("run-study", "workflows/command.py"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())

@@ -102,7 +102,7 @@ def test_the_compiler_is_tried_again_when_it_has_changed(debian):
     assert "libopenmpi-dev" in debian.set_up()
 
 
-def test_what_apt_says_is_in_a_file(debian):
+def test_output_of_apt_is_in_a_file(debian):
     assert "Reading" not in debian.set_up()
     assert "Reading package lists" in (debian.clone / ".cache/apt.log").read_text()
 

@@ -38,7 +38,7 @@ def test_the_test_of_dependence_has_its_level():
     assert lag_one(many)[1].mean() == pytest.approx(LIKELY, abs=0.03)
 
 
-def test_worth_is_that_of_a_geometric_correlation():
+def test_effective_size_is_that_of_a_geometric_correlation():
     # r = 0.5 of very many: (1 - r)/(1 + r) = 1/3; a negative one is worth no more than n
     assert independent_blocks(np.array(0.5), 10**6) == pytest.approx(10**6 / 3, rel=1e-4)
     assert independent_blocks(np.array(-0.3), 12) == 12
@@ -84,7 +84,7 @@ def noise(correlation, points, blocks, rng):
     return np.exp(0.05 * values)
 
 
-def test_noise_half_of_which_depends_is_told_by_all_lags():
+def test_partly_dependent_noise_needs_all_lags():
     """Its correlations are 0.35, 0.25, 0.17, …: by the first alone 92 % of intervals of times hold the median."""
     rng = np.random.default_rng(9)
     series = np.log(noise(0.7, 4_000, 30, rng) * noise(0, 4_000, 30, rng))
@@ -116,7 +116,7 @@ def test_dependence_that_a_sweep_shares_is_noticed_as_well_as_that_of_ratios():
     )
 
 
-def test_missing_times_tell_nothing():
+def test_missing_times_change_no_correlation():
     rng = np.random.default_rng(5)
     times = noise(0, 4, 30, rng)
     times[0, 5:9] = np.nan
@@ -135,7 +135,7 @@ def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():
     assert alike.shift.p_value > other.shift.p_value
 
 
-def test_every_improvement_says_how_far_its_blocks_depend():
+def test_every_improvement_states_the_dependence_of_its_blocks():
     """Three interconnects, each with each baseline; of unpaired samples and simulated times nothing is said."""
     wave = np.exp(0.1 * np.sin(np.arange(28) / 4))
     mixed = np.random.default_rng(2).permutation(wave)
@@ -167,7 +167,7 @@ def samples(log_ratios):
 
 
 @pytest.mark.filterwarnings("error")
-def test_of_nothing_nothing_is_told_and_no_warning_either():
+def test_empty_samples_give_no_estimate_and_no_warning():
     """Sweeps of an import without blocks have no averages."""
     none, three = Sample(np.empty(0, int), np.empty(0)), Sample(np.arange(3), np.ones(3))
     for pair in ((none, three, False), (three, none, True), (none, none, True)):

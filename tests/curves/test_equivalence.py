@@ -46,7 +46,7 @@ def test_every_draw_has_its_own_curve_and_target():
 
 
 @given(st.lists(st.floats(0.1, 50), min_size=2, max_size=6), st.floats(0.1, 50))
-def test_the_curve_has_the_target_where_it_is_told(speedup, target):
+def test_the_curve_reaches_the_target_at_the_equivalent(speedup, target):
     processes = 2.0 ** np.arange(len(speedup))
     (count,) = equivalent(processes, speedup, target)
     if np.isposinf(count):

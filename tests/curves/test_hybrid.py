@@ -98,7 +98,7 @@ def test_a_report_names_numbers_of_threads():
     assert set(tables["hybrid"]["interconnect"]) == {"gigabit"}
 
 
-def test_the_report_says_what_beats_what_at_equal_cores():
+def test_the_report_compares_processes_and_threads_at_equal_cores():
     section = part(make_report(small_runs.unplaced(*ALL), tables_of(*ALL), Facts.of({}), []), "hybrid")
     assert "Gigabit, 8 cores: 4 × 2 beats 8 × 1 by 25 % [25, 25]." in sentences_of(section)
     assert "Gigabit, 8 cores: 2 × 4 loses 20 % [20, 20] to 8 × 1." in sentences_of(section)

@@ -86,7 +86,7 @@ class TestReport:
         facts = Facts.of({"study": {"baselines": ["slow"], "name": "duct"}})
         return make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
 
-    def test_page_one_says_so_instead_of_a_percentage(self):
+    def test_page_one_states_it_instead_of_a_percentage(self):
         report = self.report(1, 8)
         text = sentences_of(part(report, "answer"))
         reason = f"swift is not compared with slow in duct: 8 processes over swift {ONE_NODE}."

@@ -42,7 +42,7 @@ def test_the_set_may_have_gaps_and_the_last_count_undoes_the_peak():
     assert (row["peak_processes"], row["peak_set"], row["reached"]) == (2, "2 16", False)
 
 
-def test_a_difference_that_every_sweep_has_tells_apart():
+def test_a_difference_in_every_sweep_is_significant():
     # both vary by 20 % together, and the second is 1 % slower in every block
     noise = (0.8, 0.9, 1.0, 1.0, 1.1, 1.2)
     row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.02, 8: 9.0}, noise))

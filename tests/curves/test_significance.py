@@ -85,7 +85,7 @@ class TestPaired:
     def test_thirty_blocks_are_exact(self):
         assert paired([0.1] * 30).p_value == pytest.approx(2 / 2**30)
 
-    def test_equal_times_are_not_told_apart(self):
+    def test_equal_times_are_not_distinguishable(self):
         shift = paired([0.0] * 8)
         assert (shift.estimate, shift.low, shift.high, shift.p_value) == (0, 0, 0, 1)
 
@@ -201,7 +201,7 @@ class TestChosen:
     @hypothesis_settings(max_examples=25)
     @given(st.integers(1, 5), st.integers(3, 7), st.integers(0, 10**6))
     @example(1, 7, 2)  # ranks that add up to nothing
-    def test_all_patterns_choose_anew(self, counts, sweeps, seed):
+    def test_the_choice_is_repeated_for_every_sign_pattern(self, counts, sweeps, seed):
         chooser, other = np.random.default_rng(seed).normal(0, 1, (2, counts, sweeps))
         p_value = chosen_p(chooser, other, False)
         assume(not np.isnan(p_value))
@@ -216,7 +216,7 @@ class TestChosen:
         chooser[1, :2] = other[1, :2] = np.nan
         assert 0 < chosen_p(chooser, other, False) <= 1
 
-    def test_no_pattern_is_told_where_blocks_of_some_count_depend(self):
+    def test_dependent_blocks_allow_no_sign_pattern(self):
         chooser, other = np.random.default_rng(7).normal(0, 0.01, (2, 2, 3, 12))
         other[0, 1] += np.linspace(-0.1, 0.1, 12)  # a ratio that wanders, at a count that may be chosen
         assert np.isnan([chosen_p(*pair, False) for pair in zip(chooser, other, strict=True)]).tolist() == [
@@ -294,7 +294,7 @@ class TestVerdicts:
         assert judged((5, 3, 7, 0.2, 1e-9)) == ["not distinguishable"]
 
     @pytest.mark.slow
-    def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(self):
+    def test_six_hundred_doublings_over_twenty_blocks_are_all_significant(self):
         noise = np.exp(np.random.default_rng(1).normal(0, 0.02, (600, 2, 20)))
         case, which, block = (index.ravel() for index in np.indices(noise.shape))
         seconds = (noise * np.array([[8], [4]])).ravel()
@@ -331,7 +331,7 @@ class TestVerdicts:
             assert (row["verdict"], row["blocks_needed"]) == (verdict, 7)
         assert (row["candidates"], row["coverage"]) == (3, 1 - 3 * 2 / 128)
 
-    def test_the_interval_beside_a_fastest_that_was_chosen_says_what_holds_at_least(self):
+    def test_the_interval_to_a_chosen_fastest_is_a_lower_bound(self):
         """Of three that may be it, at 5 % / 3: eight blocks attain 1 - 4/256 for each."""
         noise = np.exp(np.random.default_rng(2).normal(0, 0.02, (3, 8)))
         which, block = (index.ravel() for index in np.indices(noise.shape))
@@ -341,7 +341,7 @@ class TestVerdicts:
         assert fastest["may_be_fastest"].all()
         assert fastest["coverage"].dropna().tolist() == [1 - 3 * 4 / 256] * 2
 
-    def test_a_figure_alone_keeps_its_direction_and_says_so(self):
+    def test_a_single_figure_keeps_its_direction_without_a_test(self):
         nothing = [np.nan] * 4
         assert judged((5, *nothing), (-5, *nothing), blocks=1) == [
             "faster (one figure each, untested)",

@@ -59,7 +59,7 @@ def test_merged_runs_keep_kinds_validity_and_reasons(compared):
     assert not blocks["old"] & blocks["new"]
 
 
-def test_what_changed_is_told(compared):
+def test_changes_between_sites_are_reported(compared):
     changes = pd.read_csv(compared / "tables/changes.csv").set_index(["interconnect", "processes"])
     assert changes.loc[("fast", 4), "change_percent"] == pytest.approx(100 / 3)
     alike = dict.fromkeys([("slow", 2), ("slow", 4)], "not distinguishable")
@@ -68,7 +68,7 @@ def test_what_changed_is_told(compared):
     assert scaling.groupby(["site", "kind"]).ngroups == scaling.groupby(["site", "reference_seconds"]).ngroups
 
 
-def test_the_report_says_what_changed_and_what_else_differed(compared):
+def test_the_report_states_changes_and_other_differences(compared):
     report = json.loads((compared / "report.json").read_text())
     section = part(report, "changes")
     assert "From old to new, of 4 points that both have" in sentences_of(section)

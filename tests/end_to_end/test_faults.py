@@ -77,7 +77,7 @@ def test_what_failed_is_run_again_when_asked(ran):
     assert len(after) == len(before) + len(REASONS)
 
 
-def test_a_study_that_has_lost_its_interconnect_does_not_end_as_if_all_were_well(study_folder):
+def test_a_study_that_lost_its_interconnect_fails(study_folder):
     lost = STUDY.replace("FAULTS", "faulty-crashes, faulty-killed, faulty-wrong")
     done = study_folder.run(study_folder.write(lost))
     assert done.returncode == 1

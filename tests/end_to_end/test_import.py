@@ -70,7 +70,7 @@ limits: {{idle_seconds: 0.1}}
 """
 
 
-def test_published_figures_beside_a_case_that_stands_for_theirs(study_folder, tmp_path):
+def test_published_figures_with_a_case_that_stands_for_theirs(study_folder, tmp_path):
     (tmp_path / "peaks.csv").write_text(
         "case,interconnect,peak_processes,note\nsum1000,gigabit_switch,8,\nsum2000,gigabit_switch,16,\n"
     )

@@ -190,7 +190,7 @@ def test_runs_one_after_the_other_have_no_verdict(turns):
     assert turns.table("fastest").loc[SEPARATE, "may_be_fastest"].isna().all()
 
 
-def test_page_one_says_why(turns):
+def test_page_one_states_the_reason(turns):
     assert INSEPARABLE in turns.says("answer")
 
 

@@ -71,7 +71,7 @@ def test_ten_kills(study_folder):
     assert left_behind() <= before
 
 
-def test_ctrl_c_leaves_nothing_and_says_what_is_there(study_folder):
+def test_ctrl_c_leaves_no_process_and_lists_the_results(study_folder):
     """On a terminal, between the second block and the last."""
     before = left_behind()
     study = study_folder.write(STUDY.replace("blocks: 9", "blocks: 90"))

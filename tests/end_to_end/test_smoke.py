@@ -58,7 +58,7 @@ def test_serial_runs_have_no_interconnect(runs):
     assert runs.loc[runs["processes"] > 1, "interconnect"].notna().all()
 
 
-def test_a_record_tells_where_every_rank_was(smoke, runs):
+def test_a_record_has_the_place_of_every_rank(smoke, runs):
     emulated = runs[(runs["interconnect"] == "emulated_gigabit") & (runs["processes"] == 4)]
     assert len(emulated) == 2 * 2  # the chemistry is left out at two processes a core
     for path in emulated["record"]:

@@ -178,7 +178,7 @@ def test_blocks_that_depend_on_the_ones_before_have_no_plain_p(tables, improveme
     assert np.isnan(spread.loc["swift", "p_value"])
 
 
-def test_what_the_speed_of_the_machine_explains_is_told_beside(tables):
+def test_the_report_shows_what_machine_speed_explains(tables):
     (row,) = tables[0]["adjusted"].to_dict("records")
     assert row["case"] == "paced"
     assert row["improvement_low"] < row["adjusted_percent"] < row["improvement_high"]
@@ -240,7 +240,7 @@ def test_bands_stopped_runs_cores_and_few_blocks(tables):
     assert len(peaks.loc[("flat", "slow"), "peak_set"].split()) >= 15
 
 
-def test_what_the_report_says(tables):
+def test_sentences_of_the_report(tables):
     sentences = tables[1]
     assert "block by block the comparison has another sign than the medians" in sentences
     assert "With 4 blocks, 1 of 13 tests of improvements cannot come out" in sentences
@@ -258,7 +258,7 @@ def test_what_the_report_says(tables):
     assert "speedup still rises at 17 processes" not in sentences
 
 
-def test_six_hundred_doublings_over_twenty_blocks_are_all_told_apart(tmp_path):
+def test_six_hundred_doublings_over_twenty_blocks_are_all_significant(tmp_path):
     """By 10,000 draws p never fell below 1e-4, and Holm's correction rejected none."""
     noise = np.exp(np.random.default_rng(0).normal(0, 0.02, (600, 2, 20)))
     csv_lines = [both(f"case{number}", 2, 8 * slow, 4 * swift) for number, (slow, swift) in enumerate(noise)]

@@ -23,7 +23,7 @@ def test_runs_are_written_and_what_was_skipped_is_listed(foreign, tmp_path, writ
     assert set(read_foreign(output).runs["kind"]) == {"measured"}
 
 
-def test_curves_are_written_with_what_the_command_says(foreign, tmp_path):
+def test_curves_are_written_with_the_options_of_the_command(foreign, tmp_path):
     output = tmp_path / "curves.csv"
     options = ["--format", "osu", "--set", "interconnect=shared_memory", "--set", "processes=2"]
     done = converted(foreign / "osu/latency_7.4.txt", output, *options)

@@ -79,7 +79,7 @@ REAL = sorted(str(file.relative_to(FOREIGN)) for file in FOREIGN.rglob("*.*") if
         [b"", b"9" * 30, b"1e999", b"nan", b"-1", b'"', b"\xff", b"|", b",", b"\n", b"{}", b"\0"]
     ),
 )
-def test_a_damaged_file_is_read_or_told_in_one_line(tmp_path, file, place, cut, put):
+def test_a_damaged_file_is_read_or_reported_in_one_line(tmp_path, file, place, cut, put):
     text = (FOREIGN / file).read_bytes()
     start = int(place * len(text))
     path = tmp_path / "damaged"
@@ -92,7 +92,7 @@ def test_a_damaged_file_is_read_or_told_in_one_line(tmp_path, file, place, cut, 
         assert not any("\n" in line for line in messages)
 
 
-def test_imb_without_its_last_line_is_told(written):
+def test_imb_without_its_last_line_is_reported(written):
     text = (FOREIGN / "imb/mpi1_2018.txt").read_text().partition("# All processes entering")[0]
     unread = read_foreign(written(text), mapping=NETWORKS).unread
     assert unread[-1].endswith("ends without '# All processes entering MPI_Finalize': cut off")
@@ -103,7 +103,7 @@ def test_imb_without_its_last_line_is_told(written):
     content=st.binary(max_size=200) | st.text(max_size=200).map(str.encode),
     form=st.sampled_from([None, *FORMATS]),
 )
-def test_anything_else_is_told_in_one_line(tmp_path, content, form):
+def test_anything_else_is_reported_in_one_line(tmp_path, content, form):
     path = tmp_path / "anything"
     path.write_bytes(content)
     assert refusal(TableError, read_foreign, path, form).startswith(str(path))

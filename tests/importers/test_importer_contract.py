@@ -80,7 +80,7 @@ def test_an_example_is_recognised_by_its_importer(importer, file):
 
 
 @every_example
-def test_an_example_is_read_and_says_what_was_skipped(importer, file):
+def test_an_example_is_read_and_lists_skipped_lines(importer, file):
     for mapping in (make_mapping({}), NETWORK, EVERYTHING):
         try:
             imported = read_foreign(file, importer.name, mapping)

@@ -42,7 +42,7 @@ def test_two_times_are_not_guessed_between(foreign):
         read_foreign(foreign / "jube/means.dat", mapping=make_mapping({"case": {"value": "jacobi"}}))
 
 
-def test_the_second_table_of_a_file_is_told(foreign):
+def test_the_second_table_of_a_file_is_reported(foreign):
     imported = read_foreign(foreign / "jube/two_tables.csv")
     assert len(imported.runs) == 8
     assert [line.rpartition("two_tables.csv")[2] for line in imported.unread] == [
@@ -50,7 +50,7 @@ def test_the_second_table_of_a_file_is_told(foreign):
     ]
 
 
-def test_runs_that_failed_are_told(foreign):
+def test_runs_that_failed_are_reported(foreign):
     imported = read_foreign(foreign / "jube/failed.csv")
     assert imported.runs["seconds"].tolist() == [0.0843, 0.0398]
     assert [line.rpartition("failed.csv: ")[2] for line in imported.unread] == [
@@ -72,7 +72,7 @@ def test_a_parameter_without_a_unit_makes_another_point(written):
     assert runs["seconds"].tolist() == pytest.approx([0.005, 0.009])
 
 
-def test_a_unit_that_contradicts_the_file_is_told(written):
+def test_a_unit_that_contradicts_the_file_is_reported(written):
     file = written("case,interconnect,tasks,time[ms]\na,b,2,1500\n")
     same, other = (make_mapping({"seconds": {"from": "time", "unit": unit}}) for unit in ("ms", "s"))
     assert read_foreign(file, mapping=same).runs["seconds"].tolist() == [1.5]
@@ -102,7 +102,7 @@ def test_a_parameter_that_only_moves_with_the_point_is_fine(written):
         (f"{HEAD}a,b,2,1", r"holds no run: .*line 2: cut off: 'a,b,2,1' has no end"),
     ],
 )
-def test_a_bad_table_is_told_in_one_line(written, text, message):
+def test_a_bad_table_is_reported_in_one_line(written, text, message):
     assert re.search(message, refusal(TableError, read_foreign, written(text)))
 
 

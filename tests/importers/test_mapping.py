@@ -58,7 +58,7 @@ def test_a_mapping_file(written):
         (b"case: \xff", r"cannot be read: .*utf-8"),
     ],
 )
-def test_a_wrong_mapping_is_told_in_one_line(written, text, message):
+def test_a_wrong_mapping_is_reported_in_one_line(written, text, message):
     reason = refusal(TableError, read_mapping, written(text, "mapping.yaml"))
     assert re.search(message, reason) and "mapping.yaml" in reason
 

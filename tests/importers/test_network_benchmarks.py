@@ -60,7 +60,7 @@ def test_osu_counts_megabytes_of_10_to_the_6_bytes(foreign, shared_memory):
     np.testing.assert_allclose(sizes["bandwidth_MBps"], rate, rtol=3e-4)
 
 
-def test_columns_that_are_not_kept_are_told(foreign, shared_memory):
+def test_columns_that_are_not_kept_are_reported(foreign, shared_memory):
     unread = read_foreign(foreign / "osu/latency_checked_7.4.txt", mapping=shared_memory).unread
     assert [line.rpartition("txt: ")[2] for line in unread] == [
         f"line 4: column 'P{percent} Tail Lat(us)' is not kept" for percent in (50, 90, 99)
@@ -281,12 +281,12 @@ def test_an_interconnect_must_be_named(foreign, file):
         ("case", {"value": "duct"}, "key 'case': network benchmarks have no variables"),
     ],
 )
-def test_what_a_mapping_may_say_of_a_network_benchmark(foreign, key, value, message):
+def test_keys_of_a_mapping_for_a_network_benchmark(foreign, key, value, message):
     mapping = make_mapping({"interconnect": {"value": "x"}, key: value})
     assert message in refusal(TableError, read_foreign, foreign / "osu/bw_7.4.txt", mapping=mapping)
 
 
-def test_processes_that_the_output_does_not_tell_can_be_given(foreign):
+def test_a_mapping_can_give_the_number_of_processes(foreign):
     mapping = make_mapping({"interconnect": {"value": "a"}, "processes": {"value": 16}})
     osu = read_foreign(foreign / "osu/allreduce_full_7.4.txt", mapping=mapping).curves
     imb = read_foreign(foreign / "imb/counts_2021.11.txt", mapping=mapping).curves

@@ -54,7 +54,7 @@ def test_round_trip(tmp_path, shared_memory, suffix, benchmark):
         np.testing.assert_allclose(back["bandwidth_MBps"].fillna(0), rate.fillna(0), rtol=1e-3)
 
 
-def test_a_file_is_named_after_its_curve_and_says_where_it_is_from(tmp_path):
+def test_a_file_is_named_after_its_curve_and_states_its_source(tmp_path):
     paths = write_texts(network("pingpong"), tmp_path)
     assert [path.name for path in paths] == [f"pingpong-gigabit-2-1.{suffix}" for suffix in FORMATS]
     assert paths[0].read_text().startswith("# Written by Nodeworth from its benchmark pingpong")

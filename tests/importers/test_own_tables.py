@@ -65,7 +65,7 @@ def test_names_that_could_leave_a_folder_or_a_cell_are_refused(written, name):
     assert "column 'case'" in refusal(TableError, read_foreign, file)
 
 
-def test_an_unwritable_place_is_told(tmp_path):
+def test_an_unwritable_place_is_reported(tmp_path):
     with pytest.raises(TableError, match=r"nowhere/runs\.csv: cannot be written: Cannot save file"):
         write_table(pd.DataFrame({"a": [1]}), tmp_path / "nowhere/runs.csv")
 
@@ -131,7 +131,7 @@ def test_the_same_table_from_two_files_is_one(tmp_path):
         ),
     ],
 )
-def test_a_bad_table_of_figures_is_told_in_one_line(written, text, message):
+def test_a_bad_table_of_figures_is_reported_in_one_line(written, text, message):
     assert message in refusal(TableError, read_foreign, written(text, "figures.csv"))
 
 
@@ -144,7 +144,7 @@ def test_figures_put_together_are_written_and_read_back_the_same(tmp_path):
         pd.testing.assert_frame_equal(again[name], table, check_like=True)
 
 
-def test_a_figure_told_twice_is_refused(tmp_path):
+def test_a_repeated_figure_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text(f"{PEAKS}duct,gigabit,8,\nwing,gigabit,8,\n")
     (tmp_path / "b.csv").write_text(f"{PEAKS}duct,gigabit,16,\n")
     with pytest.raises(TableError, match=r"b\.csv: tells peaks of duct, gigabit a second time$"):

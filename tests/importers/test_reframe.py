@@ -106,7 +106,7 @@ def test_variables_and_units_of_a_mapping(foreign):
         ({"nodes": "environ"}, r"test case 1 \(jacobi_0\), column 'nodes': 'gnu' is no number"),
     ],
 )
-def test_a_wrong_mapping_is_told_in_one_line(foreign, mapping, message):
+def test_a_wrong_mapping_is_reported_in_one_line(foreign, mapping, message):
     report = foreign / "reframe/report_4.10.json"
     assert re.search(message, refusal(TableError, read_foreign, report, mapping=make_mapping(mapping)))
 
@@ -117,7 +117,7 @@ def changed(path, change):
     return json.dumps(report)
 
 
-def test_a_damaged_test_case_is_skipped_and_told(foreign, written):
+def test_a_damaged_test_case_is_skipped_and_reported(foreign, written):
     def damage(report, cases):
         del cases[0]["fail_phase"]
         cases[1]["perfvalues"] = {"laptop:cores:solving_time": [1]}
@@ -176,7 +176,7 @@ def test_a_log_with_a_row_too_long_or_cut_off(foreign, written):
     assert "line 9: cut off" in imported.unread[1]
 
 
-def test_a_log_in_another_format_says_so(written):
+def test_a_log_in_another_format_states_it(written):
     with pytest.raises(TableError, match="line 1: has not the header of ReFrame's default format"):
         read_foreign(written("2026-11-21|reframe 3.12|jacobi|time=1\n"), "reframe-perflog")
 

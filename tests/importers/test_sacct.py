@@ -91,7 +91,7 @@ def test_the_step_may_be_what_counts(year):
     assert any(message in line for line in imported.unread)
 
 
-def test_tasks_of_the_step_are_processes_where_no_name_says_them(year):
+def test_tasks_of_the_step_are_the_default_for_processes(year):
     mapping = NAMES | {"pattern": {"JobName": r"(?P<case>wing)_(?P<interconnect>ib|eth)_\d+"}}
     imported = read_foreign(year, mapping=make_mapping(mapping))
     assert imported.runs["processes"].tolist() == [32, 64, 64, 128, 32, 64, 32]

@@ -90,7 +90,7 @@ def test_iperf3_of_tcp_and_udp_with_its_own_processors(read):
     assert (udp["bytes"], udp["sender_busy"]) == (8192, pytest.approx(0.1501, abs=1e-4))
 
 
-def test_netperf_halves_a_transaction_and_tells_sent_from_received(read):
+def test_netperf_halves_a_transaction_and_separates_sent_from_received(read):
     table, _ = read("netperf/tcp.txt")
     assert only(table, test="pingpong")["latency_us"] == pytest.approx(1e6 / 23340.40 / 2)
     assert only(table, test="stream")["received_MBps"] == pytest.approx(27043.83 / 8)
@@ -120,7 +120,7 @@ def test_sockperf_has_medians_and_2_20_bytes(read):
         ),
     ],
 )
-def test_what_cannot_be_read_is_told_in_one_line(written, text, message):
+def test_what_cannot_be_read_is_reported_in_one_line(written, text, message):
     with pytest.raises(TableError, match=f"holds no result.*{message}"):
         read_foreign(written(text), None, MAPPING)
 

@@ -153,7 +153,7 @@ def test_nodes_that_are_drained_are_named(monkeypatch):
 
 
 @pytest.mark.parametrize("reason", ["JobHeldUser", "launch failed requeued held"])
-def test_a_held_job_says_what_releases_it(monkeypatch, reason):
+def test_a_held_job_is_reported_with_the_way_to_release_it(monkeypatch, reason):
     """Slurm gives the second reason after slurmctld crashed and restarted a job that ran."""
     monkeypatch.setattr(slurm, "ask", lambda *_, **__: f"7|{reason}|PENDING\n")
     line = f"job 7: {reason}, until scontrol release lets them go"

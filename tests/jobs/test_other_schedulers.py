@@ -134,7 +134,7 @@ ASKED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", THROUGH_GENERIC)
-def test_jobs_ask_for_what_the_design_says(scheduler, tmp_path):
+def test_jobs_request_the_resources_of_the_design(scheduler, tmp_path):
     submitted, records = play(scheduler, tmp_path)
     assert len(submitted) == 3
     for cores, memory in ((1, 675), (2, 735)):
@@ -221,7 +221,7 @@ def answering(tmp_path, monkeypatch):
         ("flux", "flux", 0, "INACTIVE", True),
     ],
 )
-def test_a_job_is_over_when_its_scheduler_says_so(name, program, status, answer, over, answering):
+def test_the_scheduler_decides_when_a_job_is_over(name, program, status, answer, over, answering):
     answering(program, answer, status)
     assert SCHEDULERS[name].job("7.server").is_over is over
 
@@ -319,7 +319,7 @@ def test_the_site_files_that_are_there_can_be_read(scheduler):
 
 
 @pytest.mark.parametrize("launcher", ["mpirun", "hydra"])
-def test_launchers_are_told_nothing_of_slurm(launcher, tmp_path):
+def test_launchers_see_no_variables_of_slurm(launcher, tmp_path):
     nodes = [JobNode(name, launcher, "pmix", SCHEDULERS["pbs"]) for name in ("n1", "n2")]
     launch = launch_ranks(Point("case", None, 2, 1, 2, 2), None, nodes, ["solve"], {}, tmp_path)
     assert "n1:1,n2:1" in launch.argv and "slurm" not in launch.argv

@@ -208,7 +208,7 @@ def test_why_srun_started_nothing_is_its_first_error():
     assert slurm.first_error("srun: error: n1: task 0: Exited with exit code 1\n") is None
 
 
-def test_what_the_program_itself_said():
+def test_the_reason_is_the_last_line_of_the_program():
     assert slurm.without_chatter("srun: launch: x\nout of luck\nslurmstepd-n1: error: y\n") == "out of luck\n"
 
 

@@ -149,7 +149,7 @@ def test_a_program_of_another_library_than_the_launcher_runs_as_singletons(
     )
 
 
-def test_a_helper_that_is_alone_does_not_count_beside_the_program(program, tmp_path):
+def test_a_helper_that_is_alone_does_not_count_with_the_program(program, tmp_path):
     alone = f"(unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); {program('openmpi')} Init >/dev/null)"
     attested(interconnect("openmpi"), ["sh", "-c", f"{alone}; exec {program('openmpi')} Init"], tmp_path)
     worlds = read_worlds(tmp_path)
@@ -202,7 +202,7 @@ def test_a_value_worse_than_attested_is_measured_again(program, tmp_path):
     assert contradiction(attested_run, strict) is not None
 
 
-def test_open_mpi_tells_nothing_once_it_is_attested(program, tmp_path):
+def test_open_mpi_is_silent_after_the_attestation(program, tmp_path):
     attested(interconnect("openmpi", attest={}), [program("openmpi"), "Init"], tmp_path)
     messages = "".join(file.read_text() for file in tmp_path.glob("*.messages"))
     assert "Using tcp btl for send to" in messages
@@ -252,7 +252,7 @@ def here(point: Point, joins: Interconnect, tmp_path: Path) -> list[dict]:
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "Python"])
-def test_beside_a_run_a_program_of_its_own_attests(library, compiled, request, tmp_path):
+def test_with_a_run_a_program_of_its_own_attests(library, compiled, request, tmp_path):
     if not compiled:
         request.getfixturevalue("no_compiler")
     joins = interconnect(library)

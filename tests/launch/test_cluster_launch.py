@@ -57,7 +57,7 @@ def test_mpi4py_takes_the_library_of_the_launch(tmp_path, launcher, named, libra
     assert launched(launcher, tmp_path, point, interconnect).env.get("MPI4PY_MPIABI") == library
 
 
-def test_what_is_said_of_the_allocation_is_not_inherited(tmp_path, monkeypatch):
+def test_variables_of_the_allocation_are_not_inherited(tmp_path, monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "1")
     monkeypatch.setenv("FLUX_JOB_ID", "f12")  # with which Open MPI's mpirun would ask Flux, and fails
@@ -72,13 +72,13 @@ def test_what_is_said_of_the_allocation_is_not_inherited(tmp_path, monkeypatch):
         ("hydra", ["mpiexec.hydra", "-bootstrap", "slurm", "-hosts", "n1:2,n2:1", "-n", "3"]),
     ],
 )
-def test_other_launchers_start_their_daemons_beside_the_step(tmp_path, launcher, start):
+def test_other_launchers_start_their_daemons_with_the_step(tmp_path, launcher, start):
     launch = launched(launcher, tmp_path)
     assert launch.argv[: len(start)] == start
     assert launch.env["SLURM_OVERLAP"] == "1"
 
 
-def test_mpirun_is_told_of_the_job(tmp_path):
+def test_mpirun_gets_the_variables_of_the_job(tmp_path):
     env = launched("mpirun", tmp_path).env
     assert (env["SLURM_NODELIST"], env["SLURM_NNODES"], env["SLURM_TASKS_PER_NODE"]) == ("n1,n2", "2", "2,1")
 
@@ -95,7 +95,7 @@ def test_from_inside_an_image_ranks_enter_it_on_their_nodes(tmp_path, monkeypatc
     assert "image" not in mpirun.argv
 
 
-def test_ranks_on_other_nodes_than_the_jobs_are_told():
+def test_ranks_on_other_nodes_than_the_jobs_are_reported():
     point = Point("case", "ib", 2, 1, 2, 2)
     place = [{"rank": r, "host": f"{h}.site", "cores": "0"} for r, h in enumerate(("n1", "n2"))]
     assert check_placement(place, point, nodes("srun")) is None

@@ -92,7 +92,7 @@ def test_where_ranks_ran_is_held_against_the_domains(placement, ranks, problem, 
     assert check_domains(read_placement(folder), placement) == problem
 
 
-def test_ranks_that_told_no_domains_are_not_placed(tmp_path):
+def test_ranks_without_known_domains_are_not_placed(tmp_path):
     (tmp_path / "0").write_text("node\n100\n0\n0\n")
     assert check_domains(read_placement(tmp_path), "packed") == (
         "node: 1 in domain ? of 0, which is not packed"

@@ -194,7 +194,7 @@ def test_what_still_runs_in_a_node_ends_with_it():
     assert escaped.wait(timeout=10) == -signal.SIGKILL
 
 
-def test_a_link_that_cannot_be_built_leaves_nothing_and_says_why():
+def test_a_link_that_cannot_be_built_leaves_nothing_and_states_the_reason():
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
     message = r"^ip link add port0 mtu 10 .*: RTNETLINK answers: Invalid argument"
     with pytest.raises(EmulationError, match=message), emulated_nodes(LINK | {"mtu": 10}):

@@ -51,7 +51,7 @@ def test_lines_that_come_together_are_read_together(tmp_path):
     assert len(set(stamps)) < 200 and stamps == sorted(stamps)
 
 
-def test_what_comes_while_nothing_is_read_is_stamped_with_the_middle_of_that_time(tmp_path, monkeypatch):
+def test_lines_that_arrive_unread_are_stamped_with_the_middle_of_the_gap(tmp_path, monkeypatch):
     monkeypatch.setattr(execution, "_REST_SHARE", 1e6)
     monkeypatch.setattr(execution, "_LONGEST_REST_SECONDS", 1.0)
     first, two, three = (
@@ -93,12 +93,12 @@ def test_without_the_kernels_word_the_end_of_a_program_is_seen_all_the_same(tmp_
     ("script", "status", "name"),
     [("exit 3", 3, None), ("kill -KILL $$", None, "SIGKILL"), ("kill -SEGV $$", None, "SIGSEGV")],
 )
-def test_the_end_is_told_by_status_or_name_of_the_signal(tmp_path, script, status, name):
+def test_the_end_is_an_exit_status_or_the_name_of_a_signal(tmp_path, script, status, name):
     done = sh(script, tmp_path)
     assert (done.exit_status, done.signal, done.timed_out) == (status, name, False)
 
 
-def test_a_program_that_is_not_there_is_told(tmp_path):
+def test_a_program_that_is_not_there_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError, match="no-such-solver: no such program"):
         execute(["no-such-solver"], dict(os.environ), tmp_path, 1)
 

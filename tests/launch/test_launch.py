@@ -59,7 +59,7 @@ def test_ranks_yield_exactly_where_they_outnumber_cores(tmp_path, processes, lev
     assert mca(argv)["mpi_yield_when_idle"] == yields
 
 
-def test_a_parameter_of_open_mpi_in_the_environment_of_a_case_goes_before_what_a_run_would_set(tmp_path):
+def test_open_mpi_parameters_of_a_case_override_those_of_a_run(tmp_path):
     environment = {"OMPI_MCA_mpi_yield_when_idle": "0", "OTHER": "1"}
     point = Point("case", "gigabit", 4, 2, nodes=2, cores=2)
     argv = launch_ranks(point, GIGABIT, NODES, ["true"], environment, tmp_path).argv
@@ -221,7 +221,7 @@ def start_rank(
     return ran(*argv, **of_rank(rank, ranks))
 
 
-def test_a_rank_pins_itself_and_says_what_the_kernel_made_of_it(tmp_path):
+def test_a_rank_pins_itself_and_reports_its_actual_cores(tmp_path):
     cores = sorted(os.sched_getaffinity(0))
     ranks = 2 * len(cores)
     for rank in range(ranks):
@@ -260,7 +260,7 @@ def test_hardware_threads_of_a_core_are_one_core(tmp_path):
     assert "rank 1: 2 cores wanted on this node, it has " in done.stderr
 
 
-def test_what_open_mpi_says_in_a_rank_does_not_pass_through_mpirun(tmp_path):
+def test_messages_of_open_mpi_in_a_rank_bypass_mpirun(tmp_path):
     done = start_rank(tmp_path, 3, 4, 4, "sh", "-c", 'echo said >&"$OPAL_OUTPUT_STDERR_FD"; echo error >&2')
     assert done.stderr == "error\n"
     assert (tmp_path / "3.messages").read_text() == "said\n"
@@ -296,7 +296,7 @@ def test_a_rank_without_a_core_of_its_own_does_not_start(tmp_path):
     assert f"rank {last}: {last + 1} cores wanted on this node, it has " in done.stderr
 
 
-def test_a_rank_that_was_stopped_before_it_said_all_counts_as_not_started(tmp_path):
+def test_a_rank_with_a_cut_off_report_counts_as_not_started(tmp_path):
     (tmp_path / "0").write_text("vm\n17\n0\n0\n")
     (tmp_path / "1").write_text("")
     placement = read_placement(tmp_path)

@@ -82,7 +82,7 @@ def test_emulated_nodes_are_entered_and_joined_by_their_own_link(tmp_path):
     assert launch.env["NODEWORTH_NODES"].startswith("emulated-node1:/proc/7/fd/3:")
 
 
-def test_a_machine_without_mpich_says_what_is_missing(tmp_path, monkeypatch):
+def test_a_machine_without_mpich_states_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert unavailable(MEMORY) == (
         "mpiexec.hydra, mpichversion, taskset, setpriv not installed (Debian: mpich, util-linux)"
@@ -94,7 +94,7 @@ def test_the_versions_of_both_libraries_are_known():
     assert MPI_LIBRARIES["mpich"].version().startswith("MPICH Version: ")
 
 
-def test_a_program_of_the_other_library_is_told_with_the_file_that_it_is_bound_to():
+def test_a_program_of_the_other_library_is_reported_with_the_file_that_it_is_bound_to():
     file = file_of("icoFoam")
     assert library_mismatch("icoFoam", MEMORY) == (
         f"icoFoam is bound to Open MPI ({file}), and the interconnect uses MPICH"

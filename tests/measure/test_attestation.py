@@ -56,7 +56,7 @@ def test_what_lies_in_the_ranges_contradicts_nothing():
     [(6.4, 118), (3.9, 1000), (41, 1000), (6.4, 1251)],
     ids=["slow", "near", "far", "fast"],
 )
-def test_a_contradiction_is_told_with_what_was_measured_and_what_is_attested(latency, bandwidth):
+def test_a_contradiction_names_measured_and_attested_values(latency, bandwidth):
     assert contradiction(probed(latency, bandwidth), TEN) == (
         f"the probe between ranks 0 and 1 contradicts ten_gigabit: latency {latency:g} µs (attested 4 to 40), "
         f"bandwidth {bandwidth:g} MB/s (attested 900 to 1250)"
@@ -81,7 +81,7 @@ def test_ranks_that_take_turns_on_one_core_are_not_judged():
     assert contradiction(probed(900, 5, "a:0 a:1"), inside) is not None
 
 
-def test_ranks_packed_on_one_node_say_nothing_of_an_interconnect_between_nodes():
+def test_ranks_on_one_node_attest_no_interconnect_between_nodes():
     fast = probed(0.3, 15000, "a:0 a:1")
     assert contradiction(fast, TEN) is None
     assert contradiction(fast, replace(TEN, nodes=1, place="cluster")) is None

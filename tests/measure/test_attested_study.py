@@ -41,9 +41,7 @@ def judged(plan):
     return row["valid"], row["reason"]
 
 
-def test_a_run_over_a_link_of_another_rate_does_not_count_until_the_file_says_what_the_link_is(
-    tmp_path, monkeypatch
-):
+def test_a_run_over_a_link_of_another_rate_counts_only_after_the_file_is_corrected(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = make_plan(study_file(tmp_path, STUDY))
     wrong = changed(plan, emulate=plan.asked.interconnects[NAME].emulate | {"rate_mbps": 1000})

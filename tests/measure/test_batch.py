@@ -6,7 +6,7 @@ from workflows.domain import InputError
 from workflows.measure import measure
 
 
-def test_a_job_whose_study_has_changed_since_it_was_submitted_says_so(monkeypatch, tmp_path):
+def test_a_job_refuses_a_study_that_changed_after_submission(monkeypatch, tmp_path):
     monkeypatch.setattr(measure, "make_plan", lambda *given: None)
     monkeypatch.setattr(measure, "batches", lambda plan: {})
     with pytest.raises(InputError, match=r"study\.yaml: no longer has the batch duct-8"):

@@ -109,7 +109,7 @@ def test_a_note_of_an_earlier_version_holds_less_and_is_settled(at_work, monkeyp
     assert read_record(at_work.path).problem == "job 7 ended as TIMEOUT on n[1-2]"
 
 
-def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
+def test_settled_runs_are_reported_once(at_work, monkeypatch):
     monkeypatch.setattr(Slurm, "job", lambda *_: job("TIMEOUT"))
     die(at_work)
     allocations.pass_on(at_work.paths, ["a line of a job"])
@@ -118,7 +118,7 @@ def test_what_jobs_settle_is_told_once(at_work, monkeypatch):
     assert allocations.interruptions(at_work.cluster, at_work.paths) == []
 
 
-def test_what_a_job_tells_while_it_is_read_is_told_next_time(at_work, monkeypatch):
+def test_lines_written_during_a_reading_come_with_the_next(at_work, monkeypatch):
     read = Path.read_text
 
     def read_and_append(file):

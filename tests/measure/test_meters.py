@@ -69,7 +69,7 @@ def test_counters_of_hwmon_cover_sockets_and_no_core_twice(tmp_path):
     assert meter.source == "hwmon: amd_energy" and names(meter, tmp_path) == ["hwmon/hwmon3/energy3_input"]
 
 
-def test_the_power_that_acpi_tells_is_read_as_often_as_it_is_new(tmp_path):
+def test_acpi_power_is_read_as_often_as_it_changes(tmp_path):
     device = "class/hwmon/hwmon1/device"
     files = {f"{device}/name": "power_meter", f"{device}/power1_average": 250_000_000}
     meter = meter_of((), tree(tmp_path, files | {f"{device}/power1_average_interval": 4000}))
@@ -213,7 +213,7 @@ def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp
     assert "--jobs=41.3" in asked[-1]
 
 
-def test_a_step_that_was_not_told_is_no_energy(monkeypatch, tmp_path):
+def test_without_a_slurm_step_there_is_no_energy(monkeypatch, tmp_path):
     answering(monkeypatch, "rapl", "")
     measured = energy_of(meter_of(NODES, tmp_path), [""], 1)
     assert (measured.joules, measured.problem) == (None, "the first rank reported no step of Slurm")
@@ -243,7 +243,7 @@ def readings(tmp_path):
     return [file.read_text() for file in (tmp_path / "readings").iterdir()]
 
 
-def test_a_program_is_metered_and_told_apart_from_none(tmp_path):
+def test_energy_of_a_program_differs_from_an_idle_machine(tmp_path):
     (tmp_path / "counter").write_text("1000000\n")
     adds = f"echo 4000000 >{tmp_path}/counter; echo done; exit 3"
     meter, done = metered(tmp_path, "sh", "-c", adds)

@@ -76,7 +76,7 @@ def test_open_mpi_has_the_parameters_and_components(name):
         ("tcp_loopback", "tcp"),
     ],
 )
-def test_a_probe_tells_what_carried_its_messages(name, transports):
+def test_a_probe_reports_its_transports(name, transports):
     interconnect = LAUNCHED[name]
     assert unavailable(interconnect) is None
     placement = [{"rank": rank, "host": "here", "cores": str(rank)} for rank in (0, 1)]

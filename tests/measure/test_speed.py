@@ -36,12 +36,12 @@ def printed(*texts, errors="", timed_out=False):
     return Execution(lines, errors, False, 0, None, timed_out, 0.5, 0.2, 0.0, "2026-01-01T12:00:00.000+00:00")
 
 
-def test_the_slowest_core_tells_the_speed():
+def test_speed_is_that_of_the_slowest_core():
     done = printed("0.051 0.062", "a line of the launcher", "0.049 0.071")
     assert read_fixed_work(done, 2) == (0.051, 0.071, None)
 
 
-def test_a_core_that_says_nothing_is_a_problem():
+def test_a_silent_core_is_a_problem():
     none = (None, None)
     assert read_fixed_work(printed("0.05 0.06"), 2) == (*none, "1 of 2 cores told their speed")
     stopped = read_fixed_work(printed(timed_out=True), 1)
@@ -85,7 +85,7 @@ def test_a_long_repetition_has_it_on_record_and_in_no_other_time(plan):
     assert record.command[-1] == "1" and "harmonic.py" in record.command  # the run's own
 
 
-def test_nothing_is_launched_beside_a_short_one(plan, monkeypatch):
+def test_nothing_is_launched_with_a_short_one(plan, monkeypatch):
     monkeypatch.setattr(measuring, "time_fixed_work", None)
     [repetition] = plan.design.repetitions
     assert measure(plan, repetition, 1, ()).speed is None

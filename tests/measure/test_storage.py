@@ -59,7 +59,7 @@ def test_without_the_right_to_the_case_is_left_out_with_a_line(switch, monkeypat
     assert "on a cluster" in here._cannot_drop(WRITING, cluster=object())
 
 
-def test_it_writes_to_a_disk_where_nothing_else_is_said(monkeypatch, tmp_path):
+def test_it_writes_to_a_disk_by_default(monkeypatch, tmp_path):
     monkeypatch.delenv("NODEWORTH_SCRATCH", raising=False)
     assert str(scratch_parent(on_disk=True)) == "/var/tmp"
     monkeypatch.setenv("NODEWORTH_SCRATCH", str(tmp_path))

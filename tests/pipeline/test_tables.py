@@ -258,14 +258,14 @@ def test_one_block_gives_no_interval_and_no_test():
     assert pd.isna(peak["peak_set"]) and peak["note"] == "one sample" and not peak["reached"]
 
 
-def test_the_nearest_common_count_below_the_peak_is_said():
+def test_the_nearest_common_count_below_the_peak_is_noted():
     runs = rows("duct", "a", {1: 12, 2: 8, 6: 3}) + rows("duct", "b", {1: 12, 2: 6, 4: 4, 8: 3})
     row = table("improvement", runs, baselines=("a",)).iloc[0]
     assert (row["baseline_peak_processes"], row["at_processes"]) == (6, 2)
     assert row["note"] == "the baseline's peak, 6, is no common count"
 
 
-def test_curves_without_a_common_count_say_so():
+def test_curves_without_a_common_count_are_reported():
     runs = rows("duct", None, {1: 12}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {4: 4})
     row = table("improvement", runs).iloc[0]
     assert row[["at_processes", "improvement_percent", "distinguishable", "verdict"]].isna().all()
@@ -454,7 +454,7 @@ def test_columns_are_those_that_others_read(runs, settings, name):
 # --- bad input ---
 
 
-def test_two_references_are_told():
+def test_two_references_are_reported():
     runs = rows("duct", None, {1: 12}) + rows("duct", None, {1: 12}, oversubscription=2)
     runs += rows("duct", "a", {2: 6})
     with pytest.raises(TableError, match=r"^case 'duct', kind measured: two references, 2 serial points$"):
@@ -468,14 +468,14 @@ def test_without_a_valid_run_over_an_interconnect_tables_are_empty(runs):
         assert rows_of_table.empty and list(rows_of_table) == list(TABLE_SCHEMAS[name].columns)
 
 
-def test_two_core_counts_for_one_point_are_told():
+def test_two_core_counts_for_one_point_are_reported():
     runs = rows("duct", "a", {2: 6}, cores=2) + rows("duct", "a", {2: 6}, cores=4, repetition=2)
     message = refusal(TableError, table, "scaling", runs)
     assert message.startswith("case 'duct', interconnect 'a', 2 processes: column 'cores': two core")
 
 
 @pytest.mark.parametrize("key", ["baselines", "reference_interconnect"])
-def test_an_unknown_interconnect_is_told(key):
+def test_an_unknown_interconnect_is_reported(key):
     value = "gigabyte" if key == "reference_interconnect" else ("gigabyte",)
     with pytest.raises(TableError, match=rf"^{key}: 'gigabyte' is no interconnect of the runs; there are a$"):
         table("scaling", rows("duct", "a", {2: 6}), **{key: value})
@@ -490,7 +490,7 @@ def test_an_unknown_interconnect_is_told(key):
         ("target_speedups", (2.0, 0.0), "target_speedups: [2.0, 0.0]; above 0"),
     ],
 )
-def test_settings_that_make_no_sense_are_told(key, value, message):
+def test_wrong_settings_are_refused(key, value, message):
     assert refusal(ValueError, Settings, **{key: value}) == message
 
 

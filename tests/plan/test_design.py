@@ -80,7 +80,7 @@ def test_without_one_process_there_is_no_serial_run():
     assert all(point.interconnect for point in planned)
 
 
-def test_a_decomposition_that_does_not_divide_is_left_out_and_said():
+def test_a_decomposition_that_does_not_divide_is_left_out_and_reported():
     planned, left_out = points(study(processes=(2, 4)), {"duct": replace(DUCT, divisible=6)}, BOTH)
     assert {point.processes for point in planned} == {2}
     reason = "the decomposition of duct needs a count that divides 6"
@@ -88,7 +88,7 @@ def test_a_decomposition_that_does_not_divide_is_left_out_and_said():
     assert "4 processes at oversubscription 2 over shared_memory, gigabit" in left
 
 
-def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
+def test_counts_below_the_fewest_of_a_case_are_left_out_and_reported():
     planned, left_out = points(study(), {"duct": replace(DUCT, fewest_processes=4)}, BOTH)
     assert {point.processes for point in planned} == {4}
     (entry,) = (skipped for skipped in left_out if skipped.reason == "the case needs 4 processes or more")
@@ -96,7 +96,7 @@ def test_counts_below_the_fewest_of_a_case_are_left_out_and_said():
     assert "2 processes at oversubscription 1 over shared_memory, gigabit" in entry.what
 
 
-def test_what_sends_beside_mpi_cannot_be_replayed():
+def test_what_sends_with_mpi_cannot_be_replayed():
     case = replace(load_case("sockets-smoke", ROOT / "cases"), serial_seconds=1.0)
     simulated = replace(interconnect("ethernet", "simulated", 4, 2), simulate={"eager_limit": 1000})
     planned, left_out = points(
@@ -380,7 +380,7 @@ def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know
 
 
 @given(seed=st.integers(0, 2**31), nodes=st.integers(1, 9), used=st.integers(1, 9), turns=st.integers(1, 3))
-def test_a_point_is_on_each_node_equally_often_and_what_is_compared_on_the_same(seed, nodes, used, turns):
+def test_points_rotate_over_nodes_and_compared_points_share_nodes(seed, nodes, used, turns):
     used = min(used, nodes)
     alike = [Point("duct", name, used, 1, nodes=used, cores=used) for name in ("gigabit", "shared_memory")]
     chosen = {}

@@ -106,7 +106,7 @@ def test_a_record_is_read_as_it_was_written(written, tmp_path):
     assert read_record(path).as_json() == json.loads(path.read_text())
 
 
-def test_a_record_tells_its_point():
+def test_a_record_has_its_point():
     assert RECORD.point == Point("duct", "gigabit", 4, 2, 2, 4, processes_per_node=2, servers_per_process=1)
     assert Record.of_point(RECORD.point, **KNOWN_BEFORE).point == RECORD.point
 
@@ -132,7 +132,7 @@ def test_a_record_of_an_earlier_version_has_the_default_of_what_it_lacks(default
     assert read_record(path) == record(**default)
 
 
-def test_a_machine_and_a_probe_of_an_earlier_version_tell_less(tmp_path):
+def test_machine_and_probe_of_an_earlier_version_have_fewer_keys(tmp_path):
     probe = {"ranks": [0, 1], "hosts": ["a", "b"], "cores": ["0", "0"], "seconds": 1.5, "problem": "none"}
     earlier = {"machine": {"host": "n1"}, "probe": probe}
     path = tmp_path / "record.json"
@@ -177,7 +177,7 @@ def test_the_record_of_a_simulated_point_is_another(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [Record, SimulatedRecord])
-def test_the_schema_has_the_keys_of_the_type_and_what_is_not_needed_has_a_default(kind):
+def test_the_schema_has_the_keys_of_the_type_and_optional_keys_have_defaults(kind):
     schema = inputs._validator(kind.schema).schema
     by_name = {field.name: field for field in fields(kind)}
     assert schema["properties"].keys() <= by_name.keys()

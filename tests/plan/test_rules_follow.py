@@ -127,11 +127,11 @@ def test_what_modules_read_belongs_to_them(name, scripts):
 
 @pytest.mark.parametrize("script", ["prepare", "reference", "capture", "time_tasks", "measured"])
 @pytest.mark.parametrize("name", ["schemas/study.yaml", "study/study.py", "plan/plan.py", "plan/design.py"])
-def test_what_a_study_asks_elsewhere_makes_nothing_anew(script, name):
+def test_unrelated_keys_of_a_study_rerun_nothing(script, name):
     assert f"workflows/{name}" not in sources.sources(script)
 
 
-def test_what_records_hold_makes_no_trace_anew():
+def test_contents_of_records_rerun_no_trace():
     assert "workflows/schemas/record.yaml" not in sources.sources("capture")
 
 
@@ -244,7 +244,7 @@ def test_what_a_rule_reads_is_declared(finished, name):
 @pytest.mark.parametrize(
     "profile", [ROOT / "profiles/default/config.yaml", *(ROOT / "cluster").rglob("config.yaml")]
 )
-def test_the_date_of_a_script_makes_nothing_anew(profile):
+def test_the_date_of_a_script_reruns_nothing(profile):
     """Snakemake's own trigger would measure again whenever a script of ours is newer than the records' list."""
     assert read_yaml(profile)["rerun-triggers"] == ["mtime", "params", "input", "software-env"]
 
@@ -259,7 +259,7 @@ processes: [1, 2]
 
 
 @pytest.mark.slow
-def test_an_expected_answer_is_found_anew_when_it_is_read_otherwise(tmp_path):
+def test_an_expected_answer_is_found_again_when_it_is_read_otherwise(tmp_path):
     case = tmp_path / "cases/command/harmonic"
     shutil.copytree(ROOT / "tests/cases/command/harmonic", case)
     (case / "case.yaml").write_text(re.sub(r"golden: .*", "", (case / "case.yaml").read_text()))

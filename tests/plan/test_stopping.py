@@ -101,7 +101,7 @@ def blocks_recorded(plan):
     return sorted(recorded_block(path) for path in record_files(plan.paths))
 
 
-def test_it_goes_on_to_its_last_block_and_says_why_it_ended(study_folder):
+def test_it_continues_to_its_last_block_and_states_the_reason(study_folder):
     plan = plan_of(study_folder, width=1e-9)
     assert plan.design.blocks == 7 and blocks_recorded(plan) == EVERY
     now = stopping(plan, *runs_table(plan))

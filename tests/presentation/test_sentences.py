@@ -92,7 +92,7 @@ class TestReference:
 
 
 class TestImprovement:
-    def test_medians_that_say_the_opposite_are_told(self):
+    def test_medians_of_opposite_sign_are_reported(self):
         row = comparison("swift", 23.0, 18.0, 29.0, 0.03, "faster", note=MEDIANS_DISAGREE)
         rows = table("improvement", row, comparison("other", 20.0, 18.0, 29.0, 0.03, "faster"))
         assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
@@ -117,7 +117,7 @@ class TestImprovement:
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []
 
 
-def test_a_name_ends_at_its_comma_where_no_other_begins_alike():
+def test_a_unique_name_is_cut_at_its_comma():
     def named(*titles):
         facts = Facts.of({"interconnects": {f"n{i}": {"title": title} for i, title in enumerate(titles)}})
         return [Labels(facts).interconnect(f"n{i}", "simulated") for i in range(len(titles))]

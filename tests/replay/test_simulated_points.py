@@ -67,7 +67,7 @@ def test_a_study_of_simulated_interconnects_measures_nothing():
     assert "simulated: 13 points, replayed from 5 traces" in announcement(plan)
 
 
-def test_measured_interconnects_beside_simulated_ones_have_a_serial_run_of_their_own():
+def test_measured_interconnects_with_simulated_ones_have_a_serial_run_of_their_own():
     names = ["shared_memory", "gigabit_ethernet", "infiniband"]
     plan = make_plan(ELBOW, {"interconnects": names, "processes": [1, 2]})
     assert [point.interconnect for point in plan.design.points] == [None, "shared_memory"]
@@ -134,7 +134,7 @@ def computing(plan):
     return [row[name] / 10 - message for name in ("seconds_low", "seconds", "seconds_high")]
 
 
-def test_ranks_of_a_node_slow_each_other_down_as_traced_unless_the_study_says_by_how_much(traced, slower):
+def test_slowdown_on_a_node_is_as_traced_or_as_given_by_the_study(traced, slower):
     """Two a node compute for 0.5 ms at once; 1 ms at the upper end of the band."""
     slower.update(zip(CORUN, (20.0, 10.0, 40.0), strict=True), timing="alone")
     assert computing(traced) == pytest.approx([0.55e-3, 0.6e-3, 1.4e-3])
@@ -191,7 +191,7 @@ def test_processes_of_several_threads_have_a_core_for_each(monkeypatch, tmp_path
     assert {record.threads for record in records} == {1, 2}
 
 
-def test_what_ranks_of_several_threads_take_from_each_other_follows_from_one_thread(tmp_path):
+def test_slowdown_of_threaded_ranks_follows_from_one_thread(tmp_path):
     """Of 10 % a busy core: 1.3 for four threads of two ranks against 1.1 for two threads of one, 18.2 % longer."""
 
     def trace(threads, percent):

@@ -67,7 +67,7 @@ def test_a_process_and_its_server_with_a_core_for_each(carry, way):
     assert outcome["busy_share"] == pytest.approx({"processes": 1.0, "servers": 1.0}, rel=1e-3)
 
 
-def test_a_block_above_the_eager_limit_takes_as_long_as_its_model_says(carry):
+def test_a_block_above_the_eager_limit_takes_the_time_of_the_model(carry):
     assert median(carry("-polling", 1, limit=1000), "get") == pytest.approx(GET, rel=1e-3)
 
 
@@ -177,7 +177,7 @@ def test_which_cases_have_an_array():
     assert needs_trace(load_case("elbow_segregated", CASES))
 
 
-def test_a_serial_run_that_fails_is_told_in_one_line(tmp_path):
+def test_a_serial_run_that_fails_is_reported_in_one_line(tmp_path):
     case = load_case("data_servers-smoke", CASES)
     (tmp_path / "prepared").mkdir()
     with pytest.raises(InputError, match="case data_servers-smoke, serial: its tasks cannot be timed: "):

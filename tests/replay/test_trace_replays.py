@@ -203,7 +203,7 @@ def test_a_rank_communicates_later_after_it_computed(replayer, tmp_path):
         ([["compute 1"], ["compute"]], "rank 1: "),
     ],
 )
-def test_a_trace_that_cannot_be_replayed_is_told_in_one_line(replayer, tmp_path, ranks, reason):
+def test_a_trace_that_cannot_be_replayed_is_reported_in_one_line(replayer, tmp_path, ranks, reason):
     message = refusal(InputError, replayed, replayer, tmp_path, ranks)
     assert message.startswith("the trace: cannot be replayed: ") and reason in message
 

@@ -51,14 +51,14 @@ def test_nodes_are_those_of_full_ones_and_unknown_on_one_node():
 class TestDuct:
     """The speedup of 100/12 lies at 8 + 8 (8.333 - 8) / (15.873 - 8) = 8.34 processes: 9, on 5 nodes."""
 
-    def test_the_worth_in_whole_processes_and_nodes(self, duct):
+    def test_saved_processes_and_nodes_are_whole_numbers(self, duct):
         sentences = plain(nodes_saved(find_contests(duct[1], []), LABELS))
         assert sentences == (
             "Nodes saved: in duct, InfiniBand (pub) matches 16 processes (8 nodes) over GigE (pub) with 9 processes "
             "(5 nodes), saving 7 processes, 3 nodes."
         )
 
-    def test_the_worth_has_the_range_of_the_equivalent(self, duct):
+    def test_saved_processes_have_the_range_of_the_equivalent(self, duct):
         """9 to 11 processes on 5 or 6 nodes of 16 on 8."""
         equivalent = duct[1]["node_equivalent"].assign(equivalent_low=8.2, equivalent_high=10.1)
         sentences = plain(nodes_saved(find_contests({**duct[1], "node_equivalent": equivalent}, []), LABELS))
@@ -67,7 +67,7 @@ class TestDuct:
     @pytest.mark.parametrize(
         ("swift", "beside"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
     )
-    def test_a_flat_peak_has_the_worth_beside_fewer_processes_too(self, swift, beside):
+    def test_a_flat_peak_is_also_compared_with_fewer_processes(self, swift, beside):
         """Of 8 1/3, 8 processes reach 7.69: 4 + 4 (7.69 - 5) / 5 = 6.15 of the other, so 7; or 7.69, so 8."""
         groups = [
             {"nodes": -(-row["processes"] // 2), **row}
@@ -108,7 +108,7 @@ class TestDuct:
         assert peaks._speedup_range(lines[:2]) == "3.00 to 5.00 [2.00, 6.00]"
         assert peaks._speedup_range(lines) == "3.00 to 5.00"
 
-    def test_one_run_each_is_said_with_the_direction(self, duct):
+    def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
             "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
@@ -116,7 +116,7 @@ class TestDuct:
         )
         assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
-    def test_a_band_of_both_directions_may_tell_one_where_computing_takes_as_long(self, duct):
+    def test_a_band_across_zero_can_decide_if_computing_takes_equally_long(self, duct):
         ends = {"improvement_same_computing_low": 80.0, "improvement_same_computing_high": 95.0}
         columns = {"verdict": "faster or slower within the band"} | ends
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
@@ -166,7 +166,7 @@ class TestUntold:
         assert f"{needed - 3} more blocks, about 2 minutes, could decide the first of them" in sentences
         assert sentences.endswith(f"(./run-study config/studies/synthetic.yaml --config blocks={needed}).")
 
-    def test_what_cannot_be_told_is_named(self, study):
+    def test_open_comparisons_are_named(self, study):
         runs, tables, facts = study
         sentences = plain(certainty.how_sure(runs, tables, find_contests(tables, []), facts))
         names = re.search(r"still open \((.*)\)\.$", sentences).group(1)
@@ -182,7 +182,7 @@ class TestUntold:
             == "b, b and b against a in duct, 2 processes a core; 2 more"
         )
 
-    def test_why_nothing_is_told_is_said_of_every_verdict(self):
+    def test_every_open_verdict_states_its_reason(self):
         line = {"kind": "measured", "note": None, "blocks": 4}
         verdicts = {
             "untestable with 4 blocks": "4 blocks are too few to decide",
@@ -199,7 +199,7 @@ class TestUntold:
             == "4 blocks are too few to decide, or the blocks differ by as much"
         )
 
-    def test_a_verdict_without_a_test_tells_nothing(self):
+    def test_a_verdict_without_a_test_is_no_headline(self):
         for verdict in ("untestable with 8 blocks", "not distinguishable", None):
             assert direction({"verdict": verdict, "note": None}) is None
         assert direction({"verdict": "slower over the whole band"}) == "slower"
@@ -367,7 +367,7 @@ class TestSeveralCases:
         )
 
 
-def test_what_pays_in_one_case_is_not_said_of_all():
+def test_advice_for_one_case_is_not_given_for_all():
     line = {"baseline_interconnect": "a", "kind": "simulated", "oversubscription": 1, "target_speedup": 2.0,
             "processes_per_node": None, "node_price": 2500.0, "currency": "USD"}  # fmt: skip
     verdicts = {
@@ -393,7 +393,7 @@ def test_what_pays_in_one_case_is_not_said_of_all():
     assert plain(sentence).endswith("; in wing, b (sim) and c (sim) do not pay")
 
 
-def test_one_run_each_does_not_say_that_more_processes_a_core_pay():
+def test_single_runs_do_not_show_that_oversubscription_pays():
     """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
     for blocks, expected in (
         ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
@@ -461,7 +461,7 @@ class TestUnsureTops:
         }
         assert peaks._end_in_words(line, contest) == end
 
-    def test_the_figure_does_not_say_that_it_rises(self):
+    def test_the_figure_does_not_claim_a_rise(self):
         (contest, _) = find_contests(make_tables(*self.flat()), [])
         assert plain(figure_title(contest, LABELS)) == "Speedup up to 8 processes: its peak is undecided"
 
@@ -469,7 +469,7 @@ class TestUnsureTops:
         runs, _ = self.study()
         return runs[runs["interconnect"] != "a"], Settings(baselines=("b",), draws=200)
 
-    def test_few_blocks_are_told_with_the_point_estimate(self):
+    def test_few_blocks_give_the_point_estimate(self):
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
         assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences

@@ -199,7 +199,7 @@ class TestFilters:
         # The panel that went carries the names for the whole row.
         assert reader.seen('svg .panel[data-case=elbow] [id*="ytick_"] text')
 
-    def test_a_page_that_loads_itself_anew_keeps_them(self, browser, printed, tmp_path):
+    def test_a_page_that_reloads_keeps_them(self, browser, printed, tmp_path):
         report = json.loads((printed / "report.json").read_text())
         (tmp_path / "part.json").write_text(
             json.dumps({**report, "unfinished": "2 of 8 blocks", "explore": None})
@@ -247,7 +247,7 @@ def test_a_click_on_the_head_of_a_column_sorts_within_groups(reader):
         assert table.find_elements(By.CSS_SELECTOR, "thead th")[4].get_attribute("aria-sort") == order
 
 
-def test_every_control_has_a_name_and_every_figure_says_what_it_shows(reader):
+def test_every_control_has_a_name_and_every_figure_a_description(reader):
     reader.open_details()
     controls = reader.all("button, input, select, svg[tabindex]")
     assert len(controls) > 20

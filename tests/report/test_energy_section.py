@@ -76,7 +76,7 @@ def test_kinds_that_may_not_be_compared_have_a_sentence_each(tmp_path):
     assert "Infiniband (emu) on 8 processes" in both
 
 
-def test_an_unfinished_study_tells_no_least(tmp_path):
+def test_an_unfinished_study_names_no_lowest_energy(tmp_path):
     section = energy_section(content(*study(tmp_path, lifetime=LIFETIME, blocks=9, blocks_recorded=5)))
     assert not blocks(section, "list") and blocks(section, "table")
 

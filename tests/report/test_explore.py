@@ -173,7 +173,7 @@ class TestPage:
         assert answers["Infiniband"]["Processes"] == "2 [2, 2]"
         assert all("saved" not in column.lower() for column in answers["Infiniband"])
 
-    def test_at_first_it_tells_what_the_baseline_is_worth(self, priced):
+    def test_the_first_view_shows_equivalents_of_the_baseline(self, priced):
         answers = needed(priced)
         assert answers["Gigabit"] | answers["Infiniband"] == answers["Infiniband"]
         assert answers["Gigabit"]["Processes"] == "4 [4, 4]"
@@ -228,7 +228,7 @@ class TestPage:
         assert price["Infiniband"]["Processes"] == "2" and price["Infiniband"]["Speedup"] == "2 [2, 2]"
         assert "Saved" not in price["Infiniband"]
 
-    def test_without_prices_nothing_is_said_of_money(self, browser, page):
+    def test_without_prices_there_are_no_costs(self, browser, page):
         with opened(browser, page / "free.html") as reader:
             enter(reader, "hand", "8")
             assert list(needed(reader)["Infiniband"]) == [

@@ -34,7 +34,7 @@ def test_no_derived_interval(study):
     assert columns <= OF_TESTS and columns
 
 
-def test_what_has_an_interval_is_said(report):
+def test_columns_with_an_interval_are_listed(report):
     method = sentences_of(part(report, "method"))
     assert (
         "covers 87.5 % at n = 4. Speedups and all derived quantities have none: they need 5 blocks." in method
@@ -71,7 +71,7 @@ def page_one(*groups):
 @pytest.mark.parametrize(
     ("noise", "sentence"), [(0.01, "Efficiency reaches 108 % [107, 109]: "), (0.2, None)]
 )
-def test_an_efficiency_above_one_is_told_with_its_interval(noise, sentence):
+def test_an_efficiency_above_one_has_its_interval(noise, sentence):
     factors, others = (tuple(1 + noise * part for part in parts) for parts in
                        ((-1, -0.5, 0, 0, 0.5, 1), (0.5, 0, -1, 1, 0, -0.5)))  # fmt: skip
     page = page_one(rows("duct", None, {1: 16.0}, factors), rows("duct", "a", {2: 7.4, 4: 5.0}, others))

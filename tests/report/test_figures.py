@@ -221,7 +221,7 @@ class TestDrawings:
         titles = [axes.get_title(loc="left") for drawing in pages for axes in drawing.figure.axes]
         assert sorted({*titles} - {""}) == [name.replace("_", " ") for name in names]
 
-    def test_legends_or_ends_of_curves_say_the_kind(self, drawings):
+    def test_legends_or_curve_ends_name_the_kind(self, drawings):
         with_legend = [drawing for drawing in drawings if drawing.topic in ("scaling", "overview", "order")]
         assert len(with_legend) == 4
         for drawing in with_legend:
@@ -273,7 +273,7 @@ class TestDrawings:
             assert (faces == {style.PAPER}) is hollow
             assert ("Hollow points have no interval: there is one sample each" in scaling.caption) is hollow
 
-    def test_captions_say_when_kinds_are_compared(self, drawings):
+    def test_captions_state_compared_kinds(self, drawings):
         improvement = next(drawing for drawing in drawings if drawing.topic == "improvement")
         assert "Comparisons between emulated and measured interconnects are declared" in improvement.caption
 

@@ -22,7 +22,7 @@ def unfinished():
     return reported(blocks=20, blocks_recorded=8)
 
 
-def test_an_unfinished_study_tells_no_direction(unfinished):
+def test_an_unfinished_study_states_no_direction(unfinished):
     tables, report = unfinished
     assert [name for topic in TOPICS for name in topic.directions if len(tables.get(name, ()))] == []
     assert len(tables["scaling"]) and len(tables["peaks"]) and len(tables["precision"])
@@ -48,14 +48,14 @@ def test_an_unfinished_study_tells_no_direction(unfinished):
     assert part(report, "case-1") is not None or part(report, "case") is not None
 
 
-def test_the_page_says_how_far_it_is_and_offers_nothing_to_decide_from(unfinished):
+def test_an_interim_page_states_its_progress_and_hides_decisions(unfinished):
     assert plain(unfinished[1]["unfinished"]).startswith("8 of 20 blocks: curves only")
     assert unfinished[1]["explore"] is None
     _, left = reported(blocks=20, blocks_recorded=8, seconds_left=1090.0)
     assert plain(left["unfinished"]).startswith("8 of 20 blocks, 18 minutes to go: curves only")
 
 
-def test_a_whole_study_tells_them():
+def test_a_complete_study_states_directions():
     tables, report = reported(blocks_recorded=8, looks=[8])
     assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
@@ -63,7 +63,7 @@ def test_a_whole_study_tells_them():
     assert "p is at most 0.05," in sentences_of(part(report, "answer"))
 
 
-def test_a_later_look_tests_at_a_smaller_level_and_says_so():
+def test_a_later_look_tests_at_a_smaller_level():
     first, _ = reported(looks=[8])
     second, report = reported(looks=[6, 8])
     text = sentences_of(part(report, "answer"))
@@ -75,7 +75,7 @@ def test_a_later_look_tests_at_a_smaller_level_and_says_so():
     assert (second["improvement"]["blocks_needed"] > first["improvement"]["blocks_needed"]).all()
 
 
-def test_models_and_papers_are_told_while_runs_go_on():
+def test_interim_reports_show_models_and_published_figures():
     runs = make_runs(blocks=8, cases=("elbow",)).assign(kind="published")
     facts_of = make_whole_study(runs, blocks=20, blocks_recorded=8)
     assert make_settings(facts_of[2]).unfinished and len(facts_of[1]["improvement"])

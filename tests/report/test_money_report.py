@@ -107,7 +107,7 @@ class TestMoney:
         assert costs == {"Gigabit": "8800 (9.1 %)", "Infiniband": "12 000 (33 %)", "Elan": "–"}
         assert paragraphs(section)[0] == "Elan: no price below 16 nodes, the smallest published size."
 
-    def test_what_is_interpolated_is_said(self, section):
+    def test_interpolated_prices_are_marked(self, section):
         assert "Interpolated between published sizes: Gigabit at 4 nodes." in paragraphs(section)
         first = table(section, "Price of a cluster")[0]
         assert first == ["Gigabit", "2200 (9.1 %)", "≈4400 (9.1 %)", "8800 (9.1 %)"]
@@ -118,7 +118,7 @@ class TestMoney:
         assert first[1:] == ["Infiniband", "4", "2", "from 300", "1400", "pays"]
         assert second[1:5] == ["Elan", "4", "–", "none"]  # the speedup is not attained
 
-    def test_a_cheap_node_is_not_worth_saving(self, tmp_path):
+    def test_saving_a_cheap_node_does_not_pay(self, tmp_path):
         money_part = pays(content(*study(tmp_path, node=NodePrice(200.0, "USD", 2004))))
         assert table(money_part, "Whole nodes")[0][4:] == ["from 300", "-200", "does not pay"]
 
@@ -141,7 +141,7 @@ class TestMoney:
             "4.00].",
         ]
 
-    def test_a_limit_of_power_is_told_wherever_its_budget_is(self, tmp_path):
+    def test_a_power_limit_is_stated_with_its_budget(self, tmp_path):
         """Four nodes of 300 W draw 1.2 kW, eight 2.4."""
         mix, lifetime = Mix({"duct": 1.0}, (20_000.0,), kilowatts=1.5), Lifetime.of(GIVEN)
         whole = content(*study(tmp_path, mix=mix, lifetime=lifetime, node=NodePrice(1000.0, "USD", 2004, 1)))
@@ -287,14 +287,14 @@ class TestFigures:
         assert min(text.get_fontsize() for text in axes.texts) >= 7
         assert "Points without a price are not shown." in drawing.caption
 
-    def test_kinds_share_a_panel_only_if_the_study_says_so(self, tmp_path):
+    def test_kinds_share_a_panel_only_if_the_study_compares_them(self, tmp_path):
         kinds = ("measured", "published")
         apart, _ = self.drawn(tmp_path, "value", kinds=kinds)
         assert self.panels(apart) == ["Duct (measured)", "Duct (published)"]
         together, _ = self.drawn(tmp_path, "value", kinds=kinds, compare=(("measured", "published"),))
         assert self.panels(together) == ["Duct"]
 
-    def test_a_point_tells_its_values(self, tmp_path):
+    def test_a_point_shows_its_values(self, tmp_path):
         drawing, _ = self.drawn(tmp_path, "packing")
         tips = [plain(mark.text) for mark in drawing.marks.values()]
         (fast,) = (text for text in tips if text.startswith("Duct\nInfiniband, measured\n8 processes"))
@@ -356,7 +356,7 @@ class TestLifetime:
             "Infiniband (100 % purchase)." in sentences
         )
 
-    def test_where_no_size_that_was_run_has_a_price_it_says_why(self, tmp_path):
+    def test_sizes_without_a_price_have_a_reason(self, tmp_path):
         prices = PRICES.replace(",2,2,", ",32,32,").replace(",8,8,", ",64,64,").replace(",2,8,", ",32,64,")
         runs, tables, facts = study(
             tmp_path, lifetime=Lifetime.of({"years": 1, "utilisation": 1}), prices=prices
@@ -377,7 +377,7 @@ class TestLifetime:
             "sign."
         )
 
-    def test_it_says_where_the_cost_of_a_job_is(self, money_part):
+    def test_it_states_where_the_cost_of_a_job_is(self, money_part):
         last = blocks(money_part, "paragraph")[-1]["text"]
         assert last.startswith("Cost, energy and CO₂ per job are in tables/value.csv. The number of nodes")
 
@@ -401,7 +401,7 @@ class TestLifetime:
         save(drawing, tmp_path)
         assert (tmp_path / "tornado.svg").exists()
 
-    def test_without_one_the_report_says_what_is_left_out(self, tmp_path):
+    def test_without_one_the_report_lists_what_is_left_out(self, tmp_path):
         section = pays(content(*study(tmp_path)))
         assert blocks(section, "paragraph")[-1]["text"].startswith(
             "Prices exclude power, space, staff and licences"
@@ -409,7 +409,7 @@ class TestLifetime:
         assert not [text for text in paragraphs(section) if text.startswith("Over")]
 
 
-def test_an_estimate_alone_says_neither_that_it_pays_nor_what_is_best(tmp_path):
+def test_a_point_estimate_gives_neither_verdict_nor_best_choice(tmp_path):
     report = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), factors=(1,) * 4))
     verdicts = {line[-1] for line in table(pays(report), "Whole nodes")}
     assert verdicts == {"would pay (untested)", "would not pay (untested)"}
@@ -419,7 +419,7 @@ def test_an_estimate_alone_says_neither_that_it_pays_nor_what_is_best(tmp_path):
     assert text.endswith("tables/advice.csv (unknown below 5 blocks).")
 
 
-def test_an_unfinished_study_says_what_things_cost_and_not_what_to_buy(tmp_path):
+def test_an_unfinished_study_states_costs_and_no_advice(tmp_path):
     mix = Mix({"duct": 1.0}, (20_000.0,))
     whole = content(*study(tmp_path, mix=mix))
     made = study(tmp_path, mix=mix, blocks=8, blocks_recorded=5)
@@ -431,7 +431,7 @@ def test_an_unfinished_study_says_what_things_cost_and_not_what_to_buy(tmp_path)
     assert turnaround(content(*made)) is None
 
 
-def test_nor_does_it_say_so_of_the_years(tmp_path):
+def test_an_unfinished_study_has_no_lifetime_verdict(tmp_path):
     made = study(tmp_path, lifetime=Lifetime.of(GIVEN), node=NodePrice(100.0, "USD", 2004, cores=1))
     assert "tornado" in made[1]
     made = study(tmp_path, lifetime=Lifetime.of(GIVEN), node=NodePrice(100.0, "USD", 2004, cores=1),

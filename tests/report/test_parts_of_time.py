@@ -73,7 +73,7 @@ def with_efficiency(**changed):
     return part(make_report(runs, tables, facts, []), "parts")
 
 
-def test_the_iterations_part_of_a_lost_efficiency_is_told():
+def test_lost_efficiency_is_split_into_iterations_and_time():
     section = with_efficiency()
     # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
     assert (
@@ -98,12 +98,12 @@ def test_the_least_efficiency_has_its_interval():
         (5.0, "without the savings of fewer iterations of the linear solver it would be 32 %"),
     ],
 )
-def test_iterations_that_cost_nothing_are_told(on_two, sentence):
+def test_constant_iterations_are_reported(on_two, sentence):
     iterations = {1: {"p": 10.0}, 2: {"p": on_two}}
     assert sentence in sentences_of(with_efficiency(iterations=iterations))
 
 
-def test_iterations_that_stay_are_said_to_stay():
+def test_equal_numbers_of_iterations_are_stated():
     runs, tables, facts = study(iterations={1: {"p": 10.0}, 2: {"p": 10.2}})
     sentences = sentences_of(part(make_report(runs, tables, facts, []), "parts"))
     assert "needs as many iterations on 2 processes as on 1 process, within 5 %" in sentences

@@ -140,7 +140,7 @@ def attacked(tmp_path_factory):
 
 
 class TestPdf:
-    def test_it_says_what_the_report_says(self, printed):
+    def test_it_has_every_sentence_of_the_report(self, printed):
         text, report = pdf_text(printed), json.loads((printed / "report.json").read_text())
         first, *others = report["sections"]
         for section in (first, *others):
@@ -270,7 +270,7 @@ class TestHtml:
         assert squeezed("<script>alert(1)</script> & #panic") in page.text
         assert "{{7*7}}" in page.text and "49" not in re.findall(r"\{\{7\*7\}\}|code`(\S+?)\]\]", page.text)
 
-    def test_it_says_what_the_report_says(self, printed):
+    def test_it_has_every_sentence_of_the_report(self, printed):
         page = Page.of(printed)
         report = json.loads((printed / "report.json").read_text())
         assert {page.count("section", id=section["id"]) for section in report["sections"]} == {1}

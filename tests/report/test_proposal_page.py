@@ -104,7 +104,7 @@ class TestChoice:
         (sheet,) = choose(proposal(runs_table(*two_curves(), doubled)), RULE, LABELS).sheets
         assert [row[1] for row in sheet.rows] == ["1", "2", "4"]
 
-    def test_many_counts_are_thinned_and_that_is_said(self):
+    def test_many_counts_are_thinned_with_a_note(self):
         runs = many(1, 1, range(2, 40))
         choice = choose(proposal(runs), RULE, LABELS)
         ranks = [int(row[1]) for row in choice.sheets[0].rows]

@@ -96,7 +96,7 @@ class TestSentences:
             "RDMA GigE (pub), 4 fewer and 16 processes over InfiniBand (pub), 8 fewer."
         )
 
-    def test_what_is_not_there_is_not_said(self, fluent):
+    def test_absent_figures_have_no_sentence(self, fluent):
         assert published_sentences.improvement_sentences({}, LABELS) == []
         assert published_sentences.peak_sentences({"peaks": fluent["peaks"]}, LABELS) == []
         assert published_sentences.equivalent_sentences({}, LABELS) == []
@@ -142,7 +142,7 @@ class TestBesideOurs:
     def report(self, study, fluent):
         return make_report(*study, [], fluent)
 
-    def test_peaks_stand_in_one_group_and_say_which_is_published(self, study, report):
+    def test_peaks_are_in_one_group_with_published_ones_marked(self, study, report):
         (title, rows), *others = rows_of(report, "Peaks of the speedup.").items()
         assert title == "Duct elbow, counterpart of fl5s1" and not others
         names = [row[0] for row in rows]
@@ -179,7 +179,7 @@ class TestBesideOurs:
         others = [section for section in report["sections"] if section["id"] not in ("published", "machine")]
         assert others == [section for section in alone["sections"] if section["id"] != "machine"]
 
-    def test_page_one_says_how_far_ours_are_from_them(self, study):
+    def test_page_one_compares_our_figures_with_published_ones(self, study):
         """Theirs over InfiniBand: 16 processes, +77 % where Gigabit Ethernet peaks on 8. Ours: made up here."""
         of_case = {"case": "fl5s1", "interconnect": "shared_memory"}
         theirs = {"peaks": pd.DataFrame([of_case | {"peak_processes": 8, "note": None, "source": "them"}])}

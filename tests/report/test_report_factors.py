@@ -24,13 +24,13 @@ def sentences_about(first, two, kinds=("measured", "measured"), baselines=("jumb
     return [plain(line) for line in differences(factors, of_kinds, baselines, LABELS)]
 
 
-def test_one_factor_that_differs_is_the_only_one_told():
+def test_only_differing_factors_are_named():
     assert sentences_about(LINKS, LINKS | {"mtu": 1500}) == [
         "Usual differs from Jumbo in MTU (1500 and 9000 bytes)."
     ]
 
 
-def test_the_other_one_is_the_baseline_where_the_study_says_so():
+def test_the_study_chooses_the_baseline():
     (sentence,) = sentences_about(LINKS, LINKS | {"mtu": 1500}, baselines=["usual"])
     assert sentence == "Jumbo differs from Usual in MTU (9000 and 1500 bytes)."
 
@@ -55,7 +55,7 @@ def test_interconnects_of_two_kinds_are_not_compared():
     assert sentences_about(LINKS, LINKS | {"mtu": 1500}, kinds=("measured", "emulated")) == []
 
 
-def test_two_names_for_the_same_are_said_to_be_that():
+def test_two_names_of_the_same_interconnect_are_reported():
     assert sentences_about(LINKS, LINKS) == ["Usual differs from Jumbo in nothing that their files state."]
 
 
@@ -84,7 +84,7 @@ def modelled(*names):
     return [plain(line) for line in differences(made, kinds, names[:1], labels)]
 
 
-def test_models_differ_in_what_they_say_of_a_message():
+def test_models_that_differ_in_message_costs():
     """Both figures of the second model are half of the first's, or the fastest that was published."""
     (sentence,) = modelled("gigabit_ethernet", "rdma_gigabit_ethernet")
     assert sentence == (

@@ -26,7 +26,7 @@ def model(name="usl", held_out=1.0, best=True, peak=23.4, **values):
 
 
 class TestSentences:
-    def test_a_peak_beyond_what_a_model_is_told_is_infinite(self):
+    def test_a_peak_beyond_the_extrapolation_is_infinite(self):
         assert peak_text(model(peak_low=20.4, peak_high=26.1)) == "23.4 [20.4, 26.1]"
         assert peak_text(model()) == "23.4" and peak_text(model(peak=np.inf)) == "∞"
 
@@ -104,7 +104,7 @@ class TestReport:
         assert [block["type"] for block in page["blocks"]] == ["paragraph"]
         assert "No curve has the 4 process counts" in sentences_of(page)
 
-    def test_curves_with_too_few_counts_are_told(self):
+    def test_curves_with_too_few_counts_are_reported(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
         runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
         page = words(make_whole_study(runs))

@@ -151,7 +151,7 @@ def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
     assert {case["name"] for case in pages[1]["cases"]} == set(network_study[0]["case"])
 
 
-def test_sentences_tell_the_headlines_kind_by_kind(pages):
+def test_headline_sentences_are_grouped_by_kind(pages):
     text = sentences_of(part(pages[1], "answer"))
     assert (
         "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs (0.400 from run to run), Shared memory; "
@@ -173,7 +173,7 @@ def test_the_answer_ends_with_what_benchmarks_cannot_tell(network_study):
     assert items[-1].startswith("These benchmarks do not show the gain of an application in processes, ")
 
 
-def test_published_and_measured_curves_share_a_figure_and_are_told_apart(pages):
+def test_published_and_measured_curves_share_a_figure_and_are_distinguished(pages):
     drawing = pages[0]["network-pingpong"]
     legend = drawing.figure.legends[0]
     handles = zip(legend.get_texts(), legend.legend_handles, strict=True)
@@ -223,7 +223,7 @@ def test_the_slow_pair_is_named(pages):
     assert {"network-pairs-8", "network-pairs-1048576", "network-at_once"} <= set(pages[0])
 
 
-def test_the_processor_is_told_in_percent(pages):
+def test_processor_shares_are_in_percent(pages):
     availability, after_work = blocks(part(pages[1], "network-processor"), "table")
     assert "60" in [line["cells"][-1] for group in availability["groups"] for line in group["rows"]]
     for cells in [line["cells"] for group in after_work["groups"] for line in group["rows"]]:
@@ -231,7 +231,7 @@ def test_the_processor_is_told_in_percent(pages):
         assert work == "64" and float(round_trip) == pytest.approx(2 * float(longer), rel=0.01)
 
 
-def test_a_share_of_the_processor_that_cannot_be_says_only_its_side(network_study):
+def test_an_impossible_processor_share_names_only_its_side(network_study):
     """Of a busy machine the report printed -184,901 %."""
     runs, tables, facts, _ = network_study
     shares = tables["network_availability"]
@@ -250,7 +250,7 @@ def test_collectives_have_a_table_by_size_and_process_count(pages):
     assert titles == [f"{name}, 4 processes, oversubscription 2" for name in ("Allreduce", "Barrier")]
 
 
-def test_traffic_tells_best_and_least_and_the_slowdown(pages):
+def test_traffic_sentences_name_best_least_and_slowdown(pages):
     section = part(pages[1], "traffic")
     text = sentences_of(section)
     most = "transpose has the highest accepted load, 1.0 (1.0 from run to run) of an offered load of 1.2"
@@ -260,7 +260,7 @@ def test_traffic_tells_best_and_least_and_the_slowdown(pages):
     assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 
 
-def test_bounds_stand_beside_what_was_measured_and_published(pages):
+def test_bounds_stand_with_what_was_measured_and_published(pages):
     section = part(pages[1], "congestion")
     (table,) = blocks(section, "table")
     cells = {line["cells"][0]: line["cells"] for line in table["groups"][0]["rows"]}
@@ -279,7 +279,7 @@ def test_published_links_are_compared(pages):
     assert len(blocks(section, "table")) == 4
 
 
-def test_benchmarks_beside_an_application_stay_out_of_its_estimates(network_study):
+def test_benchmarks_with_an_application_stay_out_of_its_estimates(network_study):
     runs, tables, facts = make_study(make_runs(blocks=2, cases=("elbow",)))
     network = {name: table for name, table in network_study[1].items() if name.startswith("network")}
     peaks = tables["peaks"]

@@ -57,7 +57,7 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
     assert titles == ["1 process per node", "2 processes per node"]
 
 
-def test_blocks_that_a_test_of_placements_needs_are_told():
+def test_blocks_needed_for_a_placement_test_are_stated():
     sentences = sentences_of(part(report_of(SPREAD, blocks=5), "placement"))
     assert "With 5 blocks, none of 1 test of placements can come out as faster or slower" in sentences
     assert "that takes 6 blocks at least" in sentences

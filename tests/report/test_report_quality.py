@@ -73,14 +73,14 @@ class TestDrift:
         assert text.startswith("1 of 14 points drifts from the first block to the last (Kendall's test")
         assert "Duct elbow, TCP loopback, 2 processes (+" in text
 
-    def test_none_is_said_with_the_largest_change(self):
+    def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
         (text,) = drift_sentences(tables["drift"], Labels(facts))
         assert text.startswith("No distinguishable drift in") and "the largest change is at" in text
 
 
 class TestSpread:
-    def test_a_noisy_interconnect_is_told_apart_from_the_baseline(self):
+    def test_a_noisy_interconnect_differs_from_the_baseline(self):
         runs = steady(cases=("elbow",), counts=(1, 2))
         noisy = runs["interconnect"] == "loopback"
         runs.loc[noisy, "seconds"] *= np.where(runs.loc[noisy, "block"] % 2, 1.4, 0.7)
@@ -115,7 +115,7 @@ class TestPrecision:
         runs.loc[loopback, "seconds"] *= np.where(runs.loc[loopback, "block"] % 2, 1.3, 0.8)
         return make_whole_study(runs)
 
-    def test_blocks_that_are_missing_are_told(self, precision):
+    def test_missing_blocks_are_reported(self, precision):
         table = precision[1]["precision"]
         wide = table[~table["reached"] & (table["half_width_percent"] > 0)]
         # 12 blocks, and intervals that narrow with the square root of the blocks

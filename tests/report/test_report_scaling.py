@@ -45,7 +45,7 @@ def heads(table):
 
 
 class TestWeakScaling:
-    def test_every_sentence_of_speedup_says_scaled(self, weak_report):
+    def test_every_speedup_sentence_has_the_word_scaled(self, weak_report):
         case = sentences_of(part(weak_report, "case-1"))
         assert "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial" in case
         lists = blocks(part(weak_report, "answer"), "list")
@@ -79,12 +79,12 @@ class TestWeakScaling:
         assert speedups == pytest.approx(counts) == [1, 2, 4, 8]
         assert seconds == pytest.approx([4.0] * 4, rel=0.01)
 
-    def test_strong_scaling_says_so_too(self, report):
+    def test_strong_scaling_is_named_too(self, report):
         assert "Scaling is strong: the size stays the same." in sentences_of(part(report, "method"))
 
 
 class TestRates:
-    def test_a_case_with_work_has_its_rate_beside_the_time(self):
+    def test_a_case_with_work_has_its_rate_with_the_time(self):
         runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=4e6, work_unit="cell iterations")
         (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
         assert heads(table)[-2:] == ["Runs/day", "Rate (10⁶/s)"]
@@ -105,7 +105,7 @@ class TestRates:
 
 
 class TestPlacement:
-    def test_legends_tell_placements_apart(self, placed_study):
+    def test_legends_name_placements(self, placed_study):
         _, tables, facts = placed_study
         entries = legend_entries(tables["scaling"], Labels(facts))
         assert len({entry.label for entry in entries}) == len(entries) == 6

@@ -91,7 +91,7 @@ class TestWords:
         assert "312 repetitions, 1 of them invalid." in sentences
         assert "What elbow stands for." in sentences
 
-    def test_the_answer_says_who_wins_by_how_much_and_how_surely(self, report):
+    def test_the_answer_states_winner_margin_and_certainty(self, report):
         sentences = report_parts.sentences_of(part(report, "answer"))
         assert (
             "in both measured cases of one application" in sentences
@@ -145,7 +145,7 @@ class TestWords:
 
 
 class TestPoorStudies:
-    def test_an_unfinished_study_shows_curves_and_tells_no_direction(self):
+    def test_an_unfinished_study_shows_curves_without_a_direction(self):
         study = make_study(make_runs(6), blocks=8, blocks_recorded=6)
         answer = part(whole(study), "answer")
         sentences = report_parts.sentences_of(answer)
@@ -156,13 +156,13 @@ class TestPoorStudies:
         (table,) = blocks(answer, "table")
         assert len(table["columns"]) == 4
 
-    def test_one_block_has_no_intervals_and_says_so(self):
+    def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
         assert "one run each, so that chance is not ruled out" in plain(part(report, "answer"))
         assert "Nothing is tested" in plain(part(report, "method"))
         assert "one sample each, without intervals" in plain(part(report, "case-1"))
 
-    def test_too_few_blocks_to_tell_anything_apart(self):
+    def test_too_few_blocks_for_any_verdict(self):
         report = whole(make_study(make_runs(3, cases=("elbow",))))
         sentences = plain(part(report, "peaks"))
         assert "none of" in sentences and "blocks at least" in sentences
@@ -210,7 +210,7 @@ class TestPoorStudies:
             assert "Imported results (measured and emulated) were not run by this study" in sentences
             assert "random order" not in sentences and "The seed of the bootstrap is 1." in sentences
 
-    def test_points_that_are_alike_have_their_blocks_told_exactly(self):
+    def test_points_with_equally_many_blocks_state_their_number(self):
         sentences = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
         assert "every point has 3 valid blocks, spread over the duration of the study." in sentences
 
@@ -258,14 +258,14 @@ class TestPoorStudies:
         sentences = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
         assert "2 valid repetitions of 3 were disturbed" in sentences
 
-    def test_page_one_says_how_many_runs_were_disturbed_or_are_invalid(self, study):
+    def test_page_one_counts_disturbed_and_invalid_runs(self, study):
         runs, tables, facts = study
         sentences = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "answer"))
         valid = int(runs["valid"].sum())
         assert f"{valid} of {valid} valid runs were disturbed" in sentences
         assert f"{len(runs) - valid} run{'s' * (len(runs) - valid > 1)} invalid and left out" in sentences
 
-    def test_page_one_of_an_unfinished_study_says_so_too(self):
+    def test_page_one_of_an_unfinished_study_counts_invalid_runs(self):
         runs, tables, facts = make_study(make_runs(2), blocks=3, blocks_recorded=2)
         runs.loc[0, ["valid", "reason"]] = [False, "wrong answer"]
         sentences = plain(part(make_report(runs, tables, facts, []), "answer"))
@@ -276,7 +276,7 @@ class TestPoorStudies:
         sentences = plain(part(whole(make_study(runs, baselines=[])), "answer"))
         assert "No repetition is valid" in sentences and f"{len(runs)} runs invalid and left out" in sentences
 
-    def test_a_long_list_of_invalid_repetitions_is_cut_and_says_so(self):
+    def test_a_long_list_of_invalid_repetitions_is_cut_with_a_note(self):
         runs = make_runs(12)
         runs.loc[runs["interconnect"] == "loopback", ["valid", "reason"]] = [False, "diverged"]
         complete, tables, facts = make_study(runs)
@@ -286,7 +286,7 @@ class TestPoorStudies:
 
 
 class TestParts:
-    def test_nothing_to_say_is_no_section(self):
+    def test_an_empty_section_is_left_out(self):
         assert section("x", "X", []) is None
 
     def test_texts_are_put_on_one_line(self):

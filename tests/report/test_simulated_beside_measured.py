@@ -79,7 +79,7 @@ def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
     assert labels and not any("simulated" in text for text in labels)
 
 
-def test_page_one_says_how_simulated_ones_are_told_and_on_which_cores(study, report):
+def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
     assert (
         "p is at most 0.05, after Holm's correction; for simulated times, that the whole band is on one side."
         in sentences_of(part(report, "answer"))

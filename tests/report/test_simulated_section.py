@@ -36,7 +36,7 @@ def test_a_model_stands_once_for_all_numbers_of_threads():
     assert [row[0] for row in cells(table)] == ["Swift (sim)"]
 
 
-def test_a_bad_fit_and_an_unsourced_host_are_told():
+def test_a_bad_fit_and_an_unsourced_host_give_warnings():
     sentences = sentences_of(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
     assert "Warning: the mean error at its points is above 3 % for Swift (sim)." in sentences
     assert "cores have 0.2 of the speed" in sentences and "It has no stated source" in sentences
@@ -55,7 +55,7 @@ def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, gue
     assert (f"This speed is relative to EPYC, not {cpu}: here it is a guess." in sentences) == guess
 
 
-def test_a_speed_from_benchmarks_names_both_processors_and_says_why_it_is_one():
+def test_a_speed_from_benchmarks_names_both_processors():
     benchmarks = {"linpack_100_Mflops": [1200.0, 8000.0], "stream_triad_MBps": [3300.0, 9000.0]}
     processor = {"name": "Opteron 246", "traced_on": "AMD EPYC", "benchmarks": benchmarks}
     host = {"host_speed": 0.15**0.5 * 0.1**0.5, "source": "A table.", "host_speed_range": [0.1, 0.15]}

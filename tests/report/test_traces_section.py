@@ -163,7 +163,7 @@ def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
     assert "Warning: the mean error at points left out is above 3 % for Swift (sim)." in sentences_of(section)
 
 
-def test_a_damaged_trace_is_told_in_one_line(replayed, runs):
+def test_a_damaged_trace_is_reported_in_one_line(replayed, runs):
     study, paths, records = replayed
     (paths.results / "traces/duct-4k/processes-4/trace.json").write_text("{")
     with pytest.raises(InputError, match=r"trace\.json: cannot be read: "):

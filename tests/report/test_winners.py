@@ -96,7 +96,7 @@ class TestGamess:
             "InfiniBand MPI (pub) is fastest at 2 of 4.",
         ]
 
-    def test_the_report_says_so_with_reference_and_without_intervals(self, gamess):
+    def test_the_report_states_it_with_reference_and_without_intervals(self, gamess):
         runs, tables, published = gamess
         report = make_report(runs, tables, Facts.of({"study": {"name": "gamess"}}), [], published)
         (text,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
@@ -128,7 +128,7 @@ class TestNetworks:
         )
         assert plain(sentences)[2].endswith("swift (pub) is fastest at 2 of 2.")
 
-    def test_a_run_that_is_not_told_apart_refutes_no_network(self):
+    def test_an_indistinguishable_run_refutes_no_network(self):
         """Swift has the better network and takes 0.1 % longer, 2 % more and 2 % less in turn."""
         runs = [
             {"case": "duct", "interconnect": name, "processes": 2, "block": block, "seconds": seconds}
@@ -151,7 +151,7 @@ class TestNetworks:
         assert network_sentences(rows, won, two_figures, LABELS) == []
         assert network_sentences(rows, won, network_figures({}), LABELS) == []
 
-    def test_published_figures_say_nothing_of_runs_of_our_own(self):
+    def test_published_figures_do_not_rate_measured_runs(self):
         made = tables(swift={2: 4}, slow={2: 5})
         rows, won = made["scaling"].assign(kind="measured"), winners(made["fastest"])
         two_figures = figures(swift=(2, 9000), slow=(30, 900))
@@ -172,7 +172,7 @@ class TestWinners:
         ).to_dict("records")
         assert (won["interconnect"], won["compared_kinds"]) == ("swift", "measured/emulated")
 
-    def test_intervals_of_times_overlap_and_the_joint_ratio_tells_them_apart(self):
+    def test_overlapping_times_can_have_a_significant_ratio(self):
         """Each block takes 2 % longer over near: the times of both are 10 % apart from block to block."""
         made = tables(NOISE, swift={2: 4.0}, near={2: 4.08}, slow={2: 9.0})
         rows = made["scaling"].set_index("interconnect")

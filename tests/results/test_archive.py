@@ -162,7 +162,7 @@ def test_creators_are_asked_for_until_the_study_names_them(plan, tmp_path):
     assert zenodo["creators"] == [{"name": "Gamgee, Sam"}]
 
 
-def test_an_incomplete_study_says_what_is_missing(plan):
+def test_an_incomplete_study_states_what_is_missing(plan):
     (plan.paths.results / "report.pdf").unlink()
     message = archive_study(plan)
     assert "missing: results/report.pdf" in message
@@ -203,7 +203,7 @@ def test_the_same_name_becomes_the_same_word_everywhere(plan):
     assert f"Host : {host}" in gzip.decompress(files[f"{where}.log.gz"]).decode()
 
 
-def test_what_cannot_be_searched_is_left_out_and_told(plan):
+def test_unreadable_files_are_left_out_and_listed(plan):
     (plan.paths.results / "extra.pdf").write_bytes(b"%PDF-1.7 \xff\xfe")
     assert "missing: results/extra.pdf: cannot be searched for names" in archive_study(plan, anonymise=True)
     assert "results/extra.pdf" not in contents(plan, "small-archive-anonymous.zip")

@@ -125,7 +125,7 @@ def attested(probe, name="shared_memory"):
     return list(_not_attested(rows, {"r.json": record(probe=probe)}, interconnects))
 
 
-def test_a_fabric_that_no_ping_pong_attests_is_told():
+def test_a_fabric_that_no_ping_pong_attests_is_reported():
     assert attested(PROBE) == []
     assert attested(None) == ["shared_memory: no ping-pong attests any of its 1 runs"]
     (failure,) = attested(replace(PROBE, latency_us=50.0))
@@ -133,7 +133,7 @@ def test_a_fabric_that_no_ping_pong_attests_is_told():
     assert attested(PROBE, "lost") == ["lost: its file is missing"]
 
 
-def test_a_record_that_is_not_what_the_table_tells_is_found():
+def test_a_record_that_contradicts_the_table_is_found():
     kept = record(seconds=2.0, valid=True)
     row = {key: getattr(kept, key) for key in SAME}
     row |= {"case": kept.case.partition("-")[0], "valid": True, "reason": None, "record": "r"}

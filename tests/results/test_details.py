@@ -37,7 +37,7 @@ def recorded(tmp_path):
     return pd.DataFrame([RUN | {"record": str(file), "origin": "import"}])
 
 
-def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
+def test_measured_and_imported_runs_have_benchmark_details(recorded):
     measured = pd.DataFrame([RUN | {"record": "records/one.json", "origin": "run"}])
     runs = pd.concat([measured, recorded], ignore_index=True)
     rows = make_details(*NOWHERE, runs, [record(details={"rows": [SIZES, SIZES]})])["benchmarks"]
@@ -54,7 +54,7 @@ def test_own_and_imported_runs_tell_of_their_benchmarks(recorded):
         ("started", "2025-12-31T00:00:00"),
     ],
 )
-def test_invalid_runs_and_foreign_records_tell_nothing(recorded, column, other):
+def test_invalid_runs_and_foreign_records_give_no_details(recorded, column, other):
     assert make_details(*NOWHERE, recorded.assign(**{column: other}), [])["benchmarks"].empty
 
 
@@ -64,7 +64,7 @@ def test_a_run_of_another_study_with_a_record_of_the_same_path_is_another(record
     assert network_table(recorded.assign(started="2025-12-31T00:00:00"), rows).empty
 
 
-def test_a_damaged_record_is_told_in_one_line(recorded):
+def test_a_damaged_record_is_reported_in_one_line(recorded):
     (file,) = recorded["record"]
     Path(file).write_text("{")
     with pytest.raises(InputError, match=r"one.json: damaged record .*"):
@@ -84,14 +84,14 @@ def test_tables_are_read_as_they_were_written(tmp_path):
         assert list(table) == list(DETAILS[name].columns)
 
 
-def test_a_damaged_table_is_told_in_one_line(tmp_path):
+def test_a_damaged_table_is_reported_in_one_line(tmp_path):
     columns = ",".join(DETAILS["bandwidth"].columns)
     (tmp_path / "bandwidth.csv").write_text(f"{columns}\n1,-1,1,1\n")
     with pytest.raises(TableError, match=r"bandwidth.csv: column 'bandwidth_MBps': '-1.0' must be above 0$"):
         read_details(tmp_path)
 
 
-def test_a_table_of_an_earlier_version_says_what_to_do(tmp_path):
+def test_a_table_of_an_earlier_version_names_the_remedy(tmp_path):
     (tmp_path / "traces.csv").write_text("case,processes\nduct,2\n")
     with pytest.raises(TableError, match=r"traces\.csv: column '\w+': is missing; .* --forcerun collect$"):
         read_details(tmp_path)

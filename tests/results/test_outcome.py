@@ -36,7 +36,7 @@ def test_a_study_whose_runs_all_count(tmp_path, capsys):
     assert printed(tmp_path, table, capsys) == f"done: report and proposal in {tmp_path}\n"
 
 
-def test_the_last_line_says_how_many_are_invalid_and_why(tmp_path, capsys):
+def test_the_last_line_counts_invalid_runs_with_their_reason(tmp_path, capsys):
     table = runs((None, None), ("memory", None), ("memory", "slow"), ("memory", "slow"), ("memory", "late"))
     assert printed(tmp_path, table, capsys) == (
         f"done: report and proposal in {tmp_path}; 3 of 5 runs are invalid, 2 of them: slow\n"
@@ -52,7 +52,7 @@ def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
     )
 
 
-def test_a_part_of_a_study_has_no_runs_to_tell_of(tmp_path, capsys):
+def test_a_part_of_a_study_counts_no_runs(tmp_path, capsys):
     print_results(StudyPaths(tmp_path))
     assert capsys.readouterr().err == f"done: report and proposal in {tmp_path}\n"
 

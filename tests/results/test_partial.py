@@ -26,7 +26,7 @@ from workflows.results.partial import PartialReports, _WhenJobsEnd, is_due
         (190, 10, None, True),
     ],
 )
-def test_a_report_is_made_where_it_is_worth_its_time(since, took, left, due):
+def test_a_report_is_made_if_it_takes_little_of_the_time(since, took, left, due):
     assert is_due(since, took, left) is due
 
 

@@ -103,7 +103,7 @@ def test_names_that_pandas_takes_for_missing_are_names(tmp_path):
          "line 5, column 'seconds': -1: it must be a positive time"),
     ],
 )  # fmt: skip
-def test_a_bad_table_is_told_in_one_line(tmp_path, text, message):
+def test_a_bad_table_is_reported_in_one_line(tmp_path, text, message):
     path = written(tmp_path, text)
     assert refusal(TableError, read_runs, path) == f"{path}: {message}"
 
@@ -130,7 +130,7 @@ def test_a_bad_table_is_told_in_one_line(tmp_path, text, message):
         (",a,2,1", "case", "is empty"),
     ],
 )
-def test_a_bad_row_is_told_by_its_line_and_column(tmp_path, row, column, message):
+def test_a_bad_row_is_reported_by_its_line_and_column(tmp_path, row, column, message):
     path = written(tmp_path, f"{HEADER}\nduct,a,4,1\n{row}\n")
     assert refusal(TableError, read_runs, path) == f"{path}: line 3, column '{column}': {message}"
 
@@ -148,13 +148,13 @@ def test_a_bad_row_is_told_by_its_line_and_column(tmp_path, row, column, message
         ("energy_joules", "2,1,inf", "inf: it must be energy from 0 to 10^15 J"),
     ],
 )
-def test_a_bad_cell_of_a_further_column_is_told_by_its_line_and_column(tmp_path, columns, rows, message):
+def test_a_bad_cell_of_a_further_column_is_reported_by_its_line_and_column(tmp_path, columns, rows, message):
     path = written(tmp_path, f"{HEADER},{columns}\nduct,a,{rows}\n")
     line, column = 2 + rows.count("\n"), columns.split(",")[-1]
     assert refusal(TableError, read_runs, path) == f"{path}: line {line}, column '{column}': {message}"
 
 
-def test_other_files_are_told(tmp_path):
+def test_other_files_are_reported(tmp_path):
     with pytest.raises(TableError, match=r"none\.csv: there is no such file$"):
         read_runs(tmp_path / "none.csv")
     with pytest.raises(TableError, match=r"runs\.xlsx: must end in \.csv or \.parquet$"):
@@ -163,7 +163,7 @@ def test_other_files_are_told(tmp_path):
         read_runs(written(tmp_path, "no parquet", "runs.parquet"))
 
 
-def test_a_frame_without_a_file_is_told_by_row():
+def test_a_frame_without_a_file_is_reported_by_row():
     frame = pd.DataFrame({"case": "duct", "interconnect": "a", "processes": 2, "seconds": [1.0, -1.0]})
     with pytest.raises(TableError, match=r"^runs table: row 2, column 'seconds': -1: it must be"):
         complete_runs(frame)

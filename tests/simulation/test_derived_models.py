@@ -50,7 +50,7 @@ def jumping(size: int) -> float:
     return 2 + size / 1000 + (5 if size > 4096 else 0)
 
 
-def test_where_between_sizes_that_are_close_a_protocol_changes_is_told():
+def test_a_change_of_protocol_lies_between_close_sizes():
     sizes = sorted({0, *(2**power + more for power in range(3, 20) for more in (-3, 0, 3))})
     assert changes_of_protocol(sizes, [jumping(size) for size in sizes]) == [Change(4096, rise=True)]
 
@@ -106,7 +106,7 @@ def test_overhead_and_bandwidth_of_a_link_that_is_known():
     )
 
 
-def test_what_was_not_given_is_said_to_be_assumed():
+def test_missing_inputs_are_listed_as_assumptions():
     made = derive(benchmarks(lambda size: 1.6 + size / 10_000), None, None, None)
     assert made.simulate["eager_limit_bytes"] == 8192 and "host_overhead" not in made.simulate
     assert made.simulate["assumed"] == ["host_overhead", "both_ways"]
@@ -274,7 +274,7 @@ def with_work(busy, stream=None):
     return derive(pd.concat([curves, extra], ignore_index=True), None, 1, 8192)
 
 
-def test_work_beside_an_exchange_tells_what_each_of_its_two_messages_costs():
+def test_work_during_an_exchange_gives_the_cost_of_each_message():
     made = with_work(lambda size: 1.2 + 2 * size / 10_000, stream=lambda size: max(0.1, size / 1000))
     overhead = made.simulate["host_overhead"]  # of a message half, and not the stream's 0.1 µs
     assert overhead["send_us"] == overhead["receive_us"] == pytest.approx(0.6, rel=0.01)
@@ -297,7 +297,7 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
 
 
 @pytest.mark.parametrize(("takes", "expected"), [(56.0, 50), (4.0, None)])
-def test_what_a_window_takes_beside_two_barriers(takes, expected):
+def test_what_a_window_takes_with_two_barriers(takes, expected):
     curves = benchmarks(lambda size: 3 + size / 1000)
     window = curves.head(1).assign(benchmark="window", bytes=None, latency_us=takes)
     made = derive(pd.concat([curves, window], ignore_index=True), None, 1, 8192)

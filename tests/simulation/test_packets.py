@@ -301,7 +301,7 @@ def test_a_latency_shorter_than_a_packet_is_refused():
         packets.network_text(model, 4)
 
 
-def test_a_message_to_nobody_is_told_in_one_line(network):
+def test_a_message_to_nobody_is_reported_in_one_line(network):
     message = refusal(InputError, network(4, {}).carry, messages((0, 0, 7, 100)), 1.0)
     assert message == "mine: cannot be carried out: a message from 0 to 7, of 4 processes"
 

@@ -65,7 +65,7 @@ def test_a_curve_is_linear_between_points_and_continued_up_to_a_change_of_protoc
     assert knots == pytest.approx(POINTS | {3000: 8.0, 3001: 15.001})
 
 
-def test_the_points_that_can_be_left_out_are_predicted_from_their_neighbours(tmp_path):
+def test_points_left_out_are_predicted_from_their_neighbours(tmp_path):
     points = POINTS | {16000: 30.0}
     left_out = read_curve(curve_file(tmp_path, points), tmp_path, "mine.yaml").left_out()
     errors = left_out.set_index("bytes")["left_out_percent"]
@@ -145,7 +145,7 @@ def test_an_empty_message_as_one_that_is_not_there(tmp_path):
         ({0: 5.0, 1000: 6.0, 2000: 7.0}, "", "no point of the curve is above the change of protocol at 2000"),
     ],
 )
-def test_a_bad_curve_is_told_in_one_line(tmp_path, points, extra, reason):
+def test_a_bad_curve_is_reported_in_one_line(tmp_path, points, extra, reason):
     message = refusal(InputError, read_curve, curve_file(tmp_path, points, extra), tmp_path, "mine.yaml")
     assert message.startswith("mine.yaml: simulate") and reason in message
 
@@ -192,7 +192,7 @@ def test_the_ends_of_the_band_have_the_fastest_and_the_slowest_run_of_each_size(
     ]
 
 
-def test_what_keeps_the_processors_busy_is_told_apart_from_waiting(tmp_path):
+def test_busy_and_waiting_times_of_processors_are_separated(tmp_path):
     """1000 bytes take 6 µs, of which the link needs 1 µs; nothing is beyond 5 µs + 1 µs."""
     model = make_model(interconnect(curve_file(tmp_path)), tmp_path)
     assert model.between[1] == Knot(1000, 5.0, 0.0, 0.0, 0.0)

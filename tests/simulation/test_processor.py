@@ -42,7 +42,7 @@ def test_a_stated_speed_needs_no_probe(tmp_path):
         ("return 0;", "abort();", "the probe of the processor: exit status -6"),
     ],
 )
-def test_a_probe_that_fails_says_so_in_one_line(tmp_path, monkeypatch, old, new, line):
+def test_a_failing_probe_gives_one_line(tmp_path, monkeypatch, old, new, line):
     source = tmp_path / "processor.c"
     source.write_text(processor.SOURCE.read_text().replace(old, new, 1))
     monkeypatch.setattr(processor, "SOURCE", source)

@@ -46,7 +46,7 @@ def messages(*rows):
     return sent
 
 
-def test_a_write_is_known_to_have_arrived_when_its_target_says_so(network):
+def test_a_write_is_complete_when_its_target_acknowledges_it(network):
     small, large = messages((0.0, 0, 1, 1000, True)), messages((0.0, 0, 1, 100_000, True))
     arrived = network(2).carry(small, 1.0).arrived
     assert arrived == pytest.approx([10e-6 + 1000 / 100e6 + HEAD], rel=1e-6)
@@ -144,7 +144,7 @@ def test_a_pattern_that_does_not_exist_for_so_many_processes(simulated):
         simulated("transpose-smoke", 3)
 
 
-def test_a_schedule_that_cannot_be_carried_out_is_told_in_one_line(network):
+def test_a_schedule_that_cannot_be_carried_out_is_reported_in_one_line(network):
     message = refusal(InputError, network(2).carry, messages((0.0, 0, 7, 1000, True)), 1.0)
     assert message == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
 

@@ -54,7 +54,7 @@ def test_what_accounting_refuses_is_one_line(slurm, folder, site, job, reason):
     assert f"a job for {job}" in line and reason in line and output.endswith("exit status 1")
 
 
-def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_raised(slurm, folder):
+def test_limits_that_hold_jobs_are_reported_and_raising_them_completes_the_study(slurm, folder):
     """sbatch --test-only takes what is held for ever: the account has no minute left, and one node where two are needed."""
     folder.site.write_text(folder.site.read_text() + "account: me\n")
     manage(slurm, "modify", "account", "me", "set", "GrpTRESMins=cpu=0", "GrpTRES=node=1")
@@ -96,9 +96,7 @@ def test_limits_that_hold_jobs_are_told_and_the_study_is_whole_when_they_are_rai
         ),
     ],
 )
-def test_a_limit_of_jobs_slows_a_study_is_told_once_and_the_study_is_whole(
-    slurm, folder, target, limit, message
-):
+def test_a_job_limit_is_reported_once_and_the_study_completes(slurm, folder, target, limit, message):
     """One job at a time may be submitted, or run, and the user has one until it is told; the study has three."""
     folder.faulty("sound", blocks=2, processes=(1,))
     folder.site.write_text(folder.site.read_text() + "account: me\n")

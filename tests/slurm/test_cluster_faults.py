@@ -117,7 +117,7 @@ def test_a_controller_that_is_restarted_disturbs_no_run(unlucky):
     assert only["attempt"] == 1 and (only["problem"] is None or disturbed(only["problem"]))
 
 
-def test_accounting_tells_what_was_lost_to_what(unlucky):
+def test_accounting_lists_lost_core_hours_by_cause(unlucky):
     need(*ACCOUNTING)
     results = unlucky[2]
     jobs = pd.read_csv(results / "details/jobs.csv", dtype={"job": str})
@@ -174,7 +174,7 @@ def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
     assert not folder.records() and slurm.ask("squeue", "--noheader") == ""
 
 
-def test_nodes_that_are_drained_are_told_and_the_study_goes_on_when_they_are_back(slurm, tmp_path):
+def test_drained_nodes_are_reported_and_the_study_resumes(slurm, tmp_path):
     """As a site drains them after its controller crashed."""
     early, late = ((tmp_path / name) for name in ("early", "late"))
     early.mkdir()

@@ -69,7 +69,7 @@ def test_the_table_is_that_of_one_machine(folders, way):
 
 
 @pytest.mark.parametrize("way", ["jobs", "allocation"])
-def test_a_record_tells_job_and_place_of_every_rank(folders, way):
+def test_a_record_has_job_and_place_of_every_rank(folders, way):
     records = folders[way].records()
     assert len(records) == len(POINTS)
     for path, record in records.items():

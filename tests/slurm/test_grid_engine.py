@@ -118,7 +118,7 @@ def test_a_job_that_is_out_of_time_is_an_attempt_that_does_not_count(out_of_time
     assert not list(folder.folder.glob("results/*/scratch/*"))
 
 
-def test_what_it_says_of_jobs(cell, tmp_path):
+def test_states_of_jobs(cell, tmp_path):
     def submit(*options):
         return cell.ask("qsub", "-terse", "-j", "y", "-o", "/dev/null", *options)
 

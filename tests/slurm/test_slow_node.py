@@ -59,7 +59,7 @@ def test_what_is_compared_is_on_the_nodes_that_its_block_draws(slurm, tmp_path):
     }
 
 
-def test_a_node_of_four_fifths_is_told(slurm, tmp_path):
+def test_a_node_at_four_fifths_speed_is_flagged(slurm, tmp_path):
     """Two sizes of a serial case: three blocks of each on the slow one of three nodes, six on the others."""
     case = tmp_path / "cases/command/faulty"
     shutil.copytree(ROOT / "tests/cases/command/faulty", case)

@@ -65,7 +65,7 @@ def test_every_shipped_case_is_right_and_has_a_possible_golden_answer(name):
 
 
 @pytest.mark.parametrize("name", case_files(CASES))
-def test_every_shipped_case_tells_editors_its_schema(name):
+def test_every_shipped_case_names_its_schema_for_editors(name):
     (file,) = case_files(CASES)[name]
     first = file.read_text().splitlines()[0]
     schema = first.removeprefix("# yaml-language-server: $schema=")
@@ -73,7 +73,7 @@ def test_every_shipped_case_tells_editors_its_schema(name):
     assert (file.parent / schema).resolve() == inputs.SCHEMAS / f"case_{application_name}.yaml"
 
 
-def test_a_size_may_have_a_tolerance_of_its_own_and_says_why(cases):
+def test_a_size_may_set_its_tolerance_with_a_reason(cases):
     text = MINIMAL.replace("golden: 2.5}", "golden: 2.5, tolerance: 0.1, reason: Measured.}")
     folder = cases(text)
     assert [load_case(name, folder).answer.tolerance for name in ("echo-one", "echo-two")] == [1e-6, 0.1]
@@ -208,7 +208,7 @@ class TestDigest:
             ("settings:", "settings: # of the program"),
         ],
     )
-    def test_does_not_change_with_how_a_run_is_told_planned_or_judged(self, cases, old, new):
+    def test_titles_planning_and_judging_do_not_change_it(self, cases, old, new):
         before = digest(load_case("echo", cases()))
         assert MINIMAL.replace(old, new) != MINIMAL
         assert digest(load_case("echo", cases(MINIMAL.replace(old, new)))) == before

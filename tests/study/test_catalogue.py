@@ -46,7 +46,7 @@ def test_every_case_has_a_smoke_size_that_takes_seconds(name):
 
 
 @pytest.mark.parametrize(("name", "size"), SIZES)
-def test_every_size_says_how_its_golden_answer_was_made_or_why_it_has_none(name, size):
+def test_every_size_states_the_source_of_its_golden_answer(name, size):
     document = CASES[name][1]
     described = document["sizes"][size]
     assert "golden" not in described or described["golden_from"]

@@ -51,7 +51,7 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
         ("{interconnect: {value: hdr}, kind: {value: guessed}}", "'guessed' must be one of measured"),
     ],
 )
-def test_a_wrong_mapping_is_told_in_one_line(tmp_path, mapping, message):
+def test_a_wrong_mapping_is_reported_in_one_line(tmp_path, mapping, message):
     asked = study(tmp_path, f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {mapping}}}\n")
     reason = refusal(InputError, check_imports, asked)
     assert re.search(message, reason)

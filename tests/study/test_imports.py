@@ -110,7 +110,7 @@ def test_sites_that_cannot_be_compared_name_the_study_file(tmp_path, sites, kind
     assert told(check_imports, read_study(file)) == f"{file}: compare_sites: {line}"
 
 
-def test_a_site_that_there_is_not_is_told_before_anything_runs(tmp_path):
+def test_a_missing_site_is_refused_before_anything_runs(tmp_path):
     text = f"import: [{{file: a.csv, site: x}}]\nsite: here\ncompare_sites: [x, her]\n{OWN}"
     file = study(tmp_path, text, a=f"{HEADER}\nduct,ib,2,5\n")
     line = told(check_imports, read_study(file))
@@ -128,7 +128,7 @@ def test_a_site_that_there_is_not_is_told_before_anything_runs(tmp_path):
         ("compare_kinds", "[[measured, simulated]]", "[0]: no interconnect of the study is simulated"),
     ],
 )
-def test_what_there_is_not_is_told_before_anything_runs(tmp_path, key, value, line):
+def test_missing_imports_are_refused_before_anything_runs(tmp_path, key, value, line):
     text = f"import: [a.csv]\n{OWN}{key}: {value}\n"
     file = study(tmp_path, text, a=f"{HEADER}\nduct,infiniband,2,5\n")
     assert told(check_imports, read_study(file), {"measured"}).startswith(f"{file}: {key}{line}")

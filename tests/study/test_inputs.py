@@ -112,7 +112,7 @@ def schema(tmp_path, monkeypatch):
         ({"given": 1}, "given: does not belong here: set for each run"),
     ],
 )
-def test_what_breaks_a_schema_is_told_in_one_line(schema, tmp_path, change, reason):
+def test_a_breach_of_the_schema_is_reported_in_one_line(schema, tmp_path, change, reason):
     message = refusal(
         InputError, inputs.check, {"name": "x", "count": 1} | change, "thing", tmp_path / "mine.yaml"
     )
@@ -128,7 +128,7 @@ def test_what_fits_the_schema_passes(schema, tmp_path):
     inputs.check({"name": "x", "count": 8, "either": "all", "list": [1, 2]}, "thing", tmp_path)
 
 
-def test_an_unknown_name_is_told_with_the_nearest_and_all_known():
+def test_an_unknown_name_lists_the_nearest_and_all_known():
     assert inputs.choose("b", ["a", "b"], "letter", "file: key") == "b"
     names = ["infiniband", "gigabit"]
     message = refusal(InputError, inputs.choose, "gigabyt", names, "interconnect", "file: key")

@@ -34,7 +34,7 @@ def load(folder: Path, text: str):
     return load_interconnect("mine", folder)
 
 
-def test_a_measured_one_is_on_this_machine_unless_its_file_says_otherwise(tmp_path):
+def test_a_measured_interconnect_is_on_this_machine_by_default(tmp_path):
     here = load(tmp_path, MEASURED)
     assert (here.nodes, here.cores_per_node) == (1, len(os.sched_getaffinity(0)))
     elsewhere = load(tmp_path, MEASURED + "place: {nodes: 4, cores_per_node: 16}\n")
@@ -76,18 +76,18 @@ def test_an_emulated_one_has_the_nodes_that_it_emulates(tmp_path):
         ("btl:", "plm_rsh_agent: ssh, btl:", "launch.mca.plm_rsh_agent: does not belong here, since kind is"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(tmp_path, old, new, message):
+def test_a_mistake_is_reported_in_one_line(tmp_path, old, new, message):
     assert old in EMULATED
     changed = EMULATED.replace(old, new, 1) if old else f"{EMULATED}{new}\n"
     assert refusal(InputError, load, tmp_path, changed).startswith(f"{tmp_path / 'mine.yaml'}: {message}")
 
 
-def test_an_emulated_one_must_say_what_is_emulated(tmp_path):
+def test_an_emulated_interconnect_needs_the_key_emulate(tmp_path):
     with pytest.raises(InputError, match="emulate: missing, since kind is emulated"):
         load(tmp_path, MEASURED.replace("measured", "emulated"))
 
 
-def test_an_unknown_name_is_told_with_the_nearest():
+def test_an_unknown_name_is_reported_with_the_nearest():
     message = refusal(InputError, load_interconnect, "emulated_gigabyte", INTERCONNECTS)
     assert "no interconnect 'emulated_gigabyte', did you mean 'emulated_gigabit'" in message
 
@@ -159,7 +159,7 @@ def test_without_the_right_to_make_namespaces_the_reason_is_one_line():
     assert ran(*rightless, sys.executable, "-c", TRY).stdout.splitlines() == [message, "None"]
 
 
-def test_factors_are_told_with_all_else_that_decides_how_an_interconnect_is_used(tmp_path):
+def test_factors_include_every_setting_of_an_interconnect(tmp_path):
     given = "{transport: ud, mtu: 2048, cable: copper 5 m, path: back_to_back}"
     others = {"transport": "ud", "mtu": 2048, "cable": "copper 5 m", "path": "back_to_back"}
     used = {"mpi": "Open MPI", "launch.mca.btl": "self,vader"}
@@ -213,7 +213,7 @@ def test_two_files_that_differ_in_the_mtu_alone_differ_in_nothing_else(names):
     assert (jumbo["mtu"], usual["mtu"]) == (9000, 1500)
 
 
-def test_a_misspelt_parameter_of_open_mpi_is_told_with_the_nearest(tmp_path):
+def test_a_misspelt_parameter_of_open_mpi_is_reported_with_the_nearest(tmp_path):
     message = "btl_tcp_if_inclde: Open MPI has no such parameter here, did you mean 'btl_tcp_if_include'?"
     misspelt = load(tmp_path, MEASURED.replace("btl:", "btl_tcp_if_inclde: lo, btl:"))
     assert unavailable(misspelt) == f"launch.mca.{message}"

@@ -27,7 +27,7 @@ def test_each_predicts_an_interconnect_that_is_there(model):
     assert model.simulate["one_machine"]
 
 
-def test_without_its_curve_it_says_which_study_measures_it(model):
+def test_without_its_curve_it_names_the_study_that_measures_it(model):
     message = "there is no results/validation/tables/network.csv: run the study validation first"
     assert unavailable(model) == message
 

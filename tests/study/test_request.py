@@ -101,7 +101,7 @@ def test_a_target_for_the_blocks_is_that_of_the_report(tmp_path):
     assert facts(tmp_path, extra).settings.target_percent == 2
 
 
-def test_files_of_ones_own_are_found_beside_the_study(tmp_path):
+def test_files_of_ones_own_are_found_with_the_study(tmp_path):
     book = (ROOT / "config/prices/ames_2004.csv").read_text().replace("gigabit_ethernet,USD", "mine,USD")
     (tmp_path / "mine.csv").write_text(book)
     (tmp_path / "rule.yaml").write_text((ROOT / "config/proposals/efficiency_75.yaml").read_text())
@@ -127,7 +127,7 @@ def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp
     assert "interconnects/tcp_loopback.yaml: price.item: book ames_2004: no item 'mirinet'" in message
 
 
-def test_without_the_price_of_a_node_nothing_is_said_about_money(tmp_path):
+def test_without_the_price_of_a_node_there_are_no_costs(tmp_path):
     assert facts(tmp_path, "", {"tcp_loopback": priced("myrinet_single_port")}).economics is None
 
 

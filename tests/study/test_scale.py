@@ -68,7 +68,7 @@ def test_a_larger_scale_never_gives_a_smaller_size(scale):
     assert chosen == sorted(chosen)
 
 
-def test_the_plan_runs_the_chosen_sizes_and_says_so(plan_of):
+def test_the_plan_runs_and_lists_the_chosen_sizes(plan_of):
     plan = plan_of(f"{STUDY}scale: 0.1\n")
     assert {point.case for point in plan.design.points} == {"elbow_segregated-4k", "sedan-366k"}
     assert "sizes at scale 0.1: elbow_segregated-4k of 32k, sedan-366k of 3600k" in announcement(plan)

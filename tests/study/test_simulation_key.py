@@ -36,7 +36,7 @@ def test_what_is_replayed_has_its_own_cases_and_counts(tmp_path):
     assert not any("simulated interconnect" in entry.reason for entry in plan.design.left_out)
 
 
-def test_a_measured_run_of_a_case_that_is_only_replayed_is_none_of_the_study(tmp_path):
+def test_a_measured_run_of_a_replayed_case_does_not_count(tmp_path):
     plan = make_plan(write(tmp_path, STUDY))
     assert plan.asked.asks_for(Point("cavity-4k", "shared_memory", 2, 1, 1, 2))
     assert not plan.asked.asks_for(Point("elbow_segregated-smoke", "shared_memory", 2, 1, 1, 2))
@@ -62,14 +62,14 @@ def test_one_line_for_what_does_not_fit(tmp_path, old, new, line):
     assert line in refusal(InputError, make_plan, write(tmp_path, STUDY.replace(old, new)))
 
 
-def test_another_range_of_speeds_is_replayed_anew_and_runs_nothing_again(tmp_path):
+def test_another_range_of_speeds_is_replayed_without_new_runs(tmp_path):
     plain = make_plan(write(tmp_path, STUDY)).design
     given = "simulation:\n  host_speed_range: [0.9, 1.1]\n"
     ranged = make_plan(write(tmp_path, STUDY.replace("simulation:\n", given))).design
     assert ranged.replay_digest != plain.replay_digest and ranged.digest == plain.digest
 
 
-def test_another_processor_is_replayed_anew_and_asks_how_fast_a_core_is_here(tmp_path):
+def test_another_processor_is_replayed_and_measures_the_core_speed(tmp_path):
     plain = make_plan(write(tmp_path, STUDY))
     derived = make_plan(write(tmp_path, STUDY.replace("simulation:\n", f"simulation:\n{PROCESSOR}")))
     assert derived.design.replay_digest != plain.design.replay_digest

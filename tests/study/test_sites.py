@@ -67,7 +67,7 @@ def test_what_is_wrong_with_sites_is_one_line(tmp_path, text, line):
     assert refusal(InputError, study, tmp_path, text).startswith(f"{tmp_path}/both.yaml: {line}")
 
 
-def test_runs_of_a_site_keep_what_they_say(tmp_path):
+def test_runs_of_a_site_keep_their_values(tmp_path):
     folder = results(tmp_path / "before")
     runs = complete_runs(pd.read_csv(folder / "runs.csv"))
     placed = at_site(runs, folder / "runs.csv", "before")
@@ -77,7 +77,7 @@ def test_runs_of_a_site_keep_what_they_say(tmp_path):
     pd.testing.assert_frame_equal(placed[same], runs[same])
 
 
-def test_a_file_that_tells_its_sites_gets_no_other(tmp_path):
+def test_a_file_with_sites_gets_no_other_site(tmp_path):
     runs = complete_runs(pd.read_csv(results(tmp_path / "x") / "runs.csv").assign(site="inside"))
     assert at_site(runs, tmp_path / "x/runs.csv", None)["site"].tolist() == ["inside"] * 2
     with pytest.raises(InputError, match=r"x/runs.csv: site: 'before' is given, but the file names .*inside"):
@@ -126,7 +126,7 @@ def test_one_command_writes_the_study_that_compares(here):
     assert not list(file.parent.glob("*.part"))
 
 
-def test_folders_of_the_same_name_are_told_apart(here):
+def test_folders_of_the_same_name_get_distinct_sites(here):
     file = write_comparison(results(here / "old/results/laptop"), results(here / "new/results/laptop"))
     assert read_study(file).compare_sites == (("old-results-laptop", "new-results-laptop"),)
 
@@ -137,7 +137,7 @@ def test_a_study_is_not_compared_with_itself(here):
         write_comparison(folder, folder / "runs.csv")
 
 
-def test_results_that_are_not_there_are_told(here):
+def test_missing_results_are_refused(here):
     (here / "empty").mkdir()
     with pytest.raises(InputError, match=r"^--compare: empty: no results of a study are there \(runs.csv\)"):
         write_comparison(results(here / "results/before"), here.joinpath("empty").relative_to(here))

@@ -43,7 +43,7 @@ def test_every_line_that_is_shown_names_a_study_and_a_table_or_page():
         assert target[2] != "reference/tables.md" or target[1] in TABLE_SCHEMAS, row
 
 
-def test_notes_and_statements_are_imported_by_the_study_that_is_said_to_show_them():
+def test_notes_and_statements_are_imported_by_their_documented_study():
     files = {"notes": "notes_", "network_statements": "qsnet.csv", "link_statements": "infiniband_qdr.csv"}
     files |= {"list_prices": "list_price.csv", "network_summary": "netpipe.csv", "cases": "fluent_cases.csv"}
     checked = 0

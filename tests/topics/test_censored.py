@@ -83,7 +83,7 @@ def test_both_extremes_must_agree_on_a_direction():
     assert row["verdict"] == "not distinguishable" and row["note"] == STOPPED
 
 
-def test_blocks_that_depend_on_the_ones_before_have_no_plain_p_beside_stopped_runs():
+def test_blocks_that_depend_on_the_ones_before_have_no_plain_p_with_stopped_runs():
     """Ten ratios that fall from 2 to 1.1, one block stopped: as if independent p is 2/2^10."""
     falling = np.linspace(2, 1.1, 10)
     other = rows("duct", "b", {4: 5.0}, (1,) * 10)
@@ -98,7 +98,7 @@ def test_blocks_that_depend_on_the_ones_before_have_no_plain_p_beside_stopped_ru
     assert row["note"].endswith(DEPENDENT) and row["verdict"] == "faster (untested)"
 
 
-def test_a_sign_that_hangs_on_how_long_a_run_would_have_taken_is_not_told():
+def test_a_sign_that_depends_on_stopped_runs_is_not_stated():
     """Ratios 1.1, 1.1, 1/1.2 or less (twice) and 1.2 or more (twice), of which one extreme says each sign."""
     base, other = rows("duct", "a", {4: 10.0}, (1,) * 6), rows("duct", "b", {4: 10 / 1.1}, (1,) * 6)
     row = compared(stopped(base, 0, 1, limit=12), stopped(other, 2, 3, limit=12))
@@ -151,7 +151,7 @@ def test_no_ending_of_the_stopped_runs_is_beyond_the_bounds(seed):
                 assert abs(bounds.shift.estimate) <= abs(ended.shift.estimate) + 1e-12
 
 
-def test_spread_and_drift_of_a_point_with_stopped_runs_are_not_told():
+def test_points_with_stopped_runs_have_no_spread_or_drift():
     """The five blocks that ended would have a spread of their own, and a drift."""
     made = tables(rows("duct", "a", {4: 10.0}), stopped(rows("duct", "b", {4: 5.0}), 5, limit=20))
     spread = made["variability"].set_index("interconnect")
@@ -185,7 +185,7 @@ def test_all_tables_are_made_where_only_limits_are_known():
     assert made["improvement"].empty
 
 
-def test_a_stopped_run_is_not_valid_and_says_why():
+def test_a_stopped_run_is_invalid_with_a_reason():
     row = {"case": "duct", "interconnect": "a", "processes": 2, "seconds": 20.0, "censored": "true"}
     runs = complete_runs(pd.DataFrame([row, row | {"seconds": 5.0, "censored": None}]))
     assert runs["valid"].tolist() == [False, True]

@@ -95,19 +95,19 @@ def test_placement_counts_where_one_site_varies_it():
     assert by_placement.loc[1.0, "verdict"] == "only in before"
 
 
-def test_a_site_that_is_not_there_is_told(runs):
+def test_a_site_that_is_not_there_is_reported(runs):
     settings = Settings(draws=500, compare_sites=(("before", "later"),))
     with pytest.raises(TableError, match=r"^compare_sites: 'later' is no site of the runs; there are after"):
         make_changes(runs, settings)
 
 
-def test_sites_without_a_common_point_are_told():
+def test_sites_without_a_common_point_are_reported():
     runs = table(at("before", rows("duct", "slow", {2: 8.0})), at("after", rows("wing", "slow", {2: 8.0})))
     with pytest.raises(TableError, match="have no point in common"):
         make_changes(runs, SETTINGS)
 
 
-def test_sites_of_different_kinds_are_told():
+def test_sites_of_different_kinds_are_reported():
     later = rows("duct", "slow", {2: 8.0}, kind="published")
     runs = table(at("before", rows("duct", "slow", {2: 8.0})), at("after", later))
     message = refusal(TableError, make_changes, runs, SETTINGS)
@@ -151,7 +151,7 @@ def test_a_fault_names_its_site():
         make_tables(runs, Settings(draws=500))
 
 
-def test_interconnects_of_two_sites_are_told_apart(runs):
+def test_interconnects_of_two_sites_have_distinct_names(runs):
     tables = make_tables(runs, Settings(draws=500)) | make_changes(runs, SETTINGS)
     about = {"slow": {"title": "Slow one", "kind": "measured"}}
     sites = {name: {"file": name} for name in ("before", "after")}

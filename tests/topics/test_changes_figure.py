@@ -41,7 +41,7 @@ def test_an_interconnect_looks_as_in_every_other_figure(drawing):
     assert [dots(drawing)[place][1] for place in range(3)] == [look.colour for look in looks]
 
 
-def test_a_star_only_where_the_sites_are_told_apart(drawing):
+def test_a_star_marks_only_significant_differences(drawing):
     (axes,) = drawing.figure.axes
     stars = {text.xy[1] for text in axes.texts if text.get_text() == "*"}
     assert stars == {1}

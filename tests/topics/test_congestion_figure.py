@@ -55,7 +55,7 @@ def test_numbers_are_legible_and_their_ink_stays_inside_their_cells():
         assert height < height_of_unit * STRIPS["above" if sideways else "switch"]
 
 
-def test_it_says_that_it_is_route_load_and_no_measurement():
+def test_it_is_labelled_as_route_load_not_as_a_measurement():
     drawing = drawn(k_ary_n_tree(2, 3), 4)
     assert drawing.caption.startswith("Route load of a tree, 8 nodes")
     assert "no waiting time was measured" in drawing.caption

@@ -38,7 +38,7 @@ def hours(table):
     return dict(zip(table["reason"], table["core_hours"], strict=True))
 
 
-def test_records_tell_what_runs_took():
+def test_records_give_core_hours_of_runs():
     table = make_core_hours(runs(), jobs(""))["core_hours"]
     lost = dict.fromkeys(LOST, 0.05)
     waited = (4 + 2 + 4 + 4 * 3) * 90 / 3600
@@ -47,7 +47,7 @@ def test_records_tell_what_runs_took():
     assert table["share_percent"].sum() == pytest.approx(100)
 
 
-def test_accounting_tells_what_jobs_had_beside_runs():
+def test_accounting_gives_core_hours_outside_runs():
     """Job 7 had half an hour beside its runs, 8 ended with its run, 9, twice, ran for one minute more, 10 had no run."""
     made = make_core_hours(runs(), jobs())
     table, states = made["core_hours"], made["job_states"].set_index("state")
@@ -67,7 +67,7 @@ def test_a_study_that_ran_nothing_took_nothing():
     assert make_core_hours(runs().drop(columns="loss"), jobs()) == {}
 
 
-def test_the_report_says_what_it_took_and_who_says_so():
+def test_the_report_states_core_hours_and_their_source():
     all_runs, tables, facts = make_study(make_runs(3))
     for dump, expected in (
         (

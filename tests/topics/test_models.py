@@ -98,7 +98,7 @@ def test_beyond_the_data_only_the_average_has_a_bracket_that_holds_what_models_m
     assert table["limit_low"].isna().all()
 
 
-def test_nothing_is_told_beyond_the_stated_factor():
+def test_no_interval_beyond_the_stated_factor():
     seconds = 100 / COUNTS + 0.01 * COUNTS  # least at 100 processes
     near, curves = models(seconds, extrapolation=2)
     assert near.loc["communication", ["told_to", "peak_processes"]].tolist() == [32, np.inf]

@@ -53,18 +53,18 @@ def test_a_node_throttled_by_a_fifth_is_found_in_as_many_blocks_as_the_test_need
 
 
 @pytest.mark.slow
-def test_where_no_node_is_slow_none_is_told():
+def test_equal_nodes_are_not_flagged():
     assert not any(flagged_nodes(runs_of(8, seed, 1.0, 0.05)) for seed in range(TRIALS))
 
 
-def test_fewer_orders_of_the_blocks_than_the_level_needs_tell_no_node():
+def test_too_few_orders_of_the_blocks_flag_no_node():
     """On five nodes the slow one is drawn in 1, 2 and 3 of 5 blocks: of 500 orders one is so, for each node."""
     assert blocks_by_power(1 / 0.8, 0.01) == 7
     assert flagged_nodes(runs_of(5, 0, 1 / 0.8, 0.001)) == []
     assert flagged_nodes(runs_of(7, 0, 1 / 0.8, 0.001)) == ["n0"]
 
 
-def test_two_slow_nodes_are_told_one_after_the_other():
+def test_two_slow_nodes_are_flagged_in_turn():
     runs = runs_of(15, 0, 1.25, 0.02)
     also = runs[NODE_NAMES].str.contains("n3") & ~runs[NODE_NAMES].str.contains("n0")
     assert sorted(flagged_nodes(runs.assign(seconds=runs["seconds"].mask(also, 1.15 * runs["seconds"])))) == [
@@ -73,7 +73,7 @@ def test_two_slow_nodes_are_told_one_after_the_other():
     ]
 
 
-def test_nothing_is_said_of_one_node_of_unknown_ones_and_before_the_end():
+def test_one_node_unknown_nodes_and_interim_reports_have_no_section():
     runs = runs_of(8, 0, 1.25, 0.02)
     assert make_nodes(runs, Settings())
     assert not make_nodes(runs.assign(**{NODE_NAMES: "n1"}), Settings())
@@ -135,7 +135,7 @@ def test_the_report_names_the_node_for_the_operators(three):
     assert sum(mark.text.startswith("n") for mark in drawing.marks.values()) == 3
 
 
-def test_the_report_says_that_no_node_is_slow(three):
+def test_the_report_states_that_no_node_is_slow(three):
     section, _ = reported(three)
     assert sentences_of(section).startswith(
         "None of 3 nodes is significantly slow, and no node is slower by more than "
@@ -143,7 +143,7 @@ def test_the_report_says_that_no_node_is_slow(three):
 
 
 @pytest.mark.parametrize(("slow", "first"), [(True, "Node n2 is slow"), (False, "None of 3")])
-def test_the_report_says_of_which_nodes_nothing_is_known(slow, first):
+def test_the_report_names_nodes_without_enough_runs(slow, first):
     columns = ["node", "slower_percent", "slower_low", "slower_high", "p_value", "slow"]
     rows = [("n1", 0.5, -1, 2, 0.9, False), ("n2", 25, 20, 30, 0.001, slow), ("n3", 0, -1, 1, 1.0, False)]
     table = pd.DataFrame([*rows, ("n4", *[np.nan] * 4, False)], columns=columns)

@@ -61,7 +61,7 @@ def test_repetitions_are_in_order_of_execution():
     assert table["processes"].tolist() == [2, 4, 2, 4] and table["order"].tolist() == [1, 2, 3, 4]
 
 
-def test_a_start_that_is_no_time_is_told():
+def test_a_malformed_start_time_is_refused():
     with pytest.raises(TableError, match=r"^runs table: row 1, column 'started': 'noon' is no time$"):
         quality("repetitions", rows("duct", "a", {2: 1.0}, started="noon"))
 
@@ -83,7 +83,7 @@ def test_the_time_is_that_of_the_scaling_table():
     assert row["worst_percent"] == pytest.approx(100 * (16 / 10.4 - 1))
 
 
-def test_a_noisy_interconnect_is_told_from_a_steady_one():
+def test_a_noisy_interconnect_differs_from_a_steady_one():
     rng = np.random.default_rng(2)
     steady, noisy = (np.exp(rng.normal(0, spread, 12)) for spread in (0.002, 0.1))
     runs = rows("duct", "a", {2: 8.0}, steady) + rows("duct", "b", {2: 8.0}, noisy)
@@ -105,7 +105,7 @@ def test_drift_by_hand_and_its_absence():
     assert table.loc["b", "drift_low"] < 0 < table.loc["b", "drift_high"]
 
 
-def test_blocks_that_depend_on_the_ones_before_are_worth_fewer():
+def test_dependent_blocks_count_as_fewer():
     """A ratio that wanders up and down again, and the same values in another order."""
     wave = np.exp(0.1 * np.sin(np.arange(28) / 4))
     flat = rows("duct", "a", {2: 8.0}, np.ones(28))

@@ -83,7 +83,7 @@ def test_the_efficiency_is_the_product_of_both():
     assert line["algorithmic_loss_percent"] == pytest.approx(40)  # 0.1 of the 0.25 that two processes add
 
 
-def test_where_nothing_is_lost_no_part_of_it_is_told():
+def test_without_lost_efficiency_there_is_no_share():
     (line,) = tables_of(runs(seconds=3.0))["solver_efficiency"].to_dict("records")
     assert pd.isna(line["algorithmic_loss_percent"])
     assert line["efficiency"] == pytest.approx(

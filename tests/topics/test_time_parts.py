@@ -50,7 +50,7 @@ def test_parts_by_hand(runs):
     assert list(mesh["seconds"]) == [3.0, 3.0] and mesh["share"].isna().all()
 
 
-def test_iterations_are_told_relative_to_the_smallest_count(runs):
+def test_iterations_are_relative_to_the_smallest_count(runs):
     solver = make_part_tables(runs)["solver_iterations"].set_index("processes")
     assert solver.loc[2, ["iterations", "relative", "reference_processes"]].tolist() == [13, 1.3, 1]
     assert solver.loc[1, "relative"] == 1
@@ -78,7 +78,7 @@ def test_communication_by_hand(runs):
     assert set(table.index.get_level_values("operation")) == {"create", "get"}  # nothing was put
 
 
-def test_runs_that_tell_no_parts_have_no_such_table():
+def test_runs_without_parts_have_no_such_table():
     runs = complete_runs(pd.DataFrame([row[:7] for row in ROWS], columns=COLUMNS[:7]))
     assert all(table.empty for table in make_part_tables(runs).values())
     tables = make_all_tables(runs, Request(settings=Settings(draws=200)))
@@ -107,7 +107,7 @@ def test_extremes_are_at_the_lowest_oversubscription():
     assert list(at_extremes(table)["processes"]) == [1, 4]
 
 
-def test_with_a_server_beside_each_process_the_parallel_runs_have_another_oversubscription():
+def test_with_a_server_with_each_process_the_parallel_runs_have_another_oversubscription():
     served = [("served", 1, 1), ("served", 2, 2), ("served", 4, 4)]
     points = [("duct", 1, 1), ("duct", 2, 1), *served, ("alone", 1, 1)]
     table = pd.DataFrame(points, columns=["case", "processes", "oversubscription"])

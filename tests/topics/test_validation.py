@@ -81,9 +81,7 @@ def test_speedups_over_other_references_and_of_references_are_not_compared(runs,
     ("probe_us", "n", "unlike", "measured"),
     [(6.0, 3, 2, 7.9), (7.0, 3, 2, 8.1), (10.0, 5, 5, 8.0), (None, 5, 0, 8.0)],
 )
-def test_runs_are_compared_that_found_the_interconnect_as_the_models_curve_did(
-    runs, probe_us, n, unlike, measured
-):
+def test_only_runs_whose_probe_matches_the_model_are_compared(runs, probe_us, n, unlike, measured):
     """Of 7.8 to 8.2 s the second and the last found it slower; where all did, none is left out."""
     over_link = runs["interconnect"] == "link"
     runs.loc[over_link, "probe_latency_us"] = [6.0, 7.2, 6.1, 6.5, 7.5]

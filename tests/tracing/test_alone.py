@@ -188,7 +188,7 @@ def test_a_rank_whose_windows_address_is_taken_is_started_again(tmp_path, four_c
         assert run_alone(made.raws, whole(made.raws), tmp_path, start, None, 3).disturbed == 0
 
 
-def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
+def test_the_end_of_a_rank_is_reported_once(tmp_path, four_cores):
     def start(_, written):
         (written / "failed.txt").write_text("there is no memory for its calls\n")
         return "nodeworth tracer: there is no memory for its calls"
@@ -213,19 +213,19 @@ def test_why_a_rank_ended_is_told_once(tmp_path, four_cores):
     ],
 )
 @pytest.mark.parametrize("library", BOTH)
-def test_a_rank_that_diverges_is_told_by_its_call(built, library, group, message, tmp_path):
+def test_a_diverging_rank_is_reported_with_its_call(built, library, group, message, tmp_path):
     recorded(built, library, group, tmp_path)
     with pytest.raises(UnrepeatableError, match=f"^{message}$"):
         rerun(built, library, group, tmp_path)
 
 
-def test_a_rank_that_is_killed_is_told(built, tmp_path):
+def test_a_rank_that_is_killed_is_reported(built, tmp_path):
     recorded(built, "openmpi", "killed", tmp_path)
     with pytest.raises(UnrepeatableError, match=r"^rank 1 by itself: ended by signal 9$"):
         rerun(built, "openmpi", "killed", tmp_path)
 
 
-def test_a_rank_that_reads_its_window_without_synchronising_is_told(built, tmp_path):
+def test_unsynchronised_reads_of_a_window_are_reported(built, tmp_path):
     recorded(built, "openmpi", "window_race", tmp_path)
     message = "rank 1, call 6: MPI_Allreduce sends something else than was recorded"
     with pytest.raises(UnrepeatableError, match=f"^{message}$"):
@@ -267,7 +267,7 @@ def test_a_log_that_would_be_too_long_is_given_up_and_the_trace_is_not(built, tm
     assert read_raw(tmp_path / "trace", PROCESSES)
 
 
-def test_a_rank_that_ends_early_is_told(built, tmp_path):
+def test_a_rank_that_ends_early_is_reported(built, tmp_path):
     recorded(built, "openmpi", "messages", tmp_path)
     with pytest.raises(UnrepeatableError, match="rank 0, call 4: MPI_Finalize where MPI_Probe was recorded"):
         rerun(built, "openmpi", "nothing", tmp_path)

@@ -132,7 +132,7 @@ def test_messages_of_a_tag_are_received_in_the_order_in_which_they_were_sent(mes
         (["# mark; # mark; # mark", "1 compute 1"], "no collective call of all ranks in every step"),
     ],
 )
-def test_steps_that_cannot_be_told_apart_are_refused(ranks, wrong):
+def test_indistinguishable_steps_are_refused(ranks, wrong):
     with pytest.raises(InputError, match=wrong):
         steps_window(raws(*ranks), skipped=1)
 

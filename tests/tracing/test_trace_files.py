@@ -154,7 +154,7 @@ def test_wrong_lines_are_refused(folder, lines, wrong):
         ({"clock": "sundial"}, "clock"),
     ],
 )
-def test_a_description_that_is_not_as_its_schema_says_is_refused(folder, values, wrong):
+def test_a_description_that_breaks_its_schema_is_refused(folder, values, wrong):
     change(folder, **values)
     refused(folder, "trace.json", wrong)
 
@@ -182,7 +182,7 @@ def test_ranks_with_cores_of_their_own_and_faster_ones_are_not_corrected(compute
     assert made["indicative"] == (not 1 <= sum(computed) / 2 <= INDICATIVE_INFLATION)
 
 
-def test_ranks_together_never_pass_as_exact_where_they_were_disturbed_or_took_less_than_the_serial_run():
+def test_disturbed_or_too_fast_ranks_are_indicative():
     seconds_and_pressure = [(1.1, 0.2), (1.1, 1), (0.9, 0.2), (0.9, 1)]
     indicative = [
         correction([seconds, seconds], 2.0, True, pressure)["indicative"]
@@ -191,7 +191,7 @@ def test_ranks_together_never_pass_as_exact_where_they_were_disturbed_or_took_le
     assert indicative == [False, True, True, True]
 
 
-def test_ranks_alone_are_held_against_the_serial_runs_beside_them():
+def test_ranks_alone_are_held_against_the_serial_runs_with_them():
     """The machine was slower by half in the second repeat, and the third took a tenth longer than the first."""
     alone = alone_of(np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), [[2.0], [3.0], [2.0]], disturbed=1)
     made = timed_alone([2.2, 1.1], 1.0, alone)
@@ -247,9 +247,7 @@ def test_repeats_of_ranks_alone_that_differ_are_indicative():
     assert timed_alone([1.0], 1.0, alone_of(np.array([[1.0]] * 2)))["indicative"]
 
 
-def test_instructions_of_ranks_together_are_timed_by_the_serial_run_though_that_ran_alone(
-    tmp_path, monkeypatch
-):
+def test_instructions_are_timed_by_the_serial_run(tmp_path, monkeypatch):
     """1 ms by a serial run of 4000 instructions; then 2 ranks of 8000 that cannot run alone."""
 
     def traced(amount, processes, alone):

@@ -88,13 +88,13 @@ def test_bytes_that_client_and_target_count_differently_are_lost():
     assert carried(FaultyComm(lost_bytes=40), (0, 64, True))[0].wrong_bytes == 40
 
 
-def test_what_never_arrives_is_told_with_the_process_that_is_waited_for(monkeypatch):
+def test_missing_messages_are_reported_with_their_sender(monkeypatch):
     monkeypatch.setattr(module, "DRAIN_SECONDS", 0.05)
     with pytest.raises(TimeoutError, match=r"^process 0 waits for process 0 0.05 s after the last message "):
         carried(FaultyComm(lambda data: None), (0, 64, True), seconds=0.01)
 
 
-def test_slowdown_is_the_bandwidth_alone_over_that_beside_the_other_job():
+def test_slowdown_is_the_bandwidth_alone_over_that_with_the_other_job():
     def row(job, beside, accepted, mapping="distributed"):
         return {"pattern": "combined", "job": job, "io_mapping": mapping, "application_mapping": "shared",
                 "mean_bytes": 64, "offered_load": 0.5, "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip

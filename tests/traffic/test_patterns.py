@@ -89,9 +89,7 @@ def test_shared_io_nodes_are_clients_and_dedicated_ones_are_not():
 
 @pytest.mark.parametrize("mapping", ["clustered", "distributed"])
 @pytest.mark.parametrize("application", ["shared", "dedicated"])
-def test_deterministic_clients_keep_to_one_server_that_is_another_and_servers_share_alike(
-    mapping, application
-):
+def test_deterministic_clients_keep_one_remote_server_and_load_is_even(mapping, application):
     pattern = Pattern("multiple_hot_spots", None, "deterministic", mapping, application)
     (job,) = jobs_of(pattern, 64)
     assert job.fixed and (job.clients != job.targets).all()
@@ -158,7 +156,7 @@ def test_nobody_has_only_itself_to_send_to(name, processes):
         (lambda: Pattern("multiple_hot_spots", destinations="fixed"), "destinations: fixed: must be one of random"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_told_in_one_line(make, message):
+def test_what_cannot_be_is_reported_in_one_line(make, message):
     assert message in refusal(InputError, make)
 
 

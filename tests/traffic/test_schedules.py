@@ -189,5 +189,5 @@ def test_the_io_job_of_combined_has_a_load_of_its_own():
          "demands: nothing for the job 'compute' (given: io)"),
     ],
 )  # fmt: skip
-def test_a_bad_demand_is_told_in_one_line(make, message):
+def test_a_bad_demand_is_reported_in_one_line(make, message):
     assert message in refusal(InputError, make)

@@ -55,7 +55,7 @@ def test_many_processes_run_to_the_end(tmp_path, name, processes, clients):
     assert {row["clients"] for row in rows} == clients
 
 
-def test_a_permutation_of_a_count_that_has_none_is_told(tmp_path):
+def test_a_permutation_of_a_count_that_has_none_is_reported(tmp_path):
     done = measured(tmp_path, smoke("transpose"), 3, "shared_memory")
     assert "InputError: processes: 3: transpose needs a power of two" in done.problem
 
@@ -94,6 +94,6 @@ def test_a_rank_that_is_killed_ends_the_run_with_the_reason(tmp_path):
     assert "signal 9" in problem or problem.startswith("ended by SIG")
 
 
-def test_a_rank_that_hangs_is_named_by_those_that_wait_for_it(tmp_path):
+def test_a_hanging_rank_is_named_by_waiting_ranks(tmp_path):
     problem = ended(tmp_path, "time.sleep(1000)")
     assert "TimeoutError: process " in problem and "1 s after the last message was issued" in problem

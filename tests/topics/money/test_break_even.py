@@ -91,7 +91,7 @@ def test_what_is_reached_below_the_smallest_count_is_not_known(tmp_path):
     assert table["note"].str.contains("the speedup is reached below the smallest count measured").all()
 
 
-def test_one_node_says_nothing_of_what_an_interconnect_pays(tmp_path):
+def test_one_node_gives_no_break_even(tmp_path):
     """Messages inside a node do not use the interconnect, so its price buys nothing there."""
     runs = runs_table(
         rows("duct", "gigabit", {2: 8.0, 4: 6.0}, nodes=1),

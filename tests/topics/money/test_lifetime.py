@@ -184,7 +184,7 @@ def test_a_licence_a_core_counts_the_threads_of_each_process(made):
     assert row["lifetime_saving"] == pytest.approx(4 * 1100 - 2 * 1500 + 4 * 100 * 3)
 
 
-def test_what_both_pay_alike_is_no_reason_to_pay(made):
+def test_costs_common_to_both_do_not_change_the_verdict(made):
     """Equal nodes, ports and licences: no year saves anything, whatever rounding leaves of the sums."""
     runs = runs_table(*(rows("duct", name, {2: 8.0, 8: 3.0}, EXACT) for name in ("gigabit", "infiniband")))
     given = {"years": 4, "utilisation": 1, "licence_per_process": 100}
@@ -206,7 +206,7 @@ def test_the_tornado_is_one_input_at_a_time(made):
     assert not table["decides"].any()
 
 
-def test_a_tornado_says_which_input_turns_the_verdict(made):
+def test_a_tornado_marks_inputs_that_turn_the_verdict(made):
     """At 4 nodes against 2: 4 (P + 100) against 2 (P + 500) is undecided only about P = 300."""
     table = made(PLAIN, replace(NODE, price=400.0, price_range=(200.0, 500.0)))["tornado"].set_index("input")
     assert table["decides"].to_dict() == {"node_price": True, RUNS: False}
@@ -222,7 +222,7 @@ def test_a_budget_of_money_and_of_kilowatts(made):
     assert not tight.loc[("gigabit", 8), "affordable"] and (tight["kilowatts_limit"] == 2.2).all()
 
 
-def test_a_power_that_may_be_above_the_limit_is_told(made):
+def test_a_power_that_may_be_above_the_limit_is_reported(made):
     mix = Mix({"duct": 1.0}, (20_000.0,), kilowatts=2.2)
     loaded = {"node_loaded_watts": {"value": 300, "range": [250, 320]}}
     purchase = made(GIVEN | loaded, mix=mix)["purchase"].set_index(["interconnect", "nodes"])

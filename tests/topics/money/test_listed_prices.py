@@ -70,7 +70,7 @@ def test_each_offer_has_its_sentence_and_its_line(published):
     assert "Quadrics Elan4, half-bandwidth fat tree, 2004\n8192 nodes: 26 260 128 USD" in texts
 
 
-def test_a_list_may_tell_its_year_and_no_other_table_may(tmp_path):
+def test_only_a_price_list_may_have_a_year(tmp_path):
     (tmp_path / "list.csv").write_text("interconnect,nodes,usd_per_node,usd_per_node_high,note\nx,8,10,,\n")
     derived = read_foreign(tmp_path / "list.csv").derived
     assert pd.isna(

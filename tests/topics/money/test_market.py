@@ -50,7 +50,7 @@ def test_a_cluster_costs_its_nodes_and_its_interconnect(offers, parts):
     assert (costs.xs(1, level="nodes")["cluster_price"] == 2000).all()
 
 
-def test_other_years_are_told_and_other_currencies_refused(offers, ames):
+def test_other_years_are_reported_and_other_currencies_refused(offers, ames):
     costs = cluster_costs(offers, NodePrice(2000, "USD", 2006), [2])
     assert costs["note"].str.endswith("interconnect price of 2004, node price of 2006, not adjusted").all()
     assert (costs["cluster_price"] == cluster_costs(offers, NODE, [2])["cluster_price"]).all()
@@ -116,7 +116,7 @@ def test_the_share_of_draws_in_the_pareto_set(steady_runs, valued, settings):
     assert values.loc[("infiniband", 8), "pareto_share"] == 1
 
 
-def test_kinds_share_a_pareto_set_only_where_the_study_says_so(offers):
+def test_kinds_share_a_pareto_set_only_if_the_study_compares_them(offers):
     runs = runs_table(
         rows("duct", None, {1: 12.0}),
         rows("duct", "gigabit", {2: 8.0}, kind="emulated"),
@@ -159,13 +159,13 @@ def test_the_published_gamess_table(ames):
     assert value.loc[("quadrics_mpi", 2, 4), "note"].startswith("no price below 8 nodes")
 
 
-def test_what_is_missing_is_told(steady_runs, fluent_runs, offers):
+def test_what_is_missing_is_reported(steady_runs, fluent_runs, offers):
     with pytest.raises(TableError, match="state the cores of a node"):
         market_costs(fluent_runs, Market(NodePrice(1, "USD", 2004), offers))
     with pytest.raises(TableError, match="no interconnect has a price"):
         market_costs(steady_runs, Market(NODE, {}))
 
 
-def test_notes_are_told_once():
+def test_notes_appear_once():
     assert joined("a; b", None, "b", "c", pd.NA) == "a; b; c"
     assert joined(None, "") is None

@@ -117,7 +117,7 @@ def test_an_unknown_item_is_named(ames):
         ("myrinet,USD,2004", "old,USD,2005", "year", "'2005' differs from a previous row"),
     ],
 )
-def test_a_bad_row_is_told_in_one_line(tmp_path, old, new, column, message):
+def test_a_bad_row_is_reported_in_one_line(tmp_path, old, new, column, message):
     assert old in GOOD
     file = written(tmp_path, OLD, GOOD.replace(old, new))
     assert refusal(TableError, read_book, file).startswith(f"{file}: line 3, column '{column}': {message}")
@@ -130,7 +130,7 @@ def test_a_bad_row_is_told_in_one_line(tmp_path, old, new, column, message):
         (GOOD + ",one more", "line 3: 13 cells where the header has 12"),
     ],
 )
-def test_a_row_that_is_no_line_of_a_book_is_told_with_its_line(tmp_path, line, message):
+def test_a_row_that_is_no_line_of_a_book_is_reported_with_its_line(tmp_path, line, message):
     file = written(tmp_path, OLD, line)
     assert refusal(TableError, read_book, file).startswith(f"{file}: {message}")
 
@@ -145,7 +145,7 @@ def test_a_row_that_is_no_line_of_a_book_is_told_with_its_line(tmp_path, line, m
         (HEADER.replace("note", "item") + "\n" + GOOD, "line 1: a column is there twice"),
     ],
 )
-def test_a_bad_file_is_told_in_one_line(tmp_path, text, message):
+def test_a_bad_file_is_reported_in_one_line(tmp_path, text, message):
     file = tmp_path / "book.csv"
     file.write_text(text)
     assert message in refusal(TableError, read_book, file)

@@ -158,7 +158,7 @@ GOOD = "name: mine\ntitle: Mine\nquantity: efficiency\nlimits: [{at_least: 0.5}]
         (GOOD, "", "is not of type 'object'"),
     ],
 )
-def test_a_bad_rule_is_told_in_one_line(tmp_path, old, new, message):
+def test_a_bad_rule_is_reported_in_one_line(tmp_path, old, new, message):
     file = tmp_path / "rule.yaml"
     file.write_text(GOOD.replace(old, new))
     refused = refusal(TableError, read_rule, file)
@@ -183,7 +183,7 @@ def test_latex(exact_runs):
     assert text.isascii()
 
 
-def test_the_caption_says_what_the_times_and_the_brackets_are(exact_runs):
+def test_the_caption_explains_times_and_brackets(exact_runs):
     (few,) = sheets(table(exact_runs), DOUBLING, LABELS)
     assert "Times are medians over n blocks; " in few.caption
     assert "95\u202f% intervals (93.8\u202f% for times)" in few.caption  # five blocks cover no more

@@ -82,7 +82,7 @@ def test_the_order_does_not_depend_on_the_reference(runs, offered):
     assert orders[0] == pytest.approx(orders[1])
 
 
-def test_a_price_range_across_the_budget_is_told(buy):
+def test_a_price_range_across_the_budget_is_reported(buy):
     table = buy(weights={"duct": 1}, budgets=(13_600,)).set_index(["interconnect", "nodes"])
     row = table.loc[("infiniband", 4)]
     assert row["affordable"]  # 13,600; at most 14,400

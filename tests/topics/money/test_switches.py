@@ -141,7 +141,7 @@ def test_one_price_for_all_cables_between_switches_does_not_fit(sandia, parts):
     assert (fit.residuals / prices[kept]).abs().max() > 0.01
 
 
-def test_what_cannot_be_told_apart_has_too_small_a_rank():
+def test_inseparable_prices_have_too_small_a_rank():
     counts = pd.DataFrame({"nic": [1, 2], "cable": [1, 2]})
     assert fit_part_prices(counts, pd.Series([10.0, 20.0])).rank == 1
 
@@ -213,13 +213,13 @@ def test_a_part_list_of_a_users_own(tmp_path):
         ("edge", "published", "guessed", "column 'basis': 'guessed' must be published or"),
     ],
 )
-def test_a_bad_part_list_is_told_in_one_line(tmp_path, line, old, new, message):
+def test_a_bad_part_list_is_reported_in_one_line(tmp_path, line, old, new, message):
     assert old in LINES[line]
     file = written(tmp_path, **{line: LINES[line].replace(old, new)})
     assert message in refusal(TableError, read_parts, file)
 
 
-def test_sizes_of_a_level_that_overlap_are_told_in_one_line(tmp_path):
+def test_sizes_of_a_level_that_overlap_are_reported_in_one_line(tmp_path):
     file = written(tmp_path, more=LINES["edge"].replace("1,8,1,1,", "1,16,1,1,"))
     assert "line 6, column 'nodes_from': '1' must follow" in refusal(TableError, read_parts, file)
 

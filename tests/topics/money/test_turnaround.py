@@ -120,7 +120,7 @@ def test_a_spread_job_does_not_fit_a_machine_of_as_many_cores_as_it_has_processe
 
 
 @pytest.mark.parametrize(("declared", "cores"), [((), 2), ((("measured", "simulated"),), 32)])
-def test_a_machine_is_as_large_as_what_ran_on_its_kind_unless_kinds_are_compared(declared, cores):
+def test_the_machine_size_is_the_largest_run_of_compared_kinds(declared, cores):
     """Traces have 32 processes; nobody can run 32 jobs at once on the two cores that measured."""
     runs = runs_table(
         rows("duct", None, {1: 4.0}, nodes=None),
@@ -143,7 +143,7 @@ def test_counts_of_other_placements_are_named():
     assert advice.loc["one user", "not_told_apart"] == "4 (2 per node)"
 
 
-def test_counts_that_cannot_be_told_apart_are_named():
+def test_indistinguishable_counts_are_named():
     noisy, other = (0.5, 0.8, 1.0, 1.0, 1.2, 1.5), (1.2, 0.5, 1.0, 1.5, 0.8, 1.0)
     gigabit = [*rows("duct", "gigabit", {4: 6.0}, noisy), *rows("duct", "gigabit", {8: 5.9}, other)]
     runs = runs_table(rows("duct", None, {1: 16.0}), gigabit)

@@ -339,7 +339,7 @@ def test_the_matrix_has_a_block_a_switch_and_is_normalised():
     assert ports["load"].to_numpy() == pytest.approx(ports["share"].to_numpy() * 4)
 
 
-def test_complement_loads_all_switches_of_a_level_alike():
+def test_complement_loads_all_switches_of_a_level_equally():
     # as in figure 15 (a) of the source
     tree = k_ary_n_tree(4, 3)
     matrix = congestion_matrix(link_loads(tree, flows_of("complement", 64), "deterministic"))
@@ -364,6 +364,6 @@ def test_bounds_of_several_patterns_stand_in_one_table():
     assert half.loc[("complement", "spread"), "highest_link_load"] == 2
 
 
-def test_a_ratio_that_divides_no_links_is_told_in_one_line():
+def test_a_blocking_ratio_that_divides_no_links_is_refused():
     message = refusal(TableError, fat_tree, (16, 4), 3)
     assert message == "blocking ratio 3: does not divide the 16 links down of a switch"

@@ -34,7 +34,7 @@ def test_bounds_are_those_of_the_documents(tables):
     assert bounds["4-ary 3-tree", "multiple_hot_spots, 4", "spread"] == pytest.approx(1 / 16, rel=0.05)
 
 
-def test_permutations_are_told_apart_and_only_trees_have_a_matrix(tables):
+def test_each_permutation_has_rows_and_only_trees_have_a_matrix(tables):
     bounds = tables["congestion"].drop_duplicates("pattern").set_index("pattern")["permutation"]
     assert list(bounds[["complement", "bit_reversal", "uniform"]]) == [True, True, False]
     matrix = tables["congestion_matrix"]
@@ -67,7 +67,7 @@ def test_two_flows_to_one_node_are_no_permutation():
         ({"published": "Rong"}, r"study\.published: .*Rong.*Ring"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_for_is_told_in_one_line(change, message):
+def test_what_cannot_be_asked_for_is_reported_in_one_line(change, message):
     with pytest.raises(InputError, match=message):
         check_congestion(ASKED | change, "study")
 

@@ -55,7 +55,7 @@ def test_an_eager_limit_is_found_where_the_time_jumps():
     assert protocol_switches(sizes, times) == (65536,)
 
 
-def test_published_curves_switch_where_the_study_says():
+def test_published_curves_switch_at_the_published_size():
     """Doerfler 2005, table 4: a discontinuity at 2 KB of 4x InfiniBand with PCI Express."""
     sizes = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096], float)
     escher = [4.42, 4.3, 4.3, 4.31, 4.39, 4.45, 5.09, 5.3, 5.83, 6.67, 7.93, 19.14, 21.26]

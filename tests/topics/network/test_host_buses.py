@@ -29,7 +29,7 @@ def heads():
 @pytest.mark.parametrize(
     ("lanes", "gigabytes"), [(1, 0.5), (2, 1), (4, 2), (8, 4), (12, 6), (16, 8), (32, 16)]
 )
-def test_lanes_of_pci_express_carry_what_the_table_says(lanes, gigabytes):
+def test_lanes_of_pci_express_carry_the_rate_of_the_table(lanes, gigabytes):
     """SAND2005-1555P, table 1: both directions together."""
     assert bus_peak(f"PCIe 1.0 x{lanes}").both_ways_MBps == 1000 * gigabytes
 
@@ -48,7 +48,7 @@ def test_another_bus_is_refused_in_a_line(bus):
     assert "is no bus: PCIe 1.0 x8" in refusal(TableError, bus_peak, bus)
 
 
-def test_both_limits_stand_beside_the_published_peaks(heads):
+def test_both_limits_stand_with_the_published_peaks(heads):
     """Callisto exchanges 831 MB/s: 41.6 % of its link, as published, and 78.1 % of a bus of 1064."""
     row = heads.set_index(["benchmark", "interconnect"]).loc[("sendrecv", "infiniband_4x_pcix")]
     assert row["percent_of_link"] == pytest.approx(41.6, abs=0.06)

@@ -108,7 +108,7 @@ def test_kinds_share_no_crossing():
     assert "network_crossings" not in tables and len(tables["network_headlines"]) == 2
 
 
-def test_links_are_told_in_bits_and_may_be_unknown():
+def test_link_rates_are_in_bits_and_may_be_unknown():
     about = {"a": {"link_mbps": 1000}, "b": {"link_mbps": None}, "c": {"title": "C"}}
     assert link_rates(Facts.of({"interconnects": about}), {}) == {"a": 125}
 

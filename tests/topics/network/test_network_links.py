@@ -29,7 +29,7 @@ def test_links_are_compared_that_differ_in_one_thing(links):
     )
 
 
-def test_what_was_not_told_is_not_compared():
+def test_links_without_known_factors_are_not_compared():
     rows = pd.DataFrame(
         {"rate": ["QDR", "DDR"], "medium": ["copper", None], "path": ["switched"] * 2,
          "bidirectional_Gbps": [50.0, 20.0], "latency_us": [1.0, 2.0], "source": ["a", "a"], "site": [None] * 2}

@@ -99,7 +99,7 @@ def section_of(tables, loss):
     return node_loss(Content(pd.DataFrame(), {**tables, **loss}, facts, []))
 
 
-def test_a_sentence_says_where_it_goes(tables):
+def test_a_sentence_states_where_lost_time_goes(tables):
     section = section_of(tables, make_node_loss(tables["scaling"], simulated(), UNKNOWN))
     assert sentences_of(section).splitlines()[0] == (
         "Duct on 2 processes of a node, memory: the efficiency is 0.625 [0.625, 0.625]. Of the loss, "
@@ -142,7 +142,7 @@ def test_shared_bandwidth_explains_no_more_than_if_all_waited_for_memory(tables)
     )
 
 
-def test_both_are_told_where_re_runs_say_more_than_bandwidth_allows(tables):
+def test_both_figures_are_given_if_re_runs_exceed_the_bandwidth_limit(tables):
     trace = simulated(corun_percent=20.0, corun_percent_low=15.0)
     loss = make_node_loss(tables["scaling"], trace, shared(1980.0, 1960.0, 2010.0))
     assert loss["node_loss"].loc[0, "bandwidth_factor_high"] == 1
@@ -153,7 +153,7 @@ def test_both_are_told_where_re_runs_say_more_than_bandwidth_allows(tables):
     assert "The two disagree" in sentence
 
 
-def test_bandwidth_is_not_told_beyond_the_cores_that_were_measured(tables):
+def test_no_bandwidth_beyond_the_measured_cores(tables):
     few = shared(1600.0, 1500.0, 1800.0).head(1)
     [row] = make_node_loss(tables["scaling"], simulated(), few)["node_loss"].to_dict("records")
     assert pd.isna(row["bandwidth_factor"]) and pd.isna(row["bandwidth_percent"])

@@ -45,7 +45,7 @@ def test_medians_over_runs_by_hand():
     assert list(tables["traffic_processes"]["accepted_MBps"]) == [3.0, 2.0]
 
 
-def test_loads_rise_and_jobs_are_told_apart():
+def test_loads_rise_and_jobs_are_separate():
     rows = [row(1.2, 0.5, [1, 1]), row(0.1, 0.1, [1, 1]), row(0.1, 0.1, [1, 1], job="io", beside_load=0.5)]
     table = tables_of([{"rows": rows}])["traffic"]
     loads = list(zip(table["job"], table["offered_load"], strict=True))

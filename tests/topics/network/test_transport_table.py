@@ -71,7 +71,7 @@ def test_what_was_published_of_qdr_stands_beside(table):
     assert sorted(qdr.loc["ipoib", "latency_us"].dropna()) == [50]
 
 
-def test_transports_are_told_side_by_side(table):
+def test_transports_are_compared_in_one_sentence(table):
     best = best_of_transports(table).set_index(["interconnect", "transport"])
     ours = best.loc["loopback"]
     assert ours.loc["udp", ["sent_MBps", "received_MBps", "latency_us"]].tolist() == [500, 250, 18]
