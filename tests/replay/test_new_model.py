@@ -21,10 +21,10 @@ def fitted(tmp_path, monkeypatch):
     return tmp_path / "fitted"
 
 
-def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
+def test_a_model_from_what_osu_printed_lies_with_a_study(tmp_path, fitted):
     words = ["vendor", "latency_7.4.txt", "bw_7.4.txt", "--cores", "8", "--folder", str(tmp_path)]
-    told = new_model(words, OSU)
-    assert told[-1] == f"{tmp_path}/vendor.yaml; fit: {fitted}/vendor/model-vendor.png"
+    lines = new_model(words, OSU)
+    assert lines[-1] == f"{tmp_path}/vendor.yaml; fit: {fitted}/vendor/model-vendor.png"
     fit = pd.read_csv(fitted / "vendor/fit.csv")
     assert len(fit) == 18 and fit["error_percent"].abs().mean() < 1
     assert (fitted / "vendor/model-vendor.svg").stat().st_size > 5000
@@ -35,8 +35,8 @@ def test_a_model_from_what_osu_printed_lies_beside_a_study(tmp_path, fitted):
     joined = read_asked(tmp_path / "mine.yaml").interconnects
     assert joined["vendor"].cores_per_node == 8 and joined["gigabit_ethernet"].kind == "simulated"
     assert joined["vendor"].simulate["curve"]["file"] == str(tmp_path / "vendor.csv")
-    told = refusal(InputError, new_model, words, OSU)
-    assert told == f"--model: {tmp_path}/vendor.yaml exists already: remove it, or choose another name"
+    lines = refusal(InputError, new_model, words, OSU)
+    assert lines == f"--model: {tmp_path}/vendor.yaml exists already: remove it, or choose another name"
 
 
 def test_a_model_from_the_curves_of_a_study(tmp_path):
@@ -46,8 +46,8 @@ def test_a_model_from_the_curves_of_a_study(tmp_path):
     (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
     words = ["mine", "network.csv", "--folder", ".", "--title", "Mine", "--interconnect"]
     words = ["--predicts", "shared_memory", *words]
-    told = refusal(InputError, new_model, [*words, "medium"], tmp_path)
-    assert told == f"--interconnect: no 'medium' in {tmp_path}/network.csv; known: slow, fast"
+    message = refusal(InputError, new_model, [*words, "medium"], tmp_path)
+    assert message == f"--interconnect: no 'medium' in {tmp_path}/network.csv; known: slow, fast"
     new_model([*words, "slow"], tmp_path)
     model = load_interconnect("mine", tmp_path)
     assert model.simulate["one_machine"]
@@ -59,8 +59,8 @@ def test_a_model_from_the_curves_of_a_study(tmp_path):
     assert pd.read_csv(tmp_path / "slower.csv")["latency_us"].iloc[-1] == pytest.approx(90 + 8000 / 50 - 80)
 
 
-@pytest.mark.parametrize(("exchange", "told"), [(6.1, False), (7.4, True)])
-def test_a_model_tells_what_attested_its_curve_and_whether_that_changed(tmp_path, exchange, told):
+@pytest.mark.parametrize(("exchange", "advised"), [(6.1, False), (7.4, True)])
+def test_a_model_names_its_attestation_and_reports_drift(tmp_path, exchange, advised):
     rows = [
         f"link,emulated,{name},{size},{10 + size / 100},{2 * size + 0.1},2,{probe}"
         for name, probe in (("pingpong", 6.0), ("sendrecv", exchange))
@@ -68,27 +68,29 @@ def test_a_model_tells_what_attested_its_curve_and_whether_that_changed(tmp_path
     ]
     heading = "interconnect,kind,benchmark,bytes,latency_us,bandwidth_MBps,runs,probe_latency_us"
     (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
-    said, *_ = new_model(["mine", "network.csv", "--folder", ".", "--eager", "2000"], tmp_path)
+    first_line, *_ = new_model(["mine", "network.csv", "--folder", ".", "--eager", "2000"], tmp_path)
     assert load_interconnect("mine", tmp_path).simulate["probe_us"] == 6.0
-    assert ("(pingpong 6.00 µs and sendrecv 7.40 µs): measure again." in said) == told
+    assert ("(pingpong 6.00 µs and sendrecv 7.40 µs): measure again." in first_line) == advised
 
 
 def test_a_file_of_the_user_is_not_overwritten(tmp_path):
     (tmp_path / "mine.csv").write_text("mine\n")
-    told = refusal(InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "."], tmp_path)
-    assert told == f"--model: {tmp_path}/mine.csv exists already: remove it, or choose another name"
+    message = refusal(
+        InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "."], tmp_path
+    )
+    assert message == f"--model: {tmp_path}/mine.csv exists already: remove it, or choose another name"
     assert (tmp_path / "mine.csv").read_text() == "mine\n"
 
 
 def test_a_folder_for_a_model_is_made_where_one_can_be(tmp_path):
     (tmp_path / "file").touch()
-    told = refusal(
+    message = refusal(
         InputError, new_model, ["mine", str(OSU / "latency_7.4.txt"), "--folder", "file/models"], tmp_path
     )
-    assert told == "--folder: file/models: Not a directory"
+    assert message == "--folder: file/models: Not a directory"
 
 
-def test_a_model_beside_a_study_counts_before_the_projects(tmp_path):
+def test_a_model_with_a_study_counts_before_the_projects(tmp_path):
     new_model(
         ["gigabit_ethernet", "latency_7.4.txt", "--folder", f"{tmp_path}/models", "--title", "Mine"], OSU
     )
@@ -98,14 +100,14 @@ def test_a_model_beside_a_study_counts_before_the_projects(tmp_path):
     (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: models\n")
     assert read_asked(tmp_path / "mine.yaml").interconnects["gigabit_ethernet"].title == "Mine"
     (tmp_path / "mine.yaml").write_text(study + "interconnects_folder: gone\n")
-    told = refusal(InputError, read_asked, tmp_path / "mine.yaml")
-    assert told.endswith(f"interconnects_folder: {tmp_path}/gone: no such folder")
+    message = refusal(InputError, read_asked, tmp_path / "mine.yaml")
+    assert message.endswith(f"interconnects_folder: {tmp_path}/gone: no such folder")
 
 
 def test_a_model_from_what_netpipe_wrote_needs_its_format(tmp_path):
     words = ["vendor", str(OSU.with_name("netpipe") / "mpi_3.7.out"), "--folder", str(tmp_path)]
-    told = refusal(InputError, new_model, words, OSU)
-    assert told.startswith(f"--model: {words[1]}: has no heading, and Nodeworth does not guess")
+    message = refusal(InputError, new_model, words, OSU)
+    assert message.startswith(f"--model: {words[1]}: has no heading, and Nodeworth does not guess")
     assert not list(tmp_path.iterdir())
     new_model([*words, "--format", "netpipe", "--inside", words[1]], OSU)
     assert load_interconnect("vendor", tmp_path).simulate["curve"]["benchmark"] == "netpipe"
@@ -134,11 +136,11 @@ UNIBAND = """\
 def test_the_rate_of_a_link_is_what_one_pair_of_processes_reaches(tmp_path, counts, peak):
     rows = "".join(UNIBAND.format(count, {2: 61, 8: 244}[count]) for count in counts)
     (tmp_path / "imb.txt").write_text(f"{IMB}{rows}# All processes entering MPI_Finalize\n")
-    told = new_model(["vendor", "imb.txt", "--folder", "."], tmp_path)
+    lines = new_model(["vendor", "imb.txt", "--folder", "."], tmp_path)
     assert load_interconnect("vendor", tmp_path).simulate["curve"].get("peak_MBps") == peak
     assert (
         "Not used for the link: imb_uniband of 8 processes, since several pairs do not show what one link carries."
-        in told
+        in lines
     )
 
 
