@@ -23,18 +23,18 @@ def study(folder, text, **files):
     return study_file(folder, f"name: theirs\n{text}")
 
 
-told = partial(refusal, InputError)
+refusal_of = partial(refusal, InputError)
 
 
 @pytest.mark.parametrize("name", ["missing.csv", 300 * "é"])
 def test_a_file_that_is_not_there(tmp_path, name):
     file = study(tmp_path, f"import: [{name}]\n")
-    assert told(make_plan, file) == f"{file}: import[0]: {tmp_path}/{name}: no such file"
+    assert refusal_of(make_plan, file) == f"{file}: import[0]: {tmp_path}/{name}: no such file"
 
 
 def test_a_folder_without_logs(tmp_path):
     file = study(tmp_path, "import: [.]\n")
-    assert "import[0]: " in told(make_plan, file) and "is a folder" in told(make_plan, file)
+    assert "import[0]: " in refusal_of(make_plan, file) and "is a folder" in refusal_of(make_plan, file)
     (tmp_path / "perf.log").write_text("")
     assert make_plan(file).asked.study.imports
 
@@ -57,14 +57,14 @@ def test_without_a_point_a_target_costs_nothing(tmp_path):
 
 def test_a_bad_table(tmp_path):
     file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER}\nduct,ib,2,-1\n")
-    line = told(check_imports, read_study(file))
+    line = refusal_of(check_imports, read_study(file))
     assert line == f"{tmp_path}/a.csv: line 2, column 'seconds': -1: it must be a positive time"
 
 
 def test_two_references_in_one_file(tmp_path):
     rows = "duct,,1,8,1\nduct,ib,2,5,1\nduct,,1,9,2\n"
     file = study(tmp_path, "import: [a.csv]\n", a=f"{HEADER},nodes\n{rows}")
-    assert told(check_imports, read_study(file)) == (
+    assert refusal_of(check_imports, read_study(file)) == (
         f"{tmp_path}/a.csv, line 4: a second reference of case 'duct', kind published: a serial run with "
         f"nodes 2, oversubscription 1; the reference in {tmp_path}/a.csv, line 2 is a run with nodes 1, oversubscription 1"
     )
@@ -73,7 +73,7 @@ def test_two_references_in_one_file(tmp_path):
 def test_two_references_in_two_files(tmp_path):
     first, second = f"{HEADER},nodes\nduct,,1,8,1\n", f"{HEADER}\nduct,ib,2,5\nduct,,1,9\n"
     file = study(tmp_path, "import: [a.csv, b.csv]\n", a=first, b=second)
-    line = told(check_imports, read_study(file))
+    line = refusal_of(check_imports, read_study(file))
     assert line.startswith(f"{tmp_path}/b.csv, line 3: a second reference of case 'duct'")
     assert "nodes unknown" in line and f"{tmp_path}/a.csv, line 2" in line
 
@@ -89,7 +89,7 @@ def test_a_run_of_ours_and_a_file_with_two_references(tmp_path):
     study(tmp_path, "import: [a.csv]\n", a=f"{HEADER},nodes\nduct,,1,8,1\nduct,,1,8,2\n")
     runs = read_imports([tmp_path / "a.csv"], {}).runs
     record = tmp_path / "block-1.json"
-    line = told(check_references, runs, [(record, None), (tmp_path / "a.csv", 1)])
+    line = refusal_of(check_references, runs, [(record, None), (tmp_path / "a.csv", 1)])
     assert line.startswith(f"{tmp_path}/a.csv, line 3: ") and f"the reference in {record} is" in line
 
 
@@ -107,13 +107,13 @@ def test_sites_that_cannot_be_compared_name_the_study_file(tmp_path, sites, kind
     text = f"import: [{{file: a.csv, site: x}}, {{file: b.csv, site: z}}]\ncompare_sites: {sites}\n"
     tables = {name: f"{HEADER},kind\nduct,ib,2,5,{of}\n" for name, of in (("a", "measured"), ("b", kind))}
     file = study(tmp_path, text, **tables)
-    assert told(check_imports, read_study(file)) == f"{file}: compare_sites: {line}"
+    assert refusal_of(check_imports, read_study(file)) == f"{file}: compare_sites: {line}"
 
 
 def test_a_missing_site_is_refused_before_anything_runs(tmp_path):
     text = f"import: [{{file: a.csv, site: x}}]\nsite: here\ncompare_sites: [x, her]\n{OWN}"
     file = study(tmp_path, text, a=f"{HEADER}\nduct,ib,2,5\n")
-    line = told(check_imports, read_study(file))
+    line = refusal_of(check_imports, read_study(file))
     assert line == f"{file}: compare_sites: 'her' is no site of the runs; there are here, x"
 
 
@@ -131,7 +131,7 @@ def test_a_missing_site_is_refused_before_anything_runs(tmp_path):
 def test_missing_imports_are_refused_before_anything_runs(tmp_path, key, value, line):
     text = f"import: [a.csv]\n{OWN}{key}: {value}\n"
     file = study(tmp_path, text, a=f"{HEADER}\nduct,infiniband,2,5\n")
-    assert told(check_imports, read_study(file), {"measured"}).startswith(f"{file}: {key}{line}")
+    assert refusal_of(check_imports, read_study(file), {"measured"}).startswith(f"{file}: {key}{line}")
 
 
 def test_published_and_measured_may_be_compared(tmp_path):

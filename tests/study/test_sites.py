@@ -89,18 +89,18 @@ def test_sites_of_a_file_get_one_name_where_their_nodes_are_equal(tmp_path):
     given = study(tmp_path, "import: [{file: x/runs.csv, site: {rack_a: hall}}]\n").import_sites
     ((file, names),) = given.items()
     assert at_site(runs, file, names)["site"].tolist() == ["hall", "rack_b"]
-    told = refusal(InputError, at_site, runs, file, {"rack_c": "hall"})
-    assert told == f"{file}: site.rack_c: is no site of this file (rack_a, rack_b)"
+    message = refusal(InputError, at_site, runs, file, {"rack_c": "hall"})
+    assert message == f"{file}: site.rack_c: is no site of this file (rack_a, rack_b)"
 
 
 def test_titles_and_machines_come_with_an_import(tmp_path):
     results(tmp_path / "old")
     results(tmp_path / "new", FACTS | {"cases": {"duct": {"title": "Other"}, "wing": {"title": "Wing"}}})
     imports = "[{file: old/runs.csv, site: old}, {file: new/runs.csv, site: new}]"
-    known = imported_facts(study(tmp_path, f"import: {imports}\n"))
-    assert {name: about.title for name, about in known.cases.items()} == {"duct": "Duct", "wing": "Wing"}
-    assert list(known.sites) == ["old", "new"]
-    assert known.sites["old"].machine == FACTS["machine"]
+    imported = imported_facts(study(tmp_path, f"import: {imports}\n"))
+    assert {name: about.title for name, about in imported.cases.items()} == {"duct": "Duct", "wing": "Wing"}
+    assert list(imported.sites) == ["old", "new"]
+    assert imported.sites["old"].machine == FACTS["machine"]
 
 
 def test_facts_that_are_none_are_one_line(tmp_path):
