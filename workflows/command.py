@@ -28,6 +28,9 @@ Runs a study and makes its tables and report. Installs what is missing first.
   ./run-study --compare BEFORE AFTER [...]   compares two folders of results, point by point
   ./run-study --model NAME FILE [...]        makes an interconnect to simulate from benchmarks of a
                                              real interconnect; --model --help lists its options
+  ./run-study --interconnects [--write] [STUDY] [--profile cluster]
+                                             lists the interconnects of this machine or cluster, and
+                                             writes their files; --interconnects --help describes it
   ./run-study --archive [--anonymise] [STUDY]
                                              packs a study for a repository; --anonymise removes the
                                              names of hosts and users
@@ -52,6 +55,7 @@ DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 @click.option("--again")
 @click.option("--compare", nargs=2)
 @click.option("--model", is_flag=True)
+@click.option("--interconnects", is_flag=True)
 @click.option("--archive", is_flag=True)
 @click.option("--anonymise", is_flag=True)
 @click.option("--check")
@@ -63,6 +67,7 @@ def run_study(
     again: str | None,
     compare: tuple[str, str] | None,
     model: bool,
+    interconnects: bool,
     archive: bool,
     anonymise: bool,
     check: str | None,
@@ -76,6 +81,11 @@ def run_study(
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
 
         print("\n".join(new_model([*words, *(["--help"] if wants_help else [])], here)))
+    elif interconnects:
+        from workflows.discovery import request  # takes a second to import
+
+        printed = [request.HELP] if wants_help else request.find_interconnects(words, here, study_file)
+        print("\n".join(printed))
     elif wants_help:
         print(HELP, end="")
     elif anonymise and not archive:

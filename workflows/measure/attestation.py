@@ -110,9 +110,9 @@ def probe(
     point: Point,
     interconnect: Interconnect,
     nodes: Sequence[Node],
-    placement: Sequence[Mapping[str, Any]],
+    placement: Sequence[Mapping[str, Any]] | None = None,
 ) -> Probe:
-    """Measure latency and bandwidth between two ranks of a repetition that has just ended.
+    """Measure latency and bandwidth between two ranks, as far apart as those of a repetition that has ended.
 
     A small program attests the interconnect in the same way as a run. Without a compiler, it is in Python.
 
@@ -122,10 +122,10 @@ def probe(
         Point with at least two processes.
     nodes : sequence of Node
         The emulated nodes of the interconnect, or the nodes of the job; else empty.
-    placement : sequence of mapping
-        Hosts and cores of the ranks of the repetition.
+    placement : sequence of mapping, optional
+        Hosts and cores of the ranks of the repetition. Without it, the first and the last rank play.
     """
-    pair = pair_of(placement)
+    pair = pair_of(placement) if placement else (0, point.processes - 1)
     with scratch_folder() as scratch:
         command, environment = _program(point, interconnect, pair, scratch)
         launch = launch_ranks(point, interconnect, nodes, command, environment, scratch)
@@ -133,8 +133,9 @@ def probe(
         transports = read_report(interconnect, scratch).transports
         ran = read_placement(scratch)
         attested = attesters.read_probe(scratch, ran, transports)
+    planned = placement or ran
     problem = attesters.moved(
-        [(rank["host"], rank["cores"]) for rank in placement],
+        [(rank["host"], rank["cores"]) for rank in planned],
         [(rank["host"], rank["cores"]) for rank in ran],
         "rank {0} was on core {3} of {4}, in the run on core {1} of {2}",
     )
@@ -147,7 +148,7 @@ def probe(
     elif problem is None and attested is None and not done.lines:
         problem = "it found nothing"
     if attested is None:
-        both = [placement[rank] for rank in pair]
+        both = [rank for rank in planned if rank["rank"] in pair]
         attested = Probe(
             ranks=list(pair),
             hosts=[rank["host"] for rank in both],

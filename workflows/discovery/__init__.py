@@ -1,0 +1,1 @@
+"""The interconnects of a machine: what its tools report, and the interconnect files that follow."""

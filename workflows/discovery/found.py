@@ -1,0 +1,125 @@
+"""The interconnects of a machine, on paper: asked, listed, and written as files."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.discovery.ping_pong import PingPong, as_yaml, play
+from workflows.discovery.selectable import Selectable, selectable
+from workflows.discovery.tools import ask_all
+from workflows.launch.cluster_launch import JobNode
+from workflows.launch.mpi.registry import MPI_LIBRARIES
+
+NOT_PLAYED = PingPong(reason="not measured")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found on a machine.
+
+    Attributes
+    ----------
+    host : str
+        Name of the machine.
+    asked : mapping of str to (str or None)
+        Tools, with the reason in one line if a tool reported nothing.
+    interconnects : sequence of (Selectable, PingPong)
+    """
+
+    host: str
+    asked: Mapping[str, str | None]
+    interconnects: Sequence[tuple[Selectable, PingPong]]
+
+    def as_json(self) -> str:
+        """Write for `from_json`."""
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Found:
+        """Read what `as_json` wrote."""
+        data: dict[str, Any] = json.loads(text)
+        pairs = [(Selectable(**found), PingPong(**played)) for found, played in data["interconnects"]]
+        return cls(data["host"], data["asked"], pairs)
+
+
+def find(nodes: Sequence[JobNode] = (), cores: int = 0) -> Found:
+    """Ask the tools of this machine, and play ping-pong over each interconnect.
+
+    Parameters
+    ----------
+    nodes : sequence of JobNode
+        Nodes of the job of this process; empty outside a job.
+    cores : int
+        Cores of a node on which to play; with 0, nothing is played.
+    """
+    reports = ask_all()
+    listed = selectable({name: report.resources for name, report in reports.items()})
+    return Found(
+        nodes[0].name if nodes else platform.node(),
+        {name: report.problem for name, report in reports.items()},
+        [(found, play(found, nodes, cores) if cores else NOT_PLAYED) for found in listed],
+    )
+
+
+def listing(found: Found) -> list[str]:
+    """List the interconnects in columns, with a line for each that fails and each tool without an answer."""
+    was_measured = any(played.best or played.failed for _, played in found.interconnects)
+    rows = [("name", "kind", "library", "where", *(["ping-pong"] if was_measured else []), "settings")]
+    for each, played in found.interconnects:
+        library = MPI_LIBRARIES[each.launch["mpi"]].title
+        where = "between nodes" if each.joins_nodes else "inside a node"
+        result = [_result(played)] if was_measured else []
+        rows.append((each.name, each.kind, library, where, *result, each.settings))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    answered = ", ".join(name for name, problem in found.asked.items() if problem is None)
+    failures = [
+        f"{each.name} fails: {played.reason}" for each, played in found.interconnects if played.failed
+    ]
+    silent = [f"{name}: {problem}" for name, problem in found.asked.items() if problem]
+    heading = f"Interconnects that runs on {found.host} can select, as {answered or 'no tool'} report:"
+    return [heading, *lines, *failures, *silent]
+
+
+def _result(played: PingPong) -> str:
+    if played.best:
+        return "{latency_us:.3g} µs, {bandwidth_MBps:.0f} MB/s".format(**played.best)
+    return "fails" if played.failed else played.reason or ""
+
+
+def write_files(found: Found, folder: Path) -> list[str]:
+    """Write a file for each interconnect, with the ranges of its ping-pong; return a line for each group.
+
+    An existing file is kept. An interconnect over which the ping-pong failed gets no file.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written, kept, failed = [], [], []
+    unmeasured: dict[str, list[str]] = {}
+    for each, played in found.interconnects:
+        file = folder / f"{each.name}.yaml"
+        if played.failed:
+            failed.append(each.name)
+        elif file.exists():
+            kept.append(each.name)
+        else:
+            file.write_text(as_yaml(each, played.ranges, found.host), encoding="utf-8")
+            written.append(each.name)
+            if played.reason:
+                unmeasured.setdefault(played.reason, []).append(each.name)
+    groups = {
+        "written": written,
+        "kept as they are; remove a file to measure it again": kept,
+        "not written, because the ping-pong fails": failed,
+        **{
+            f"without ranges (attest: {{}}), a ping-pong {reason}": names
+            for reason, names in unmeasured.items()
+        },
+    }
+    return [f"{folder}: {what}: {', '.join(names)}" for what, names in groups.items() if names]

@@ -1,0 +1,96 @@
+"""Play a short ping-pong over a found interconnect, and derive the ranges that its file attests."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from workflows.discovery.selectable import Selectable
+from workflows.domain import Interconnect, Point
+from workflows.launch.cluster_launch import JobNode
+from workflows.measure.attestation import QUANTITIES, probe
+from workflows.study.interconnects import load_interconnect
+
+LAUNCHES = 3
+"""Launches of a ping-pong; each plays on for a few milliseconds and reports its best values."""
+
+BETTER, WORSE = 2.0, 4.0
+"""Factors from the best and the worst launch to the ends of a range: a busy machine makes values worse."""
+
+
+@dataclass(frozen=True)
+class PingPong:
+    """Result of a ping-pong.
+
+    Attributes
+    ----------
+    ranges : dict of str to list of float
+        Lowest and highest value to attest, by quantity (``latency_us``, ``bandwidth_MBps``); empty without
+        a result.
+    best : dict of str to float
+        Best value of all launches, by quantity.
+    transports : list of str
+        Transports that the MPI library reports.
+    reason : str or None
+        Why nothing was measured, in one line.
+    failed : bool
+        Whether the interconnect was tried and does not work.
+    """
+
+    ranges: dict[str, list[float]] = field(default_factory=dict)
+    best: dict[str, float] = field(default_factory=dict)
+    transports: list[str] = field(default_factory=list)
+    reason: str | None = None
+    failed: bool = False
+
+
+def play(found: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
+    """Play ping-pong between two ranks, in one node or on two nodes of a job.
+
+    Parameters
+    ----------
+    nodes : sequence of JobNode
+        Nodes of the job of this process; empty outside a job.
+    cores : int
+        Usable cores of a node.
+    """
+    if found.joins_nodes and len(nodes) < 2:
+        return PingPong(reason="needs two nodes (--profile cluster)")
+    if not found.joins_nodes and cores < 2:
+        return PingPong(reason="needs two cores of a node")
+    count = 2 if found.joins_nodes else 1
+    point = Point("ping_pong", found.name, processes=2, oversubscription=1, nodes=count, cores=2)
+    interconnect = _loaded(found)
+    latencies, bandwidths, transports = [], [], []
+    for _ in range(LAUNCHES):
+        result = probe(point, interconnect, nodes[:count])
+        if result.problem or result.latency_us is None or result.bandwidth_MBps is None:
+            return PingPong(reason=result.problem or "the ping-pong reported no time", failed=True)
+        latencies.append(result.latency_us)
+        bandwidths.append(result.bandwidth_MBps)
+        transports = list(result.transports)
+    latency = [min(latencies) / BETTER, max(latencies) * WORSE]
+    bandwidth = [min(bandwidths) / WORSE, max(bandwidths) * BETTER]
+    ranges = dict(zip(QUANTITIES, (latency, bandwidth), strict=True))
+    return PingPong(
+        {quantity: [float(f"{end:.2g}") for end in ends] for quantity, ends in ranges.items()},
+        dict(zip(QUANTITIES, (min(latencies), max(bandwidths)), strict=True)),
+        transports,
+    )
+
+
+def as_yaml(found: Selectable, ranges: dict[str, list[float]], host: str) -> str:
+    """Return the text of an interconnect file."""
+    content = found.content(ranges, host)
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
+
+
+def _loaded(found: Selectable) -> Interconnect:
+    """Return a found interconnect as its file would be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"{found.name}.yaml").write_text(as_yaml(found, {}, "this machine"))
+        return load_interconnect(found.name, Path(folder))
