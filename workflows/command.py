@@ -23,6 +23,9 @@ HELP = """\
 Runs a study and makes its tables and report. Installs what is missing first.
 
   ./run-study [STUDY] [OPTION...]            a file, or a name in config/studies; by default laptop
+  ./run-study --command COMMAND [--time PATTERN] [--processes 1,2,4] [--name NAME] [...]
+                                             times any program with the files of this folder:
+                                             COMMAND without mpirun, PATTERN of the printed seconds
   ./run-study --again WHAT [STUDY] [...]     runs WHAT again, as further attempts: failed, or
               CASE[/INTERCONNECT[/PROCESSES[/OVERSUBSCRIPTION[/PROCESSES PER NODE][/threads-N]]]]
   ./run-study --compare BEFORE AFTER [...]   compares two folders of results, point by point
@@ -52,6 +55,10 @@ DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
     add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
 )
 @click.option("--help", "-h", "wants_help", is_flag=True)
+@click.option("--command")
+@click.option("--time")
+@click.option("--processes")
+@click.option("--name")
 @click.option("--again")
 @click.option("--compare", nargs=2)
 @click.option("--model", is_flag=True)
@@ -64,6 +71,10 @@ DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 def run_study(
     here: Path,
     wants_help: bool,
+    command: str | None,
+    time: str | None,
+    processes: str | None,
+    name: str | None,
     again: str | None,
     compare: tuple[str, str] | None,
     model: bool,
@@ -98,8 +109,14 @@ def run_study(
         from workflows.study.comparing import write_comparison
 
         _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words))
+    elif command is not None:
+        from workflows.plan.command_study import write_command_study
+
+        _start(write_command_study(command, time, processes, name, here), words, again)
+    elif time or processes or name:
+        raise InputError("--time, --processes, --name: belong to --command")
     else:
-        _run_study(words, here, again)
+        _start(*_study_and_options(words, here), again)
 
 
 def main(arguments: list[str]) -> None:
@@ -119,8 +136,7 @@ def main(arguments: list[str]) -> None:
         raise InputError(f"run-study: {error.format_message()} (--help shows what can be typed)") from None
 
 
-def _run_study(words: tuple[str, ...], here: Path, again: str | None) -> NoReturn:
-    file, options = _study_and_options(words, here)
+def _start(file: Path, options: tuple[str, ...], again: str | None) -> NoReturn:
     read_study(file)  # report what is wrong in the file in one line, before Snakemake reads it
     parser, parsed = _parsed(file, options)
     if again:

@@ -98,6 +98,8 @@ class Case:
         Special way to start its parallel runs. A serial run has no option.
     drop_page_cache : bool
         Whether the kernel's page cache is dropped before each repetition and runs write to a disk.
+    trial_processes : int or None
+        Processes of the trial run that must pass before the first measurement; None without a trial run.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Case:
     memory_MB: float = 0.0  # noqa: N815
     option: Option | None = None
     drop_page_cache: bool = False
+    trial_processes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What a user types after ``./run-study``, where it is wrong."""
 
 import sys
+from pathlib import Path
 
 import pytest
 from programs import ran
@@ -11,6 +12,7 @@ from workflows import command
 from workflows.command import HELP, main
 from workflows.domain import InputError
 from workflows.paths import ROOT
+from workflows.study.study import read_study
 
 
 @pytest.mark.parametrize(
@@ -95,6 +97,7 @@ def test_help_describes_what_can_be_typed(tmp_path, capsys, typed):
     help_text = capsys.readouterr().out
     for word in (
         "[STUDY]",
+        "--command",
         "--again",
         "--compare",
         "--model",
@@ -112,3 +115,45 @@ def test_the_command_refuses_before_installing_anything(tmp_path):
     for name in ("run-study", "workflows/command.py"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     assert ran("bash", tmp_path / "run-study", "--help").stdout == HELP
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """A folder of the user with a program, and the project's folder elsewhere."""
+    here = tmp_path / "Water Box"
+    here.mkdir()
+    (here / "run.py").touch()
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    return here
+
+
+def test_any_program_in_one_line_is_a_study(program, started):
+    typed = ["--command", "python3 run.py -n $processes", "--time", r"took (\S+)", "--processes", "4,1"]
+    with pytest.raises(SystemExit):
+        main([str(program), *typed, "--dry-run"])
+    (file,) = started[0].configfile
+    study = read_study(Path(file))
+    assert (study.name, study.cases, study.processes) == ("run_water_box", ("run",), (1, 4))
+    assert study.inline["run"]["folder"] == str(program) and study.inline["run"]["time"] == r"took (\S+)"
+    assert sorted(path.name for path in program.iterdir()) == ["run.py"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (["--time", "x"], "--time, --processes, --name: belong to --command"),
+        (["--command", "mpirun -n 2 x"], "--command: mpirun: leave it out with its options"),
+        (["--command", "python3", "--time", "("], "--time: '(' is no regular expression: "),
+        (
+            ["--command", "python3", "--processes", "1,two"],
+            "--processes: '1,two' is no list of different counts",
+        ),
+        (["--command", "python3", "--processes", "1,1"], "--processes: '1,1' is no list of different counts"),
+        (["--command", "python3", "--name", "My study"], "--name: 'My study' must be small letters"),
+        (["--command", "python3", "--name", "smoke"], "--name: results/smoke holds another study"),
+    ],
+)
+def test_one_line_for_a_command_that_cannot_be_timed(program, started, typed, line):
+    Path("results/smoke").mkdir(parents=True)
+    assert refusal(InputError, main, [str(program), *typed]).startswith(line)

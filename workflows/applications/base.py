@@ -44,10 +44,13 @@ class Application(ABC):
         Marks of the steps, if runs are traced step by step; else `timed_part` marks what is traced.
     variables : tuple of str
         Prefixes of the environment variables that change how the program computes. Each record keeps them.
+    reads_errors : bool
+        Whether `read` gets the lines of standard error too, among those of standard output by their times.
     """
 
     steps: Steps | None = None
     variables: tuple[str, ...] = ()
+    reads_errors: bool = False
 
     @abstractmethod
     def programs(self, case: Case) -> list[str]:
@@ -114,7 +117,7 @@ class Application(ABC):
 
     @abstractmethod
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
-        """Read the standard output of one run.
+        """Read the standard output of one run; see `reads_errors`.
 
         Never raises, however the output is cut off or garbled: `Reading.problem` says what is wrong.
         """

@@ -1,20 +1,25 @@
-"""Any program, without a plug-in: case.yaml holds the command line and the patterns that read the output."""
+"""Any program, without a plug-in: the case holds the command line and the patterns that read the output.
+
+The case is described by a case.yaml, or by one line of a study (`workflows.study.inline`).
+"""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Collection, Sequence
+import shutil
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
 from workflows.applications.base import Application
-from workflows.domain import Case, Line, Reading
+from workflows.domain import Case, InputError, Line, Reading
 
 
 class Command(Application):
-    """Any MPI program, described by its case.yaml; the files of the case's folder are its input."""
+    """Any MPI program; the files of the case's folder are its input."""
+
+    reads_errors = True
 
     def programs(self, case: Case) -> list[str]:
         """Return the program, unless it may be a file of the case: a name with a folder or a parameter."""
@@ -22,8 +27,21 @@ class Command(Application):
         return [] if "/" in program or "$" in program else [program]
 
     def inputs(self, case: Case) -> dict[str, bytes]:
-        """Return the files of the case's folder."""
-        return tools.case_files(case)
+        """Return the files of the case's folder.
+
+        Raises
+        ------
+        InputError
+            The files are larger than `MOST_MB` together.
+        """
+        names = [name for _, names in _input_folders(case) for name in names]
+        size = sum((case.folder / name).stat().st_size for name in names)
+        if size > MOST_MB * 1e6:
+            raise InputError(
+                f"{case.folder}: holds {size / 1e6:,.0f} MB, and a run gets a copy of at most {MOST_MB} MB; "
+                "use a folder with input files only, and name large files by their full path"
+            )
+        return {name: (case.folder / name).read_bytes() for name in names}
 
     def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
         """Copy the input files with their permissions, so that a script of the case can be the program.
@@ -38,17 +56,13 @@ class Command(Application):
         tools.write_inputs(files, folder)
         for name in files:
             (folder / name).chmod((case.folder / name).stat().st_mode)
+        for name, _ in _input_folders(case):
+            (folder / name).mkdir(exist_ok=True)
 
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
-        """Link every input file into new folders, which the program can write to."""
+        """Copy every input file, because the program may write to it."""
         tools.require_empty(folder)
-        top = str(prepared.absolute())
-        for where, folders, files in os.walk(top):
-            target = f"{folder}{where.removeprefix(top)}"
-            for name in folders:
-                Path(target, name).mkdir()
-            for name in files:
-                Path(target, name).symlink_to(f"{where}/{name}")
+        shutil.copytree(prepared, folder, dirs_exist_ok=True)
 
     def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
         """Return the case's command line with the parameters, ``$processes`` and ``$threads`` replaced."""
@@ -68,20 +82,27 @@ class Command(Application):
         patterns = case.settings["read"]
         last = lines[-1].seconds if lines else None
         printed = tools.last_text(patterns["seconds"], lines) if "seconds" in patterns else None
-        seconds = tools.number(printed) if printed is not None else None if "seconds" in patterns else last
+        seconds = last if "seconds" not in patterns else None if printed is None else _seconds(printed)
         value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
         return Reading(
             seconds=seconds,
             startup_seconds=None,
             output_seconds=None,
             answer=value,
-            problem=_problem(case, lines, seconds, value),
+            problem=_problem(case, printed, seconds, value, lines),
             printed=printed,
             copies=_copies(patterns.values(), lines),
         )
 
 
 APPLICATION = Command()
+MOST_MB = 500
+"""Most MB of the input files of a case."""
+
+
+def _input_folders(case: Case) -> Iterator[tuple[str, list[str]]]:
+    """Return the folders of a case with their input files; see `tools.input_folders`."""
+    return tools.input_folders(case.folder, case.settings.get("left_out", ["case.yaml"]))
 
 
 def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
@@ -90,10 +111,23 @@ def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
     return counts.pop() if len(counts) == 1 < len(patterns) else None
 
 
-def _problem(case: Case, lines: list[Line], seconds: float | None, value: float | None) -> str | None:
+def _seconds(printed: str) -> float | None:
+    """Convert a printed time: a number of seconds, or a time with units such as ``1h 2m`` or ``1m 2.5s``."""
+    match = re.fullmatch(r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s?)?", printed.strip())
+    if not match or not any(match.groups()):
+        return tools.number(printed)
+    parts = [tools.number(part or "0") for part in match.groups()]
+    return None if None in parts else sum(a * b for a, b in zip(parts, (3600, 60, 1), strict=True) if a)
+
+
+def _problem(
+    case: Case, printed: str | None, seconds: float | None, value: float | None, lines: list[Line]
+) -> str | None:
     complete = case.settings["read"].get("complete")
     if complete and tools.first_match(complete, lines) is None:
         return f"incomplete: no line like '{complete}'"
+    if seconds is None and printed is not None:
+        return f"the time is printed as {printed!r}, which is no number of seconds"
     if seconds is None:
         return (
             "incomplete: no time printed" if "seconds" in case.settings["read"] else "incomplete: no output"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,39 @@ _WALL_SHARE = 0.01
 
 def case_files(case: Case) -> dict[str, bytes]:
     """Return the input files of a case's folder, without case.yaml, hidden files and backups."""
-    paths = (path for path in sorted(case.folder.rglob("*")) if path.is_file())
-    relative = ((path, path.relative_to(case.folder)) for path in paths)
     return {
-        name.as_posix(): path.read_bytes()
-        for path, name in relative
-        if name.as_posix() != "case.yaml"
-        and not any(part.startswith(".") or part.endswith("~") for part in name.parts)
+        name: (case.folder / name).read_bytes()
+        for _, names in input_folders(case.folder)
+        for name in names
+        if name != "case.yaml"
     }
+
+
+def input_folders(folder: Path, left_out: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
+    """Yield `folder` and each folder below it with the files in it, as sorted relative paths.
+
+    Links are followed. Hidden files and backups, and what `left_out` names, are omitted.
+
+    Raises
+    ------
+    InputError
+        A link leads nowhere, or to a folder that holds the link.
+    """
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        above = Path(parent)
+        below = {
+            name: (above / name).relative_to(folder).as_posix()
+            for name in sorted([*folders, *files])
+            if not name.startswith(".") and not name.endswith("~")
+        }
+        kept = {name: path for name, path in below.items() if path not in left_out}
+        for name in kept:
+            if not (above / name).exists():
+                raise InputError(f"{above / name}: the link leads nowhere")
+            if name in folders and (above / name).resolve() in (above.resolve(), *above.resolve().parents):
+                raise InputError(f"{above / name}: the link leads to a folder that holds it")
+        yield above.relative_to(folder).as_posix(), [kept[name] for name in sorted(files) if name in kept]
+        folders[:] = [name for name in folders if name in kept]
 
 
 def write_inputs(files: Mapping[str, bytes], folder: Path) -> None:

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -65,6 +65,8 @@ class Execution:
         CPU time of the program and its descendants.
     started : str
         ISO 8601, UTC.
+    error_lines : list of Line
+        Standard error, with the times of its lines.
     """
 
     lines: list[Line]
@@ -77,6 +79,7 @@ class Execution:
     user_seconds: float
     system_seconds: float
     started: str
+    error_lines: list[Line] = field(default_factory=list)
 
     @property
     def cpu_seconds(self) -> float:
@@ -253,6 +256,7 @@ class _Run:
             user_seconds=self.user_seconds,
             system_seconds=self.system_seconds,
             started=started,
+            error_lines=self.errors.lines(),
         )
 
     def _read(self, limit_seconds: float, arrival: float | None = None) -> bool:

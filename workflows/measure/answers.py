@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from workflows.domain import Case
 from workflows.plan.record import GivenAnswer
@@ -13,11 +13,13 @@ from workflows.plan.record import GivenAnswer
 class Expected(TypedDict):
     """The answer that every run of a case must give.
 
-    ``source`` is ``golden`` or ``serial``, or ``none`` for a case without an answer.
+    ``source`` is ``golden`` or ``serial``, or ``none`` for a case without an answer. ``trial_seconds`` is the
+    wall time of the trial run of a case that needs one.
     """
 
     value: float | None
     source: str
+    trial_seconds: NotRequired[float]
 
 
 def read_expected(file: Path) -> Expected:

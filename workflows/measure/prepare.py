@@ -10,6 +10,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
 from workflows.measure.running import run
+from workflows.measure.trial import trial_seconds
 from workflows.study.cases import PREPARED_FROM, digest
 
 
@@ -36,7 +37,7 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
 def reference_answer(
     case: Case, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
 ) -> Expected:
-    """Return the answer that every run of a case must give, and its source.
+    """Return the answer that every run of a case must give, and its source. Some cases need a trial run.
 
     Parameters
     ----------
@@ -53,8 +54,11 @@ def reference_answer(
     Raises
     ------
     InputError
-        The serial run fails: one line.
+        The serial run or the trial run fails: one line.
     """
+    if case.trial_processes:
+        seconds = trial_seconds(case, case.trial_processes, prepared, time_limit_seconds, nodes)
+        return {"value": None, "source": "none", "trial_seconds": seconds}
     if case.answer is None:
         return {"value": None, "source": "none"}
     if case.answer.golden is not None:

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,9 @@ def run(
             scratch,
         )
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
+        if app.reads_errors:
+            both = [*execution.lines, *execution.error_lines]
+            execution = replace(execution, lines=sorted(both, key=attrgetter("seconds")))
         report = read_report(interconnect, scratch)
         if report.other_messages:
             execution = replace(execution, errors=report.other_messages + execution.errors)

@@ -74,6 +74,8 @@ def announcement(plan: Plan) -> str:
             f"if the machine is busy: up to {wait:g} s of waiting before each run (limits.idle_seconds), "
             f"{duration(wait * to_run)} in all"
         )
+    if asked.untimed:
+        lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
     if design.simulated:
         traced = files.traced(plan)
         carried = sum(is_pattern(asked.cases[point.case]) for point in design.simulated)

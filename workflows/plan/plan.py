@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError, Repetition
+from workflows.domain import Case, InputError, Repetition
 from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster
 from workflows.launch.cluster_launch import check_launcher
 from workflows.paths import RESULTS, ROOT, StudyPaths
@@ -70,13 +71,37 @@ def make_plan(
             name: on_cluster(interconnect, cluster) for name, interconnect in asked.interconnects.items()
         }
         asked = replace(asked, interconnects=interconnects)
-    here, paths = look(asked, cluster, has_program), StudyPaths(RESULTS / study.name)
+    paths = StudyPaths(RESULTS / study.name)
+    asked = timed_by_trials(asked, paths)
+    here = look(asked, cluster, has_program)
     chosen = design(asked, here, blocks_until_now(study, paths))
     is_empty = not (chosen.points or chosen.simulated or study.imports)
     if is_empty and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         raise InputError(f"{study.file}: nothing of this study can be run here: {reasons}")
     return Plan(chosen, paths)
+
+
+def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:
+    """Return the study with the serial times of its trial runs so far, for cases that do not state a time."""
+    times = {
+        name: json.loads(file.read_text())["trial_seconds"] * asked.cases[name].trial_processes
+        for name in asked.untimed
+        if (file := paths.expected(name)).exists()
+    }
+
+    def timed(cases: Mapping[str, Case]) -> dict[str, Case]:
+        return {
+            name: replace(case, serial_seconds=times[name]) if name in times else case
+            for name, case in cases.items()
+        }
+
+    return replace(
+        asked,
+        measured=timed(asked.measured),
+        replayed=timed(asked.replayed),
+        untimed=asked.untimed - set(times),
+    )
 
 
 def blocks_until_now(study: Study, paths: StudyPaths) -> int:

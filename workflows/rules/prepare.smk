@@ -33,11 +33,11 @@ rule prepare_serial:
     resources:
         **preparing_resources(plan.here.cluster),
     params:
-        cases=plan.asked.study.cases_folder,
+        cases=lambda wildcards: plan.asked.study.source_of(wildcards.case),
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("prepare"),
     message:
-        "Meshing {wildcards.case}"
+        "Preparing {wildcards.case}"
     script:
         "../scripts/prepare.py"
 
@@ -50,7 +50,7 @@ use rule prepare_serial as prepare_parallel with:
     log:
         "<results>/logs/prepare/{case}-{processes}.log",
     message:
-        "Decomposing {wildcards.case} for {wildcards.processes} processes"
+        "Preparing {wildcards.case} for {wildcards.processes} processes"
 
 
 ruleorder: prepare_serial > prepare_parallel
@@ -76,10 +76,10 @@ rule reference:
         # A resource, since a changed parameter would find the answer again.
         run_seconds=ceil(plan.asked.study.limits.run_seconds),
     params:
-        cases=plan.asked.study.cases_folder,
+        cases=lambda wildcards: plan.asked.study.source_of(wildcards.case),
         answer=lambda wildcards: answer_digest(plan.asked.cases[wildcards.case]),
         source=source_digest("reference"),
     message:
-        "Finding the answer that runs of {wildcards.case} must give"
+        "Checking {wildcards.case} before it is measured"
     script:
         "../scripts/reference.py"

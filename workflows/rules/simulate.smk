@@ -56,7 +56,7 @@ rule capture_serial:
         **run_limit,
         **own_node,
     params:
-        cases=plan.asked.study.cases_folder,
+        cases=lambda wildcards: plan.asked.study.source_of(wildcards.case),
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         steps=plan.asked.study.simulation["steps"],
         repeats=plan.asked.study.simulation.get("repeats"),
@@ -112,7 +112,7 @@ rule time_tasks:
         **run_limit,
         **own_node,
     params:
-        cases=plan.asked.study.cases_folder,
+        cases=lambda wildcards: plan.asked.study.source_of(wildcards.case),
         digest=lambda wildcards: plan.asked.case_digests[wildcards.case],
         source=source_digest("time_tasks"),
     message:

@@ -43,6 +43,8 @@ class Asked:
         Settings of the analysis: see `workflows.study.request.request_facts`.
     default_cases : dict of str to Case
         Every case at its default size, in a study with a ``scale``.
+    untimed : frozenset of str
+        Cases whose time is guessed until their trial run has ended.
     """
 
     study: Study
@@ -51,6 +53,7 @@ class Asked:
     interconnects: dict[str, Interconnect]
     request: Facts
     default_cases: dict[str, Case] = field(default_factory=dict)
+    untimed: frozenset[str] = frozenset()
 
     @cached_property
     def cases(self) -> dict[str, Case]:
@@ -130,14 +133,12 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     folder = study.cases_folder or CASES
     default_cases: dict[str, Case] = {}
     if study.scale:
-        default_cases = _named_cases(study.cases, folder, f"{file}: cases")
+        default_cases = _named_cases(study, study.cases, "cases")
         study = replace(study, sizes=_sizes_at_scale(study, study.scale, default_cases))
-    measured = (
-        _sized_cases(study, folder) if study.sizes else _named_cases(study.cases, folder, f"{file}: cases")
-    )
+    measured = _sized_cases(study, folder) if study.sizes else _named_cases(study, study.cases, "cases")
     replayed = measured
     if traced := study.simulation.get("cases"):
-        replayed = _named_cases(traced, folder, f"{file}: simulation.cases")
+        replayed = _named_cases(study, traced, "simulation.cases")
     joined = {
         name: interconnects.load_interconnect(
             name, interconnect_file(study, name).parent, f"{file}: interconnects[{index}]"
@@ -155,7 +156,8 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     request = request_facts(study, joined, CONFIG)
     check_simulation(study, kinds)
     _check_packets(study, replayed, joined)
-    return Asked(study, measured, replayed, joined, request, default_cases)
+    untimed = frozenset(name for name, entry in study.inline.items() if "serial_seconds" not in entry)
+    return Asked(study, measured, replayed, joined, request, default_cases, untimed)
 
 
 def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[str, Interconnect]) -> None:
@@ -205,12 +207,12 @@ def _sizes_at_scale(
     return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
 
 
-def _named_cases(names: Sequence[str], folder: Path, key: str) -> dict[str, Case]:
-    """Load cases by name; `key` is the file and key of the names, for messages."""
+def _named_cases(study: Study, names: Sequence[str], key: str) -> dict[str, Case]:
+    """Load cases by name; `key` is the key of the names, for messages."""
     loaded = {}
     for index, name in enumerate(names):
-        where = f"{key}[{index}]"
-        loaded[name] = cases.load_case(name, folder, where)
+        where = f"{study.file}: {key}[{index}]"
+        loaded[name] = cases.load_from(name, study.source_of(name), where)
         if loaded[name].name != name:
             raise InputError(f"{where}: {name!r} has the default size; write {loaded[name].name!r}")
     return loaded

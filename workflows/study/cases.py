@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from workflows import inputs
 from workflows.applications import application
 from workflows.domain import Answer, Case, InputError, Option, short_digest
 from workflows.paths import CASES
+from workflows.study.inline import inline_case
 
 PREPARED_FROM = ".prepared-from"
 """File in the folder of a prepared case with the `digest` of the case at that time."""
@@ -62,13 +64,26 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     )
 
 
-def case_of_results(name: str, folder: str | Path | None, *prepared: str | Path) -> Case:
+def load_from(name: str, source: str | Mapping[str, Any] | None, where: str | None = None) -> Case:
+    """Load a case from where its study describes it; see `load_case`.
+
+    Parameters
+    ----------
+    source : str, mapping or None
+        Value of `workflows.study.study.Study.source_of`.
+    """
+    if isinstance(source, Mapping):
+        return inline_case(name, source)
+    return load_case(name, Path(source) if source else CASES, where)
+
+
+def case_of_results(name: str, source: str | Mapping[str, Any] | None, *prepared: str | Path) -> Case:
     """Load a case by its name in results, which includes the default size in a study with sizes.
 
     Parameters
     ----------
-    folder : str, Path or None
-        Folder of the cases; None for the project's.
+    source : str, mapping or None
+        See `load_from`.
     *prepared : str or Path
         Folders of the case prepared for some process counts, to check.
 
@@ -77,7 +92,7 @@ def case_of_results(name: str, folder: str | Path | None, *prepared: str | Path)
     InputError
         See `load_case` and `check_prepared`.
     """
-    case = replace(load_case(name, Path(folder) if folder else CASES), name=name)
+    case = replace(load_from(name, source), name=name)
     for prepared_folder in prepared:
         check_prepared(Path(prepared_folder), digest(case))
     return case
@@ -100,8 +115,10 @@ def check_prepared(folder: Path, case_digest: str) -> None:
 
 
 def answer_digest(case: Case) -> str | None:
-    """Return the digest of the settings of the expected answer; None for a case without an answer."""
+    """Return the digest of what decides the expected answer or the trial run; None without both."""
     answer = case.answer
+    if case.trial_processes:
+        return short_digest(repr(case.settings["read"]).encode())
     if answer is None:
         return None
     content = [answer.golden] if answer.golden is not None else [answer.possible, case.settings["read"]]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from workflows.domain import InputError
 from workflows.paths import FACTS, RESULTS
 from workflows.study.imports import check_pairs, read_imports
 from workflows.study.sites import read_facts
+from workflows.study.written import write_study
 
 RUNS = "runs.csv"
 KEPT = ("baselines", "compare_kinds")
@@ -52,12 +50,7 @@ def write_comparison(before: Path, after: Path) -> Path:
         "compare_sites": sites,
         **_agreed(files),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    text = io.StringIO()
-    YAML().dump(study, text)
-    draft = folder / "study.yaml.part"
-    draft.write_text(text.getvalue(), encoding="utf-8")
-    return draft.replace(folder / "study.yaml")
+    return write_study(study)
 
 
 def _runs_of(path: Path) -> Path:

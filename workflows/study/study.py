@@ -10,6 +10,8 @@ from typing import Any
 
 from workflows import inputs
 from workflows.domain import InputError, Point
+from workflows.paths import RESULTS
+from workflows.study.inline import inline_cases
 
 SiteGiven = str | Mapping[str, str]
 """Site of an imported file, or new names for the sites in it."""
@@ -39,6 +41,7 @@ class Study:
     ``sizes`` holds the size of each case at each process count if scaling is weak or the study has a
     ``scale``; else it is empty. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and the
     number of ``blocks`` if the file leaves it out (None here), because both need the cases and interconnects.
+    ``inline`` holds the cases that the study describes itself: see `workflows.study.inline`.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Study:
     compare_sites: tuple[tuple[str, str], ...]
     simulation: Mapping[str, Any]
     creators: tuple[str, ...]
+    inline: Mapping[str, Mapping[str, Any]]
     cluster: Path | None
     allocation: bool
     report_while_running: bool
@@ -83,6 +87,10 @@ class Study:
     def case_at(self, name: str, processes: int) -> str:
         """Return the name of the case on a process count, with its size in a study with sizes."""
         return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
+
+    def source_of(self, case: str) -> str | Mapping[str, Any] | None:
+        """Return where a case is described: an entry of ``inline``, or a folder of cases (None: ours)."""
+        return self.inline.get(case) or (str(self.cases_folder) if self.cases_folder else None)
 
     @property
     def replayed(self) -> Study:
@@ -140,6 +148,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
     data = inputs.defaults("study") | {"blocks": None} | data
+    inline = _inline(data, file)
     route_load = data.get("congestion")
     fields: dict[str, Any] = {
         **{key: data[key] for key in _AS_GIVEN},
@@ -148,6 +157,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         **{key: inputs.defaults("study", key) | data[key] for key in _OF_ANALYSIS},
         **{key: file.parent / data[key] if key in data else None for key in _FOLDERS},
         **_imports(data, file),
+        "inline": inline,
     }
     return Study(
         **fields,
@@ -165,6 +175,20 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         cluster=Path(data["cluster"]) if "cluster" in data else None,
         file=file,
     )
+
+
+def _inline(data: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
+    """Return the cases that the study describes itself, and leave their names in ``cases``."""
+    stated = data.get("cases", [])
+    folders = [file.parent / data[key] for key in _FOLDERS if key in data]
+    inline = inline_cases(stated, file, [file, RESULTS, *folders], data.get("processes", []))
+    names = iter(inline)
+    data["cases"] = [entry if isinstance(entry, str) else next(names) for entry in stated]
+    if inline and data["scaling"] == "weak":
+        raise InputError(f"{file}: cases: {next(iter(inline))!r} has no sizes, and scaling is weak")
+    if inline and "scale" in data:
+        raise InputError(f"{file}: cases: {next(iter(inline))!r} has no sizes for a scale")
+    return inline
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:

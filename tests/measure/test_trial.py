@@ -1,0 +1,60 @@
+"""The trial run of a program: both streams are searched, and it must pass before anything is measured."""
+
+import pytest
+from refused import refusal
+
+from workflows.domain import InputError, Line
+from workflows.measure.prepare import prepare, reference_answer
+from workflows.measure.trial import nearest_lines
+from workflows.study.asked import read_asked
+
+PROGRAM = """
+import sys
+print("step 1")
+print("       Core t (s)   Wall t (s)", file=sys.stderr)
+print("       Time:        0.020        0.010", file=sys.stderr)
+print("finished")
+"""
+
+
+def tried(folder, time, processes="[1, 2]", program=PROGRAM):
+    (folder / "program.py").write_text(program)
+    (folder / "mine.yaml").write_text(
+        f"name: mine\ncases: [{{command: python3 program.py, time: '{time}'}}]\n"
+        f"interconnects: [shared_memory]\nprocesses: {processes}\nblocks: 1\n"
+    )
+    (case,) = read_asked(folder / "mine.yaml").cases.values()
+    prepare(case, 1, folder / "prepared")
+    return reference_answer(case, folder / "prepared", 30)
+
+
+@pytest.mark.parametrize("processes", ["[1, 2]", "[4]"])
+def test_the_time_may_stand_in_standard_error(tmp_path, processes):
+    expected = tried(tmp_path, r"Time:\s+\S+\s+(\S+)", processes)
+    assert expected["value"] is None and 0 < expected["trial_seconds"] < 30
+
+
+def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(tmp_path):
+    said = refusal(InputError, tried, tmp_path, r"Wall time:\s+(\S+)")
+    assert said == (
+        r"case program: no line of the trial run matches 'Wall time:\\s+(\\S+)'; nearest lines of standard output: "
+        "'step 1' and 'finished'; of standard error: 'Core t (s)   Wall t (s)' and "
+        "'Time:        0.020        0.010'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import sys; sys.exit('no topol.tpr here')", "exit status 1: "),
+        ("print('Time: soon')", "the time is printed as 'soon', which is no number of seconds"),
+        ("print('Time: 5000')", "the program printed 5000 s, but the whole run took "),
+    ],
+)
+def test_a_failed_trial_run_is_one_line(tmp_path, program, reason):
+    said = refusal(InputError, tried, tmp_path, r"Time: (\S+)|here", program=program)
+    assert said.startswith(f"case program: the trial run failed on 1 process: {reason}")
+
+
+def test_nothing_was_printed():
+    assert nearest_lines("Time: (.*)", [Line(0.1, " ")]) == "nothing was printed"

@@ -1,0 +1,167 @@
+"""Cases that a study describes in one line: ``cases: [{command: ..., time: ...}]``."""
+
+import dataclasses
+import os
+import re
+
+import pytest
+from programs import write_program
+from refused import refusal
+
+from workflows.applications import application
+from workflows.domain import InputError
+from workflows.study.asked import read_asked
+from workflows.study.cases import digest
+from workflows.study.study import read_study
+
+STUDY = """
+name: mine
+cases:
+  - command: {command}
+    time: 'Time: (\\S+)'
+interconnects: [shared_memory]
+processes: [2, 4]
+blocks: 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = tmp_path / "water"
+    made.mkdir()
+    write_program(made / "solve.sh", "#!/bin/sh\necho Time: 1\n")
+    return made
+
+
+def study_in(folder, command="./solve.sh -np $processes"):
+    file = folder / "mine.yaml"
+    file.write_text(STUDY.format(command=command))
+    return file
+
+
+def case_of(folder, command="./solve.sh -np $processes"):
+    (case,) = read_asked(study_in(folder, command)).cases.values()
+    return case
+
+
+def test_the_folder_of_the_study_is_the_input(folder):
+    case = case_of(folder)
+    assert (case.name, case.application, case.folder, case.trial_processes) == ("solve", "command", folder, 2)
+    assert application("command").command(case, 4) == ["./solve.sh", "-np", "4"]
+    assert list(application("command").inputs(case)) == ["solve.sh"]
+
+
+def test_neither_the_study_nor_its_results_change_the_case(folder):
+    before = digest(case_of(folder))
+    (folder / "mine.yaml").write_text(STUDY.format(command="./solve.sh -np $processes") + "seed: 7\n")
+    (case,) = read_asked(folder / "mine.yaml").cases.values()
+    assert digest(case) == before
+    (folder / "results").mkdir()
+    (folder / "results/runs.csv").touch()
+    inside = dataclasses.replace(case, settings=case.settings | {"left_out": ["mine.yaml", "results"]})
+    assert list(application("command").inputs(inside)) == ["solve.sh"]
+
+
+@pytest.mark.parametrize("change", ["input", "command", "time", "outside"])
+def test_whatever_changes_a_run_changes_the_case(folder, change):
+    outside = folder.parent / "big.bin"
+    outside.write_bytes(b"1")
+    command = "./solve.sh ../big.bin"
+    before = digest(case_of(folder, command))
+    match change:
+        case "input":
+            (folder / "new.txt").touch()
+        case "command":
+            command += " -v"
+        case "outside":
+            outside.write_bytes(b"12")
+    file = study_in(folder, command)
+    if change == "time":
+        file.write_text(file.read_text().replace("Time:", "Wall:"))
+    (case,) = read_asked(file).cases.values()
+    assert digest(case) != before
+
+
+def test_files_outside_the_folder_are_found_from_the_copy(folder):
+    (folder.parent / "topol.tpr").touch()
+    case = case_of(folder, "./solve.sh -s ../topol.tpr -o out/x")
+    named = str(folder.parent / "topol.tpr")
+    assert case.settings["program"] == ["./solve.sh", "-s", named, "-o", "out/x"]
+
+
+def test_links_are_followed(folder):
+    (folder.parent / "pseudo").mkdir()
+    (folder.parent / "pseudo/Si.upf").touch()
+    (folder / "pseudo").symlink_to("../pseudo")
+    (folder / "empty").mkdir()
+    case, run = case_of(folder), folder.parent / "run"
+    application("command").prepare(case, 1, folder.parent / "prepared", None)
+    run.mkdir()
+    application("command").stage(case, folder.parent / "prepared", run)
+    assert (
+        (run / "pseudo/Si.upf").is_file()
+        and (run / "empty").is_dir()
+        and os.access(run / "solve.sh", os.X_OK)
+    )
+    (run / "solve.sh").write_text("changed by the run")
+    assert "Time" in (folder.parent / "prepared/solve.sh").read_text()
+
+
+@pytest.mark.parametrize(("target", "reason"), [("gone", "nowhere"), ("..", "to a folder that holds it")])
+def test_other_links_are_refused_by_name(folder, target, reason):
+    (folder / "link").symlink_to(target)
+    case = case_of(folder)
+    assert refusal(InputError, digest, case) == f"{folder}/link: the link leads {reason}"
+
+
+def test_a_folder_that_is_too_large_is_refused(folder):
+    with (folder / "traj.xtc").open("wb") as file:
+        file.truncate(600_000_000)
+    case = case_of(folder)
+    assert refusal(InputError, digest, case).startswith(
+        f"{folder}: holds 600 MB, and a run gets a copy of at most 500 MB; use a folder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("mpirun -n 2 ./solve.sh", "mpirun: leave it out with its options; Nodeworth starts the processes"),
+        ("./solve.sh < in", "'<': no shell reads the command"),
+        ("./solve.sh 2>&1", "'2>&1': no shell reads the command"),
+        ("./solve.sh | tee log", "'|': no shell reads the command"),
+        ('"./solve.sh \\"x"', "./solve.sh \\\"x': no closing quotation"),
+        ("./solver.sh", "./solver.sh: no such file in "),
+        ("./solve.sh $cells", "$cells has no value; parameters: processes, threads"),
+        ("''", "'' has too few entries; at least 1"),
+    ],
+)
+def test_a_command_that_cannot_be_run_is_one_line(folder, command, line):
+    said = refusal(InputError, read_study, study_in(folder, command))
+    assert said.startswith(f"{folder}/mine.yaml: cases[0].command: ") and line.replace("\\", "") in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("time: 'Time: (\\S+)'", "time: '('", "cases[0].time: '(' is no regular expression"),
+        ("command: ./solve.sh", "folder: nowhere\n    command: ./solve.sh", "cases[0].folder: "),
+        ("cases:\n", "cases:\n  - solve\n", "cases[1].name: 'solve' is there twice; give each case a name"),
+        ("blocks: 1", "scaling: weak", "cases: 'solve' has no sizes, and scaling is weak"),
+        ("blocks: 1", "scale: 0.1", "cases: 'solve' has no sizes for a scale"),
+        ("time:", "timing:", "cases[0].timing: unknown key, did you mean 'time'?"),
+    ],
+)
+def test_a_wrong_entry_is_one_line(folder, old, new, line):
+    file = study_in(folder, "./solve.sh")
+    file.write_text(file.read_text().replace(old, new))
+    assert refusal(InputError, read_study, file).startswith(f"{file}: {line}")
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("./solve.sh x", "solve"), ("/bin/sh -e ./run_it.sh", "run_it"), ("/bin/true", "true")],
+)
+def test_a_case_has_the_name_of_its_program(folder, command, name):
+    assert re.fullmatch(name, next(iter(read_study(study_in(folder, command)).inline)))

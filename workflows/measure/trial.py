@@ -1,0 +1,70 @@
+"""The trial run of a program that Nodeworth has not run before; it must pass before anything is measured."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from workflows.domain import Case, InputError, Line, Point
+from workflows.launch.cluster_launch import JobNode
+from workflows.launch.emulation import usable_cores
+from workflows.measure.running import run
+
+SHOWN = 2
+"""Number of lines of each stream in a message about a pattern that matches nowhere."""
+WIDTH = 100
+"""Most letters of such a line."""
+
+
+def trial_seconds(
+    case: Case, processes: int, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
+) -> float:
+    """Run a case once on one node, and return its wall time in seconds.
+
+    Parameters
+    ----------
+    processes : int
+        Processes of the run, which may share cores.
+    prepared : Path
+        The case prepared for any number of processes.
+    nodes : sequence of JobNode
+        Nodes of the job, on a cluster.
+
+    Raises
+    ------
+    InputError
+        The run does not count: one line with the reason. If no line matches the pattern of the time, the
+        message shows the nearest lines of standard output and standard error.
+    """
+    level = math.ceil(processes / len(usable_cores()))
+    point = Point(case.name, None, processes, level, nodes=1, cores=math.ceil(processes / level))
+    trial = run(case, point, prepared, None, nodes[:1], time_limit_seconds)
+    execution, pattern = trial.execution, case.settings["read"].get("seconds")
+    if trial.problem is None:
+        return execution.wall_seconds
+    ended_well = not (execution.timed_out or execution.signal or execution.exit_status)
+    if ended_well and pattern and not any(re.search(pattern, line.text) for line in execution.lines):
+        output = [line for line in execution.lines if line not in execution.error_lines]
+        raise InputError(
+            f"case {case.name}: no line of the trial run matches {pattern!r}; nearest lines of "
+            f"standard output: {nearest_lines(pattern, output)}; "
+            f"of standard error: {nearest_lines(pattern, execution.error_lines)}"
+        )
+    raise InputError(f"case {case.name}: the trial run failed on {point.in_words}: {trial.problem}")
+
+
+def nearest_lines(pattern: str, lines: Sequence[Line]) -> str:
+    """Quote the lines that share most words with a pattern; the last lines if no line shares a word."""
+    words = set(re.findall(r"[a-z]{2,}", re.sub(r"\\.", " ", pattern).lower()))
+    texts = list(dict.fromkeys(text for line in lines if (text := line.text.strip())))
+
+    def likeness(text: str) -> tuple[int, float]:
+        shared = sum(word in text.lower() for word in words)
+        return shared, difflib.SequenceMatcher(None, pattern, text[:WIDTH]).ratio()
+
+    nearest = [text for text in sorted(texts, key=likeness, reverse=True) if likeness(text)[0]]
+    shown = nearest[:SHOWN] or texts[-SHOWN:]
+    return " and ".join(repr(text[:WIDTH]) for text in shown) or "nothing was printed"

@@ -1,0 +1,90 @@
+"""Write the study for ``./run-study --command COMMAND``, which times any program on this machine."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError
+from workflows.launch.emulation import usable_cores
+from workflows.launch.mpi.registry import linked_library
+from workflows.paths import RESULTS
+from workflows.study.inline import as_name, name_of, split_command
+from workflows.study.written import write_study
+
+INTERCONNECTS = {
+    "openmpi": ("shared_memory", "tcp_loopback"),
+    "mpich": ("shared_memory_mpich", "tcp_loopback_mpich"),
+}
+"""Interconnects of any machine, by the MPI library of the program."""
+
+
+def write_command_study(
+    command: str, time: str | None, processes: str | None, name: str | None, here: Path
+) -> Path:
+    """Write a study of one program, with the folder in which the user typed the command.
+
+    Parameters
+    ----------
+    time : str or None
+        Pattern of the time; None: the time of the whole run counts.
+    processes : str or None
+        Process counts with commas between them. None: 1, 2, 4 and so on, up to the cores of this machine.
+    name : str or None
+        Name of the study. None: names of the program and the folder.
+
+    Returns
+    -------
+    Path
+        The study file, ``results/<name>/study.yaml``.
+
+    Raises
+    ------
+    InputError
+        One line: the option, its value, and what is allowed.
+    """
+    program, _ = split_command(command, here, "--command")
+    case = name_of(program)
+    study = as_name(f"{case}_{here.name}") if name is None else name
+    if study != as_name(study):
+        raise InputError(f"--name: {name!r} must be small letters, digits and _, such as {as_name(study)!r}")
+    folder = RESULTS / study
+    if folder.exists() and not (folder / "study.yaml").exists():
+        raise InputError(f"--name: {folder} holds another study; give this study a name of its own")
+    entry: dict[str, Any] = {"command": command, "folder": str(here)}
+    if time is not None:
+        entry["time"] = _pattern(time)
+    file = shutil.which(program[0], path=None) or str(here / program[0])
+    linked = linked_library(file)
+    counts = _doublings(len(usable_cores())) if processes is None else _counts(processes)
+    return write_study(
+        {
+            "name": study,
+            "title": f"{case} in {here.name}",
+            "cases": [entry],
+            "interconnects": list(INTERCONNECTS[linked[0].name if linked else "openmpi"]),
+            "processes": counts,
+        }
+    )
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise InputError(f"--time: {text!r} is no regular expression: {error}") from None
+    return text
+
+
+def _counts(text: str) -> list[int]:
+    numbers = text.split(",")
+    if not all(number.isdecimal() and int(number) for number in numbers) or len(set(numbers)) < len(numbers):
+        raise InputError(f"--processes: {text!r} is no list of different counts such as 1,2,4")
+    return sorted(map(int, numbers))
+
+
+def _doublings(cores: int) -> list[int]:
+    """Return 1, 2, 4 and so on, up to a number of cores."""
+    return [2**power for power in range(cores.bit_length())]

@@ -1,0 +1,152 @@
+"""A case in one line of a study: the command of any program, and a pattern for its time."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workflows.applications.tools import substitute
+from workflows.domain import Case, InputError
+from workflows.inputs import is_there
+
+LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "prterun")
+"""Programs that start processes, which Nodeworth does itself."""
+SHELL = re.compile(r"[\d&]?[<>].*|[|&;]+")
+"""Words that only a shell understands."""
+INTERPRETERS = ("python", "bash", "sh", "perl", "julia")
+"""Beginnings of the names of programs that run a script."""
+GUESSED_SECONDS, GUESSED_MB = 10.0, 100.0
+"""Time and memory of a program that has not run yet, for planning."""
+
+
+def inline_cases(
+    entries: Sequence[Any], file: Path, left_out: Sequence[Path], processes: Sequence[int]
+) -> dict[str, dict[str, Any]]:
+    """Return everything about the cases that a study describes itself, by the name of the case.
+
+    Parameters
+    ----------
+    entries : sequence
+        ``cases`` of the study: names, and sections with the keys of ``workflows/schemas/study.yaml``.
+    file : Path
+        The study file.
+    left_out : sequence of Path
+        Files and folders that are no input even if they lie in a case's folder: the study, its results.
+    processes : sequence of int
+        Process counts of the study. The smallest is used for the trial run.
+
+    Raises
+    ------
+    InputError
+        One line: a command that cannot be run as it is, a missing folder, or two cases of one name.
+    """
+    cases: dict[str, dict[str, Any]] = {}
+    for index, entry in enumerate(entries):
+        if isinstance(entry, str):
+            continue
+        where = f"{file}: cases[{index}]"
+        folder = (file.parent / Path(entry.get("folder", ".")).expanduser()).absolute()
+        if not (is_there(folder) and folder.is_dir()):
+            raise InputError(f"{where}.folder: {folder}: no such folder")
+        program, outside = split_command(entry["command"], folder, f"{where}.command")
+        name = entry.get("name", name_of(program))
+        if name in cases or name in entries:
+            raise InputError(f"{where}.name: {name!r} is there twice; give each case a name of its own")
+        cases[name] = {
+            **{key: entry[key] for key in ("time", "serial_seconds", "memory_MB") if key in entry},
+            "program": program,
+            "folder": str(folder),
+            "left_out": [
+                path.absolute().relative_to(folder).as_posix()
+                for path in left_out
+                if folder in path.absolute().parents
+            ],
+            "outside": outside,
+            "trial_processes": min(processes, default=1),
+        }
+    return cases
+
+
+def name_of(program: Sequence[str]) -> str:
+    """Return the name of a case for the words of its command: that of the program, or of a script."""
+    script = next((word for word in program[1:] if not word.startswith("-")), None)
+    is_interpreted = Path(program[0]).name.startswith(INTERPRETERS)
+    return as_name(Path(script if script and is_interpreted else program[0]).stem)
+
+
+def as_name(text: str) -> str:
+    """Return a name of a study or a case: small letters, digits and ``_``."""
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    return name if name[:1].isalpha() else f"run_{name}".rstrip("_")
+
+
+def split_command(command: str, folder: Path, where: str) -> tuple[list[str], dict[str, str]]:
+    """Return the words of a command, and the files outside its folder that it names.
+
+    Returns
+    -------
+    list of str
+        Relative paths to existing files outside the folder are made absolute.
+    dict of str to str
+        Size and time of change of each file outside the folder, by its path.
+
+    Raises
+    ------
+    InputError
+        One line: a launcher, words for a shell, a name without a value, or a missing program.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"{where}: {command!r}: {str(error).lower()}") from None
+    if not words:
+        raise InputError(f"{where}: names no program")
+    if Path(words[0]).name in LAUNCHERS:
+        raise InputError(
+            f"{where}: {words[0]}: leave it out with its options; Nodeworth starts the processes itself"
+        )
+    if shell := next(filter(SHELL.fullmatch, words), None):
+        raise InputError(
+            f"{where}: {shell!r}: no shell reads the command; use an option of the program, or a script"
+        )
+    for word in words:
+        substitute(word, {"processes": 1, "threads": 1}, where)
+    if "/" in words[0] and "$" not in words[0] and not (folder / words[0]).is_file():
+        raise InputError(f"{where}: {words[0]}: no such file in {folder}")
+    outside: dict[str, str] = {}
+    for index, word in enumerate(words):
+        path = folder / word
+        if "/" not in word or not is_there(path) or folder in path.resolve().parents:
+            continue
+        words[index] = word if word.startswith("/") else str(path.resolve())
+        if path.is_file():
+            status = path.stat()
+            outside[words[index]] = f"{status.st_size} bytes, {status.st_mtime_ns}"
+    return words, outside
+
+
+def inline_case(name: str, entry: Mapping[str, Any]) -> Case:
+    """Make a case of the application ``command`` from an entry of `inline_cases`.
+
+    Changing the pattern of the time changes the case: recorded times were read with the earlier pattern.
+    """
+    settings = {key: entry[key] for key in ("program", "left_out", "outside")}
+    time = entry.get("time")
+    return Case(
+        name=name,
+        application="command",
+        size="one",
+        title=name,
+        folder=Path(entry["folder"]),
+        parameters={},
+        settings=settings
+        | {"environment": {}, "time": time, "read": {} if time is None else {"seconds": time}},
+        answer=None,
+        serial_seconds=entry.get("serial_seconds", GUESSED_SECONDS),
+        description=f"{' '.join(entry['program'])}, in {entry['folder']}.",
+        memory_MB=entry.get("memory_MB", GUESSED_MB),
+        trial_processes=entry["trial_processes"],
+    )
