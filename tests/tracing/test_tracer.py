@@ -134,7 +134,7 @@ def test_an_unknown_call_stops_the_program_with_one_line(built, library, tmp_pat
     done = start(built, library, "unknown", tmp_path)
     assert done.returncode != 0
     messages = (tmp_path / "failed.txt").read_text().splitlines()
-    assert messages and all(line.startswith("MPI_Comm_idup is not known to it") for line in messages)
+    assert messages and all(line.startswith("MPI_Comm_idup is unknown to the tracer") for line in messages)
 
 
 def test_a_folder_that_is_not_there_stops_the_program_with_one_line(built, tmp_path):

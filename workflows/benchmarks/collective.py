@@ -18,7 +18,7 @@ MOST_BYTES_OF_A_RANK = 1 << 24
 
 @dataclass(frozen=True)
 class Operation:
-    """A collective operation with one message size, on one rank.
+    """A collective operation with a single message size, as seen by a rank.
 
     Attributes
     ----------

@@ -2,9 +2,10 @@
 
 In the distributed data interface of GAMESS, each computing process has a second process as data server, which
 only waits for requests and answers them (Fletcher, Schmidt, Bode, Gordon, The distributed data interface in
-GAMESS, 2000). Without servers, each process holds blocks of the array, and answers requests while it waits.
+GAMESS, 2000). A run without servers has blocks of the array on each process, which answers requests while it
+waits.
 
-The work is that of a direct self-consistent field. A task gets two blocks of an array (the density),
+The program imitates a direct self-consistent field. A task gets two blocks of an array (the density),
 computes, and accumulates the result to a block of a second array (the Fock matrix).
 """
 
@@ -78,7 +79,7 @@ class DistributedArrays:
         node = comm.Split_type(MPI.COMM_TYPE_SHARED)
         if node.size % (1 + servers_per_process):
             raise ValueError(
-                f"{node.size} ranks on a node are no processes with {servers_per_process} servers each"
+                f"{node.size} ranks on a node cannot be processes with {servers_per_process} servers each"
             )
         is_computing = node.rank < node.size // (1 + servers_per_process)
         node.Free()
@@ -124,7 +125,7 @@ class DistributedArrays:
         return (time.process_time() - busy) / (MPI.Wtime() - start)
 
     def done(self) -> None:
-        """Report that this process is done with the arrays. Without servers, answer until all are done."""
+        """Report the end of this process's accesses; answer until all are done if there are no servers."""
         if not self.serves_itself:
             for rank in self.holding:
                 self.comm.Send([array("q", [_Operation.STOP, 0, 0]), MPI.INT64_T], rank, _REQUEST)
@@ -153,7 +154,7 @@ class DistributedArrays:
             self.held[number, block] += values
 
     def wait(self, request: MPI.Request) -> None:
-        """Wait for a request. Without servers, answer the requests of others while waiting."""
+        """Wait for a request; answer the requests of others while waiting if there are no servers."""
         if not self.serves_itself:
             request.Wait()
             return
@@ -272,7 +273,7 @@ def _tasks(
 
 
 def _together(arrays: DistributedArrays, colleagues: MPI.Comm) -> None:
-    """Wait for all computing processes. Without servers, answer their requests while waiting."""
+    """Wait for all computing processes; answer their requests while waiting if there are no servers."""
     arrays.wait(colleagues.Ibarrier())
 
 

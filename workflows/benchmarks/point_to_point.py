@@ -257,11 +257,11 @@ def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
             seconds += clock()
         return seconds
 
-    return replace(task, iterate=iterate if task.times_it else task.iterate, one_by_one=True)
+    return replace(task, iterate=iterate if task.times_it else task.iterate, single_iterations=True)
 
 
 def flush_sweep(comm: MPI.Intracomm, seconds: float) -> Tasks:
-    """Time the completion of one-sided calls of the first rank to the last, of which there are none."""
+    """Time a flush from the first rank to the last when no one-sided call is under way."""
     window, last = MPI.Win.Allocate(1, comm=comm), comm.size - 1
     window.Lock_all()
 

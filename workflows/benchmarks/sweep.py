@@ -1,4 +1,4 @@
-"""Benchmarks of one message size after another, in short batches. A program calls `main`.
+"""Benchmarks of successive message sizes, in short batches. A program calls `main`.
 
 A program is a generator of tasks that all ranks run in the same order. After a task, the generator receives
 the row of the task, which is the same on every rank. Decisions depend on times that all ranks know, so no
@@ -48,7 +48,7 @@ class Task:
     fill : callable
         Fills the sent message with the content of round 0 or 1.
     check : callable
-        Counts the received bytes that differ from the content of that round.
+        Counts the received bytes that differ from the content of the given round.
     seconds : float
         Duration of the task; it takes longer only for `FEWEST_BATCHES` batches.
     times_it : bool
@@ -61,7 +61,7 @@ class Task:
         The iterations of a batch are a multiple of this number.
     together : bool
         Whether ranks wait for each other before each batch.
-    one_by_one : bool
+    single_iterations : bool
         Whether a batch is a single iteration, and the shortest time of a rank counts instead of the mean. All
         ranks have the same value.
     """
@@ -76,11 +76,11 @@ class Task:
     moved_bytes: int | None = None
     multiple: int = 1
     together: bool = False
-    one_by_one: bool = False
+    single_iterations: bool = False
 
 
 def main(program: Callable[..., Tasks]) -> None:
-    """Run a benchmark for one message size after another with the parameters of the case; print its rows.
+    """Run a benchmark of successive message sizes with the parameters of the case; print its rows.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     comm.Barrier()
     seconds_per_iteration = _warm_up(comm, task)
     wrong = task.check(0)
-    batch = 0.0 if task.one_by_one else BATCH_SECONDS
+    batch = 0.0 if task.single_iterations else BATCH_SECONDS
     iterations = task.multiple * max(1, round(batch / seconds_per_iteration / task.multiple))
     most = int(min(max(task.seconds / (iterations * seconds_per_iteration), FEWEST_BATCHES), MOST_BATCHES))
     task.fill(1)
@@ -139,7 +139,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
     wrong += task.check(1)
     times_of_ranks = [rank for rank in comm.allgather(times if task.times_it else None) if rank]
     factor = 1 / (iterations * task.messages)
-    combine = min if task.one_by_one else statistics.fmean
+    combine = min if task.single_iterations else statistics.fmean
     batches = [factor * combine(batch) for batch in zip(*times_of_ranks, strict=True)]
     medians = [factor * statistics.median(times) for times in times_of_ranks]
     size = task.labels["bytes"]

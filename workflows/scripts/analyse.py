@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def analyse(runs: Path, details: Path, facts: Path, published: Path, tables: Path) -> None:
     """Write the tables of a study to the folder `tables`.
 
-    It imports the analysis itself, which takes seconds, so that Ctrl-C then ends the script with one line.
+    The imports, which take seconds, are here so that Ctrl-C during them ends the script with a single line.
     """
     from analysis.pipeline import write_all_tables
     from analysis.runs.runs import read_complete

@@ -26,7 +26,7 @@ def collect_study(
 ) -> None:
     """Write the runs table as CSV and Parquet, the side tables, the facts, and the published figures.
 
-    It imports the analysis itself, which takes seconds, so that Ctrl-C then ends the script with one line.
+    The imports, which take seconds, are here so that Ctrl-C during them ends the script with a single line.
 
     Parameters
     ----------

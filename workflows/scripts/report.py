@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def report(runs: Path, tables: Path, facts: Path, published: Path, folder: Path) -> None:
     """Write the figures, the report and the proposal to `folder`, and note the look at the data.
 
-    It imports the analysis itself, which takes seconds, so that Ctrl-C then ends the script with one line.
+    The imports, which take seconds, are here so that Ctrl-C during them ends the script with a single line.
     """
     from analysis.importers import read_published
     from analysis.pipeline import read_tables

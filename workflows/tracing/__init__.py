@@ -1,1 +1,1 @@
-"""Tracing the computing and communication of a run: see docs/tracing.md."""
+"""Traces of the computing and communication of a run: see docs/tracing.md."""

@@ -78,7 +78,7 @@ class _Rank:
     begin : int
         First line of the window.
     kept : ndarray of bool, shape (lines,)
-        Lines to replay: those of the window without cut messages and their waits.
+        Whether each line is replayed: it is in the window, and belongs to no cut message.
     final_waits : list of str
         Waits added at the end for requests that are not waited for in the window.
     """
@@ -244,7 +244,7 @@ def _grouped(lines: Lines, key_of: Callable[[str], Key | None]) -> dict[Key, NDA
 
 
 def _give_sizes(sends: _Ends, receives: _Ends, pairs: int) -> None:
-    """Set the sizes of the first `pairs` receives to those sent."""
+    """Set the sizes of the first `pairs` receives to the sizes of their sends."""
     sizes = sends.sizes()[:pairs]
     differing = np.flatnonzero(receives.sizes()[:pairs] != sizes)
     if not len(differing):

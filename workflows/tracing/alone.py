@@ -1,4 +1,4 @@
-"""Timing each rank of a traced run alone: it runs again on its own core, and a log answers its MPI calls.
+"""Timing of each rank of a traced run alone: it runs again on its own core, and a log answers its MPI calls.
 
 The method follows J. Zhai, W. Chen, W. Zheng, "PHANTOM: predicting performance of parallel applications on
 large-scale parallel machines using a single node", PPoPP 2010. Ranks that share cores disturb each other. A
@@ -22,7 +22,7 @@ from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import Raw, step_of
 
 FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
-"""Default number of repeats of each rank: the minimum, then more while all repeats fit into this time.
+"""Default number of repeats of each rank: the minimum, the maximum, and the time into which more must fit.
 
 All bursts of a rank come from its median repeat. Taking the median of each burst instead would hide the
 variation between bursts, for which other ranks wait; on two ranks it was 0 to 9 % lower.
@@ -45,7 +45,7 @@ _HEADER_NUMBERS = 6
 
 _DIFFERENCE = re.compile(r"rank (\d+), call (\d+): (.*)")
 _OTHER_CONTENT = "sends something else than was recorded"
-"""Tolerated before the window, since a program may send addresses, which differ between processes."""
+"""Tolerated before the window, since a program may send data such as its process id."""
 _DISPLACED = "its memory cannot be where it was"
 _MAX_STARTS = 4
 """Attempts to start a process, whose random addresses may collide with a recorded MPI window."""
@@ -91,7 +91,7 @@ class Alone:
 
 @dataclass(frozen=True)
 class _Repeat:
-    """A run of one rank alone: its compute bursts between calls, ns, and whether it was disturbed."""
+    """A run of a single rank: its compute bursts between calls, ns, and whether the run was disturbed."""
 
     bursts: NDArray[np.signedinteger]
     disturbed: bool
@@ -103,7 +103,7 @@ Cores = tuple[int, ...]
 Start = Callable[[Sequence[tuple[int, Cores]], Path], str | None]
 """Function that runs each rank alone on its cores, and ranks on the same cores in turn.
 
-It receives the ranks with their cores and the output folder, and returns what went wrong, or None.
+It receives the ranks with their cores and the output folder. It returns the error, or None.
 """
 
 
@@ -210,7 +210,7 @@ def corun_widths(most: int, width: int) -> list[int]:
 
 
 def _another_repeat(done: int, repeat_count: int | None, seconds: float) -> bool:
-    """Return whether another repeat follows; `seconds` is the duration of those done."""
+    """Return whether another repeat follows `done` repeats, which took `seconds` together."""
     if repeat_count or done < FEWEST_REPEATS:
         return done < (repeat_count or FEWEST_REPEATS)
     return done < MOST_REPEATS and seconds * (done + 1) / done <= REPEATS_SECONDS

@@ -26,8 +26,8 @@ def compiler_for(program: str, launched_by: str | None = None) -> str:
     program : str
         Path, or name on the ``PATH``.
     launched_by : str, optional
-        MPI library that launches the program, for programs that are not linked to one, such as scripts. The
-        fallback is ``mpicc``.
+        MPI library that launches the program, for programs without a linked MPI library, such as scripts.
+        The fallback is ``mpicc``.
 
     Raises
     ------

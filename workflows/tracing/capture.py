@@ -1,4 +1,4 @@
-"""Tracing a few steady steps of a case, corrected by the serial CPU time of the same steps."""
+"""Tracing of a few steady steps of a case, with a correction by the serial CPU time of the same steps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
     folder : Path
         Folder for the trace; a failed run leaves nothing there.
     serial : Path, optional
-        Trace of the same case on one process, for the correction; None when tracing that one.
+        Trace of the same case on one process, for the correction; None to make the serial trace.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def correction(
     polluted : bool
         Whether ranks shared cores and CPU time was measured, not instructions; only then is it corrected.
     pressure : float, optional
-        Share of the time in which a task waited for a core, if there was more than one rank.
+        Share of the time in which a task waited for a core; None for a single rank.
     reason : str
         Why ranks were not timed alone.
     threads : int

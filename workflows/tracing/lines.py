@@ -38,9 +38,8 @@ class Lines:
         return len(self.which)
 
     def __iter__(self) -> Iterator[str]:
-        texts = np.array([*self.distinct, ""], dtype=object)[
-            self.which
-        ]  # the last element stands for COMPUTING
+        # The last element stands for COMPUTING, which is -1.
+        texts = np.array([*self.distinct, ""], dtype=object)[self.which]
         start = _computing(self.rank)
         texts[self.which == COMPUTING] = [f"{start}{amount}" for amount in self.amounts.tolist()]
         return iter(texts.tolist())

@@ -1,4 +1,4 @@
-"""Reading the tracer's output of each rank, and finding the lines of the steps to trace."""
+"""The tracer's output of each rank, and the lines of the steps to trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a case with the tracer: first all ranks together, recorded, then each rank alone."""
+"""Runs of a case with the tracer: first all ranks together, recorded, then each rank alone."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class _AloneRunner:
     scratch: Path
 
     def ranks(self, rank_cores: Sequence[tuple[int, Cores]], folder: Path) -> str | None:
-        """Run ranks from the log on their cores, ranks of the same cores in turn; return what went wrong."""
+        """Run ranks from the log on their cores, ranks of the same cores in turn; return the error."""
         ranks_by_cores: dict[Cores, list[str]] = {}
         for rank, cores in rank_cores:
             ranks_by_cores.setdefault(cores, []).append(str(rank))
@@ -147,17 +147,17 @@ class _AloneRunner:
             shutil.rmtree(stage, ignore_errors=True)
             stage.mkdir()
             app.stage(case, self.prepared.resolve(), stage)
-            more = {"NODEWORTH_TRACE_CLOCK": "thread_cpu", **core_settings}
+            variables = {"NODEWORTH_TRACE_CLOCK": "thread_cpu", **core_settings}
             if threads > 1:
                 places = ",".join(f"{{{core}}}" for core in cores)
                 binding = {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
                 binding |= {"NODEWORTH_THREADS_FILE": str(folder / f"threads-{listed}")}
-                more |= THREADED_CLOCK | dict.fromkeys(THREADS, str(threads)) | binding
-            prefix = preload(self.tracer, folder, self.request.marks, more)
+                variables |= THREADED_CLOCK | dict.fromkeys(THREADS, str(threads)) | binding
+            prefix = preload(self.tracer, folder, self.request.marks, variables)
             command = ["taskset", "-c", listed, *prefix, *app.command(case, self.processes, threads)]
             parts.append(f"(cd {shlex.quote(str(stage))} && exec {shlex.join(command)} >/dev/null) &")
-        variables = case_environment(case, self.processes) | self.ending
-        environment = environment_alone(self.library, variables, self.scratch)
+        case_variables = case_environment(case, self.processes) | self.ending
+        environment = environment_alone(self.library, case_variables, self.scratch)
         done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit * in_turn)
         if done.timed_out:
             return f"stopped at its time limit of {in_turn} times {limit:g} s (limits.run_seconds)"
@@ -189,8 +189,8 @@ def record(request: TraceRequest, point: Point) -> Traced:
         room = min(MOST_LOGGED_BYTES, shutil.disk_usage(scratch).free // 2) // point.processes
         logged = {"NODEWORTH_TRACE_LOG": str(logs), "NODEWORTH_TRACE_LOG_BYTES": str(room)}
         before = read_counters()
-        more = (logged if request.alone else {}) | (THREADED_CLOCK if threaded else {})
-        prefix = preload(tracer, written, request.marks, more)
+        variables = (logged if request.alone else {}) | (THREADED_CLOCK if threaded else {})
+        prefix = preload(tracer, written, request.marks, variables)
         crowded = threaded and point.oversubscription > 1
         if crowded:  # every rank gets all cores, as a BLAS starts at most one thread per core
             prefix = ["taskset", "-c", _listed(usable_cores()), *prefix]
@@ -205,7 +205,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
         if request.alone and not (reason := cannot_repeat(written)):
             ending = {name: value for name, value in done.launch.env.items() if name == FINALIZE}
             runner = _AloneRunner(request, point.processes, prepared, library, ending, tracer, scratch)
-            serial = runner.serial(request.beside, steps) if request.beside else None
+            serial = runner.serial(request.serial_prepared, steps) if request.serial_prepared else None
             try:
                 alone = run_alone(
                     raws, window, written, runner.ranks, serial, request.repeats, request.threads
@@ -225,7 +225,7 @@ def record(request: TraceRequest, point: Point) -> Traced:
 
 
 def preload(
-    tracer: Path | str, written: Path, marks: Sequence[str], more: Mapping[str, str] | None = None
+    tracer: Path | str, written: Path, marks: Sequence[str], variables: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return the start of a rank's command that preloads the tracer.
 
@@ -237,7 +237,7 @@ def preload(
         Folder for the tracer's output.
     marks : sequence of str
         Texts whose output by the program the tracer marks.
-    more : mapping of str to str, optional
+    variables : mapping of str to str, optional
         Further environment variables.
     """
     setting = {
@@ -245,7 +245,7 @@ def preload(
         "NODEWORTH_TRACE": written,
         "NODEWORTH_TRACE_MARKS": "\n".join(marks),
         "PYTHONHASHSEED": 0,  # keeps the recorded order of sets when a Python program runs alone
-        **(more or {}),
+        **(variables or {}),
     }
     return ["env", *(f"{name}={value}" for name, value in setting.items())]
 
@@ -278,7 +278,7 @@ def _make_real(folder: Path) -> None:
 
 
 def _check_run(done: Run, written: Path) -> None:
-    """Raise if the run failed; so few steps need not have converged."""
+    """Raise if the run failed. A wrong answer is no failure, since a few steps need not converge."""
     if (failed := written / "failed.txt").exists():
         raise InputError(failed.read_text().partition("\n")[0] or "the tracer could not write its files")
     if done.execution.timed_out or done.execution.signal or done.execution.exit_status:

@@ -35,7 +35,7 @@ class TraceRequest:
         Time limit of a run.
     traced_steps : int
         Largest number of traced steps, for an application with `steps`.
-    beside : Path or None
+    serial_prepared : Path or None
         Folder with the case prepared for one process, for the serial runs among repeats of ranks alone.
     alone : bool
         Whether to time each rank alone if possible.
@@ -51,7 +51,7 @@ class TraceRequest:
     interconnect: Interconnect
     time_limit_seconds: float
     traced_steps: int
-    beside: Path | None = None
+    serial_prepared: Path | None = None
     alone: bool = True
     repeats: int | None = None
     threads: int = 1

@@ -1,4 +1,6 @@
-"""Collective calls of a subset of ranks as point-to-point messages; replay has only collectives of all ranks.
+"""Collective calls of a subset of ranks as point-to-point messages.
+
+The replay has only collective calls of all ranks.
 
 The algorithms are the usual binomial trees, recursive doubling, rings and chains. As for collectives of all
 ranks, a trace does not contain the algorithm that the MPI library used.
@@ -40,7 +42,7 @@ def messages(name: str, arguments: Sequence[int], members: Sequence[int], rank: 
 
 
 def _swap(target: int, source: int, sent: int, received: int) -> Iterator[Step]:
-    """Send to one member while receiving from another."""
+    """Send to the `target` member while receiving from the `source` member."""
     yield "isend", target, sent
     yield "recv", source, received
     yield "wait", target, 0

@@ -78,7 +78,7 @@ class Trace:
     def corun_percent(self, end: str) -> float:
         """Return the slowdown per other computing rank on the node, percent; `end` as in `factors`."""
         key = "corun_percent" if end == "corrected" else f"corun_percent_{end}"
-        return self.about[key] or 0.0
+        return float(self.about[key] or 0.0)
 
     def summary(self) -> str:
         """Return a summary of the trace in one line."""

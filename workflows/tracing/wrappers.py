@@ -1,9 +1,9 @@
-"""Generating the C wrappers of MPI functions from `tracer/calls.txt` and the prototypes in mpi.h.
+"""Generation of the C wrappers of MPI functions from `tracer/calls.txt` and the prototypes in mpi.h.
 
 The generator sorts the functions that mpi.h declares into three kinds. Traced functions have a line in the
 table and get wrappers for C and Fortran. Local functions involve no other process and are not wrapped. All
-other functions are untraceable: a call to one stops the program with a message. So the tracer cannot miss
-communication, whatever the version of the library.
+other functions are untraceable, and a call to them stops the program with a message. So the tracer misses no
+communication with any version of the library.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def read_calls(text: str) -> tuple[dict[str, Call], list[str]]:
 
 
 def _sections(statements: str) -> dict[str, str]:
-    """Split C statements by the keyword that sets when they run; those without one are ``writes``."""
+    """Split C statements by the keyword before them; statements without a keyword are ``writes``."""
     writes, *parts = re.split(rf"\b({'|'.join(_SECTIONS)}): ", statements)
     sections = dict.fromkeys(_SECTIONS, "") | {"writes": writes.strip()}
     return sections | {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
@@ -163,11 +163,12 @@ def _in_c(name: str, prototype: Prototype, call: Call) -> str:
     arguments = ", ".join(call.parameters)
     local_status = ""
     if "status" in call.parameters:
-        local_status = "    MPI_Status own;\n    if (status == MPI_STATUS_IGNORE) status = &own;\n"
+        local_status = "    MPI_Status local;\n    if (status == MPI_STATUS_IGNORE) status = &local;\n"
     elif "statuses" in call.parameters:
         count = call.parameters[0]
         local_status = (
-            f"    MPI_Status own[{count} + 1];\n    if (statuses == MPI_STATUSES_IGNORE) statuses = own;\n"
+            f"    MPI_Status local[{count} + 1];\n"
+            "    if (statuses == MPI_STATUSES_IGNORE) statuses = local;\n"
         )
     return f"""int MPI_{name}({_declare(prototype.parameters, call.parameters)})
 {{
@@ -221,7 +222,7 @@ def _with_large_counts(name: str, prototype: Prototype, call: Call) -> str:
 
 
 def _enter(call: Call) -> str:
-    return "ask" if call.mark == "?" else "enter"
+    return "enter_from_any_thread" if call.mark == "?" else "enter"
 
 
 def _unless_alone(call: Call) -> str:
@@ -262,7 +263,7 @@ void {fortran_name}({parameters})
         return;
     }}
     const int first = 1;
-    {_own_fortran_status(call)}
+    {_local_fortran_status(call)}
     {" ".join(before)}
     {call.before} {call.sends}
     *f_code = MPI_SUCCESS;
@@ -330,16 +331,16 @@ def _given_back(kind: str, name: str, many: str) -> str:
     }.get(name, "")
 
 
-def _own_fortran_status(call: Call) -> str:
+def _local_fortran_status(call: Call) -> str:
     """Return C statements that replace an ignored status by a local variable."""
     space = "[sizeof(MPI_Status) / sizeof(MPI_Fint)]"
     if "status" in call.parameters:
-        return f"MPI_Fint own{space}; if (f_status == MPI_F_STATUS_IGNORE) f_status = own;"
+        return f"MPI_Fint local{space}; if (f_status == MPI_F_STATUS_IGNORE) f_status = local;"
     if "statuses" in call.parameters:
         many = f"*f_{call.parameters[0]}"
         return (
-            f"MPI_Fint own[{many} + 1]{space}; "
-            "if (f_statuses == MPI_F_STATUSES_IGNORE) f_statuses = (MPI_Fint *)own;"
+            f"MPI_Fint local[{many} + 1]{space}; "
+            "if (f_statuses == MPI_F_STATUSES_IGNORE) f_statuses = (MPI_Fint *)local;"
         )
     return ""
 

@@ -1,1 +1,1 @@
-"""Patterns of network traffic as data: who sends how much to whom, and when."""
+"""Patterns of network traffic as data: sender, receiver, size and time of every message."""

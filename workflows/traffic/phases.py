@@ -33,7 +33,7 @@ EXECUTION = ("seconds", "link_MBps", "seed")
 
 @dataclass(frozen=True)
 class Phase:
-    """Jobs that run at the same time. `labels` are columns that tell the rows of phases apart."""
+    """Jobs that run at the same time. `labels` are columns that distinguish the rows of phases."""
 
     labels: Row
     jobs: tuple[TrafficJob, ...]
@@ -45,7 +45,7 @@ class Phase:
         return self.demands[self.jobs[0].name].mean_bytes
 
 
-def one_job(
+def single_job(
     name: str, processes: int, mean_bytes: str | int, loads: str | float, sizes: str, intervals: str
 ) -> list[Phase]:
     """Return the phases of a pattern without choices: ``uniform``, a permutation, or ``hot_spot``."""
@@ -123,7 +123,7 @@ def combined(
 
 
 PHASES: Mapping[str, Callable[..., list[Phase]]] = {
-    **{name: partial(one_job, name) for name in ("uniform", *PERMUTATIONS, "hot_spot")},
+    **{name: partial(single_job, name) for name in ("uniform", *PERMUTATIONS, "hot_spot")},
     "multiple_hot_spots": multiple_hot_spots,
     "combined": combined,
 }

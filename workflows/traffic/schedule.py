@@ -49,7 +49,7 @@ INTERVALS, SIZES, TARGETS, WRITES = range(4)
 
 @dataclass(frozen=True)
 class Demand:
-    """What each client of a job asks of its link.
+    """Traffic that each client of a job offers to its link.
 
     Attributes
     ----------

@@ -1,27 +1,26 @@
-/* The clock that computing is measured by.
+/* The clock that measures computing.
  *
- * Reading a thread's CPU time takes the kernel 0.4 us, too much for programs that call MPI every few us. A stretch
- * of the program that is shorter than SHORT_BURST, or a call shorter than SHORT_CALL, by the machine's fast clock
- * is hardly ever interrupted by another process, and so has taken that much CPU time. Only at the end of a longer one
- * is the CPU time read. Instructions are read every time.
+ * Reading the CPU time of a thread takes 0.4 us, too long for programs that call MPI every few us. Another process
+ * hardly ever interrupts a burst shorter than SHORT_BURST or a call shorter than SHORT_CALL. Their elapsed time, read
+ * from the fast clock, therefore counts as CPU time. The CPU time is read only after longer bursts and calls.
+ * The instruction counter is read every time.
  *
- * A rank of several threads computes until the last of them is done, so its time elapses. What any of its threads waited
- * for a core, as on a machine that does other work too, is taken off: then it took no less than the CPU time of the
- * thread that computed most.
+ * A rank with several threads computes until its last thread is done, so elapsed time counts. The waits of its threads
+ * for cores, which other programs cause, are subtracted. The result is at least the CPU time of the busiest thread.
  */
 
 #define CALIBRATIONS 1001
 #define SHORT_BURST 20000 /* ns */
 #define SHORT_CALL 2000
-#define SHORT_OF_THREADS 1000000 /* all threads are asked at the end of a longer one */
+#define SHORT_OF_THREADS 1000000 /* ns; the times of all threads are read only after longer bursts and calls */
 #define MOST_THREADS 256
 
-static int counter = -1;        /* of perf_event; -1: the thread's CPU clock, or the fast one */
-static bool elapsed;            /* of several threads */
+static int counter = -1;        /* file of perf_event; -1: CPU clock of the thread, or the fast clock */
+static bool elapsed;            /* whether the rank has several threads */
 static const char *clock_name = "thread_cpu";
-static int64_t loaded_at;       /* CPU time of the thread when it was loaded, ns */
-static int64_t cost;            /* of a reading of the clock */
-static int64_t tick_cost;       /* what a burst without computing takes by the fast clock */
+static int64_t loaded_at;       /* CPU time of the thread when the tracer was loaded, ns */
+static int64_t cost;            /* cost of a reading of the clock, in its unit */
+static int64_t tick_cost;       /* duration of a burst without computing by the fast clock, ns */
 
 static int real_time(clockid_t clock, struct timespec *now)
 {
@@ -44,18 +43,18 @@ static int64_t ticks(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Time that a thread waited for a core, ns; -1 where the kernel does not tell. */
+/* Returns the time that a thread waited for a core, ns; -1 if the kernel does not report it. */
 static int64_t waited_ns(int thread)
 {
-    char path[64], told[128];
+    char path[64], content[128];
     long long ran, waited;
     snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", thread);
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = file < 0 ? -1 : read(file, told, sizeof told - 1);
+    ssize_t length = file < 0 ? -1 : read(file, content, sizeof content - 1);
     if (file >= 0) close(file);
     if (length <= 0) return -1;
-    told[length] = 0;
-    return sscanf(told, "%lld %lld", &ran, &waited) == 2 ? waited : -1;
+    content[length] = 0;
+    return sscanf(content, "%lld %lld", &ran, &waited) == 2 ? waited : -1;
 }
 
 static int64_t of_all_threads(void)
@@ -92,10 +91,10 @@ static int64_t now(void)
 }
 
 typedef struct {
-    int64_t tick, count; /* of the fast clock and of the clock; the latter may be reckoned from an earlier reading */
+    int64_t tick, count; /* fast clock, and clock, possibly extrapolated from an earlier reading */
 } Moment;
 
-static Moment left, entered; /* when the program last came out of MPI, and into it */
+static Moment left, entered; /* last return from MPI, and last entry into MPI */
 
 static Moment moment(Moment before, int64_t shortest)
 {
@@ -106,9 +105,9 @@ static Moment moment(Moment before, int64_t shortest)
     return (Moment){ticks(), count};
 }
 
-static int64_t calls;        /* that the program has made; each ends a burst */
-static int64_t counted_from; /* the call after which computing is counted */
-static int64_t *bursts; /* of a rank alone: computing before each call */
+static int64_t calls;        /* number of calls of the program; each call ends a burst */
+static int64_t counted_from; /* call after which computing counts */
+static int64_t *bursts; /* computing before each call, of a rank that runs alone */
 static int64_t burst_space;
 
 static void keep_burst(int64_t burst)
@@ -133,24 +132,24 @@ static void end_burst(void)
 
 static void begin_burst(void) { left = moment(entered, SHORT_CALL); }
 
-/* Instructions where the machine counts them, unless NODEWORTH_TRACE_CLOCK says otherwise. */
+/* Opens the clock of NODEWORTH_TRACE_CLOCK; by default, instructions if the machine counts them. */
 static void open_clock(void)
 {
-    const char *wanted = getenv("NODEWORTH_TRACE_CLOCK");
-    elapsed = wanted && strcmp(wanted, "elapsed") == 0;
+    const char *choice = getenv("NODEWORTH_TRACE_CLOCK");
+    elapsed = choice && strcmp(choice, "elapsed") == 0;
     if (elapsed) clock_name = "elapsed";
-    if (elapsed || (wanted && strcmp(wanted, "thread_cpu") == 0)) return;
+    if (elapsed || (choice && strcmp(choice, "thread_cpu") == 0)) return;
     struct perf_event_attr event = {.type = PERF_TYPE_HARDWARE, .size = sizeof event,
                                     .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1};
     clock_name = "instructions";
-    if (wanted && strcmp(wanted, "task_clock") == 0) {
+    if (choice && strcmp(choice, "task_clock") == 0) {
         event.type = PERF_TYPE_SOFTWARE;
         event.config = PERF_COUNT_SW_TASK_CLOCK;
         clock_name = "task_clock";
     }
     counter = syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
     if (counter >= 0) return;
-    if (wanted && strcmp(wanted, "auto") != 0) fail("this machine does not count %s (%s)", wanted, strerror(errno));
+    if (choice && strcmp(choice, "auto") != 0) fail("this machine does not count %s (%s)", choice, strerror(errno));
     clock_name = "thread_cpu";
 }
 
@@ -166,7 +165,7 @@ static int64_t median(int64_t readings[CALIBRATIONS])
     return readings[CALIBRATIONS / 2];
 }
 
-/* A burst is measured from one reading to the next and so holds the cost of one reading: the median. */
+/* Returns the median cost of a reading, which every measured burst contains. */
 static int64_t median_cost(int64_t (*read_clock)(void))
 {
     int64_t readings[CALIBRATIONS];

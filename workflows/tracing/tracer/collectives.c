@@ -33,7 +33,7 @@ static void sized(const char *name, int64_t size, int64_t second, MPI_Comm comm)
     text("\n");
 }
 
-/* A second size below 0 is left out. */
+/* Writes a collective call with a root; a negative second size is omitted. */
 static void rooted(const char *name, int64_t size, int64_t second, int root, MPI_Comm comm)
 {
     if (!begin_collective(name, members(comm))) return;
@@ -50,7 +50,7 @@ static void one_size_rooted(const char *name, int count, MPI_Datatype datatype, 
     rooted(name, size, size, root, comm);
 }
 
-/* Writes sizes of the members, `counts` (`count` for all where there are none) times `each`. */
+/* Writes the size of each member: `counts` (else `count`) times `each`. */
 static void counted(const int counts[], int count, int64_t each, int size)
 {
     for (int i = 0; i < size; i++) number((counts ? counts[i] : count) * each);
@@ -123,7 +123,7 @@ static void one_sided(const char *name, int64_t size, int target, MPI_Win win)
     text("\n");
 }
 
-/* What the library does for it beside meeting is another action. */
+/* Writes the creation of a window: the library's work, and a barrier. */
 static void window(MPI_Win win, MPI_Comm comm)
 {
     const Members *all = add(&windows, (uintptr_t)win, comm);
@@ -137,12 +137,12 @@ static void window(MPI_Win win, MPI_Comm comm)
 static void closed(MPI_Win win)
 {
     meet(sharing(win));
-    remove_known(&windows, (uintptr_t)win);
+    remove_entry(&windows, (uintptr_t)win);
 }
 
 static void fenced(MPI_Win win) { meet(sharing(win)); }
 
-/* All that the rank did to a target, or (NULL) to all, is done there; to itself it is at once. */
+/* Writes the completion of all transfers to a target, or to all (NULL); transfers to itself complete at once. */
 static void flushed(MPI_Win win, const int *target)
 {
     const Members *all = sharing(win);

@@ -1,22 +1,22 @@
-/* What MPI brings into a rank: logged while all ranks run, given back where one runs by itself.
+/* The log of the data that MPI brings into a rank: written while all ranks run, read when a rank runs alone.
  *
- * A call's entry begins with its number in the table of calls. Then come, in the order in which the wrapper names them,
- * a hash of each thing that it sends and all that it brings in. Alone, a call that is another one than was recorded
- * ends the program with one line; a hash that differs is kept, for the caller to judge: what a program says at its
- * start may hold the id of its process.
+ * The entry of a call starts with its number in the table of calls. The hashes of the sent data and the received data
+ * follow in the order of the wrapper's statements. When a rank runs alone, a call that differs from the recorded call
+ * ends the program with one line. A different hash is only written to a file, since a program may send its process id;
+ * workflows/tracing/alone.py decides whether it matters.
  */
 
 #define LOG_BUFFER 1048576
-#define MOST_DIFFERING 1000 /* lines about sends that differ */
+#define MOST_DIFFERING 1000 /* largest number of reported sends that differ */
 
 static int log_file = -1;
-static bool logged; /* whether calls are in the log from here on */
+static bool logged; /* whether the next calls are logged, or answered from the log */
 static char *log_buffer;
 static size_t log_used;
-static int64_t log_left, log_bytes; /* what may still be written */
+static int64_t log_left, log_bytes; /* bytes left, and size limit */
 static char *log_at, *log_end;
-static int differing, addresses; /* sends that were not as recorded; those with an address apart */
-static const char *doing = "the program"; /* the call that the program is in */
+static int differing, addresses; /* sends that differ from the record without, and with, an address */
+static const char *doing = "the program"; /* current call, for messages */
 
 static const char *in_folder(const char *name, int rank)
 {
@@ -44,7 +44,7 @@ static bool written(int file, const void *data, size_t size)
     return true;
 }
 
-/* From here on the rank cannot be run by itself: the trace is written on, the log is not. One that runs so ends. */
+/* Ends the log of a rank that cannot run alone, while its trace continues; ends the program if the rank runs alone. */
 __attribute__((format(printf, 1, 2))) static void cannot_repeat(const char *format, ...)
 {
     if (!logged) return;
@@ -69,7 +69,7 @@ static void flush_log(void)
     log_used = 0;
 }
 
-/* Writes what came in to the log; alone, puts it where it came to. */
+/* Writes received data to the log; when the rank runs alone, reads the data from the log. */
 static void bring(void *data, size_t size)
 {
     if (!logged) return;
@@ -103,12 +103,12 @@ static void open_log(void)
         log_file = create(in_folder("log", me));
     } else if (mode == ALONE) {
         const char *path = in_folder("log", alone);
-        struct stat found;
+        struct stat file_status;
         log_file = open(path, O_RDONLY | O_CLOEXEC);
-        if (log_file < 0 || fstat(log_file, &found)) fail("%s: %s", path, strerror(errno));
-        log_at = mmap(NULL, found.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, log_file, 0);
+        if (log_file < 0 || fstat(log_file, &file_status)) fail("%s: %s", path, strerror(errno));
+        log_at = mmap(NULL, file_status.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, log_file, 0);
         if (log_at == MAP_FAILED) fail("%s: %s", path, strerror(errno));
-        log_end = log_at + found.st_size;
+        log_end = log_at + file_status.st_size;
     }
     logged = mode != TRACE;
     bring(about, sizeof about);
@@ -131,7 +131,7 @@ static void begin_call(int call)
 
 #define LARGE 16777216 /* bytes */
 
-/* A large block begins at a page however a rank runs: NWChem counts the memory that it has from there. */
+/* Aligns large blocks to pages in all modes, because NWChem computes its memory size from the address. */
 void *malloc(size_t size)
 {
     static void *(*real)(size_t);
@@ -145,11 +145,11 @@ void *malloc(size_t size)
 
 /* ---- payloads ---- */
 
-/* Whether elements of a type follow one another without gaps; their size. */
+/* Returns whether the elements of a type have no gaps, and sets their size. */
 static bool dense(MPI_Datatype type, int64_t *size)
 {
     static struct { MPI_Datatype type; int64_t size; } seen[8];
-    static int next; /* a freed type's handle may come back: only named ones are remembered */
+    static int next; /* only named types are cached, since the handle of a freed type may be used again */
     for (int i = 0; i < 8; i++)
         if (seen[i].size && seen[i].type == type) {
             *size = seen[i].size;
@@ -172,7 +172,7 @@ static bool dense(MPI_Datatype type, int64_t *size)
     return combiner == MPI_COMBINER_CONTIGUOUS;
 }
 
-/* Room to pack elements of a derived type; NULL where that cannot be had. */
+/* Returns memory to pack elements of a derived type; NULL if there is none. */
 static void *scratch(int64_t size)
 {
     static void *space;
@@ -194,7 +194,7 @@ static void pack(bool back, void *buf, int count, MPI_Datatype type, void *packe
 {
     MPI_Datatype from = type;
     int place = 0;
-    if (!buf) { /* MPI_BOTTOM, which MPICH refuses: the same addresses, counted from one that it takes */
+    if (!buf) { /* MPICH refuses MPI_BOTTOM, so the addresses become relative to `packed` */
         MPI_Aint to_bottom = -(MPI_Aint)packed;
         buf = packed;
         PMPI_Type_create_hindexed(1, &count, &to_bottom, type, &from);
@@ -206,8 +206,8 @@ static void pack(bool back, void *buf, int count, MPI_Datatype type, void *packe
     if (from != type) PMPI_Type_free(&from);
 }
 
-/* `count` elements that came into `buf`. */
-static void came(void *buf, int64_t count, MPI_Datatype type)
+/* Logs or restores `count` received elements in `buf`. */
+static void bring_elements(void *buf, int64_t count, MPI_Datatype type)
 {
     if (!logged || count <= 0) return;
     int64_t size;
@@ -229,23 +229,23 @@ static char *beyond(const void *buf, int64_t elements, MPI_Datatype type)
     return (char *)buf + elements * extent;
 }
 
-/* What came from each of `size` ranks: `counts` elements (`count` where there are none) at `places` (in a row). */
-static void came_from_all(void *buf, const int counts[], int count, const int places[], MPI_Datatype type, int size)
+/* Logs or restores the data from each of `size` ranks: `counts` elements (else `count`) at `places` (else in a row). */
+static void bring_from_all(void *buf, const int counts[], int count, const int places[], MPI_Datatype type, int size)
 {
     for (int i = 0; logged && i < size; i++)
-        came(beyond(buf, places ? places[i] : i * (int64_t)count, type), counts ? counts[i] : count, type);
+        bring_elements(beyond(buf, places ? places[i] : i * (int64_t)count, type), counts ? counts[i] : count, type);
 }
 
-static void came_message(void *buf, MPI_Datatype type, MPI_Status *status)
+static void bring_message(void *buf, MPI_Datatype type, MPI_Status *status)
 {
     if (!logged) return;
     int count, size;
-    BRING(status); /* holds no pointers, in Open MPI and in MPICH */
+    BRING(status); /* contains no pointers in Open MPI and MPICH */
     PMPI_Get_count(status, MPI_BYTE, &count);
     PMPI_Type_size(type, &size);
     if (count == MPI_UNDEFINED || (size && count % size))
         cannot_repeat("%s: a message of above 2 GB, or with a part of an element", doing);
-    came(buf, size ? count / size : 0, type);
+    bring_elements(buf, size ? count / size : 0, type);
 }
 
 static uint64_t hash_of(uint64_t seed, const char *at, int64_t size)
@@ -260,18 +260,18 @@ static uint64_t hash_of(uint64_t seed, const char *at, int64_t size)
     return hash;
 }
 
-/* Whether there is an address of this process in what is sent, as in memory that was never written to: no other process
- * has the same there. */
+/* Returns whether sent data contains an address of this process, as unwritten memory may. Addresses differ between
+ * processes. */
 static bool holds_address(const char *at, int64_t size)
 {
     const uintptr_t page = sysconf(_SC_PAGESIZE), *word = (const uintptr_t *)(((uintptr_t)at + 7) / 8 * 8);
-    unsigned char there;
+    unsigned char resident;
     for (; (const char *)(word + 1) <= at + size; word++)
-        if (*word >> 32 && *word >> 47 == 0 && mincore((void *)(*word / page * page), 1, &there) == 0) return true;
+        if (*word >> 32 && *word >> 47 == 0 && mincore((void *)(*word / page * page), 1, &resident) == 0) return true;
     return false;
 }
 
-/* What the rank sends, to which rank with which tag, or with which root: the hash of it is logged, and compared alone. */
+/* Logs the hash of sent data with its target and tag, or its root; when the rank runs alone, compares the hash. */
 static void sends_to(int peer, int tag, const void *buf, int64_t count, MPI_Datatype type)
 {
     if (!logged) return;
@@ -289,7 +289,7 @@ static void sends_to(int peer, int tag, const void *buf, int64_t count, MPI_Data
     if (was == hash) return;
     bool address = holds_address(buf, count * size);
     const char *differs = address ? "sends an address of its process" : "sends something else than was recorded";
-    if (address && addresses++ >= MOST_DIFFERING) return; /* told often enough */
+    if (address && addresses++ >= MOST_DIFFERING) return; /* reported often enough */
     if (!address && differing++ == MOST_DIFFERING) fail("rank %d, call %ld: %s %s, as %d did before", me, (long)calls, doing, differs, MOST_DIFFERING);
     int file = open(in_folder("differing", me), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file < 0) fail("cannot write its files: %s", strerror(errno));
@@ -307,7 +307,7 @@ static void sends_to_all(const void *buf, const int counts[], int count, const i
 
 /* ---- the end ---- */
 
-/* Where the lines of computing are among the calls: the call before the first, and the one before which each ends. */
+/* Positions of the compute lines among the calls: the call before the first line, then the call that ends each line. */
 static uint32_t *points;
 static int64_t point_count, point_space;
 

@@ -1,4 +1,4 @@
-/* Entering and leaving MPI, and marks: what the program prints. */
+/* Entry into and return from MPI, and marks of the program's output. */
 
 static char *marks[16];
 static int mark_count;
@@ -12,8 +12,8 @@ static bool enter(int call)
     return true;
 }
 
-/* The same of a call that no other process is involved in: a second thread may make it. */
-static bool ask(int call)
+/* Enters a call that involves no other process, and that a second thread may make. */
+static bool enter_from_any_thread(int call)
 {
     if (traced || depth > 0) return enter(call);
     depth++;
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void no_call(void)
     if (enter(CALL_nothing)) leave();
 }
 
-/* What the fast clock tells of a burst without computing: its own cost, and the way out of a call and into one. */
+/* Returns the duration of a burst without computing by the fast clock: a reading, a return and an entry. */
 static int64_t empty_burst(void)
 {
     void (*volatile call)(void) = no_call;
@@ -46,7 +46,7 @@ static int64_t empty_burst(void)
     return median(readings);
 }
 
-/* Whether it was started as one process, as far as can be told before MPI is initialised. */
+/* Returns whether the program was started as one process, as far as the environment shows before MPI_Init. */
 static bool one_process(void)
 {
     const char *size = getenv("OMPI_COMM_WORLD_SIZE");

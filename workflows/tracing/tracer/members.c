@@ -1,38 +1,38 @@
-/* Communicators and windows: the world ranks of their members. */
+/* Members of communicators and windows, by their world ranks. */
 
 typedef struct {
     uintptr_t handle;
     int size, rank;
-    bool world;   /* all of MPI_COMM_WORLD, in its order */
-    bool between; /* the other side of an intercommunicator */
+    bool world;   /* whether the members are those of MPI_COMM_WORLD in the same order */
+    bool between; /* whether the members are the remote group of an intercommunicator */
     int *ranks;
 } Members;
 
 typedef struct {
     Members *entries;
     int count;
-} Known;
+} Table;
 
-static Known communicators, windows;
+static Table communicators, windows;
 
-static Members *find(Known *known, uintptr_t handle)
+static Members *find(Table *table, uintptr_t handle)
 {
-    for (int i = 0; i < known->count; i++)
-        if (known->entries[i].handle == handle) return &known->entries[i];
+    for (int i = 0; i < table->count; i++)
+        if (table->entries[i].handle == handle) return &table->entries[i];
     return NULL;
 }
 
-static void remove_known(Known *known, uintptr_t handle)
+static void remove_entry(Table *table, uintptr_t handle)
 {
-    Members *found = find(known, handle);
-    if (!found) return;
-    free(found->ranks);
-    *found = known->entries[--known->count];
+    Members *entry = find(table, handle);
+    if (!entry) return;
+    free(entry->ranks);
+    *entry = table->entries[--table->count];
 }
 
-static Members *add(Known *known, uintptr_t handle, MPI_Comm comm)
+static Members *add(Table *table, uintptr_t handle, MPI_Comm comm)
 {
-    remove_known(known, handle); /* freed in a way that was not seen, and used again */
+    remove_entry(table, handle); /* the handle was freed unseen and is used again */
     int between = 0;
     MPI_Group group, world;
     Members made = {.handle = handle};
@@ -43,24 +43,24 @@ static Members *add(Known *known, uintptr_t handle, MPI_Comm comm)
     PMPI_Group_size(group, &made.size);
     PMPI_Comm_rank(comm, &made.rank);
     made.ranks = malloc(made.size * sizeof(int));
-    int *own = malloc(made.size * sizeof(int));
-    for (int i = 0; i < made.size; i++) own[i] = i;
-    PMPI_Group_translate_ranks(group, made.size, own, world, made.ranks);
+    int *local = malloc(made.size * sizeof(int));
+    for (int i = 0; i < made.size; i++) local[i] = i;
+    PMPI_Group_translate_ranks(group, made.size, local, world, made.ranks);
     made.between = between;
     made.world = !between && made.size == world_size;
     for (int i = 0; i < made.size; i++) made.world = made.world && made.ranks[i] == i;
-    free(own);
+    free(local);
     PMPI_Group_free(&group);
     PMPI_Group_free(&world);
-    known->entries = realloc(known->entries, (known->count + 1) * sizeof(Members));
-    known->entries[known->count] = made;
-    return &known->entries[known->count++];
+    table->entries = realloc(table->entries, (table->count + 1) * sizeof(Members));
+    table->entries[table->count] = made;
+    return &table->entries[table->count++];
 }
 
-/* Alone: what stands for a communicator of which this process is one of many. */
+/* Registers a communicator of many processes for a rank that runs alone. */
 static Members *stand_in(MPI_Comm comm, int rank, int size)
 {
-    remove_known(&communicators, (uintptr_t)comm);
+    remove_entry(&communicators, (uintptr_t)comm);
     communicators.entries = realloc(communicators.entries, (communicators.count + 1) * sizeof(Members));
     communicators.entries[communicators.count] = (Members){.handle = (uintptr_t)comm, .rank = rank, .size = size};
     return &communicators.entries[communicators.count++];
@@ -68,19 +68,19 @@ static Members *stand_in(MPI_Comm comm, int rank, int size)
 
 static Members *members(MPI_Comm comm)
 {
-    Members *found = find(&communicators, (uintptr_t)comm);
-    if (found) return found;
+    Members *entry = find(&communicators, (uintptr_t)comm);
+    if (entry) return entry;
     if (mode != ALONE) return add(&communicators, (uintptr_t)comm, comm);
     if (comm == MPI_COMM_WORLD) return stand_in(comm, me, world_size);
     if (comm == MPI_COMM_SELF) return stand_in(comm, 0, 1);
-    fail("rank %d, call %ld: %s has a communicator that it did not see made", me, (long)calls, doing);
+    fail("rank %d, call %ld: %s uses a communicator of unseen origin", me, (long)calls, doing);
 }
 
 static int ranks_of(MPI_Comm comm) { return members(comm)->size; }
 
 static bool here(int root, MPI_Comm comm) { return members(comm)->rank == root; }
 
-/* What a rank sends to a root, or to all: of its own, or (MPI_IN_PLACE) its part of what it receives into. */
+/* Logs the data that a rank sends to a root or to all; with MPI_IN_PLACE, its part of the receive buffer. */
 static void sends_part(int root, const void *buf, int count, MPI_Datatype type, const void *all,
                        const int counts[], int each, const int places[], MPI_Datatype kind, MPI_Comm comm)
 {
@@ -92,7 +92,7 @@ static void sends_part(int root, const void *buf, int count, MPI_Datatype type, 
     sends_to(root, 0, beyond(all, places ? places[rank] : rank * (int64_t)each, kind), counts ? counts[rank] : each, kind);
 }
 
-/* A communicator that a call has made; alone, one of this process that stands for it. */
+/* Logs the rank and size of a new communicator; when the rank runs alone, makes a substitute of this process. */
 static void made_comm(MPI_Comm *made)
 {
     if (!logged) return;
@@ -110,7 +110,7 @@ static void made_comm(MPI_Comm *made)
     }
 }
 
-/* A group; alone, one that stands for it, as all that a program can ask of a group is logged. */
+/* Logs a new group; when the rank runs alone, makes a substitute, since all queries of groups are logged. */
 static void made_group(MPI_Group *made)
 {
     char empty = mode != ALONE && *made == MPI_GROUP_EMPTY;
@@ -122,17 +122,17 @@ static void made_group(MPI_Group *made)
 
 static int world_rank(MPI_Comm comm, int rank)
 {
-    if (mode == ALONE) return rank < 0 ? -1 : 0; /* of which nothing is written */
+    if (mode == ALONE) return rank < 0 ? -1 : 0; /* any rank, since nothing is written */
     return rank < 0 ? -1 : members(comm)->ranks[rank]; /* MPI_PROC_NULL, MPI_ANY_SOURCE */
 }
 
-static void forget(MPI_Comm comm) { remove_known(&communicators, (uintptr_t)comm); }
+static void forget(MPI_Comm comm) { remove_entry(&communicators, (uintptr_t)comm); }
 
 static const Members *sharing(MPI_Win win)
 {
-    const Members *found = find(&windows, (uintptr_t)win);
-    if (!found) fail("a window is used that it did not see made");
-    return found;
+    const Members *entry = find(&windows, (uintptr_t)win);
+    if (!entry) fail("a window of unseen origin is used");
+    return entry;
 }
 
 static int64_t bytes(int64_t count, MPI_Datatype datatype)

@@ -6,20 +6,20 @@ typedef struct Posted {
     char way; /* 's'end, 'r'eceive, or 'c'ollective */
     bool persistent, active, any;
     int peer, tag, id;
-    int dest; /* the peer as the program calls it */
+    int dest; /* rank of the peer in the program's communicator */
     int64_t size;
     MPI_Comm comm;
-    void *buf; /* what it sends from, or receives into */
+    void *buf; /* send or receive buffer */
     int count;
     MPI_Datatype datatype;
-    bool own_datatype; /* a copy: a program may free a derived one while it is in use */
-    const int *counts, *places; /* of a collective: see came_from_all */
+    bool owns_datatype; /* whether it is a copy, since a program may free a derived type that is in use */
+    const int *counts, *places; /* of a collective call: see bring_from_all */
     int senders;
-    char *line; /* of a collective: written when it is complete */
+    char *line; /* of a collective call: written when it completes */
 } Posted;
 
-/* Several requests can have one handle: Open MPI gives the same one to all sends that it has finished at
- * once. They are taken in the order in which they were made. */
+/* Several requests can share a handle: Open MPI returns the same handle for all sends that complete at once. They are
+ * matched in the order of their creation. */
 static Posted *posted[4096], *spare;
 static MPI_Request *kept;
 static int kept_count, kept_space, receives;
@@ -48,8 +48,8 @@ static void activate(Posted *request)
     text("\n");
 }
 
-/* Alone, requests and messages are numbers that look like no handle of the library. */
-static uintptr_t own_handle(void)
+/* Returns a new handle for a rank that runs alone; it differs from all handles of the library. */
+static uintptr_t new_handle(void)
 {
     static uint32_t made;
     return (1 << 20) + 8 * (uintptr_t)(made++ % (1 << 24));
@@ -84,16 +84,16 @@ static void hold_datatype(Posted *made, MPI_Datatype datatype)
     int64_t size;
     made->datatype = datatype;
     if (!logged || (made->way == 's' && !made->persistent) || dense(datatype, &size)) return;
-    made->own_datatype = true;
+    made->owns_datatype = true;
     PMPI_Type_dup(datatype, &made->datatype);
 }
 
-/* Keeps a request that was made; alone, gives the program one. */
+/* Registers a new request; when the rank runs alone, gives it a handle. */
 static Posted *hold(MPI_Request *request, Posted about, MPI_Datatype datatype)
 {
     Posted *made = spare ? spare : malloc(sizeof *made);
     if (spare) spare = spare->next;
-    if (mode == ALONE) *request = (MPI_Request)own_handle();
+    if (mode == ALONE) *request = (MPI_Request)new_handle();
     *made = about;
     made->handle = (uintptr_t)*request;
     hold_datatype(made, datatype);
@@ -114,8 +114,7 @@ static void post(MPI_Request *request, char way, bool persistent, const void *bu
     if (!persistent) activate(made);
 }
 
-/* A collective call that does not wait. What it brings in is there when it is complete, as `came_from_all` takes it; of
- * 0 senders nothing. */
+/* Registers a nonblocking collective call, whose data from the senders arrives at completion: see bring_from_all. */
 static void begin_together(MPI_Request *request, void *buf, const int counts[], int count, const int places[],
                            MPI_Datatype datatype, int senders)
 {
@@ -126,13 +125,13 @@ static void begin_together(MPI_Request *request, void *buf, const int counts[], 
 
 static Posted *newest(MPI_Request handle)
 {
-    Posted *found = NULL;
-    for (Posted *one = *place((uintptr_t)handle); one; one = one->next)
-        if (one->handle == (uintptr_t)handle) found = one;
-    return found;
+    Posted *last = NULL;
+    for (Posted *request = *place((uintptr_t)handle); request; request = request->next)
+        if (request->handle == (uintptr_t)handle) last = request;
+    return last;
 }
 
-/* The replay knows no such call: it is carried out where it is complete, and overlaps nothing. */
+/* The replay has no nonblocking collective calls, so the call is written at its completion and overlaps nothing. */
 #define WRITE_LATER(request, write)         \
     do {                                    \
         later = calloc(1, 1);               \
@@ -145,7 +144,7 @@ static void discard(Posted **at)
 {
     Posted *gone = *at;
     *at = gone->next;
-    if (gone->own_datatype) PMPI_Type_free(&gone->datatype);
+    if (gone->owns_datatype) PMPI_Type_free(&gone->datatype);
     free(gone->line);
     gone->next = spare;
     spare = gone;
@@ -154,7 +153,7 @@ static void discard(Posted **at)
 static void start(MPI_Request handle)
 {
     Posted *request = *place((uintptr_t)handle);
-    if (!request) fail("a request is started that it did not see made");
+    if (!request) fail("a request of unseen origin is started");
     activate(request);
     if (request->way == 's') sends_to(request->dest, request->tag, request->buf, request->count, request->datatype);
 }
@@ -175,7 +174,7 @@ static void waited(int source, int target, int tag)
     text("\n");
 }
 
-static void nothing_came(MPI_Status *status)
+static void clear_status(MPI_Status *status)
 {
     if (mode != ALONE) return;
     memset(status, 0, sizeof *status);
@@ -185,13 +184,13 @@ static void nothing_came(MPI_Status *status)
 
 static void completed(int index, MPI_Request *requests, MPI_Status *status)
 {
-    nothing_came(status);
+    clear_status(status);
     if (kept[index] == MPI_REQUEST_NULL) return;
     Posted **at = place((uintptr_t)kept[index]), *request = *at;
-    if (!request) fail("a request is completed that it did not see made");
-    if (request->active && request->way == 'r') came_message(request->buf, request->datatype, status);
+    if (!request) fail("a request of unseen origin is completed");
+    if (request->active && request->way == 'r') bring_message(request->buf, request->datatype, status);
     if (request->way == 'c')
-        came_from_all(request->buf, request->counts, request->count, request->places, request->datatype,
+        bring_from_all(request->buf, request->counts, request->count, request->places, request->datatype,
                       request->senders);
     if (request->line) {
         if (*request->line) computed();
@@ -258,7 +257,7 @@ static void sent_and_received(int sendcount, MPI_Datatype sendtype, int target, 
     if (target != MPI_PROC_NULL) waited(me, world_rank(comm, target), sendtag);
 }
 
-/* A matched probe (MPI_Mprobe) fixes the sender of the receive to come. */
+/* A matched probe (MPI_Mprobe) determines the sender of the next receive. */
 typedef struct {
     uintptr_t handle;
     int source, tag;
@@ -274,7 +273,7 @@ static void announced(MPI_Message *handle, MPI_Comm comm, MPI_Status *status)
     char nobody = mode != ALONE && *handle == MPI_MESSAGE_NO_PROC;
     BRING(status);
     BRING(&nobody);
-    if (mode == ALONE) *handle = nobody ? MPI_MESSAGE_NO_PROC : (MPI_Message)own_handle();
+    if (mode == ALONE) *handle = nobody ? MPI_MESSAGE_NO_PROC : (MPI_Message)new_handle();
     if (nobody) return;
     for (int i = 0; i < 256; i++)
         if (!announcements[i].handle) {
@@ -297,5 +296,5 @@ static void take(MPI_Message handle)
             announcements[i].handle = 0;
             return;
         }
-    fail("a message is received that it did not see probed");
+    fail("a message is received that was not probed");
 }

@@ -1,11 +1,11 @@
-/* The file of a rank. */
+/* The trace file of a rank. */
 
 #define BUFFER 1048576
 
 static int output = -1;
 static char buffer[BUFFER];
 static size_t used;
-static char *later; /* lines that are not to be written yet go here */
+static char *later; /* if set, collects lines that are written later */
 
 static void flush(void)
 {
@@ -47,7 +47,8 @@ static void number(int64_t value)
 
 static void computed(void)
 {
-    if (pending <= 0 || output < 0 || later) return; /* below zero where a burst was shorter than the clock's cost: carried on */
+    /* Negative amounts, of bursts shorter than the clock's cost, are carried over. */
+    if (pending <= 0 || output < 0 || later) return;
     point(calls);
     digits(me);
     text(" compute");
@@ -71,7 +72,7 @@ static void begin_note(const char *name)
     text(name);
 }
 
-/* Begins the files of a rank: its trace, and the log of what comes in; alone, the log alone. */
+/* Opens the trace and the log of a rank; only the log if the rank runs alone. */
 static void open_files(int rank, int size)
 {
     me = rank;

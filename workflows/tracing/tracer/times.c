@@ -1,13 +1,12 @@
-/* Clocks that a program reads. What they tell comes into a rank as a message does, as a program may wait by them, end a
- * loop by them or send what they told: it is logged, and alone the program gets the times of the run with all ranks.
- * Reading a clock is computing. */
+/* Clocks that a program reads. A program may wait for a time, end a loop at a time, or send a time. So the times are
+ * logged like messages, and a rank that runs alone gets the recorded times. Reading a clock counts as computing. */
 
 #define REAL(name) static __typeof__(&name) real; if (!real) real = dlsym(RTLD_NEXT, #name)
 
-static bool asks(void) { return logged && traced && depth == 0; }
+static bool answers_are_logged(void) { return logged && traced && depth == 0; }
 
-/* What a clock told; alone, in its place what it told then. */
-static void told(int call, void *answer, size_t size)
+/* Logs the answer of a clock; when the rank runs alone, replaces the answer by the recorded answer. */
+static void answer_from_log(int call, void *answer, size_t size)
 {
     if (!answer) return;
     const char *before = doing;
@@ -18,18 +17,18 @@ static void told(int call, void *answer, size_t size)
 
 #define ANSWER(call, name, answer, ...)                            \
     REAL(name);                                                    \
-    if (!asks()) return real(__VA_ARGS__);                         \
+    if (!answers_are_logged()) return real(__VA_ARGS__);                         \
     __typeof__(real(__VA_ARGS__)) given = 0;                       \
     if (mode != ALONE) given = real(__VA_ARGS__);                  \
-    told(call, answer, sizeof *(answer));                          \
-    told(call, &given, sizeof given);                              \
+    answer_from_log(call, answer, sizeof *(answer));                          \
+    answer_from_log(call, &given, sizeof given);                              \
     return given;
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    if (!asks()) return real_time(clock, now);
+    if (!answers_are_logged()) return real_time(clock, now);
     int given = mode == ALONE ? 0 : real_time(clock, now);
-    told(CALL_clock, now, sizeof *now);
+    answer_from_log(CALL_clock, now, sizeof *now);
     return given;
 }
 
@@ -45,11 +44,11 @@ clock_t clock(void) { ANSWER(CALL_clock, clock, (char *)NULL) }
 
 static double wall_time(double (*real)(void))
 {
-    if (!asks()) return real();
+    if (!answers_are_logged()) return real();
     depth++;
     double seconds = mode == ALONE ? 0 : real();
     depth--;
-    told(CALL_Wtime, &seconds, sizeof seconds);
+    answer_from_log(CALL_Wtime, &seconds, sizeof seconds);
     return seconds;
 }
 

@@ -1,27 +1,28 @@
-/* Records what an MPI program does, a file a rank: computing and communication in SimGrid's
- * time-independent format, one line an action, and lines beginning with '#' for what that format has no
- * action for; workflows/tracing/raw.py and actions.py make the final trace of both. The wrappers of MPI's
- * functions are generated from calls.txt (workflows/tracing/wrappers.py) and include this file.
+/* Records the computing and communication of an MPI program, in a file per rank.
  *
- * Environment: NODEWORTH_TRACE         folder for the files, which must exist
- *              NODEWORTH_TRACE_MARKS   texts, separated by newlines, whose output is marked
- *              NODEWORTH_TRACE_LOG     folder for the log of what MPI brings into each rank (log.c); no log without it
- *              NODEWORTH_TRACE_LOG_BYTES  a rank whose log would be longer says in unrepeatable-<rank> that it is not
- *              NODEWORTH_TRACE_ALONE   ranks, separated by commas, that run by themselves one after another, their calls
- *                                      answered from their logs
- *              NODEWORTH_TRACE_CLOCK   thread_cpu (ns), elapsed (ns; of ranks of several threads, see clock.c),
- *                                      instructions, task_clock (CPU time by perf_event, ns), or
- *                                      auto: instructions where the machine counts them, else thread_cpu
+ * A line is an action in SimGrid's time-independent format, or begins with '#' if that format has no such action.
+ * workflows/tracing/raw.py and actions.py convert both to the final trace. wrappers.py generates the wrappers of MPI
+ * functions from calls.txt; the generated file includes this file.
  *
- * A program that cannot be traced ends with one line, on stderr and in failed.txt of that folder.
+ * Environment:
+ *   NODEWORTH_TRACE            existing folder for the files
+ *   NODEWORTH_TRACE_MARKS      texts, separated by newlines, whose output is marked
+ *   NODEWORTH_TRACE_LOG        folder for the log of the data that MPI brings into each rank (log.c); unset: no log
+ *   NODEWORTH_TRACE_LOG_BYTES  size limit of a log; a rank with a longer log writes the reason to unrepeatable-<rank>
+ *   NODEWORTH_TRACE_ALONE      ranks, separated by commas, that run alone one after another; the log answers their calls
+ *   NODEWORTH_TRACE_CLOCK      thread_cpu (ns), elapsed (ns, for ranks with several threads, see clock.c), instructions,
+ *                              task_clock (CPU time by perf_event, ns), or auto: instructions if the machine counts
+ *                              them, else thread_cpu
  *
- * Lines beginning with '#':
- *   # tracer 1 rank R of P clock CLOCK cost COST library VERSION    the first line
- *   # mark                                                         a text of NODEWORTH_TRACE_MARKS went out
- *   # sub M,M,... NAME ARGUMENTS                                   collective of the world ranks M alone
- *   # any ID SIZE                                                  receive whose sender is not known yet
- *   # matched ID SOURCE TAG                                        what receive ID got
- *   # end CPU_NS COUNT                                             the last line: the run by CPU time and by the clock
+ * A program that cannot be traced ends with one line, on stderr and in failed.txt in the folder NODEWORTH_TRACE.
+ *
+ * Lines that begin with '#':
+ *   # tracer 1 rank R of P clock CLOCK cost COST library VERSION    first line
+ *   # mark                                                         output of a text of NODEWORTH_TRACE_MARKS
+ *   # sub M,M,... NAME ARGUMENTS                                   collective call of the world ranks M only
+ *   # any ID SIZE                                                  receive from a sender that is not known yet
+ *   # matched ID SOURCE TAG                                        source and tag of the message of receive ID
+ *   # end CPU_NS COUNT                                             last line: totals of CPU time and of the clock
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -51,17 +52,17 @@
 
 #define FAILED 96 /* exit status of a program that cannot be traced */
 
-static __thread int depth;   /* calls that MPI makes of itself are not the program's */
-static __thread bool traced; /* the thread that initialised MPI, or that ran main */
+static __thread int depth;   /* nesting of MPI calls; above 0, a call comes from the MPI library */
+static __thread bool traced; /* whether this thread initialised MPI or ran main */
 static int me, world_size = 1;
 static enum { TRACE, RECORD, ALONE } mode;
-static bool opened;     /* its files are */
-static char *ranks;     /* that run by themselves and have not begun */
-static int alone;       /* the one that does now */
-static bool in_turn;    /* whether it is a child of the process that began with the first */
-static int64_t pending; /* computing that is not written yet, in the clock's unit */
+static bool opened;     /* whether the files are open */
+static char *ranks;     /* ranks that run alone and have not started */
+static int alone;       /* rank that runs alone now */
+static bool in_turn;    /* whether this process is a child of the process that started with the first rank */
+static int64_t pending; /* computing not written yet, in the clock's unit */
 
-/* ---- ending with one line ---- */
+/* ---- end with one line ---- */
 
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
 {
@@ -75,7 +76,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
     char path[4096];
     snprintf(path, sizeof path, "%s/failed.txt", folder ? folder : ".");
     int file = folder ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644) : -1;
-    if (file >= 0) dprintf(file, "%s\n", text); /* MPICH's launcher may lose what a rank says before it aborts */
+    if (file >= 0) dprintf(file, "%s\n", text); /* MPICH's launcher may lose the last output of a rank that aborts */
     int initialised = 0, finalised = 0;
     PMPI_Initialized(&initialised);
     PMPI_Finalized(&finalised);
@@ -86,7 +87,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
 
 __attribute__((unused)) static void unknown(const char *name)
 {
-    fail("%s is not known to it, and the trace would lack what it does", name);
+    fail("%s is unknown to the tracer, so the trace would be incomplete", name);
 }
 
 static bool in_place(const void *address)
@@ -99,7 +100,7 @@ static bool in_place(const void *address)
 
 static void *address_f2c(void *address)
 {
-    extern int mpi_fortran_bottom_ __attribute__((weak)); /* MPI_BOTTOM of the same two */
+    extern int mpi_fortran_bottom_ __attribute__((weak)); /* MPI_BOTTOM of both libraries */
     extern void *MPIR_F_MPI_BOTTOM __attribute__((weak));
     bool bottom = (&mpi_fortran_bottom_ && address == &mpi_fortran_bottom_) ||
                   (&MPIR_F_MPI_BOTTOM && address == MPIR_F_MPI_BOTTOM);
@@ -117,9 +118,9 @@ static void *address_f2c(void *address)
 #include "collectives.c"
 #include "files.c"
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
-/* A child of a rank is none: its calls are let through, and its copy of what is buffered is not written. */
+/* A child process is no rank: its calls pass untraced, and its copies of the buffers are not written. */
 static void forked(void)
 {
     if (!opened) return;
@@ -130,8 +131,8 @@ static void forked(void)
 __attribute__((constructor)) static void loaded(void)
 {
     pthread_atfork(NULL, NULL, forked);
-    const char *wanted = getenv("NODEWORTH_TRACE_MARKS");
-    char *words = wanted ? strdup(wanted) : NULL, *rest = words;
+    const char *texts = getenv("NODEWORTH_TRACE_MARKS");
+    char *words = texts ? strdup(texts) : NULL, *rest = words;
     for (char *word; rest && mark_count < 16 && (word = strsep(&rest, "\n"));)
         if (*word) marks[mark_count++] = word;
     ranks = getenv("NODEWORTH_TRACE_ALONE");
@@ -145,7 +146,7 @@ __attribute__((constructor)) static void loaded(void)
     left = (Moment){ticks(), now()};
 }
 
-/* A child has none of MPI's threads, for which finalising would wait. */
+/* Finalising MPI would wait for threads that a child process lacks, so the child exits at once. */
 static void end_child(void)
 {
     if (!in_turn) return;
@@ -153,31 +154,31 @@ static void end_child(void)
     _exit(0);
 }
 
-__attribute__((destructor)) static void unloaded(void) /* a program that used no MPI, or does not finalise it */
+__attribute__((destructor)) static void unloaded(void) /* for a program without MPI, or without MPI_Finalize */
 {
     close_files();
     end_child();
 }
 
-/* Makes the pages that parent and child share its own: else they are copied in its bursts, when they are first written. */
-static void own_pages(void)
+/* Writes every page that parent and child share, so that the kernel copies none during a measured burst. */
+static void copy_shared_pages(void)
 {
     const uintptr_t page = sysconf(_SC_PAGESIZE);
     FILE *maps = fopen("/proc/self/maps", "r");
-    unsigned char there;
+    unsigned char resident;
     unsigned long from, to;
     char line[4352], access[5];
     while (maps && fgets(line, sizeof line, maps))
         if (sscanf(line, "%lx-%lx %4s", &from, &to, access) == 3 && !strcmp(access, "rw-p"))
             for (; from < to; from += page)
-                if (mincore((void *)from, 1, &there) == 0 && there) *(volatile char *)from = *(volatile char *)from;
+                if (mincore((void *)from, 1, &resident) == 0 && resident) *(volatile char *)from = *(volatile char *)from;
     if (maps) fclose(maps);
 }
 
 #define MOST_FILES 256
 
-/* Ranks run one after another, all but the last in children: what comes before MPI is initialised is done once. Files
- * that are open by then are read from where they were by each of them. */
+/* Runs ranks one after another, all except the last in child processes, so that the part before MPI_Init runs once.
+ * Every child restores the positions of the files that were open before. */
 static void take_turns(void)
 {
     off_t places[MOST_FILES];
@@ -195,7 +196,7 @@ static void take_turns(void)
     }
     for (int file = 0; forks && file < MOST_FILES; file++)
         if (places[file] >= 0) lseek(file, places[file], SEEK_SET);
-    if (forks) own_pages();
+    if (forks) copy_shared_pages();
 }
 
 static void started(void)
@@ -207,7 +208,7 @@ static void started(void)
     traced = true;
     pending = 0;
     counted_from = calls;
-    if (!opened) open_files(rank, size); /* open where one process alone has made a mark before */
+    if (!opened) open_files(rank, size); /* already open if a single process printed a mark before MPI_Init */
     begin_line("init");
     text("\n");
 }
@@ -220,14 +221,15 @@ static void finished(void)
     end_child();
 }
 
-/* Counts of calls that take large ones (MPI_Send_c), for the calls that do not. */
+/* Converts a count of a large-count call (MPI_Send_c) for the call with int counts. */
 __attribute__((unused)) static int narrow(int64_t count)
 {
-    if (count < INT_MIN || count > INT_MAX) fail("a count above 2147483647 is more than it knows");
+    if (count < INT_MIN || count > INT_MAX) fail("it cannot trace a count above 2147483647");
     return count;
 }
 
-/* The same of an array by rank; `slot` parts the arrays of one call. NULL where the root alone has it. */
+/* Converts an array of counts by rank; `slot` distinguishes the arrays of a call. NULL on ranks other than the root if
+ * only the root has the array. */
 __attribute__((unused)) static int *narrow_all(const void *given, bool here, MPI_Comm comm, int slot)
 {
     static int *made[4];

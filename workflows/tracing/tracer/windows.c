@@ -1,36 +1,36 @@
-/* Windows of one-sided communication, which change without a call of their owner.
+/* Windows of one-sided communication, whose memory changes without a call of its owner.
  *
- * What others changed in a rank's own memory comes in where the rank synchronises; what it asked for comes in where
- * that is complete. The rank's own stores are among the changes: alone, it makes the same ones before.
+ * Changes by other ranks are logged when the rank synchronises; results of its gets are logged at their completion. The
+ * log also contains the rank's own stores, which it repeats when it runs alone.
  */
 
-#define BLOCK 64 /* bytes that are compared at once */
+#define BLOCK 64 /* bytes compared at a time */
 
 typedef struct {
     MPI_Win win;
     int rank;
-    char *memory, *seen; /* of the rank, and what the log knows of it */
+    char *memory, *seen; /* memory of the rank, and its last logged state */
     int64_t size;
-    bool own_changes; /* it wrote to itself by MPI, which nothing has brought in yet */
+    bool self_changes; /* whether the rank wrote to itself by MPI since the last logged state */
 } Window;
 
-typedef struct Asked {
-    struct Asked *next;
+typedef struct PendingResult {
+    struct PendingResult *next;
     MPI_Win win;
     int target, count;
     void *buf;
     MPI_Datatype datatype;
-    bool own_datatype; /* a copy: a program may free a derived one while it is in use */
-} Asked;
+    bool owns_datatype; /* whether it is a copy, since a program may free a derived type that is in use */
+} PendingResult;
 
-static Window *own_windows;
-static int own_window_count;
-static Asked *asked;
+static Window *local_windows;
+static int local_window_count;
+static PendingResult *pending_results;
 
-static Window *own_window(MPI_Win win)
+static Window *local_window(MPI_Win win)
 {
-    for (int i = 0; i < own_window_count; i++)
-        if (own_windows[i].win == win) return &own_windows[i];
+    for (int i = 0; i < local_window_count; i++)
+        if (local_windows[i].win == win) return &local_windows[i];
     return NULL;
 }
 
@@ -39,8 +39,8 @@ static void add_window(MPI_Win win, MPI_Comm comm, void *memory, int64_t size, v
     Window made = {.win = win, .rank = members(comm)->rank, .memory = memory, .size = size, .seen = seen};
     if (mode == RECORD && !seen) cannot_repeat("%s: no memory to compare with", doing);
     if (!logged) return;
-    own_windows = realloc(own_windows, (own_window_count + 1) * sizeof made);
-    own_windows[own_window_count++] = made;
+    local_windows = realloc(local_windows, (local_window_count + 1) * sizeof made);
+    local_windows[local_window_count++] = made;
 }
 
 static void window_made(MPI_Win win, MPI_Comm comm, void *memory, int64_t size)
@@ -51,7 +51,7 @@ static void window_made(MPI_Win win, MPI_Comm comm, void *memory, int64_t size)
     add_window(win, comm, memory, size, seen);
 }
 
-/* Alone: memory at an address, zeros; windows may share pages, with others that are there no more too. */
+/* Maps zeroed memory at an address for a rank that runs alone. Windows may share pages, also with freed windows. */
 static void map_at(char *base, int64_t size)
 {
     static struct { char *from, *to; } *mapped;
@@ -60,10 +60,10 @@ static void map_at(char *base, int64_t size)
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
     char *from = (char *)((uintptr_t)base / page * page), *end = base + size, *to = from;
     for (; size && from < end; from = to) {
-        bool own = false;
-        for (int i = 0; i < count && !own; i++)
-            if (mapped[i].from <= from && from < mapped[i].to) own = true, to = mapped[i].to;
-        if (own) continue;
+        bool is_mapped = false;
+        for (int i = 0; i < count && !is_mapped; i++)
+            if (mapped[i].from <= from && from < mapped[i].to) is_mapped = true, to = mapped[i].to;
+        if (is_mapped) continue;
         to = from + (end - from + page - 1) / page * page;
         for (int i = 0; i < count; i++)
             if (from < mapped[i].from && mapped[i].from < to) to = mapped[i].from;
@@ -76,8 +76,8 @@ static void map_at(char *base, int64_t size)
     memset(base, 0, size);
 }
 
-/* The same with memory of the library's. Alone it has the address that it had, as programs tell each other of that; what
- * it holds at first is no matter of the program's, and zeros. */
+/* Registers a window with memory of the library. When the rank runs alone, the memory has the recorded address, since
+ * programs send such addresses; its initial content is zero. */
 static void window_allocated(MPI_Win *win, MPI_Comm comm, void **base, int64_t size, int unit)
 {
     if (!logged) return;
@@ -91,13 +91,14 @@ static void window_allocated(MPI_Win *win, MPI_Comm comm, void **base, int64_t s
 
 static void window_gone(MPI_Win win)
 {
-    Window *gone = own_window(win);
+    Window *gone = local_window(win);
     if (!gone) return;
     free(gone->seen);
-    *gone = own_windows[--own_window_count];
+    *gone = local_windows[--local_window_count];
 }
 
-/* First block from `from` on that is not as it was seen (`differs`), or that is; the size where there is none. */
+/* Returns the first block from `from` on that differs from its logged state, or (without `differs`) does not differ;
+ * the size of the window if there is none. */
 static int64_t next_block(const Window *in, int64_t from, bool differs)
 {
     for (; from < in->size; from += BLOCK) {
@@ -110,68 +111,68 @@ static int64_t next_block(const Window *in, int64_t from, bool differs)
 
 static void bring_changes(Window *in)
 {
-    in->own_changes = false;
+    in->self_changes = false;
     for (int64_t from = 0, to = 0; logged; from = to) {
         if (mode == RECORD) from = next_block(in, to, true);
         BRING(&from);
         if (from >= in->size) return;
         if (mode == RECORD) to = next_block(in, from, false);
         BRING(&to);
-        if (mode == RECORD) memcpy(in->seen + from, in->memory + from, to - from); /* others may go on writing */
+        if (mode == RECORD) memcpy(in->seen + from, in->memory + from, to - from); /* a copy, since other ranks may write on */
         bring((mode == RECORD ? in->seen : in->memory) + from, to - from);
     }
 }
 
 static void bring_all_changes(void)
 {
-    for (int i = 0; i < own_window_count; i++) bring_changes(&own_windows[i]);
+    for (int i = 0; i < local_window_count; i++) bring_changes(&local_windows[i]);
 }
 
-/* The rank synchronises with a target, or (-1) with all: what it asked of them is there. */
+/* Logs the results of completed gets: the rank synchronises with a target, or with all (-1). */
 static void synchronised(MPI_Win win, int target)
 {
     if (!logged) return;
-    for (Asked **at = &asked; *at;) {
-        Asked *one = *at;
-        if (one->win != win || (target >= 0 && one->target != target)) {
-            at = &one->next;
+    for (PendingResult **at = &pending_results; *at;) {
+        PendingResult *result = *at;
+        if (result->win != win || (target >= 0 && result->target != target)) {
+            at = &result->next;
             continue;
         }
-        came(one->buf, one->count, one->datatype);
-        *at = one->next;
-        if (one->own_datatype) PMPI_Type_free(&one->datatype);
-        free(one);
+        bring_elements(result->buf, result->count, result->datatype);
+        *at = result->next;
+        if (result->owns_datatype) PMPI_Type_free(&result->datatype);
+        free(result);
     }
-    Window *own = own_window(win);
-    if (own && own->own_changes && (target < 0 || target == own->rank)) bring_changes(own);
+    Window *local = local_window(win);
+    if (local && local->self_changes && (target < 0 || target == local->rank)) bring_changes(local);
 }
 
-/* It may see what others did to its memory. */
-static void looks(MPI_Win win, int target)
+/* Logs changes by other ranks when the program may see them. */
+static void bring_visible_changes(MPI_Win win, int target)
 {
-    Window *own = logged ? own_window(win) : NULL;
-    if (own && (target < 0 || target == own->rank)) bring_changes(own);
+    Window *local = logged ? local_window(win) : NULL;
+    if (local && (target < 0 || target == local->rank)) bring_changes(local);
 }
 
-/* What a target gives is in `buf` once the rank has synchronised with it. */
-static void asks_for(void *buf, int count, MPI_Datatype datatype, int target, MPI_Win win)
+/* Registers a get, whose result is in `buf` after the rank has synchronised with the target. */
+static void expect_result(void *buf, int count, MPI_Datatype datatype, int target, MPI_Win win)
 {
     if (!logged || target == MPI_PROC_NULL) return;
-    Asked *made = malloc(sizeof *made), **end = &asked;
+    PendingResult *made = malloc(sizeof *made), **end = &pending_results;
     int64_t size;
-    *made = (Asked){.win = win, .target = target, .count = count, .buf = buf, .datatype = datatype};
+    *made = (PendingResult){.win = win, .target = target, .count = count, .buf = buf, .datatype = datatype};
     if (!dense(datatype, &size)) {
-        made->own_datatype = true;
+        made->owns_datatype = true;
         PMPI_Type_dup(datatype, &made->datatype);
     }
     while (*end) end = &(*end)->next;
     *end = made;
 }
 
-/* What the rank does to the memory of a target. */
+/* Logs the hash of data that the rank writes to the memory of a target. */
 static void changes(const void *buf, int count, MPI_Datatype datatype, int target, MPI_Aint place, MPI_Win win)
 {
     sends_to(target, place, buf, count, datatype);
-    Window *own = logged ? own_window(win) : NULL;
-    if (own && target == own->rank) own->own_changes = true;
+    Window *local = logged ? local_window(win) : NULL;
+    if (local && target == local->rank) local->self_changes = true;
 }
