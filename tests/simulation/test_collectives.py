@@ -106,7 +106,7 @@ def replayed(folder, operation, size, ranks, mpi="openmpi", nodes=None):
         operation,
     )
     return Counter(
-        tuple(int(word.removeprefix("node-")) for word in message) for message in output.of("message")
+        tuple(int(word.removeprefix("node-")) for word in message) for message in output.lines("message")
     )
 
 

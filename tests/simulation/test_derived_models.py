@@ -14,8 +14,9 @@ from analysis.importers.results import CURVES, write_table
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS, ROOT
 from workflows.simulation.curve import read_curve
-from workflows.simulation.derive import Change, at_rate, changes_of_protocol, derive, eager_limit
+from workflows.simulation.derive import at_rate, derive
 from workflows.simulation.model import ENDS, make_model
+from workflows.simulation.protocols import Change, changes_of_protocol, eager_limit
 from workflows.study.interconnects import load_interconnect
 
 JUMPS = {
@@ -102,7 +103,7 @@ def test_overhead_and_bandwidth_of_a_link_that_is_known():
     }
     assert made.simulate["eager_limit_bytes"] == 8192 and "switches_bytes" not in made.simulate
     assert "peak_MBps" not in made.simulate["curve"] and not any(
-        "assumed to" in sentence for sentence in made.told
+        "assumed to" in sentence for sentence in made.notes
     )
 
 
@@ -110,12 +111,12 @@ def test_missing_inputs_are_listed_as_assumptions():
     made = derive(benchmarks(lambda size: 1.6 + size / 10_000), None, None, None)
     assert made.simulate["eager_limit_bytes"] == 8192 and "host_overhead" not in made.simulate
     assert made.simulate["assumed"] == ["host_overhead", "both_ways"]
-    assert made.told == [
-        "The eager limit, 8192 bytes, is assumed.",
-        "A message is assumed to keep processors busy for copying alone.",
-        "Both directions are assumed not to slow each other down.",
-        "The band of simulated times holds both ends of what is assumed of processors and directions.",
-        "Messages inside a node are assumed.",
+    assert made.notes == [
+        "The eager limit is assumed to be 8192 bytes.",
+        "A message is assumed to keep processors busy only for copying.",
+        "The two directions of the link are assumed not to slow each other.",
+        "The band of simulated times covers the extremes of the assumed host_overhead and both_ways.",
+        "Latency and bandwidth inside a node are assumed.",
         "A node is assumed to have 1 core.",
     ]
 
@@ -146,7 +147,8 @@ def test_several_pairs_of_processes_give_a_link_no_parameter(benchmark, processe
     alone, beside = (derive(curves, None, 1, 1024) for curves in (one_pair, pd.concat([one_pair, rows])))
     assert beside.simulate == alone.simulate
     assert (
-        beside.told[-1].startswith(("Not used: ", "Not used for the link: ")) and benchmark in beside.told[-1]
+        beside.notes[-1].startswith(("Not used: ", "Not used for the link: "))
+        and benchmark in beside.notes[-1]
     )
     only = one_pair.assign(processes=processes, benchmark="imb_pingpong")
     message = refusal(InputError, derive, only, None, 1, 1024)
@@ -175,21 +177,23 @@ def test_pairs_show_the_messages_of_a_node_and_one_pair_the_bandwidth_of_a_link(
     )
     made = derive(pd.concat([curves, pairs]), None, 1, 1024)
     assert made.simulate["curve"]["peak_MBps"] == 10_000
-    assert made.told[-1] == (
-        "Not used for the link: osu_multiple_bandwidth_message_rate of an unknown number of processes, since "
-        "several pairs do not show what one link carries."
+    assert made.notes[-1] == (
+        "Not used for the link: osu_multiple_bandwidth_message_rate of an unknown number of processes, because "
+        "several pairs of processes ran."
     )
     of_one = derive(pd.concat([curves, pairs.assign(processes=2)]), None, 1, 1024)
     assert of_one.simulate["curve"]["peak_MBps"] == 25_000
-    sentence = "A node sends 5.00 million messages a second at most (osu_multiple_bandwidth_message_rate)"
-    assert made.simulate["messages_per_second"] == 5e6 and f"{sentence}, taken for its limit." in made.told
+    sentence = "A node sends at most 5.00 million messages per second (osu_multiple_bandwidth_message_rate)"
+    assert (
+        made.simulate["messages_per_second"] == 5e6 and f"{sentence}, assumed to be its limit." in made.notes
+    )
     # Each alone sends one in 0.5 µs: eight that slow each other, and two that do not.
     of_eight = derive(pd.concat([curves, pairs.assign(processes=16)]), None, 1, 1024)
-    assert of_eight.simulate["messages_per_second"] == 5e6 and f"{sentence}." in of_eight.told
+    assert of_eight.simulate["messages_per_second"] == 5e6 and f"{sentence}." in of_eight.notes
     assert model_of(of_eight, tmp_path).gap_us == pytest.approx(0.2)
     of_two = derive(pd.concat([curves, pairs.assign(processes=4)]), None, 1, 1024)
     assert "messages_per_second" not in of_two.simulate
-    assert f"{sentence}; its 2 pairs did not slow each other, so that no limit is known." in of_two.told
+    assert f"{sentence}; its 2 pairs did not slow each other, so the limit is unknown." in of_two.notes
 
 
 @pytest.mark.parametrize(("both", "model"), [(9_999, 10_000), (12_000, 12_000), (19_500, None)])
@@ -213,7 +217,7 @@ def test_a_ping_pong_without_small_messages_is_refused(sizes, reason):
     if not sizes:
         curves["bytes"] = pd.NA
     message = refusal(InputError, derive, curves, None, 1, None)
-    assert message == f"osu_latency: {reason}; one of up to 64 tells the latency"
+    assert message == f"osu_latency: {reason}; the latency needs a message of at most 64 bytes"
 
 
 def model_of(made, folder, end="corrected"):
@@ -279,9 +283,12 @@ def test_work_during_an_exchange_gives_the_cost_of_each_message():
     overhead = made.simulate["host_overhead"]  # of a message half, and not the stream's 0.1 µs
     assert overhead["send_us"] == overhead["receive_us"] == pytest.approx(0.6, rel=0.01)
     assert overhead["send_ns_per_byte"] == pytest.approx(0.1, rel=0.05)
-    assert any("half of what an exchange takes from work beside it" in sentence for sentence in made.told)
+    assert any(
+        "half of the time by which an exchange delays concurrent computing" in sentence
+        for sentence in made.notes
+    )
     assert made.simulate["assumed"] == ["both_ways"] and not any(
-        "Not used" in sentence for sentence in made.told
+        "Not used" in sentence for sentence in made.notes
     )
 
 
@@ -293,7 +300,7 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
     made = derive(pd.concat([curves, flush], ignore_index=True), None, 1, 8192)
     assert made.simulate.get("one_sided_us") == longer
     assert made.simulate.get("flush_us") == (None if longer else completed)
-    assert not any("Not used" in sentence for sentence in made.told)
+    assert not any("Not used" in sentence for sentence in made.notes)
 
 
 @pytest.mark.parametrize(("takes", "expected"), [(56.0, 50), (4.0, None)])
@@ -302,7 +309,7 @@ def test_what_a_window_takes_with_two_barriers(takes, expected):
     window = curves.head(1).assign(benchmark="window", bytes=None, latency_us=takes)
     made = derive(pd.concat([curves, window], ignore_index=True), None, 1, 8192)
     assert made.simulate.get("window_us") == expected
-    assert not any("Not used" in sentence for sentence in made.told)
+    assert not any("Not used" in sentence for sentence in made.notes)
 
 
 def test_how_much_longer_an_exchange_takes_after_work(tmp_path):
@@ -316,8 +323,8 @@ def test_how_much_longer_an_exchange_takes_after_work(tmp_path):
     ]
     made = derive(pd.concat([curves, *late], ignore_index=True), None, 1, 8192)
     assert made.simulate["after_work_us"] == [[8, 0], [16, 1], [32, 1]]
-    assert "After 32.0 µs of computing an exchange takes 1.00 µs longer than at once." in made.told
-    assert not any("Not used" in sentence for sentence in made.told)
+    assert "After 32.0 µs of computing, an exchange takes 1.00 µs longer than without." in made.notes
+    assert not any("Not used" in sentence for sentence in made.notes)
     runs = pd.concat(late).assign(latency_us_low=lambda of: of["latency_us"] - 0.5, latency_us_high=20.0)
     made = derive(pd.concat([curves, runs], ignore_index=True), None, 1, 8192)
     assert made.simulate["after_work_us"] == [[8, 0, 0, 12], [16, 1, 0.5, 12], [32, 1, 0.5, 12]]
@@ -354,7 +361,7 @@ def test_messages_that_pass_faster_than_many_do_wait_for_those_before_them(tmp_p
     assert all(knot.receive_us <= shaped(knot.bytes) for knot in model.between)
     shared = derive(benchmarks(shaped, both_ways=lambda size: 150), None, 1, 65536)
     assert model_of(shared, tmp_path).both_ways_bytes_per_us is None
-    assert any("150 MB/s is not used" in sentence for sentence in shared.told)
+    assert any("The 150 MB/s of both directions are not used" in sentence for sentence in shared.notes)
     assert not any(
         "sustained_MBps" in derive(benchmarks(of), None, 1, 65536).simulate
         for of in (lambda size: 8 + size / 1000, lambda size: 8 + size / 1000 * (0.9 if size <= 16384 else 1))
@@ -370,7 +377,7 @@ def test_a_slower_link_takes_longer_for_each_byte(tmp_path):
     assert model.curve.bytes_per_us == pytest.approx(100) and model.both_ways_bytes_per_us == pytest.approx(
         150
     )
-    assert made.told[-1] == "The link is taken to carry 100 MB/s instead of the 1000 that were measured."
+    assert made.notes[-1] == "The rate of the link is set to 100 MB/s; 1000 MB/s were measured."
     bursts = derive(benchmarks(shaped), None, 1, 65536)
     slower = at_rate(bursts, 50)
     assert slower.simulate["sustained_MBps"] == 50
@@ -386,7 +393,7 @@ def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
     alone = benchmarks(lambda size: 8 + size / 1000)
     made = derive(pd.concat([alone, exchange], ignore_index=True), None, 1, 65536)
     assert made.simulate["curve"]["exchange"] == "sendrecv"
-    assert "Messages that meet take as much longer as in sendrecv." in made.told
+    assert "Two messages that meet are delayed as in sendrecv." in made.notes
     for derived in (made, at_rate(made, 100)):
         meets = {knot.bytes: knot.meets_us for knot in model_of(derived, tmp_path).between}
         assert meets[0] == pytest.approx(0, abs=0.02)
@@ -401,7 +408,10 @@ def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():
     busy = working(lambda size: 8.0, exchange=lambda size: 10 + size / 1000).assign(oversubscription=1)
     made = derive(pd.concat([curves, busy], ignore_index=True), None, 1, 65536)
     assert "host_overhead" not in made.simulate and made.simulate["assumed"] == ["host_overhead", "both_ways"]
-    assert any("copying alone, since some pass faster than the link" in sentence for sentence in made.told)
+    assert any(
+        "only for copying, because small messages pass faster than the link" in sentence
+        for sentence in made.notes
+    )
 
 
 def test_what_is_assumed_has_two_ends(tmp_path):

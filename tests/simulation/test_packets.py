@@ -270,12 +270,18 @@ SECTION = {"two_points": {}, "packets": PACKETS}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"hop_us": 1.0}, "simulate.hop_us: does not belong here, since packets say what a way takes"),
+        (
+            {"hop_us": 1.0},
+            "simulate.hop_us: does not belong here, since packets determine the time of a message",
+        ),
         ({"topology": {"star": {}}}, "simulate.topology.star: does not belong here"),
-        ({"topology": {"fat_tree": {"routing": "spread"}}}, "packets are routed adaptive"),
+        (
+            {"topology": {"fat_tree": {"routing": "spread"}}},
+            "spread is not available for packets; use adaptive",
+        ),
         (
             {"topology": {"torus": {}}, "packets": PACKETS | {"virtual_channels": 1}},
-            "simulate.packets.virtual_channels: 1; a torus needs 2 or more",
+            "simulate.packets.virtual_channels: 1: must be 2 or more in a torus",
         ),
         (
             {"topology": {"torus": {}}, "packets": PACKETS | {"keeps_channel": True}},

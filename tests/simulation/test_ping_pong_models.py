@@ -99,8 +99,8 @@ def test_an_exchange_of_several_pairs_is_no_curve_of_a_link(tmp_path):
     )
     message = refusal(InputError, read_curve, simulate, tmp_path, "mine.yaml")
     assert message == (
-        "mine.yaml: simulate.curve.exchange: 'imb_sendrecv' has no row of two processes in c.csv; more do not show "
-        "what a link carries"
+        "mine.yaml: simulate.curve.exchange: 'imb_sendrecv' has no row of two processes in c.csv; several pairs of "
+        "processes do not show the bandwidth of a link"
     )
 
 
@@ -206,7 +206,10 @@ def test_busy_and_waiting_times_of_processors_are_separated(tmp_path):
     assert model.between[1] == Knot(1000, 0.0, pytest.approx(5 - 2.25), 2.25, pytest.approx(1.75))
     busiest = interconnect(curve_file(tmp_path), host_overhead=busy | {"receive_us": 5.0})
     message = refusal(InputError, make_model, busiest, tmp_path)
-    assert "the receiver would be busy for longer than the 5 µs that a message of 2000 bytes" in message
+    assert (
+        "the receiver is busy for longer than 5 µs, the time of a message of 2000 bytes beyond the link"
+        in message
+    )
 
 
 @pytest.mark.parametrize(
@@ -217,11 +220,11 @@ def test_busy_and_waiting_times_of_processors_are_separated(tmp_path):
         ({"two_points": {}, "switches_bytes": [1]}, "simulate.switches_bytes: does not belong here"),
         ({"curve": {}, "topology": {"fat_tree": {"ports": 24, "blocking_ratio": 4}}}, "a multiple of 5"),
         ({"curve": {}, "topology": {"fat_tree": {"down": [4, 4], "up": [4, 4]}}},
-         "2 levels; one less than down (2)"),
-        ({"curve": {}, "after_work_us": [[60, 3], [30, 2]]}, "simulate.after_work_us: [60, 30] µs of computing"),
-        ({"curve": {}, "after_work_us": [[30, 2], [60, 3, 1]]}, "simulate.after_work_us: [60, 3, 1]; two numbers"),
-        ({"curve": {}, "after_work_us": [[30, 2, 3, 4]]}, "four: the third is at most the second"),
-        ({"curve": {}, "half_duplex": True, "both_ways_MBps": 9}, "since half_duplex says what it is"),
+         "2 levels: must be one less than down (2)"),
+        ({"curve": {}, "after_work_us": [[60, 3], [30, 2]]}, "simulate.after_work_us: computing times [60, 30]: must be above 0"),
+        ({"curve": {}, "after_work_us": [[30, 2], [60, 3, 1]]}, "simulate.after_work_us: [60, 3, 1]: must be [computing, delay]"),
+        ({"curve": {}, "after_work_us": [[30, 2, 3, 4]]}, "[30, 2, 3, 4]: must be [computing, delay]"),
+        ({"curve": {}, "half_duplex": True, "both_ways_MBps": 9}, "since half_duplex determines it"),
         ({"curve": {}, "half_duplex": True, "topology": {"torus": {"dimensions": [2]}}},
          "simulate.half_duplex: does not belong here, since the nodes of a torus"),
     ],

@@ -36,10 +36,10 @@ def test_a_stated_speed_needs_no_probe(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("int main", "int main(", "the probe of the processor cannot be built: cc -O3: "),
-        ("- 1) < 1e-8", "- 2) < 1e-8", "the probe of the processor: LINPACK of order 100 is wrong: x[0] = 1"),
-        ("2 + (double)", "3 + (double)", "the probe of the processor: STREAM's triad is wrong: a[0] = 2"),
-        ("return 0;", "abort();", "the probe of the processor: exit status -6"),
+        ("int main", "int main(", "the benchmark of the processor cannot be built: cc -O3: "),
+        ("- 1) < 1e-8", "- 2) < 1e-8", "benchmark of the processor: LINPACK of order 100 is wrong: x[0] = 1"),
+        ("2 + (double)", "3 + (double)", "benchmark of the processor: STREAM's triad is wrong: a[0] = 2"),
+        ("return 0;", "abort();", "benchmark of the processor: exit status -6"),
     ],
 )
 def test_a_failing_probe_gives_one_line(tmp_path, monkeypatch, old, new, line):
@@ -60,7 +60,7 @@ def test_cores_share_the_memory(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("memories", "last"), [(1, "packed and spread cannot be told"), (2, "2 cores, spread: 1500")]
+    ("memories", "last"), [(1, "spread cores are not measured"), (2, "2 cores, spread: 1500")]
 )
 def test_what_is_printed_of_cores(tmp_path, monkeypatch, capsys, memories, last):
     for number in range(memories):
@@ -72,6 +72,6 @@ def test_what_is_printed_of_cores(tmp_path, monkeypatch, capsys, memories, last)
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [
         "1 core, packed: 1000 MB/s",
-        "2 cores, packed: 1000 MB/s, 100 % longer for each other core",
+        "2 cores, packed: 1000 MB/s, 100 % longer per other core",
     ]
     assert lines[-1].startswith(last)

@@ -13,7 +13,7 @@ from workflows.simulation.rings import Rings, make_rings
 def test_ways_go_round_one_way_along_the_first_dimension_first():
     rings = Rings((3, 3))
     assert rings.ring(5, 0) == [5, 8, 2] and rings.ring(5, 1) == [5, 3, 4]
-    ways = rings.ways(0)
+    ways = rings.routes_from(0)
     assert ways[6] == ((0, 0), (0, 3))  # two stretches on, though it is the node before on the ring
     assert ways[4] == ((0, 0), (1, 3))
     assert len(ways) == 9 and max(map(len, ways.values())) == 4
@@ -23,8 +23,8 @@ def test_a_lost_node_breaks_its_rings_and_others_go_round_it():
     rings = make_rings({"dimensions": [3, 3], "lost": [4]})
     assert rings.nodes() == [0, 1, 2, 3, 5, 6, 7, 8]
     # rings 1, 4, 7 and 3, 4, 5 are broken: from 3 to 5, where one would pass 4, by the rings of 0 and of 2
-    assert rings.ways(3)[5] == ((0, 3), (0, 6), (1, 0), (1, 1), (0, 2))
-    whole = Rings((3, 3)).ways(3)[5]
+    assert rings.routes_from(3)[5] == ((0, 3), (0, 6), (1, 0), (1, 1), (0, 2))
+    whole = Rings((3, 3)).routes_from(3)[5]
     assert whole == ((1, 3), (1, 4))
 
 

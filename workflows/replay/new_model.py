@@ -146,7 +146,7 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
         "kind": "simulated",
         "title": options.title or options.name.replace("_", " "),
         "description": f"Model made of {files}.",
-        "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *derived.told])}
+        "simulate": {"source": " ".join([f"Made of {files} by ./run-study --model.", *derived.notes])}
         | ({"predicts": options.predicts} if options.predicts else {})
         | ({"one_machine": True} if predicted and _is_one_machine(predicted) else {})
         | ({"probe_us": probe_us} if probe_us else {})
@@ -177,7 +177,7 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
     return [
         *warnings,
         *(f"Not read: {line}" for line in (*unread, *unread_inside)),
-        *derived.told,
+        *derived.notes,
         _fit_sentence(table),
         f"{_path_for_display(file)}; fit: {_path_for_display(figure)}",
     ]

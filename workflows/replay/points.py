@@ -196,7 +196,7 @@ def _replay_trace(
 def _cached_replay(file: Path, *arguments: Any) -> Replay:
     """Return the result of `replay`, from its file if an earlier run wrote it."""
     if file.exists():
-        return Replay.of(json.loads(file.read_text()))
+        return Replay.from_json(json.loads(file.read_text()))
     result = replay(*arguments)
     draft = file.with_suffix(".part")
     draft.write_text(json.dumps(vars(result)))

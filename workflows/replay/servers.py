@@ -161,18 +161,18 @@ def carry_out(
         title = f"{point.case} on {point.in_words} over {point.interconnect}"
         done = programs.run(program, arguments, f"{title}: cannot be simulated")
     seconds: defaultdict[str, list[float]] = defaultdict(list)
-    for operation, taken in done.of("operation"):
+    for operation, taken in done.lines("operation"):
         seconds[operation].append(float(taken))
     servers = point.running - point.processes
     return {
-        "seconds": float(done.of("tasks")[0][0]),
+        "seconds": float(done.lines("tasks")[0][0]),
         "rows": operation_rows(seconds, block_bytes),
         "servers": servers,
         "waiting": ("sleep" if way == "sleeping" else "receive") if servers else None,
         "busy_share": {
             name: statistics.mean(shares) if shares else None
             for name, computes in (("processes", "1"), ("servers", "0"))
-            for shares in [[float(share) for which, share in done.of("busy") if which == computes]]
+            for shares in [[float(share) for which, share in done.lines("busy") if which == computes]]
         },
         "simulation_cpu_seconds": done.cpu_seconds,
         "simulation_memory_bytes": done.memory_bytes,

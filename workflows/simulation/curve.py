@@ -15,16 +15,16 @@ from analysis.runs.errors import TableError
 from workflows.domain import InputError
 
 NETWORK_COLUMNS = ("interconnect", "benchmark", "bytes", "latency_us")
-"""Columns of ``tables/network.csv`` that a curve needs, from a study that ran our own ping-pong."""
+"""Columns of ``tables/network.csv`` of a study that a curve needs."""
 
 SMALL_BYTES = 64
-"""Largest message that shows the latency and the message rate."""
+"""Largest message whose time counts as latency, and whose interval counts as message rate."""
 
-ANY_COUNT = ("pingpong", "sendrecv", "availability", "flush", "after_work")
-"""Our benchmarks in which only the first and the last process communicate, at any count of processes."""
+ONE_PAIR = ("pingpong", "sendrecv", "availability", "flush", "after_work")
+"""Nodeworth's benchmarks in which only the first and the last process communicate, at any process count."""
 
 SEVERAL_PAIRS = ("osu_multiple_bandwidth_message_rate", "imb_uniband", "imb_biband", "imb_sendrecv")
-"""Benchmarks of several pairs that share links: only a row that counts two processes shows a link."""
+"""Benchmarks that may run several pairs of processes; a row without a process count shows no link."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class PingPongCurve:
         region = np.searchsorted(self.switches, sizes)
         return [(sizes[region == number], times[region == number]) for number in np.unique(region)]
 
-    def later(self, added_us: float) -> PingPongCurve:
-        """Return the curve with `added_us` added to every time; the bandwidth of the link stays."""
+    def delayed(self, added_us: float) -> PingPongCurve:
+        """Return the curve with `added_us` added to every time, and the same bandwidth of the link."""
         return replace(
             self,
             microseconds=tuple(time + added_us for time in self.microseconds),
             low=tuple(time + added_us for time in self.low),
             high=tuple(time + added_us for time in self.high),
-            exchange=self.exchange and self.exchange.later(added_us),
+            exchange=self.exchange and self.exchange.delayed(added_us),
         )
 
     def at(self, end: str) -> PingPongCurve:
@@ -90,36 +90,31 @@ class PingPongCurve:
         is at least 0. A region of one point uses the bandwidth of the link.
         """
         sizes, times = [], []
-        inner = [0, *(switch + 1 for switch in self.switches)]
-        outer = [*self.switches, self.bytes[-1]]
-        regions = {
-            int(np.searchsorted(self.switches, points[0])): (points, at) for points, at in self.regions()
-        }
-        for index, (first, last) in enumerate(zip(inner, outer, strict=True)):
-            if index not in regions:
-                continue
-            measured, at = regions[index]
-            ends = np.array([end for end in (first, last) if end not in measured], int)
-            all_sizes = np.concatenate([measured, ends])
+        smallest = [0, *(switch + 1 for switch in self.switches)]
+        largest = [*self.switches, self.bytes[-1]]
+        for region_sizes, region_times in self.regions():
+            region = int(np.searchsorted(self.switches, region_sizes[0]))
+            ends = [end for end in (smallest[region], largest[region]) if end not in region_sizes]
+            all_sizes = np.concatenate([region_sizes, np.array(ends, int)])
+            all_times = np.concatenate([region_times, self._extrapolated(region_sizes, region_times, ends)])
             order = np.argsort(all_sizes)
             sizes.append(all_sizes[order])
-            times.append(np.concatenate([at, self._extrapolated(measured, at, ends)])[order])
+            times.append(all_times[order])
         return np.concatenate(sizes), np.concatenate(times)
 
-    def _extrapolated(self, sizes: np.ndarray, times: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return times in microseconds at `ends`, outside the points of a region."""
+    def _extrapolated(self, sizes: np.ndarray, times: np.ndarray, ends: Sequence[int]) -> list[float]:
+        """Return times in microseconds at `ends`, which lie outside the points of a region."""
         extrapolated = []
         for end in ends:
-            nearest = slice(0, 2) if end < sizes[0] else slice(-2, None)
+            edge, nearest = (0, slice(0, 2)) if end < sizes[0] else (-1, slice(-2, None))
             slope = 1 / self.bytes_per_us
             if len(sizes) > 1:
                 slope = max(0.0, float(np.diff(times[nearest])[0] / np.diff(sizes[nearest])[0]))
-            edge = 0 if end < sizes[0] else -1
             extrapolated.append(max(times[edge] + slope * (end - sizes[edge]), end / self.bytes_per_us))
-        return np.array(extrapolated)
+        return extrapolated
 
     def left_out(self) -> pd.DataFrame:
-        """Predict each point from its two neighbours in its region.
+        """Compute leave-one-out errors: predict each point from its two neighbours in its region.
 
         Returns
         -------
@@ -132,8 +127,8 @@ class PingPongCurve:
             for index, (size, time) in enumerate(zip(sizes, times, strict=True)):
                 error = None
                 if 0 < index < len(sizes) - 1:
-                    others = [index - 1, index + 1]
-                    error = 100 * (np.interp(size, sizes[others], times[others]) / time - 1)
+                    neighbours = [index - 1, index + 1]
+                    error = 100 * (np.interp(size, sizes[neighbours], times[neighbours]) / time - 1)
                 rows.append({"bytes": int(size), "microseconds": time, "left_out_percent": error})
         return pd.DataFrame(rows).astype({"left_out_percent": float})
 
@@ -157,55 +152,63 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
     switches = tuple(sorted({simulate["eager_limit_bytes"], *simulate.get("switches_bytes", ())}))
     if two_points := simulate.get("two_points"):
         latency, peak = two_points["latency_us"], two_points["peak_MBps"]
-        far = max(switches[-1] + 1, 1 << 20)
-        ends = (latency, latency + far / peak)
-        return PingPongCurve((0, far), ends, (), True, peak, ends, ends)
-    given = simulate["curve"]
-    file = root / given["file"]
-    rows = _rows(file, given, "benchmark", f"{where}: simulate.curve")
-    sizes, times, low, high = _points(rows, given, f"{where}: simulate.curve")
+        largest = max(switches[-1] + 1, 1 << 20)
+        both_times = (latency, latency + largest / peak)
+        return PingPongCurve((0, largest), both_times, (), True, peak, both_times, both_times)
+    section = simulate["curve"]
+    file = root / section["file"]
+    rows = _rows(file, section, "benchmark", f"{where}: simulate.curve")
+    sizes, times, low, high = _times_with_range(rows, section, f"{where}: simulate.curve")
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(
             f"{where}: simulate: no point of the curve is above the change of protocol at {late[0]} bytes"
         )
     rate = link_rate(sizes, times)
-    peak = given.get("peak_MBps", rate)
+    peak = section.get("peak_MBps", rate)
     if peak < rate:
         raise InputError(
             f"{where}: simulate.curve.peak_MBps: {peak:g} is less than the ping-pong shows ({rate:.4g})"
         )
-    exchange = _exchange(file, given, switches, peak, f"{where}: simulate.curve")
+    exchange = _exchange(file, section, switches, peak, f"{where}: simulate.curve")
     return PingPongCurve(sizes, times, switches, False, peak, low, high, exchange)
 
 
 def _exchange(
-    file: Path, given: Mapping[str, Any], switches: tuple[int, ...], peak: float, where: str
+    file: Path, section: Mapping[str, Any], switches: tuple[int, ...], peak: float, where: str
 ) -> PingPongCurve | None:
-    if "exchange" not in given:
+    if "exchange" not in section:
         return None
-    rows = _rows(file, given, "exchange", where)
+    rows = _rows(file, section, "exchange", where)
     one_way = rows.assign(bandwidth_MBps=rows["bandwidth_MBps"] / 2)
-    sizes, times, low, high = _points(one_way, given, where)
+    sizes, times, low, high = _times_with_range(one_way, section, where)
     if late := [switch for switch in switches if switch >= sizes[-1]]:
         raise InputError(f"{where}.exchange: no point is above the change of protocol at {late[0]} bytes")
     return PingPongCurve(sizes, times, switches, False, peak, low, high)
 
 
-def _points(
-    rows: pd.DataFrame, given: Mapping[str, Any], where: str
+def _times_with_range(
+    rows: pd.DataFrame, section: Mapping[str, Any], where: str
 ) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Return the sizes, and the median, lowest and highest time per size."""
-    middle = rows["latency_us"]
-    low, high = (rows.get(f"latency_us_{end}", middle).fillna(middle) for end in ("low", "high"))
+    median = rows["latency_us"]
+    low, high = (rows.get(f"latency_us_{end}", median).fillna(median) for end in ("low", "high"))
     (sizes, times), (_, lowest), (_, highest) = (
-        points_of(rows.assign(latency_us=latency), given.get("empty_as_bytes"), where, given["file"])
-        for latency in (middle, low, high)
+        sizes_and_times(
+            rows.assign(latency_us=latency), section.get("empty_as_bytes"), where, section["file"]
+        )
+        for latency in (median, low, high)
     )
     return tuple(sizes), tuple(times), tuple(lowest), tuple(highest)
 
 
 def link_rate(sizes: Sequence[int], times: Sequence[float]) -> float:
-    """Return the bandwidth that a ping-pong shows, in 10^6 bytes/s: see `PingPongCurve.bytes_per_us`."""
+    """Compute the bandwidth of a link from a ping-pong, in 10^6 bytes/s: see `PingPongCurve.bytes_per_us`.
+
+    Parameters
+    ----------
+    sizes, times : sequence (sizes,)
+        Bytes in ascending order, and one-way times in microseconds.
+    """
     slope = (sizes[-1] - sizes[-2]) / (times[-1] - times[-2]) if times[-1] > times[-2] else 0.0
     return max(slope, *(size / time for size, time in zip(sizes, times, strict=True)))
 
@@ -238,7 +241,7 @@ def read_curves(file: Path, name: str, format: str | None = None) -> Import:
 
 
 def between_two_processes(curves: pd.DataFrame) -> pd.Series:
-    """Mark the rows in which only two processes communicate: only these show the bandwidth of a link.
+    """Return which rows have only two communicating processes, and thus show the bandwidth of a link.
 
     Parameters
     ----------
@@ -251,43 +254,58 @@ def between_two_processes(curves: pd.DataFrame) -> pd.Series:
     """
     table = curves.reindex(columns=["benchmark", "processes", "imported_from"])
     benchmark, processes = table["benchmark"], table["processes"].astype(float)
-    measured_here = benchmark.isin(ANY_COUNT) & table["imported_from"].isna()
-    without_count = processes.isna() & ~benchmark.isin(SEVERAL_PAIRS)
-    return measured_here | without_count | (processes == 2)
+    is_one_pair = benchmark.isin(ONE_PAIR) & table["imported_from"].isna()
+    is_two_by_default = processes.isna() & ~benchmark.isin(SEVERAL_PAIRS)
+    return is_one_pair | is_two_by_default | (processes == 2)
 
 
-def _rows(file: Path, given: Mapping[str, Any], key_of_benchmark: str, where: str) -> pd.DataFrame:
-    """Return the rows of the interconnect and of the benchmark that `given[key_of_benchmark]` names."""
+def _rows(file: Path, section: Mapping[str, Any], benchmark_key: str, where: str) -> pd.DataFrame:
+    """Return the rows of the interconnect, and of the benchmark that the key `benchmark_key` names."""
     if not file.exists():
-        raise InputError(f"{where}.file: {given['file']}: no such file")
-    name = given["interconnect"]
-    format = "netpipe" if given["benchmark"] == "netpipe" else None  # its files do not show their format
+        raise InputError(f"{where}.file: {section['file']}: no such file")
+    name = section["interconnect"]
+    format = "netpipe" if section["benchmark"] == "netpipe" else None  # its files do not show their format
     try:
         table = read_curves(file, name, format).curves
     except TableError as error:
         raise InputError(f"{where}.file: {error}") from None
-    for key, column in (("interconnect", "interconnect"), (key_of_benchmark, "benchmark")):
-        values, value = list(dict.fromkeys(table[column])), given[key]
+    for key, column in (("interconnect", "interconnect"), (benchmark_key, "benchmark")):
+        values, value = list(dict.fromkeys(table[column])), section[key]
         if value not in values:
             names = ", ".join(values) or "none"
-            raise InputError(f"{where}.{key}: no {value!r} in {given['file']}; known: {names}")
+            raise InputError(f"{where}.{key}: no {value!r} in {section['file']}; known: {names}")
         table = table[table[column] == value]
     table = table[between_two_processes(table)]
     if table.empty:
         raise InputError(
-            f"{where}.{key_of_benchmark}: {given[key_of_benchmark]!r} has no row of two processes in "
-            f"{given['file']}; more do not show what a link carries"
+            f"{where}.{benchmark_key}: {section[benchmark_key]!r} has no row of two processes in "
+            f"{section['file']}; several pairs of processes do not show the bandwidth of a link"
         )
     return table
 
 
-def points_of(
+def sizes_and_times(
     rows: pd.DataFrame, empty_as: int | None, where: str, file: str
 ) -> tuple[list[int], list[float]]:
-    """Return sizes in bytes and one-way times in µs. `empty_as` is the size that stands for 0 bytes."""
+    """Return the message sizes of a curve in bytes, and the one-way times in microseconds.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of one benchmark. A row without ``latency_us`` has the time bytes / ``bandwidth_MBps``.
+    empty_as : int or None
+        Size whose time also counts as the time of 0 bytes.
+    where, file : str
+        Key and file in error messages.
+
+    Raises
+    ------
+    InputError
+        In one line, for a curve that cannot be used.
+    """
     rows = rows.dropna(subset="bytes")
-    by_rate = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
-    times = rows["latency_us"].astype(float).fillna(by_rate)
+    transfer_us = rows["bytes"].astype(float) / rows["bandwidth_MBps"].astype(float)
+    times = rows["latency_us"].astype(float).fillna(transfer_us)
     points: dict[int, float] = {}
     for size, time in zip(rows["bytes"].astype(int), times, strict=True):
         if not 0 < time < np.inf:

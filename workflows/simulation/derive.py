@@ -1,9 +1,9 @@
-"""The model of an interconnect, worked out from what benchmarks of it printed."""
+"""Derive the model of an interconnect from the curves of benchmarks that ran on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,452 +12,537 @@ import pandas as pd
 from analysis.presentation.formats import listed, number
 from analysis.topics.network.curves import after_work, availability
 from workflows.domain import InputError
-from workflows.simulation.curve import SMALL_BYTES, between_two_processes, link_rate, points_of
+from workflows.simulation.curve import SMALL_BYTES, between_two_processes, link_rate, sizes_and_times
+from workflows.simulation.protocols import changes_of_protocol, eager_limit
 
+# Names of benchmarks, in order of preference.
 PINGPONGS = ("osu_latency", "imb_pingpong", "netpipe", "pingpong")
 STREAMS = ("osu_bandwidth", "imb_uniband")
 BOTH_WAYS = ("osu_bi_directional_bandwidth", "imb_biband", "imb_sendrecv", "sendrecv")
+EXCHANGES = ("sendrecv", "imb_sendrecv")
 PAIRS = ("osu_multiple_bandwidth_message_rate",)
 AVAILABILITY = ("availability",)
 FLUSH = ("flush",)
 WINDOW = ("window",)
 AFTER_WORK = ("after_work",)
-EXCHANGES = ("sendrecv", "imb_sendrecv")
-"""Names of curves: of one message at a time, of many under way in one direction, in both, of pairs of
-processes of two nodes, of work beside an exchange, of completing one-sided calls, of making windows
-for them, of an exchange after work, and at once after another."""
 
 _NO_PINGPONG = f"no ping-pong ({', '.join(PINGPONGS)}) between two processes"
 
-UNSLOWED = 0.9
-"""Share of what pairs would send if none slowed another, from which on they do not show a node's limit."""
+SHARED_RATIO, INDEPENDENT_RATIO = 1.01, 1.9
+"""Ratios of the bandwidth of both directions to a single direction.
 
-RISE, DROP = 0.1, 0.2
-"""How far the time of the next size is from what sizes on either side suggest, where the protocol changes.
-
-Of the nine published curves that ship, these find each jump that a reader marked, and one more.
+Below the first ratio, the directions share a bandwidth. From the second ratio on, they are independent.
 """
 
-SAME, FREE = 1.01, 1.9
-"""Times the bandwidth of one direction: below the first both share it, from the second on both have it."""
+MIN_BURST_RATIO = 1.1
+"""Smallest ratio of an eager message's bandwidth, latency included, to the sustained rate in a burst."""
 
-BURST = 1.1
-"""Times the rate of the long run, from which on an eager message, latency included, shows a burst."""
+UNSLOWED_SHARE = 0.9
+"""Share of the message rate of independent pairs from which on the pairs do not show the limit of a node."""
 
-APART = 1.4
-"""How many times as large a size must be as another, to show where a curve goes."""
-
-LEAST_EAGER_BYTES, MOST_EAGER_BYTES, ASSUMED_EAGER_BYTES = 256, 262144, 8192
+ASSUMED_EAGER_BYTES = 8192
 ASSUMED_INSIDE = {"memory_latency_us": 0.5, "memory_MBps": 5000.0}
 
-
-@dataclass(frozen=True)
-class Change:
-    """A change of protocol: the largest size before it, and whether a message takes longer after it."""
-
-    bytes: int
-    rise: bool
+ROUNDING_MARGIN = 0.999
+"""Factor on overheads: after rounding, a processor is still not busy for longer than a message takes."""
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What follows from the curves of an interconnect.
+    """Model that follows from the curves of an interconnect.
 
     Attributes
     ----------
     simulate : dict
-        Keys of the section of that name, without ``source`` and without the curve's file.
+        Keys of the section ``simulate``, without ``source`` and without the file of the curve.
     curve : DataFrame
-        Rows of the ping-pong, and of the exchange that the model knows.
-    told : list of str
-        A sentence for each thing that was found, or assumed.
+        Rows of the ping-pong, and of the exchange if the model uses one.
+    notes : list of str
+        One sentence for each derived or assumed parameter, and for the benchmarks that are not used.
     """
 
     simulate: dict[str, Any]
     curve: pd.DataFrame
-    told: list[str]
+    notes: list[str]
 
 
-def changes_of_protocol(sizes: Sequence[int], times: Sequence[float]) -> list[Change]:
-    """Find where the curve of a ping-pong jumps.
+@dataclass(frozen=True)
+class _Part:
+    """Contribution to a model: keys of ``simulate``, sentences, and names for the key ``assumed``."""
 
-    Between two sizes it does where the times of the next two are more than `RISE` above, or `DROP` below, the
-    line through the two before, and the time before is likewise off the line through the two after.
+    keys: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
 
-    Parameters
-    ----------
-    sizes : sequence of int
-        Bytes, rising.
-    times : sequence of float
-        Of each, in any unit.
+
+@dataclass(frozen=True)
+class _PingPong:
+    """One-way times in microseconds by size; `empty_as` is the size that stands for 0 bytes, if any."""
+
+    benchmark: str
+    empty_as: int | None
+    sizes: list[int]
+    times: list[float]
+
+
+@dataclass(frozen=True)
+class _Link:
+    """Bandwidth of a link in 10^6 bytes/s: of single messages, and sustained by many large ones.
+
+    The two differ only if `has_burst`.
     """
-    size, time = np.array(sizes, float), np.array(times, float)
-    apart = [0]  # lines through sizes that are close say nothing of others
-    for i in range(1, len(size)):
-        if size[i] >= APART * size[apart[-1]]:
-            apart.append(i)
-    found = []
-    for first, second, third, fourth in zip(apart, apart[1:], apart[2:], apart[3:], strict=False):
-        before, after = [first, second], [third, fourth]
-        expected = np.maximum(_line(size[before], time[before], size[after]), 1e-9)
-        back = _line(size[after], time[after], size[second])
-        jumps = [*(time[after] / expected - 1), back / time[second] - 1]
-        if min(jumps) > RISE or max(jumps) < -DROP:
-            rises = bool(min(jumps) > 0)
-            slope = (time[fourth] - time[third]) / (size[fourth] - size[third])
-            steps = np.diff(time[second : third + 1] - slope * size[second : third + 1])
-            found.append(Change(int(size[second + (steps if rises else -steps).argmax()]), rises))
-    return found
+
+    rate: float
+    sustained: float
+    has_burst: bool
+    notes: list[str]
 
 
-def _line(sizes: np.ndarray, times: np.ndarray, at: np.ndarray | float) -> np.ndarray:
-    """Times at sizes, on the line through two points."""
-    return times[0] + (at - sizes[0]) * (times[1] - times[0]) / (sizes[1] - sizes[0])
+@dataclass(frozen=True)
+class _ProcessorTime:
+    """Time for which a message keeps either processor busy; `ns_per_byte` is None if it is unknown."""
 
-
-def _with_counts(benchmark: str, rows: pd.DataFrame) -> str:
-    """Name a benchmark with the counts of processes in its rows."""
-    counts = [str(int(count)) for count in sorted(set(rows["processes"].dropna()))]
-    return f"{benchmark} of {listed(counts) if counts else 'an unknown number of'} processes"
-
-
-def eager_limit(changes: Sequence[Change]) -> int | None:
-    """Which change is the eager limit, of those in the order of their sizes; None where none may be.
-
-    The last rise from `LEAST_EAGER_BYTES` to `MOST_EAGER_BYTES`, or else the first drop up to a quarter of
-    that.
-    """
-    likely = [change for change in changes if LEAST_EAGER_BYTES <= change.bytes <= MOST_EAGER_BYTES]
-    rises = [change.bytes for change in likely if change.rise]
-    drops = [change.bytes for change in likely if not change.rise and change.bytes <= MOST_EAGER_BYTES // 4]
-    return rises[-1] if rises else drops[0] if drops else None
+    us: float
+    ns_per_byte: float | None
+    basis: str
 
 
 def derive(
     curves: pd.DataFrame, inside: pd.DataFrame | None, cores: int | None, eager: int | None
 ) -> Derived:
-    """Work out the model of an interconnect.
+    """Derive the model of an interconnect from its curves.
 
-    Sending or receiving a message keeps a processor busy for half of what an exchange takes from work beside
-    it, and at most for what an eager message takes beyond its way through the link; where that is not known,
-    for the least interval of a stream of small messages, and at most for half of that. Where eager messages
-    pass faster than the link carries them in the long run (`BURST`), each waits until those before it have
-    been sent. An exchange goes into the curve, for messages that meet. What nothing tells is ``assumed``.
+    Each parameter comes from the benchmarks that show it; parameters that no benchmark shows are listed under
+    ``assumed``. docs/models.md describes the rules.
 
     Parameters
     ----------
     curves : DataFrame
-        Columns of `analysis.importers.CURVES`, between two nodes.
+        Columns of `analysis.importers.CURVES`: curves between two nodes.
     inside : DataFrame, optional
-        The same inside a node.
+        The same columns: curves inside a node.
+    cores : int, optional
+        Cores of a node.
     eager : int, optional
-        Largest message that is sent before its receive is there, where that is known.
+        Largest message in bytes that is sent without waiting for its receive, if the user knows it.
 
     Raises
     ------
     InputError
-        No ping-pong, or one that cannot be a model's curve: one line.
+        In one line: no ping-pong, or a ping-pong that cannot be the curve of a model.
     """
-    of_a_pair = between_two_processes(curves)
-    all_curves, curves, of_pairs = curves, curves[of_a_pair], curves[~of_a_pair]
-    pingpong = _first(curves, PINGPONGS)
-    if pingpong is None:
-        known = listed(sorted(set(all_curves["benchmark"])))
-        raise InputError(f"{_NO_PINGPONG} is among the curves: {known}")
-    name = pingpong["benchmark"].iloc[0]
-    empty_as, sizes, times = _points(pingpong, name)
-    changes = changes_of_protocol(sizes, times)
-    limit, told = eager, []
-    if changes:
-        told.append(f"The protocol of {name} changes after {listed(_sizes(changes))} bytes, where it jumps.")
-    if limit is None:
-        found = eager_limit(changes)
-        limit = min(ASSUMED_EAGER_BYTES, sizes[-2]) if found is None else found
-        told.append(f"The eager limit, {limit} bytes, is {'assumed' if found is None else 'one of them'}.")
-    elif limit >= sizes[-1]:
-        raise InputError(f"--eager: {limit}: must be below the largest message of {name}, {sizes[-1]} bytes")
-    others = sorted({change.bytes for change in changes} - {limit})
-    rate, streamed, simulate = link_rate(sizes, times), 0.0, {}
-    for names in (STREAMS, PAIRS):
-        peak = _peak(curves, names)
-        streamed = max(streamed, peak[1] if peak else 0.0)
-        if peak and peak[1] > 1.001 * rate:
-            rate = peak[1]
-            told.append(f"The link carries {number(rate)} MB/s, as {peak[0]} shows.")
-    long_run = rate
-    if burst := _burst(sizes, times, limit, streamed):
-        rate, long_run = max(rate, burst[0]), burst[1]
-        simulate["sustained_MBps"] = round(long_run, 3)
-        told.append(
-            f"Single messages pass faster than the {number(long_run)} MB/s that the link carries in the long "
-            "run: each waits until those before it have been sent."
-        )
-    curve = {} if rate == link_rate(sizes, times) else {"peak_MBps": round(rate, 3)}
-    simulate["curve"] = {"benchmark": name, **({"empty_as_bytes": empty_as} if empty_as else {}), **curve}
-    exchange = _exchange(curves, empty_as, limit)
-    if exchange is not None:
-        simulate["curve"]["exchange"] = exchange["benchmark"].iloc[0]
-        told.append(f"Messages that meet take as much longer as in {simulate['curve']['exchange']}.")
-    simulate["eager_limit_bytes"] = limit
-    if others:
-        simulate["switches_bytes"] = others
-    assumed = []
-    busy = _busy(curves, limit, long_run if burst else None)
-    if overhead := busy and _overhead(busy, sizes, times, limit, rate):
-        simulate["host_overhead"] = overhead
-        us, ns = (number(overhead[f"send_{unit}"]) for unit in ("us", "ns_per_byte"))
-        told.append(f"A message keeps either processor busy for {us} µs and {ns} ns a byte: {busy.how}.")
-    else:
-        assumed.append("host_overhead")
-        why = (
-            ", since some pass faster than the link carries them"
-            if busy and busy.ns_per_byte is not None
-            else ""
-        )
-        told.append(f"A message is assumed to keep processors busy for copying alone{why}.")
-    both = _peak(curves, BOTH_WAYS)
-    if both is None:
-        assumed.append("both_ways")
-        told.append("Both directions are assumed not to slow each other down.")
-    elif burst and both[1] < FREE * long_run:
-        if exchange is None:
-            told.append(
-                f"That both directions together carry {number(both[1])} MB/s is not used: bursts pass faster."
-            )
-    elif both[1] < SAME * long_run:
-        simulate["half_duplex"] = True
-        told.append(f"Both directions share the bandwidth of one, as {both[0]} shows.")
-    elif both[1] < FREE * long_run:
-        simulate["both_ways_MBps"] = both[1]
-        told.append(f"Both directions together carry {number(both[1])} MB/s, as {both[0]} shows.")
-    completed = _first(curves, FLUSH)
-    if completed is not None:
-        us = float(completed["latency_us"].iloc[0])
-        if (longer := us / 2 - times[0]) > 0:
-            simulate["one_sided_us"] = round(longer, 4)
-            told.append(f"Where messages carry one-sided calls, each takes {number(longer)} µs longer.")
-        else:
-            simulate["flush_us"] = us
-            told.append(f"Completing one-sided calls takes {number(us)} µs.")
-    made = _first(curves, WINDOW)
-    if made is not None and (window := float(made["latency_us"].iloc[0]) - 2 * times[0]) > 0:
-        simulate["window_us"] = round(window, 4)
-        told.append(f"A window for one-sided calls takes {number(window)} µs beside two barriers.")
-    if (late := _first(curves, AFTER_WORK)) is not None:
-        simulate["after_work_us"] = _longer_after_work(late)
-        us, longer = map(number, simulate["after_work_us"][-1][:2])
-        told.append(f"After {us} µs of computing an exchange takes {longer} µs longer than at once.")
-    fewest = busy.us if busy else None
-    told += _message_rate(all_curves, fewest, simulate)
+    is_link = between_two_processes(curves)
+    link_curves = curves[is_link]
+    pingpong_rows = _rows_of_first(link_curves, PINGPONGS)
+    if pingpong_rows is None:
+        raise InputError(f"{_NO_PINGPONG} is among the curves: {listed(sorted(set(curves['benchmark'])))}")
+    pingpong = _read_pingpong(pingpong_rows, pingpong_rows["benchmark"].iloc[0])
+    limit, protocols = _protocols(pingpong, eager)
+    link = _link(link_curves, pingpong, limit)
+    exchange = _exchange(link_curves, pingpong.empty_as, limit)
+    processor_time = _processor_time(link_curves, limit, link)
+    parts = [
+        protocols,
+        _curve_keys(pingpong, link, exchange),
+        _host_overhead(processor_time, pingpong, limit, link),
+        _both_directions(link_curves, link, exchange is not None),
+        _one_sided(link_curves, pingpong.times[0]),
+        _longer_after_work(link_curves),
+        _message_rate(curves, processor_time.us if processor_time else None),
+    ]
+    assumed = [name for part in parts for name in part.assumed]
     if assumed:
-        simulate["assumed"] = assumed
-        told.append(
-            "The band of simulated times holds both ends of what is assumed of processors and directions."
-        )
-    node, said = _node(inside, cores)
-    simulate["node"] = node
-    once = (*AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK)
-    used = {name, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *once}
-    counts = [_with_counts(name, rows) for name, rows in of_pairs.groupby("benchmark") if name in used]
-    if counts:
-        why = "since several pairs do not show what one link carries"
-        said.append(f"Not used for the link: {listed(counts)}, {why}.")
-    if unused := sorted(set(all_curves["benchmark"]) - used):
-        said.append(f"Not used: {listed(unused)}.")
-    return Derived(simulate, pd.concat([pingpong, exchange], ignore_index=True), told + said)
+        note = f"The band of simulated times covers the extremes of the assumed {listed(assumed)}."
+        parts.append(_Part({"assumed": assumed}, [note]))
+    parts += [_node(inside, cores), _unused(curves, is_link, pingpong.benchmark)]
+    simulate = {key: value for part in parts for key, value in part.keys.items()}
+    notes = [note for part in parts for note in part.notes]
+    return Derived(simulate, pd.concat([pingpong_rows, exchange], ignore_index=True), notes)
 
 
-def at_rate(made: Derived, rate: float) -> Derived:
-    """Give the model of the same interconnect with a slower link: each byte takes as much longer.
+def at_rate(derived: Derived, rate: float) -> Derived:
+    """Return the model of an interconnect that differs only by a slower link.
+
+    The times of the curves grow by the additional transfer time of the bytes.
 
     Parameters
     ----------
     rate : float
-        What the link carries in the long run, MB/s.
+        Sustained bandwidth of the slower link, 10^6 bytes/s.
 
     Raises
     ------
     InputError
-        A rate above what the benchmarks show: one line.
+        In one line: the rate is above the rate that the benchmarks show.
     """
-    curve, known = made.simulate["curve"], made.curve.dropna(subset="bytes").sort_values("bytes")
-    one_way = known[known["benchmark"] == curve["benchmark"]]
-    by_itself = link_rate(one_way["bytes"].to_numpy(float), one_way["latency_us"].to_numpy(float))
-    shown = made.simulate.get("sustained_MBps", curve.get("peak_MBps", by_itself))
-    if rate > shown:
-        raise InputError(f"--rate: {rate:g}: is above the {number(shown)} MB/s that the benchmarks show")
-    both = made.simulate.get("both_ways_MBps", (1 if made.simulate.get("half_duplex") else 2) * shown)
-    longer = np.where(known["benchmark"] == curve["benchmark"], 1.0, 2 * shown / both) * known["bytes"]
-    times = known.columns.intersection(["latency_us", "latency_us_low", "latency_us_high"])
-    later = known[times].add(longer * (1 / rate - 1 / shown), axis="index")
-    simulate = dict(made.simulate)
+    curve = derived.simulate["curve"]
+    rows = derived.curve.dropna(subset="bytes").sort_values("bytes")
+    is_pingpong = rows["benchmark"] == curve["benchmark"]
+    pingpong = rows[is_pingpong]
+    pingpong_rate = link_rate(pingpong["bytes"].to_numpy(float), pingpong["latency_us"].to_numpy(float))
+    measured = derived.simulate.get("sustained_MBps", curve.get("peak_MBps", pingpong_rate))
+    if rate > measured:
+        raise InputError(f"--rate: {rate:g}: is above the {number(measured)} MB/s that the benchmarks show")
+    directions = 1 if derived.simulate.get("half_duplex") else 2
+    both_ways = derived.simulate.get("both_ways_MBps", directions * measured)
+    link_bytes = np.where(is_pingpong, 1.0, 2 * measured / both_ways) * rows["bytes"]
+    columns = rows.columns.intersection(["latency_us", "latency_us_low", "latency_us_high"])
+    slower_times = rows[columns].add(link_bytes * (1 / rate - 1 / measured), axis="index")
+    simulate = dict(derived.simulate)
     if "sustained_MBps" in simulate:
         simulate["sustained_MBps"] = rate
     elif "peak_MBps" in curve:
         simulate["curve"] = curve | {"peak_MBps": rate}
     if "both_ways_MBps" in simulate:
-        simulate["both_ways_MBps"] *= rate / shown
-    said = (
-        f"The link is taken to carry {number(rate)} MB/s instead of the {number(shown)} that were measured."
-    )
-    return Derived(simulate, known.assign(**later, bandwidth_MBps=np.nan), [*made.told, said])
+        simulate["both_ways_MBps"] *= rate / measured
+    note = f"The rate of the link is set to {number(rate)} MB/s; {number(measured)} MB/s were measured."
+    return Derived(simulate, rows.assign(**slower_times, bandwidth_MBps=np.nan), [*derived.notes, note])
 
 
-@dataclass(frozen=True)
-class _Busy:
-    """How long a message keeps either processor busy, and how that shows; `ns_per_byte` None is not known."""
-
-    us: float
-    ns_per_byte: float | None
-    how: str
-
-
-def _burst(
-    sizes: Sequence[int], times: Sequence[float], limit: int, streamed: float
-) -> tuple[float, float] | None:
-    """What a burst passes at, and what the link carries in the long run, MB/s; None without a burst.
-
-    In the long run it carries what large messages show, or `streamed`, what many under way do.
-    """
-    points = list(zip(sizes, times, strict=True))
-    known = [(size, time) for size, time in points if SMALL_BYTES < size <= limit]
-    slope = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
-    long_run = max(slope, streamed, *(size / time for size, time in points if size > limit))
-    if not known or max(size / time for size, time in known) <= BURST * long_run:
-        return None
-    return max(size / max(time - times[0], 0.05 * times[0]) for size, time in known), long_run
+def _rows_of_first(curves: pd.DataFrame, benchmarks: Sequence[str]) -> pd.DataFrame | None:
+    """Return the rows of the first of these benchmarks that has rows; None if none has."""
+    for benchmark in benchmarks:
+        rows = curves[curves["benchmark"] == benchmark]
+        if len(rows):
+            return rows
+    return None
 
 
-def _busy(curves: pd.DataFrame, limit: int, held_to: float | None) -> _Busy | None:
-    """What the curves tell of the time that processors spend with messages; None where they tell nothing.
-
-    An exchange sends a message and receives one, which are taken to keep the processor busy for as long. One
-    that takes hardly longer than the link, where that is `held_to` a rate in MB/s, tells nothing.
-    """
-    shared = _first(curves, AVAILABILITY)
-    if shared is not None and "part" in shared:
-        known = availability(shared).groupby("bytes")[["exchange_us", "overhead_us"]].median().reset_index()
-        known = known[known["bytes"] <= limit]
-        if held_to is not None:
-            known = known[known["exchange_us"] > FREE * known["bytes"] / held_to]
-        each = known["overhead_us"].clip(0, known["exchange_us"]).to_numpy(float) / 2
-        size = known["bytes"].to_numpy(float)
-        small = size <= SMALL_BYTES
-        if small.any():
-            us = float(np.median(each[small]))
-            more, of = (each - us)[~small], size[~small]
-            a_byte = 1000 * max(0.0, float(more @ of / (of @ of))) if len(of) else None
-            return _Busy(us, a_byte, "half of what an exchange takes from work beside it")
-    stream = _first(curves.dropna(subset="bandwidth_MBps"), STREAMS)
-    small = None if stream is None else stream[(stream["bytes"] > 0) & (stream["bytes"] <= SMALL_BYTES)]
-    if small is None or small.empty:
-        return None
-    interval = float((small["bytes"] / small["bandwidth_MBps"]).min())
-    how = f"the least interval of {stream['benchmark'].iloc[0]}, or half of a message's time"
-    return _Busy(interval, None, f"{how}; that of a byte is assumed")
-
-
-def _longer_after_work(late: pd.DataFrame) -> list[list[float]]:
-    """µs of work, how much longer than at once an exchange then takes, and in the fastest and slowest run."""
-    ends = late.reindex(columns=["latency_us_low", "latency_us_high"]).dropna(axis="columns")
-    points = after_work(late)[["work_us", "longer_us"]]
-    for end in ends:
-        times = late[end].where(late["part"] != "after_0_us", late["latency_us"])
-        points[end] = after_work(late.assign(latency_us=times))["longer_us"]
-    return points.clip(0).cummax().round(3).to_numpy(float).tolist()
-
-
-def _message_rate(curves: pd.DataFrame, interval: float | None, simulate: dict[str, Any]) -> list[str]:
-    """What pairs of processes say of the messages of a node: a key of the model where they slowed each other.
-
-    `interval` is the least time between two messages of a process, in µs, where that is known.
-    """
-    rows = _first(curves, PAIRS)
-    if rows is None or rows["messages_per_second"].isna().all():
-        return []
-    fastest = rows.loc[rows["messages_per_second"].astype(float).idxmax()]
-    rate, processes = float(fastest["messages_per_second"]), fastest["processes"]
-    said = f"A node sends {number(rate / 1e6)} million messages a second at most ({fastest['benchmark']})"
-    if not pd.isna(processes) and interval and rate > UNSLOWED * (int(processes) // 2) * 1e6 / interval:
-        return [
-            f"{said}; its {int(processes) // 2} pairs did not slow each other, so that no limit is known."
-        ]
-    simulate["messages_per_second"] = rate
-    unknown = "" if not pd.isna(processes) and interval else ", taken for its limit"
-    return [f"{said}{unknown}."]
-
-
-def _sizes(changes: Sequence[Change]) -> list[str]:
-    return [str(change.bytes) for change in changes]
-
-
-def _first(curves: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame | None:
-    """Rows of the first of these benchmarks that there is."""
-    there = [rows for name in names if len(rows := curves[curves["benchmark"] == name])]
-    return there[0] if there else None
-
-
-def _peak(curves: pd.DataFrame, names: Sequence[str]) -> tuple[str, float] | None:
-    """Name and highest bandwidth of the first of these benchmarks that there is; None where it tells none."""
-    rows = _first(curves.dropna(subset="bandwidth_MBps"), names)
+def _peak(curves: pd.DataFrame, benchmarks: Sequence[str]) -> tuple[str, float] | None:
+    """Return the name and the highest bandwidth of the first of these benchmarks that states bandwidths."""
+    rows = _rows_of_first(curves.dropna(subset="bandwidth_MBps"), benchmarks)
     return None if rows is None else (rows["benchmark"].iloc[0], float(rows["bandwidth_MBps"].max()))
 
 
-def _exchange(curves: pd.DataFrame, empty_as: int | None, limit: int) -> pd.DataFrame | None:
-    """Rows of an exchange with the ping-pong's empty message and one past the limit; None without."""
-    curves = curves.dropna(subset=["bytes", "latency_us"])
-    rows = _first(curves, EXCHANGES)
-    known = rows is not None and (empty_as or 0) in set(rows["bytes"]) and rows["bytes"].max() > limit
-    return rows if known else None
-
-
-def _points(rows: pd.DataFrame, name: str) -> tuple[int | None, list[int], list[float]]:
-    """The size that stands for 0 bytes, where there is no such message; sizes and times from 0 bytes on."""
+def _read_pingpong(rows: pd.DataFrame, title: str) -> _PingPong:
     rows = rows.dropna(subset="bytes")
     smallest = int(rows["bytes"].min()) if len(rows) else None
     if smallest is None or smallest > SMALL_BYTES:
-        found = "no message has a size" if smallest is None else f"the smallest message has {smallest} bytes"
-        raise InputError(f"{name}: {found}; one of up to {SMALL_BYTES} tells the latency")
+        problem = (
+            "no message has a size" if smallest is None else f"the smallest message has {smallest} bytes"
+        )
+        raise InputError(f"{title}: {problem}; the latency needs a message of at most {SMALL_BYTES} bytes")
     empty_as = smallest or None
-    return empty_as, *points_of(rows, empty_as, name, "the files")
+    sizes, times = sizes_and_times(rows, empty_as, title, "the files")
+    return _PingPong(title, empty_as, sizes, times)
 
 
-def _overhead(
-    busy: _Busy, sizes: Sequence[int], times: Sequence[float], limit: int, rate: float
-) -> dict[str, float] | None:
-    """What a message costs either processor, no more than a ping-pong leaves; None where nothing tells.
+def _protocols(pingpong: _PingPong, eager: int | None) -> tuple[int, _Part]:
+    """Return the eager limit in bytes, and the part of the model with all changes of protocol."""
+    changes = changes_of_protocol(pingpong.sizes, pingpong.times)
+    notes = []
+    if changes:
+        sizes = listed(str(change.bytes) for change in changes)
+        notes.append(
+            f"The times of {pingpong.benchmark} jump after {sizes} bytes: the protocol changes there."
+        )
+    limit = eager
+    if limit is None:
+        limit = eager_limit(changes)
+        if limit is None:
+            limit = min(ASSUMED_EAGER_BYTES, pingpong.sizes[-2])
+            notes.append(f"The eager limit is assumed to be {limit} bytes.")
+        else:
+            notes.append(f"The eager limit is {limit} bytes, according to these jumps.")
+    elif limit >= pingpong.sizes[-1]:
+        raise InputError(
+            f"--eager: {limit}: must be below the largest message of {pingpong.benchmark}, "
+            f"{pingpong.sizes[-1]} bytes"
+        )
+    keys: dict[str, Any] = {"eager_limit_bytes": limit}
+    if switches := sorted({change.bytes for change in changes} - {limit}):
+        keys["switches_bytes"] = switches
+    return limit, _Part(keys, notes)
 
-    Nothing tells where the ping-pong leaves small messages what was measured, and larger ones, a burst that
-    passes faster than the link, less than half of it.
+
+def _link(curves: pd.DataFrame, pingpong: _PingPong, limit: int) -> _Link:
+    """Derive the bandwidth of the link from the ping-pong and from streams of one pair of processes."""
+    rate, notes = link_rate(pingpong.sizes, pingpong.times), []
+    streamed = 0.0
+    for benchmarks in (STREAMS, PAIRS):
+        if peak := _peak(curves, benchmarks):
+            benchmark, peak_rate = peak
+            streamed = max(streamed, peak_rate)
+            if peak_rate > 1.001 * rate:
+                rate = peak_rate
+                notes.append(f"The link carries {number(rate)} MB/s, as {benchmark} shows.")
+    burst = _burst(pingpong, limit, streamed)
+    if burst is None:
+        return _Link(rate, rate, False, notes)
+    burst_rate, sustained = burst
+    notes.append(
+        f"Single messages pass faster than the {number(sustained)} MB/s that the link sustains: each message "
+        "waits until the link has carried the earlier messages at that rate."
+    )
+    return _Link(max(rate, burst_rate), sustained, True, notes)
+
+
+def _burst(pingpong: _PingPong, limit: int, streamed: float) -> tuple[float, float] | None:
+    """Compare eager messages with the sustained rate of the link.
+
+    The sustained rate is the highest rate of large messages, or `streamed`, the rate of a stream.
+
+    Returns
+    -------
+    tuple of float, or None
+        Rate of a burst and sustained rate, 10^6 bytes/s; None if no eager message exceeds the sustained rate
+        by `MIN_BURST_RATIO`.
     """
-    known = np.array([(size, time) for size, time in zip(sizes, times, strict=True) if size <= limit])
-    left = known[:, 1] - known[:, 0] / rate  # what a message takes beside its way through the link
-    # An interval may be the adapter's: then both ends together take what is left at most.
-    left = left / 2 if busy.ns_per_byte is None else left
-    each = max(0.0, min(busy.us, float(left.min())))
-    hidden = each < min(busy.us, float(left[known[:, 0] <= SMALL_BYTES].min())) / 2
-    if hidden or (busy.ns_per_byte is None and each < 0.01 * times[0]):
+    sizes, times = pingpong.sizes, pingpong.times
+    points = list(zip(sizes, times, strict=True))
+    eager_points = [(size, time) for size, time in points if SMALL_BYTES < size <= limit]
+    slope = (sizes[-1] - sizes[-2]) / max(times[-1] - times[-2], 1e-9)
+    sustained = max(slope, streamed, *(size / time for size, time in points if size > limit))
+    if not eager_points or max(size / time for size, time in eager_points) <= MIN_BURST_RATIO * sustained:
         return None
-    copied = known[:, 0] > SMALL_BYTES
-    least = each if busy.ns_per_byte is not None else max(each, left[0])
-    slopes = (left[copied] - least) / known[copied, 0]
-    most = 1000 * max(0.0, float(slopes.min())) if copied.any() else 0.0
-    a_byte = most if busy.ns_per_byte is None else min(busy.ns_per_byte, most)
-    costs = {"us": round(0.999 * each, 4), "ns_per_byte": round(0.999 * a_byte, 5)}
-    return {f"{end}_{unit}": cost for unit, cost in costs.items() for end in ("send", "receive")}
+    latency = times[0]
+    return max(size / max(time - latency, 0.05 * latency) for size, time in eager_points), sustained
 
 
-def _node(inside: pd.DataFrame | None, cores: int | None) -> tuple[dict[str, Any], list[str]]:
-    """The section ``node``, and what is assumed of it."""
-    node, told = dict(ASSUMED_INSIDE), []
+def _exchange(curves: pd.DataFrame, empty_as: int | None, limit: int) -> pd.DataFrame | None:
+    """Return the rows of an exchange that has an empty message and one above the eager limit, or None."""
+    rows = _rows_of_first(curves.dropna(subset=["bytes", "latency_us"]), EXCHANGES)
+    if rows is None or (empty_as or 0) not in set(rows["bytes"]) or rows["bytes"].max() <= limit:
+        return None
+    return rows
+
+
+def _curve_keys(pingpong: _PingPong, link: _Link, exchange: pd.DataFrame | None) -> _Part:
+    curve: dict[str, Any] = {"benchmark": pingpong.benchmark}
+    notes = list(link.notes)
+    if pingpong.empty_as:
+        curve["empty_as_bytes"] = pingpong.empty_as
+    if link.rate != link_rate(pingpong.sizes, pingpong.times):
+        curve["peak_MBps"] = round(link.rate, 3)
+    if exchange is not None:
+        curve["exchange"] = exchange["benchmark"].iloc[0]
+        notes.append(f"Two messages that meet are delayed as in {curve['exchange']}.")
+    sustained = {"sustained_MBps": round(link.sustained, 3)} if link.has_burst else {}
+    return _Part(sustained | {"curve": curve}, notes)
+
+
+def _processor_time(curves: pd.DataFrame, limit: int, link: _Link) -> _ProcessorTime | None:
+    """Derive how long a message keeps a processor busy; None if no benchmark shows it.
+
+    An exchange sends and receives a message, each of which takes half of its overhead. Without exchanges, the
+    smallest interval of a stream of small messages is an upper bound.
+    """
+    rows = _rows_of_first(curves, AVAILABILITY)
+    if rows is not None and "part" in rows and (time := _overhead_of_exchange(rows, limit, link)):
+        return time
+    stream = _rows_of_first(curves.dropna(subset="bandwidth_MBps"), STREAMS)
+    if stream is None:
+        return None
+    small = stream[(stream["bytes"] > 0) & (stream["bytes"] <= SMALL_BYTES)]
+    if small.empty:
+        return None
+    interval = float((small["bytes"] / small["bandwidth_MBps"]).min())
+    benchmark = stream["benchmark"].iloc[0]
+    basis = f"the smallest interval of {benchmark}, or half of a message's time; the time per byte is assumed"
+    return _ProcessorTime(interval, None, basis)
+
+
+def _overhead_of_exchange(rows: pd.DataFrame, limit: int, link: _Link) -> _ProcessorTime | None:
+    """Return half of the overhead of an exchange of eager messages; None without small messages.
+
+    In a burst, an exchange whose time is close to the time of its bytes at the sustained rate shows no
+    overhead, because its processors wait for the link.
+    """
+    times = availability(rows).groupby("bytes")[["exchange_us", "overhead_us"]].median().reset_index()
+    times = times[times["bytes"] <= limit]
+    if link.has_burst:
+        times = times[times["exchange_us"] > INDEPENDENT_RATIO * times["bytes"] / link.sustained]
+    per_message = times["overhead_us"].clip(0, times["exchange_us"]).to_numpy(float) / 2
+    size = times["bytes"].to_numpy(float)
+    is_small = size <= SMALL_BYTES
+    if not is_small.any():
+        return None
+    us = float(np.median(per_message[is_small]))
+    sizes, beyond = size[~is_small], (per_message - us)[~is_small]
+    # Least squares through the origin.
+    ns_per_byte = 1000 * max(0.0, float(beyond @ sizes / (sizes @ sizes))) if len(sizes) else None
+    basis = "half of the time by which an exchange delays concurrent computing"
+    return _ProcessorTime(us, ns_per_byte, basis)
+
+
+def _host_overhead(time: _ProcessorTime | None, pingpong: _PingPong, limit: int, link: _Link) -> _Part:
+    """Derive the key ``host_overhead``; assumed if no benchmark shows it."""
+    overhead = _limited_overhead(time, pingpong, limit, link.rate) if time else None
+    if time and overhead:
+        us, ns = number(overhead["send_us"]), number(overhead["send_ns_per_byte"])
+        note = (
+            f"A message keeps each of the two processors busy for {us} µs and {ns} ns per byte: {time.basis}."
+        )
+        return _Part({"host_overhead": overhead}, [note])
+    is_hidden = time is not None and time.ns_per_byte is not None
+    reason = ", because small messages pass faster than the link carries them" if is_hidden else ""
+    note = f"A message is assumed to keep processors busy only for copying{reason}."
+    return _Part({}, [note], ["host_overhead"])
+
+
+def _limited_overhead(
+    time: _ProcessorTime, pingpong: _PingPong, limit: int, rate: float
+) -> dict[str, float] | None:
+    """Limit the time of a processor to the part of an eager message's time that the link does not need.
+
+    Returns
+    -------
+    dict, or None
+        Section ``host_overhead``. None if the ping-pong shows no overhead: large eager messages leave less
+        than half of the time that small messages leave, or the overhead is below 1 % of the latency.
+    """
+    points = list(zip(pingpong.sizes, pingpong.times, strict=True))
+    eager_points = np.array([(size, duration) for size, duration in points if size <= limit])
+    size = eager_points[:, 0]
+    beyond_link = eager_points[:, 1] - size / rate
+    is_stream = time.ns_per_byte is None
+    if is_stream:
+        beyond_link = beyond_link / 2  # the adapter may cause the interval: the two ends share the time
+    is_small = size <= SMALL_BYTES
+    us = max(0.0, min(time.us, float(beyond_link.min())))
+    is_hidden = us < min(time.us, float(beyond_link[is_small].min())) / 2
+    if is_hidden or (is_stream and us < 0.01 * pingpong.times[0]):
+        return None
+    fixed = max(us, beyond_link[0]) if is_stream else us
+    slopes = (beyond_link[~is_small] - fixed) / size[~is_small]
+    ns_per_byte = 1000 * max(0.0, float(slopes.min())) if len(slopes) else 0.0
+    if time.ns_per_byte is not None:
+        ns_per_byte = min(time.ns_per_byte, ns_per_byte)
+    us, ns_per_byte = round(ROUNDING_MARGIN * us, 4), round(ROUNDING_MARGIN * ns_per_byte, 5)
+    return {
+        "send_us": us,
+        "receive_us": us,
+        "send_ns_per_byte": ns_per_byte,
+        "receive_ns_per_byte": ns_per_byte,
+    }
+
+
+def _both_directions(curves: pd.DataFrame, link: _Link, has_exchange: bool) -> _Part:
+    """Derive whether both directions of the link slow each other; assumed if no benchmark shows it."""
+    peak = _peak(curves, BOTH_WAYS)
+    if peak is None:
+        note = "The two directions of the link are assumed not to slow each other."
+        return _Part({}, [note], ["both_ways"])
+    benchmark, rate = peak
+    if rate >= INDEPENDENT_RATIO * link.sustained:
+        return _Part()
+    if link.has_burst:
+        unused = f"The {number(rate)} MB/s of both directions are not used, because bursts pass faster."
+        return _Part({}, [] if has_exchange else [unused])
+    if rate < SHARED_RATIO * link.sustained:
+        note = f"Both directions share the bandwidth of one direction, as {benchmark} shows."
+        return _Part({"half_duplex": True}, [note])
+    note = f"Both directions together carry {number(rate)} MB/s, as {benchmark} shows."
+    return _Part({"both_ways_MBps": rate}, [note])
+
+
+def _one_sided(curves: pd.DataFrame, latency_us: float) -> _Part:
+    """Derive the costs of one-sided calls and of their windows.
+
+    A completion that takes longer than a round trip is carried by messages, and each of its two messages
+    takes half of the difference.
+    """
+    part = _Part()
+    flush = _rows_of_first(curves, FLUSH)
+    if flush is not None:
+        flush_us = float(flush["latency_us"].iloc[0])
+        message_us = flush_us / 2 - latency_us
+        if message_us > 0:
+            part.keys["one_sided_us"] = round(message_us, 4)
+            part.notes.append(
+                f"A message that carries a one-sided call takes {number(message_us)} µs longer than others."
+            )
+        else:
+            part.keys["flush_us"] = flush_us
+            part.notes.append(f"Completing one-sided calls takes {number(flush_us)} µs.")
+    window = _rows_of_first(curves, WINDOW)
+    if window is not None:
+        window_us = float(window["latency_us"].iloc[0]) - 2 * latency_us
+        if window_us > 0:
+            part.keys["window_us"] = round(window_us, 4)
+            part.notes.append(
+                f"A window for one-sided calls takes {number(window_us)} µs in addition to its two barriers."
+            )
+    return part
+
+
+def _longer_after_work(curves: pd.DataFrame) -> _Part:
+    """Derive the key ``after_work_us``: the delay of an exchange by the computing time before it.
+
+    If the curves hold the range of several runs, the delays in the fastest and in the slowest run follow.
+    """
+    rows = _rows_of_first(curves, AFTER_WORK)
+    if rows is None:
+        return _Part()
+    points = after_work(rows)[["work_us", "longer_us"]]
+    for end in ("latency_us_low", "latency_us_high"):
+        if end in rows and rows[end].notna().all():
+            times = rows[end].where(rows["part"] != "after_0_us", rows["latency_us"])
+            points[end] = after_work(rows.assign(latency_us=times))["longer_us"]
+    delays: list[list[float]] = points.clip(0).cummax().round(3).to_numpy(float).tolist()
+    work_us, delay_us = number(delays[-1][0]), number(delays[-1][1])
+    note = f"After {work_us} µs of computing, an exchange takes {delay_us} µs longer than without."
+    return _Part({"after_work_us": delays}, [note])
+
+
+def _message_rate(curves: pd.DataFrame, interval_us: float | None) -> _Part:
+    """Derive the key ``messages_per_second`` from pairs of processes that slowed each other.
+
+    Parameters
+    ----------
+    interval_us : float or None
+        Smallest time between two messages of a process; None if it is unknown.
+    """
+    rows = _rows_of_first(curves, PAIRS)
+    if rows is None or rows["messages_per_second"].isna().all():
+        return _Part()
+    fastest = rows.iloc[int(rows["messages_per_second"].astype(float).argmax())]
+    rate, processes = float(fastest["messages_per_second"]), fastest["processes"]
+    sentence = (
+        f"A node sends at most {number(rate / 1e6)} million messages per second ({fastest['benchmark']})"
+    )
+    if pd.isna(processes) or not interval_us:
+        return _Part({"messages_per_second": rate}, [f"{sentence}, assumed to be its limit."])
+    pairs = int(processes) // 2
+    if rate > UNSLOWED_SHARE * pairs * 1e6 / interval_us:
+        return _Part({}, [f"{sentence}; its {pairs} pairs did not slow each other, so the limit is unknown."])
+    return _Part({"messages_per_second": rate}, [f"{sentence}."])
+
+
+def _node(inside: pd.DataFrame | None, cores: int | None) -> _Part:
+    """Derive the section ``node``."""
+    node, notes = dict(ASSUMED_INSIDE), []
     if inside is None:
-        told.append("Messages inside a node are assumed.")
+        notes.append("Latency and bandwidth inside a node are assumed.")
     else:
-        rows = _first(inside[between_two_processes(inside)], PINGPONGS)
+        rows = _rows_of_first(inside[between_two_processes(inside)], PINGPONGS)
         if rows is None:
             raise InputError(f"--inside: {_NO_PINGPONG}")
-        _, sizes, times = _points(rows, "--inside")
-        node = {"memory_latency_us": times[0], "memory_MBps": round(link_rate(sizes, times), 3)}
+        pingpong = _read_pingpong(rows, "--inside")
+        node = {
+            "memory_latency_us": pingpong.times[0],
+            "memory_MBps": round(link_rate(pingpong.sizes, pingpong.times), 3),
+        }
     if cores is None:
-        told.append("A node is assumed to have 1 core.")
-    return {"cores": cores or 1, **node}, told
+        notes.append("A node is assumed to have 1 core.")
+    return _Part({"node": {"cores": cores or 1, **node}}, notes)
+
+
+def _unused(curves: pd.DataFrame, is_link: pd.Series, pingpong: str) -> _Part:
+    """List the benchmarks that the model does not use, or uses without their rows of several pairs."""
+    other_benchmarks = (*AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK)
+    used = {pingpong, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *other_benchmarks}
+    notes = []
+    pair_rows = curves[~is_link]
+    if several := sorted(set(pair_rows["benchmark"]) & used):
+        names = listed(_with_counts(name, pair_rows[pair_rows["benchmark"] == name]) for name in several)
+        notes.append(f"Not used for the link: {names}, because several pairs of processes ran.")
+    if unused := sorted(set(curves["benchmark"]) - used):
+        notes.append(f"Not used: {listed(unused)}.")
+    return _Part({}, notes)
+
+
+def _with_counts(benchmark: str, rows: pd.DataFrame) -> str:
+    """Return the name of a benchmark with the process counts of its rows."""
+    counts = [str(int(count)) for count in sorted(set(rows["processes"].dropna()))]
+    return f"{benchmark} of {listed(counts) if counts else 'an unknown number of'} processes"

@@ -1,4 +1,4 @@
-"""How well a model repeats the ping-pong that it was fitted to, by replaying a ping-pong on it."""
+"""Compare a model with the ping-pong that it was fitted to, by replaying a ping-pong on the model."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.runs.facts import AboutFit
 from workflows.simulation import packets, programs
@@ -16,14 +17,14 @@ from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import replay
 
 BYTE = 6
-"""SimGrid's number of the data type of one byte."""
+"""SimGrid's number of the data type ``MPI_BYTE`` in traces."""
 
 LEFT_OUT_FROM_BYTES = 2048
-"""From here on the points that were left out are judged; below, a change of protocol is never far."""
+"""Smallest message whose leave-one-out error is judged. Smaller sizes lie too close to protocol changes."""
 
 
 def pingpong(sizes: Sequence[int]) -> list[list[str]]:
-    """Traces of two ranks that exchange a message of each size, one after the other, marked in between."""
+    """Return the traces of two ranks that play ping-pong: one round trip per size, with marks between."""
     first, second = [], []
     for size in sizes:
         first += ["mark", f"send 1 0 {size} {BYTE}", f"recv 1 0 {size} {BYTE}"]
@@ -31,48 +32,64 @@ def pingpong(sizes: Sequence[int]) -> list[list[str]]:
     return [[*first, "mark"], second]
 
 
-def write_traces(ranks: Sequence[Sequence[str]], folder: Path) -> None:
-    """Write ``rank-<r>.txt`` of each rank, with the start and the end that a trace needs."""
-    for rank, lines in enumerate(ranks):
+def write_traces(traces: Sequence[Sequence[str]], folder: Path) -> None:
+    """Write ``rank-<r>.txt`` of each rank, with the operations that start and end a trace."""
+    for rank, lines in enumerate(traces):
         text = "".join(f"{rank} {line}\n" for line in ["init", *lines, "finalize"])
         (folder / f"rank-{rank}.txt").write_text(text)
 
 
 def simulated_times(
-    program: Path, model: InterconnectModel, sizes: Sequence[int], pattern: Callable = pingpong
-) -> np.ndarray:
-    """Time between the marks of a pattern of two ranks on two nodes, in microseconds, one a size."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        (folder / "platform.xml").write_text(platform_xml(model, 2, 1.0))
-        write_traces(pattern(sizes), folder)
-        done = replay(program, folder / "platform.xml", folder, (1.0, 1.0), 1, pattern.__name__)
-    return np.diff(done.marks) * 1e6
-
-
-def _one_way_us(program: Path, model: InterconnectModel) -> np.ndarray:
-    if model.packets:
-        carrier = programs.build(packets.SOURCE, program.parent)
-        return packets.one_way_us(carrier, model, model.curve.bytes)
-    return simulated_times(program, model, model.curve.bytes) / 2
-
-
-def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
-    """Hold the model against each point of its curve.
+    program: Path,
+    model: InterconnectModel,
+    sizes: Sequence[int],
+    pattern: Callable[[Sequence[int]], list[list[str]]] = pingpong,
+) -> NDArray[np.float64]:
+    """Replay a pattern of two ranks on two nodes.
 
     Parameters
     ----------
     program : Path
-        The replayer: see `workflows.simulation.replayer.SOURCE`.
+        `workflows.simulation.replayer.SOURCE` as `workflows.simulation.programs.build` built it.
+    sizes : sequence of int (sizes,)
+        Bytes.
+    pattern : callable
+        Makes the traces of both ranks from `sizes`. Rank 0 has a ``mark`` before each size and at the end.
+
+    Returns
+    -------
+    array of float (sizes,)
+        Times between the marks in microseconds.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "platform.xml").write_text(platform_xml(model, 2, 1.0))
+        write_traces(pattern(sizes), folder)
+        result = replay(program, folder / "platform.xml", folder, (1.0, 1.0), 1, pattern.__name__)
+    return np.diff(result.marks) * 1e6
+
+
+def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
+    """Compare the simulated times of a model with each point of its curve.
+
+    Parameters
+    ----------
+    program : Path
+        As in `simulated_times`. Its folder receives `packets.SOURCE` if the model has packets.
 
     Returns
     -------
     DataFrame
-        One row a message size: ``bytes``, ``given_us`` (the curve's one-way time), ``simulated_us`` (half of
-        the replayed round trip), ``error_percent`` of it, and ``left_out_percent``, what the error is when
-        the model does not know the point: see `PingPongCurve.left_out`.
+        One row per message size: ``bytes``; ``given_us``, the one-way time of the curve; ``simulated_us``,
+        half of the simulated round trip; ``error_percent``, the error of ``simulated_us``;
+        ``left_out_percent``, the leave-one-out error (see `PingPongCurve.left_out`).
     """
-    times = _one_way_us(program, model)
+    sizes = model.curve.bytes
+    if model.packets:
+        packet_program = programs.build(packets.SOURCE, program.parent)
+        times = packets.one_way_us(packet_program, model, sizes)
+    else:
+        times = simulated_times(program, model, sizes) / 2
     table = model.curve.left_out().rename(columns={"microseconds": "given_us"})
     table.insert(2, "simulated_us", times)
     table.insert(3, "error_percent", 100 * (times / table["given_us"] - 1))
@@ -80,9 +97,9 @@ def fit_table(program: Path, model: InterconnectModel) -> pd.DataFrame:
 
 
 def fit_summary(table: pd.DataFrame) -> AboutFit:
-    """Mean and largest error of a `fit_table`, in percent of the points' times, signs left aside.
+    """Return the mean and the largest absolute error of a `fit_table`, in percent of the times.
 
-    Points that can be left out are judged from `LEFT_OUT_FROM_BYTES` bytes on; there may be none.
+    Leave-one-out errors count from `LEFT_OUT_FROM_BYTES` on; their mean and maximum are None if none counts.
     """
     errors = table["error_percent"].abs()
     left_out = table.loc[table["bytes"] >= LEFT_OUT_FROM_BYTES, "left_out_percent"].dropna().abs()

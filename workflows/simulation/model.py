@@ -1,4 +1,4 @@
-"""Model of an interconnect: costs of a message, and the topology of the nodes."""
+"""Fit the model of an interconnect: costs of messages, and the topology of the nodes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from workflows.simulation.curve import SMALL_BYTES, PingPongCurve, read_curve
 
 Floats = NDArray[np.float64]
 ENDS = ("low", "high", "corrected")
-"""Both ends of the band of a simulated time, and the time itself."""
+"""Both ends of the band of a simulated time, and the simulated time itself."""
 
 
 @dataclass(frozen=True)
 class Knot:
-    """Costs of a message of `bytes`, in microseconds. Costs between two knots are interpolated.
+    """Costs of a message of `bytes`, in microseconds. They are linear between two knots.
 
     Attributes
     ----------
     wait_us : float
-        Time on the way, in addition to the time that the links need for the bytes.
+        Time in the network, in addition to the time that the links need for the bytes.
     send_us, receive_us : float
         Time for which the message keeps the sender and the receiver busy.
     after_us : float
         Time for which the sender stays busy after the message has left.
     meets_us : float
-        Additional time of two messages of opposite directions that meet on their way.
+        Additional time of two messages of opposite directions that are in the network at the same time.
     """
 
     bytes: int
@@ -52,7 +52,7 @@ class InterconnectModel:
     curve : PingPongCurve
         Curve that the model was fitted to.
     between, inside : tuple of Knot
-        Messages between two nodes, and inside a node.
+        Costs of messages between two nodes, and inside a node.
     memory_bytes_per_us : float
         Bandwidth of messages inside a node, in 10^6 bytes/s.
     eager_limit_bytes : int
@@ -84,7 +84,7 @@ class InterconnectModel:
     window_us : float
         Time per rank for a window of one-sided calls, without the barriers that create and free it.
     after_work_us : tuple of pairs of float
-        Pairs of computing time and the delay of the communication that follows it.
+        Computing times, each with the delay of the communication that follows.
     one_machine : bool
         Whether all nodes are one machine, on which all ranks slow each other down.
     """
@@ -112,65 +112,74 @@ class InterconnectModel:
 
 
 def check_section(simulate: Mapping[str, Any]) -> str | None:
-    """Return the first mistake that a schema cannot see in the section ``simulate``, in one line, or None."""
-    given = [key for key in ("curve", "two_points") if key in simulate]
-    if len(given) != 1:
-        present = "both curve and two_points" if given else "neither curve nor two_points"
-        return f"simulate: has {present}; one of them states the time of a message"
+    """Check the section ``simulate`` for mistakes that its schema cannot express.
+
+    Returns
+    -------
+    str or None
+        The first mistake, in one line; None without a mistake.
+    """
+    present = [key for key in ("curve", "two_points") if key in simulate]
+    if len(present) != 1:
+        keys = "both curve and two_points" if present else "neither curve nor two_points"
+        return f"simulate: has {keys}; exactly one of them is allowed"
     if "two_points" in simulate and "switches_bytes" in simulate:
-        return "simulate.switches_bytes: does not belong here, since there are two_points only"
+        return "simulate.switches_bytes: does not belong here, since two_points have no protocol changes"
     if "both_ways_MBps" in simulate and simulate.get("half_duplex"):
-        return "simulate.both_ways_MBps: does not belong here, since half_duplex says what it is"
+        return "simulate.both_ways_MBps: does not belong here, since half_duplex determines it"
     work = [point[0] for point in simulate.get("after_work_us", ())]
     if any(after <= before for before, after in pairwise([0, *work])):
-        return f"simulate.after_work_us: {work} µs of computing; they must rise, from more than 0"
+        return f"simulate.after_work_us: computing times {work}: must be above 0 and in ascending order"
     for point in simulate.get("after_work_us", ()):
         if len(point) == 3 or sorted(point[1:]) != [*point[2:3], point[1], *point[3:]]:
             return (
-                f"simulate.after_work_us: {point}; two numbers, or four: the third is at most the second, "
-                "the fourth at least"
+                f"simulate.after_work_us: {point}: must be [computing, delay] or [computing, delay, lowest "
+                "delay, highest delay]"
             )
-    if wrong := _check_packets(simulate):
-        return wrong
+    if mistake := _check_packets(simulate):
+        return mistake
     if "torus" in simulate.get("topology", {}):
         if "both_ways" in simulate.get("assumed", ()):
-            return "simulate.assumed: both_ways does not belong here, since a torus passes messages on"
+            return "simulate.assumed: both_ways does not belong here, since nodes of a torus forward messages"
         for key in ("half_duplex", "both_ways_MBps"):
             if simulate.get(key):
-                return f"simulate.{key}: does not belong here, since the nodes of a torus pass messages on"
+                return f"simulate.{key}: does not belong here, since the nodes of a torus forward messages"
     tree = simulate.get("topology", {}).get("fat_tree", {})
     if "down" in tree and len(tree["up"]) != len(tree["down"]) - 1:
         return (
-            f"simulate.topology.fat_tree.up: {len(tree['up'])} levels; one less than down "
+            f"simulate.topology.fat_tree.up: {len(tree['up'])} levels: must be one less than down "
             f"({len(tree['down'])})"
         )
     ratio = tree.get("blocking_ratio", 1)
     if "ports" in tree and tree["ports"] % (1 + ratio):
         return (
-            f"simulate.topology.fat_tree.ports: {tree['ports']} cannot be divided at a blocking_ratio of "
-            f"{ratio}; a multiple of {1 + ratio}"
+            f"simulate.topology.fat_tree.ports: {tree['ports']}: must be a multiple of {1 + ratio} for a "
+            f"blocking_ratio of {ratio}"
         )
     return None
 
 
 def _check_packets(simulate: Mapping[str, Any]) -> str | None:
+    """Return the first mistake of ``packets``, or of keys that need or exclude it."""
     topology = simulate.get("topology", {})
     routing = topology.get("fat_tree", {}).get("routing")
     if "packets" not in simulate:
         if routing == "adaptive":
-            return "simulate.topology.fat_tree.routing: adaptive needs simulate.packets; spread comes nearest"
+            return "simulate.topology.fat_tree.routing: adaptive needs simulate.packets; spread does not"
         return None
     for key in ("curve", "host_overhead", "hop_us", "messages_per_second", "sustained_MBps", "assumed"):
         if simulate.get(key):
-            return f"simulate.{key}: does not belong here, since packets say what a way takes"
+            return f"simulate.{key}: does not belong here, since packets determine the time of a message"
     if "star" in topology:
-        return "simulate.topology.star: does not belong here, since packets pass switches, no backbone"
+        return "simulate.topology.star: does not belong here, since packets pass switches, not a backbone"
     if routing == "spread":
-        return "simulate.topology.fat_tree.routing: spread divides messages; packets are routed adaptive"
+        return "simulate.topology.fat_tree.routing: spread is not available for packets; use adaptive"
     if "torus" in topology and simulate["packets"]["virtual_channels"] < 2:
-        return "simulate.packets.virtual_channels: 1; a torus needs 2 or more, or packets wait for each other"
+        return "simulate.packets.virtual_channels: 1: must be 2 or more in a torus, to avoid deadlock"
     if "torus" in topology and simulate["packets"].get("keeps_channel"):
-        return "simulate.packets.keeps_channel: does not belong here, since a torus changes channels"
+        return (
+            "simulate.packets.keeps_channel: does not belong here, since packets in a torus change channels"
+        )
     if "age_step_us" in simulate["packets"] and simulate["packets"].get("arbitration") != "oldest":
         return "simulate.packets.age_step_us: does not belong here, since arbitration is not oldest"
     return None
@@ -182,15 +191,15 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     A message of s bytes takes T(s), linear between the points of the curve; the link needs s / bandwidth.
 
     - If the interconnect's file has ``host_overhead``, an eager message keeps both processors busy for that
-      time. Processors wait during a larger message anyway. Overhead in excess of T(s) keeps the sender busy
-      after the message has left: a ping-pong hides that time, an exchange does not.
+      time. Processors wait during a larger message anyway. Overhead beyond T(s) keeps the sender busy after
+      the message has left. A ping-pong hides that time, an exchange shows it.
     - If it has none, the time of an eager message beyond T(0) + s / bandwidth is copying, half at each end.
     - The rest of T(s) keeps no processor busy. A ping-pong does not show the difference.
 
     If the curve has an exchange, two messages that meet take longer, as in the exchange. The part that a
     shared bandwidth explains is subtracted, and so is the delay of the smallest messages, which belongs to
-    the benchmark. The delay of the smallest messages stays if the hidden overhead is `SEEN` of their time
-    or more, because the overhead then contains it.
+    the benchmark. The delay of the smallest messages stays if the hidden overhead is at least `HIDDEN_SHARE`
+    of their time, because the overhead then contains it.
 
     Parameters
     ----------
@@ -211,11 +220,14 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
     if simulate is None:
         raise ValueError(f"{interconnect.name} is not simulated")
     where = f"{interconnect.name}.yaml"
-    curve = read_curve(simulate, root, where).later(sum(simulate.get("added_us", {}).values())).at(end)
+    added_us = sum(simulate.get("added_us", {}).values())
+    curve = read_curve(simulate, root, where).delayed(added_us).at(end)
     node, overhead = simulate["node"], simulate.get("host_overhead")
     both_ways = _both_ways(simulate, curve, where)
     if end != "corrected" and "host_overhead" in simulate.get("assumed", ()):
-        overhead = _overhead_at(curve, simulate["eager_limit_bytes"], 0.0 if end == "low" else MOST_BUSY)
+        overhead = _overhead_at(
+            curve, simulate["eager_limit_bytes"], 0.0 if end == "low" else MAX_OVERHEAD_SHARE
+        )
     if end == "high" and "both_ways" in simulate.get("assumed", ()):
         both_ways = curve.bytes_per_us
     return InterconnectModel(
@@ -243,38 +255,41 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
 
 
 def _after_work(points: Iterable[Sequence[float]], end: str) -> tuple[tuple[float, float], ...]:
-    at = {"corrected": 1, "low": 2, "high": 3}[end]
-    return tuple((float(point[0]), float(point[at if at < len(point) else 1])) for point in points)
+    """Return computing times and delays at an end of the band; without a range, the ends are equal."""
+    column = {"corrected": 1, "low": 2, "high": 3}[end]
+    return tuple((float(point[0]), float(point[column if column < len(point) else 1])) for point in points)
 
 
-SEEN = 0.1
-"""Hidden overhead, as a share of a small message's time, from which on it is more than rounding."""
-MOST_BUSY = 0.999
+HIDDEN_SHARE = 0.1
+"""Smallest hidden overhead, as a share of a small message's time, that is more than measurement error."""
+
+MAX_OVERHEAD_SHARE = 0.999
 """Share of the largest possible host overhead at the high end of the band; below 1 because of rounding."""
 
 
 def _overhead_at(curve: PingPongCurve, eager_limit: int, share: float) -> dict[str, float]:
-    """Return a host overhead that is `share` of the shortest time of an eager message without the link."""
+    """Return a host overhead that is `share` of the shortest time of an eager message beyond the link."""
     sizes, times, link = _times(curve, eager_limit)
-    left = (times - link)[sizes <= eager_limit].min()
-    busy = max(0.0, share * float(left)) / 2
+    beyond_link = (times - link)[sizes <= eager_limit].min()
+    busy = max(0.0, share * float(beyond_link)) / 2
     return {"send_us": busy, "receive_us": busy, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
 
 
 def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) -> float | None:
+    """Return the bandwidth that both directions share, in 10^6 bytes/s; None if they share nothing."""
     if "both_ways_MBps" not in simulate:
         return curve.bytes_per_us if simulate["half_duplex"] else None
     both = float(simulate["both_ways_MBps"])
     if both < curve.bytes_per_us:
         raise InputError(
-            f"{where}: simulate.both_ways_MBps: {both:g} is less than one direction alone has "
+            f"{where}: simulate.both_ways_MBps: {both:g} is less than the bandwidth of one direction "
             f"({curve.bytes_per_us:.4g})"
         )
     return both
 
 
 def _times(curve: PingPongCurve, eager_limit: int) -> tuple[Floats, Floats, Floats]:
-    """Return the sizes of the knots, the time of a message of each, and the time that the link needs."""
+    """Return the sizes of the knots, the time of a message of each size, and the time that the link needs."""
     curve_sizes, curve_times = curve.knots()
     sizes = np.union1d(curve_sizes, [eager_limit, eager_limit + 1])
     return sizes, np.interp(sizes, curve_sizes, curve_times), sizes / curve.bytes_per_us
@@ -288,31 +303,35 @@ def _knots(
     where: str,
     end: str,
 ) -> tuple[Knot, ...]:
+    """Split the time of messages of each size into the costs of a knot: see `make_model`."""
     sizes, times, link = _times(curve, eager_limit)
     times = times if end == "corrected" else np.maximum(times, link)
+    is_eager = sizes <= eager_limit  # during a larger message, SMPI's ranks wait and do nothing else
     if overhead is None:
-        copying = np.where(sizes <= eager_limit, np.maximum(0.0, times - times[0] - link), 0.0)
+        copying = np.where(is_eager, np.maximum(0.0, times - times[0] - link), 0.0)
         send = receive = copying / 2
     else:
-        eager = sizes <= eager_limit  # SMPI lets ranks that wait for each other do nothing else
-        send = eager * (overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000)
-        receive = eager * (overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000)
+        send = is_eager * (overhead["send_us"] + overhead["send_ns_per_byte"] * sizes / 1000)
+        receive = is_eager * (overhead["receive_us"] + overhead["receive_ns_per_byte"] * sizes / 1000)
         receive = receive if end == "corrected" else np.minimum(receive, times - link)
-    left = times - link - receive
-    if (left < -1e-9 * times).any():
-        size = int(sizes[left.argmin()])
+    before_receive = times - link - receive
+    if (before_receive < -1e-9 * times).any():
+        size = int(sizes[before_receive.argmin()])
         raise InputError(
-            f"{where}: simulate.host_overhead: the receiver would be busy for longer than the "
-            f"{times[left.argmin()] - link[left.argmin()]:.3g} µs that a message of {size} bytes leaves it"
+            f"{where}: simulate.host_overhead: the receiver is busy for longer than "
+            f"{times[before_receive.argmin()] - link[before_receive.argmin()]:.3g} µs, the time of a message "
+            f"of {size} bytes beyond the link"
         )
-    after = np.maximum(0.0, send - np.maximum(left, 0.0))
-    send, meets = send - after, np.zeros_like(times)
+    after = np.maximum(0.0, send - np.maximum(before_receive, 0.0))
+    send = send - after
+    meets = np.zeros_like(times)
     if curve.exchange is not None:
         shared = 0.0 if both_ways is None else np.maximum(0.0, 2 * sizes / both_ways - link)
-        longer = np.interp(sizes, *curve.exchange.knots()) - times - shared
-        small, hidden = sizes <= SMALL_BYTES, np.maximum(0.0, after - link)
-        if np.median(hidden[small]) < SEEN * np.median(times[small]):
-            longer -= max(0.0, float(np.median((longer - hidden)[small])))
-        meets = np.where(longer > hidden, longer, 0.0)
-    columns = zip(sizes, np.maximum(left - send, 0.0), send, receive, after, meets, strict=True)
+        delay = np.interp(sizes, *curve.exchange.knots()) - times - shared
+        hidden = np.maximum(0.0, after - link)
+        is_small = sizes <= SMALL_BYTES
+        if np.median(hidden[is_small]) < HIDDEN_SHARE * np.median(times[is_small]):
+            delay -= max(0.0, float(np.median((delay - hidden)[is_small])))
+        meets = np.where(delay > hidden, delay, 0.0)
+    columns = zip(sizes, np.maximum(before_receive - send, 0.0), send, receive, after, meets, strict=True)
     return tuple(Knot(int(size), *map(float, costs)) for size, *costs in columns)

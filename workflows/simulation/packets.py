@@ -1,6 +1,6 @@
-"""Networks whose packets are simulated one by one: virtual channels, finite buffers, wormholes.
+"""Describe interconnects whose packets are simulated one by one: virtual channels, finite buffers, wormholes.
 
-What `workflows/simulation/packets.cpp` reads, and how long a message then takes that meets no other.
+`packets.cpp` reads the description.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workflows.domain import InputError
 from workflows.simulation import traffic
 from workflows.simulation.model import InterconnectModel
-from workflows.simulation.platform import nodes_of
+from workflows.simulation.platform import count_nodes
 from workflows.simulation.tree import make_tree
 from workflows.traffic.schedule import HEAD_BYTES, MESSAGE
 
@@ -22,28 +23,40 @@ SOURCE = Path(__file__).with_name("packets.cpp")
 
 
 def network_text(model: InterconnectModel, nodes: int) -> str:
-    """Describe a network of so many nodes for the program: a word and its values a line.
+    """Describe the network of a model for `packets.cpp`: one key and its value per line.
 
-    What a message of 0 bytes takes beyond the way of its packet to the nearest node passes before it is sent.
+    Times are in seconds, rates in bytes per second. A message starts after ``start_up``: the latency of the
+    model minus the time of an empty packet to the nearest node.
+
+    Parameters
+    ----------
+    model : InterconnectModel
+        With `InterconnectModel.packets`.
+    nodes : int
+        Nodes in use.
 
     Raises
     ------
     InputError
-        If the topology has fewer nodes, or an empty message takes less than its packet.
+        The topology has fewer nodes, or an empty message takes less time than an empty packet.
     """
-    nodes_of(model.topology, nodes)
-    packets, rate = model.packets, 1e6 * model.packets["link_MBps"]
+    packets = model.packets
+    if packets is None:
+        raise ValueError("the model has no packets")
+    count_nodes(model.topology, nodes)  # raises if the topology has fewer
+    link_rate = 1e6 * packets["link_MBps"]
     latency = model.curve.knots()[1][0] * 1e-6
-    start_up = latency - nearest(model) * packets["switch_us"] * 1e-6 - packets["overhead_bytes"] / rate
+    switches = 2 if "torus" in model.topology else 1  # on the path to the nearest node
+    start_up = latency - switches * packets["switch_us"] * 1e-6 - packets["overhead_bytes"] / link_rate
     if start_up < 0:
         raise InputError(
             f"simulate.two_points.latency_us: {latency * 1e6:g} is less than an empty packet takes to the "
             f"nearest node ({(latency - start_up) * 1e6:.3g})"
         )
     values = {
-        "topology": _topology(model.topology, nodes),
+        "topology": _topology_text(model.topology, nodes),
         "channels": packets["virtual_channels"],
-        "link_rate": rate,
+        "link_rate": link_rate,
         "node_rate": 1e6 * (model.both_ways_bytes_per_us or 0.0),
         "payload_bytes": packets["payload_bytes"],
         "overhead_bytes": packets["overhead_bytes"],
@@ -58,43 +71,50 @@ def network_text(model: InterconnectModel, nodes: int) -> str:
         "memory_rate": 1e6 * model.memory_bytes_per_us,
         "eager_limit_bytes": model.eager_limit_bytes,
     }
-    return "".join(f"{word} {value}\n" for word, value in values.items())
+    return "".join(f"{key} {value}\n" for key, value in values.items())
 
 
-def nearest(model: InterconnectModel) -> int:
-    """Switches between a node and the nearest other one."""
-    return 2 if "torus" in model.topology else 1
+def one_way_us(program: Path, model: InterconnectModel, sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Simulate one message of each size to the nearest node, in an idle network.
 
-
-def one_way_us(program: Path, model: InterconnectModel, sizes: Sequence[int]) -> np.ndarray:
-    """Microseconds that a message of each size takes to the nearest node, where there is no other.
+    A write of a small message takes the time of the message and of the answer, a head. A large message is
+    also announced by a head. The times of the heads are subtracted.
 
     Parameters
     ----------
     program : Path
-        `SOURCE`, built: see `workflows.simulation.programs.build`.
+        `SOURCE` as `workflows.simulation.programs.build` built it.
+    sizes : sequence of int (sizes,)
+        Bytes.
+
+    Returns
+    -------
+    array of float (sizes,)
+        Times from send to arrival in microseconds.
     """
     messages = np.zeros(len(sizes) + 1, MESSAGE)
     messages["seconds"] = np.arange(len(messages))
     messages["bytes"] = [HEAD_BYTES, *sizes]
     messages["destination"], messages["write"] = 1, True
-    network = traffic.Network(program, network_text(model, 2), 2, 1, "a message alone")
-    there_and_back = network.carry(messages, float(len(messages))).arrived - messages["seconds"]
-    head = there_and_back[0] / 2
+    network = traffic.Network(program, network_text(model, 2), 2, 1, "the fit of the model")
+    round_trips = network.carry(messages, float(len(messages))).arrived - messages["seconds"]
+    head = round_trips[0] / 2
     heads = 1 + (messages["bytes"][1:] > model.eager_limit_bytes)
-    return 1e6 * (there_and_back[1:] - heads * head)
+    return 1e6 * (round_trips[1:] - heads * head)
 
 
-def _topology(topology: Mapping[str, Any], nodes: int) -> str:
+def _topology_text(topology: Mapping[str, Any], nodes: int) -> str:
+    """Return the words that ``read_topology`` of `topology.hpp` reads."""
     match dict(topology):
         case {"torus": {"dimensions": dimensions}}:
-            return f"torus {_listed(dimensions)}"
+            return f"torus {_comma_separated(dimensions)}"
         case {"fat_tree": fat_tree}:
             tree = make_tree(fat_tree, nodes)
-            return f"tree {_listed(tree.down)} {_listed(tree.up)} {fat_tree.get('routing', 'deterministic')}"
+            routing = fat_tree.get("routing", "deterministic")
+            return f"tree {_comma_separated(tree.down)} {_comma_separated(tree.up) or '-'} {routing}"
         case _:
             return f"tree {nodes} - deterministic"
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return ",".join(map(str, numbers)) or "-"
+def _comma_separated(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))

@@ -1,4 +1,4 @@
-"""A model written as a SimGrid platform, which the programs that simulate read."""
+"""Write a model as a SimGrid platform, which the simulating programs read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xml.sax.saxutils import quoteattr
 
 from workflows.domain import InputError
 from workflows.simulation.model import InterconnectModel, Knot
-from workflows.simulation.rings import make_rings, ring_zone
-from workflows.simulation.tree import make_tree, tree_zone
+from workflows.simulation.rings import make_rings, ring_routes
+from workflows.simulation.tree import Routes, make_tree, tree_routes
 
-INFINITE = 1e12
-FREE = (Knot(0, 0.0, 0.0, 0.0, 0.0),)
-"""Messages that cost nothing."""
+INFINITE_MBPS = 1e12
+NO_COST = (Knot(0, 0.0, 0.0, 0.0, 0.0),)
+"""Knots of messages that cost nothing."""
 
-_FIXED = {
+_CONFIG = {
     "network/model": "SMPI",
     "network/TCP-gamma": "0",
     "network/crosstraffic": "0",
@@ -26,41 +26,44 @@ _FIXED = {
     "smpi/host-speed": "1f",
     "surf/precision": "1e-9",
 }
-"""Switches off what SimGrid adds by itself: TCP's window, reverse traffic, its own costs of messages."""
+"""SimGrid's options that switch off its own costs: the TCP window, reverse traffic, costs of messages."""
 
 
 def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_percent: float = 0.0) -> str:
-    """Describe so many nodes, joined as the model says.
+    """Describe nodes and the interconnect between them.
 
     Parameters
     ----------
+    nodes : int
+        Nodes in use.
     host_speed : float
         Speed of a core relative to a core of the traced machine.
     corun_percent : float
-        How much longer a rank computes for each other rank of its node that computes at the same time.
+        Slowdown of a computing rank per other rank that computes on its node, in percent.
 
     Returns
     -------
     str
-        Costs of messages are in the properties of its outer zone, where messages.hpp reads them.
+        Platform in XML. The properties of its outer zone hold the costs of messages for `messages.hpp`. Each
+        link has the latency 1 µs as a unit, which `messages.hpp` scales to the wait of a message, or 0.
 
     Raises
     ------
     InputError
-        If the topology has fewer nodes.
+        The topology has fewer nodes.
     """
-    there = nodes_of(model.topology, nodes)
-    host = {"speed": f"{float(host_speed)!r}Gf", "core": model.cores_per_node}
+    topology_nodes = count_nodes(model.topology, nodes)
+    host = {"speed": f"{float(host_speed)!r}Gf", "core": str(model.cores_per_node)}
     settings = {
-        **_FIXED,
+        **_CONFIG,
         "smpi/coll-selector": "mpich" if model.mpi == "mpich" else "ompi",
         "smpi/async-small-thresh": model.eager_limit_bytes + 1,
         "smpi/send-is-detached-thresh": model.eager_limit_bytes + 1,
         **{f"smpi/{name}": algorithm for name, algorithm in model.collectives.items()},
     }
     properties = {
-        "between_nodes": _as_text(model.between),
-        "inside_node": _as_text(model.inside),
+        "between_nodes": _knots_text(model.between),
+        "inside_node": _knots_text(model.inside),
         "hop_us": float(model.hop_us),
         "eager_limit_bytes": model.eager_limit_bytes,
         "mpi": model.mpi,
@@ -68,10 +71,16 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "one_sided_us": float(model.one_sided_us),
         "flush_us": float(model.flush_us),
         "window_us": float(model.window_us),
-        "after_work_us": " ".join(f"{work!r} {later!r}" for work, later in model.after_work_us),
+        "after_work_us": " ".join(f"{work!r} {delay!r}" for work, delay in model.after_work_us),
         **{name: gap for name in ("gap_us", "gap_us_per_byte") if (gap := float(getattr(model, name)))},
         **({"corun_percent": corun_percent} if corun_percent else {}),
     }
+    if "fat_tree" in model.topology:
+        zone = _full_zone(model, nodes, host, tree_routes(model, nodes))
+    elif "rings" in model.topology:
+        zone = _full_zone(model, nodes, host, ring_routes(model, nodes))
+    else:
+        zone = [_cluster(model, topology_nodes, host)]
     lines = [
         '<?xml version="1.0"?>',
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
@@ -81,30 +90,21 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
         "</config>",
         '<zone id="all" routing="Full">',
         *_properties(properties),
-        *_nodes(model, nodes, there, host),
+        *zone,
         "</zone>",
         "</platform>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _nodes(model: InterconnectModel, nodes: int, there: int, host: Mapping[str, Any]) -> list[str]:
-    """Nodes and what joins them, in XML; `there` are the nodes that the topology has."""
-    if "fat_tree" in model.topology:
-        return tree_zone(model, nodes, host)
-    if "rings" in model.topology:
-        return ring_zone(model, nodes, host)
-    return [_cluster(model, there, host)]
-
-
 def ideal(model: InterconnectModel) -> InterconnectModel:
-    """Give a model of the same nodes, joined by an interconnect on which messages cost nothing."""
+    """Return a model of the same nodes whose messages cost nothing."""
     return replace(
         model,
-        curve=replace(model.curve, bytes_per_us=INFINITE),
-        between=FREE,
-        inside=FREE,
-        memory_bytes_per_us=INFINITE,
+        curve=replace(model.curve, bytes_per_us=INFINITE_MBPS),
+        between=NO_COST,
+        inside=NO_COST,
+        memory_bytes_per_us=INFINITE_MBPS,
         both_ways_bytes_per_us=None,
         hop_us=0.0,
         gap_us=0.0,
@@ -116,7 +116,30 @@ def ideal(model: InterconnectModel) -> InterconnectModel:
     )
 
 
-def _as_text(knots: Sequence[Knot]) -> str:
+def count_nodes(topology: Mapping[str, Any], nodes: int) -> int:
+    """Return the nodes of a topology: fixed for a tree, a torus or rings, otherwise the `nodes` in use.
+
+    Raises
+    ------
+    InputError
+        The topology has fewer nodes than are in use.
+    """
+    match dict(topology):
+        case {"torus": {"dimensions": dimensions}}:
+            count = math.prod(dimensions)
+        case {"fat_tree": fat_tree}:
+            count = make_tree(fat_tree, nodes).nodes
+        case {"rings": rings}:
+            count = len(make_rings(rings).nodes())
+        case _:
+            count = nodes
+    if count < nodes:
+        (name,) = topology
+        raise InputError(f"simulate.topology.{name}: has {count} nodes, {nodes} are needed")
+    return count
+
+
+def _knots_text(knots: Sequence[Knot]) -> str:
     return " ".join(":".join(map(repr, astuple(knot))) for knot in knots)
 
 
@@ -124,49 +147,59 @@ def _properties(values: Mapping[str, Any]) -> list[str]:
     return [f"  <prop id={quoteattr(name)} value={quoteattr(str(value))}/>" for name, value in values.items()]
 
 
-def _cluster(model: InterconnectModel, nodes: int, host: Mapping[str, Any]) -> str:
-    """SimGrid's cluster of so many nodes."""
+def _attributes(values: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={quoteattr(value)}" for name, value in values.items())
+
+
+def _full_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str], routes: Routes) -> list[str]:
+    """Return the lines of a zone that lists the links of every route.
+
+    If both directions of a node share a bandwidth, each route also passes the bus of both nodes. The link
+    ``in`` of a node on a ring has no latency, so that a message to the next node counts two links with it,
+    as in a crossbar, and waits as long as in the curve.
+    """
+    hosts = [f'<host id="node-{node}" {_attributes(host)}/>' for node in range(nodes)]
+    links = [_link(f"loopback-{node}", model.memory_bytes_per_us) for node in range(nodes)]
+    lines = [_route(node, node, [f"loopback-{node}"]) for node in range(nodes)]
+    bus_rate = model.both_ways_bytes_per_us
+    if bus_rate is not None:
+        links += [_link(f"bus-{node}", bus_rate, latency_us=0) for node in range(nodes)]
+    for name, rate in routes.rates.items():
+        links.append(_link(name, rate, latency_us=0 if name.startswith("in-") else 1))
+    for (source, destination), path in routes.paths.items():
+        if bus_rate is not None:
+            path = [f"bus-{source}", *path, f"bus-{destination}"]
+        lines.append(_route(source, destination, path))
+    return ['<zone id="nodes" routing="Full">', *hosts, *links, *lines, "</zone>"]
+
+
+def _link(name: str, rate_MBps: float, latency_us: int = 1) -> str:  # noqa: N803
+    return f'<link id="{name}" bandwidth="{rate_MBps!r}MBps" latency="{latency_us}us"/>'
+
+
+def _route(source: int, destination: int, links: Sequence[str]) -> str:
+    passed = "".join(f'<link_ctn id="{name}"/>' for name in links)
+    return f'<route src="node-{source}" dst="node-{destination}" symmetrical="NO">{passed}</route>'
+
+
+def _cluster(model: InterconnectModel, nodes: int, host: Mapping[str, str]) -> str:
+    """Return SimGrid's element ``cluster`` for a crossbar, a star or a torus."""
     cluster = {
         "id": "nodes",
         "prefix": "node-",
         "suffix": "",
         "radical": f"0-{nodes - 1}",
         **host,
-        "lat": "1us",  # a unit: messages.hpp scales it to what a message waits
+        "lat": "1us",
         "loopback_lat": "1us",
         "bw": f"{model.curve.bytes_per_us!r}MBps",
         "loopback_bw": f"{model.memory_bytes_per_us!r}MBps",
-        **_topology(model.topology),
     }
+    match dict(model.topology):
+        case {"star": {"backbone_MBps": rate}}:
+            cluster |= {"bb_bw": f"{float(rate)!r}MBps", "bb_lat": "0us"}
+        case {"torus": {"dimensions": dimensions}}:
+            cluster |= {"topology": "TORUS", "topo_parameters": ",".join(map(str, dimensions))}
     if model.both_ways_bytes_per_us is not None:
         cluster["limiter_link"] = f"{model.both_ways_bytes_per_us!r}MBps"
-    attributes = " ".join(f"{name}={quoteattr(str(value))}" for name, value in cluster.items())
-    return f"<cluster {attributes}/>"
-
-
-def _topology(topology: Mapping[str, Any]) -> dict[str, str]:
-    """Attributes of SimGrid's cluster that join its nodes."""
-    match dict(topology):
-        case {"star": {"backbone_MBps": rate}}:
-            return {"bb_bw": f"{float(rate)!r}MBps", "bb_lat": "0us"}
-        case {"torus": {"dimensions": dimensions}}:
-            return {"topology": "TORUS", "topo_parameters": ",".join(map(str, dimensions))}
-        case _:
-            return {}
-
-
-def nodes_of(topology: Mapping[str, Any], nodes: int) -> int:
-    """Nodes that a platform must have for `nodes` to be used: a tree or a torus has a fixed number."""
-    match dict(topology):
-        case {"torus": {"dimensions": dimensions}}:
-            there = math.prod(dimensions)
-        case {"fat_tree": fat_tree}:
-            there = make_tree(fat_tree, nodes).nodes
-        case {"rings": rings}:
-            there = len(make_rings(rings).nodes())
-        case _:
-            there = nodes
-    if there < nodes:
-        (name,) = topology
-        raise InputError(f"simulate.topology.{name}: has {there} nodes, {nodes} are needed")
-    return there
+    return f"<cluster {_attributes(cluster)}/>"

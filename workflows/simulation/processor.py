@@ -1,7 +1,7 @@
-"""How fast a simulated core is beside the core that traced: stated, or derived from two benchmarks.
+"""Speed of a simulated core relative to the traced core: stated, or derived from two benchmarks.
 
-``python -m workflows.simulation.processor`` prints those of the core that it runs on, as a study takes them;
-with ``--cores`` the bandwidth of memory that 1, 2, 4, ... all cores have together.
+``python -m workflows.simulation.processor`` runs the benchmarks on this machine and prints the key
+``simulation.processor`` of a study. With ``--cores``, it prints the memory bandwidth of 1, 2, 4, ... cores.
 """
 
 from __future__ import annotations
@@ -29,103 +29,120 @@ from workflows.launch.provenance import machine
 SOURCE = Path(__file__).with_suffix(".c")
 BENCHMARKS = ("linpack_100_Mflops", "stream_triad_MBps")
 BANDWIDTH_ROUNDS = 3
-LIMIT_SECONDS = 120
-MEMORIES = Path("/sys/devices/system/node")
+TIME_LIMIT_SECONDS = 120
+NUMA_NODES = Path("/sys/devices/system/node")
 _BUILD = ("cc", "-O3", "-x", "c", "-", "-o")
-"""For any processor of its kind, as Debian builds applications."""
+"""Without options for this processor, as Debian builds applications."""
 
 
 @dataclass(frozen=True)
 class CoreSpeed:
-    """Speed of a simulated core over that of the core that traced, the least and the most of it."""
+    """Speed of a simulated core relative to the traced core, and the range of that ratio."""
 
     speed: float
     slowest: float
     fastest: float
 
     def at(self, end: str) -> float:
-        """Speed at an end of a band of times: ``low``, ``high`` or ``corrected``."""
+        """Return the speed at an end of the band of times: ``low``, ``high`` or ``corrected``."""
         return {"low": self.fastest, "high": self.slowest}.get(end, self.speed)
 
 
 def core_speed(simulation: Mapping[str, Any], probed: Path) -> CoreSpeed:
-    """Speed of the cores that a study simulates.
+    """Return the speed of the cores that a study simulates.
+
+    With a ``processor``, the ratios of both benchmarks are the ends of the range, and their geometric mean is
+    the speed. A trace does not show which share of the computing waits for memory.
 
     Parameters
     ----------
     simulation : mapping
-        Key ``simulation`` of the study. With a ``processor``, its figures over those in `probed` are the
-        ends, since a trace does not say which computing waits for memory; their geometric mean is the speed.
+        Key ``simulation`` of the study.
     probed : Path
-        What `probe` gave where the traces are made, as JSON; read only for a ``processor``.
+        JSON file with the result of `probe` on the traced machine; read only for a ``processor``.
     """
     if "processor" not in simulation:
-        stated = simulation["host_speed"]
-        slowest, fastest = simulation.get("host_speed_range", (stated, stated))
-        return CoreSpeed(stated, slowest, fastest)
-    here = json.loads(probed.read_text())
-    slowest, fastest = sorted(simulation["processor"][name] / here[name] for name in BENCHMARKS)
+        speed = simulation["host_speed"]
+        slowest, fastest = simulation.get("host_speed_range", (speed, speed))
+        return CoreSpeed(speed, slowest, fastest)
+    traced = json.loads(probed.read_text())
+    slowest, fastest = sorted(simulation["processor"][name] / traced[name] for name in BENCHMARKS)
     return CoreSpeed(math.sqrt(slowest * fastest), slowest, fastest)
 
 
 def probe() -> dict[str, Any]:
-    """Run both benchmarks on a core of this machine, in two seconds.
+    """Run both benchmarks of `processor.c` on a core of this machine, which takes two seconds.
 
     Returns
     -------
     dict
-        ``cpu``, the name of the processor; ``linpack_100_Mflops``, million operations a second in LINPACK of
-        order 100; ``stream_triad_MBps``, million bytes a second in STREAM's triad. See processor.c.
+        ``cpu``, the name of the processor; ``linpack_100_Mflops``, 10^6 operations per second in LINPACK of
+        order 100; ``stream_triad_MBps``, 10^6 bytes per second in STREAM's triad.
 
     Raises
     ------
     InputError
-        They cannot be built, fail, or do not end: one line.
+        In one line, if the program cannot be built, fails, or exceeds `TIME_LIMIT_SECONDS`.
     """
     with _built() as program:
-        rows = _printed(program, {})
-    return {"cpu": machine()["cpu"], **{name: rows[name] for name in BENCHMARKS}}
+        results = _run(program, {})
+    return {"cpu": machine()["cpu"], **{name: results[name] for name in BENCHMARKS}}
 
 
 @contextlib.contextmanager
 def _built(*options: str) -> Iterator[str]:
+    """Compile `SOURCE` with compiler options and yield the path of the program."""
     with tempfile.TemporaryDirectory() as scratch:
         program = f"{scratch}/processor"
         command = [*_BUILD, program, "-lm", *options]
-        run_compiler(command, SOURCE.read_text(), "the probe of the processor")
+        run_compiler(command, SOURCE.read_text(), "the benchmark of the processor")
         yield program
 
 
-def _printed(program: str, environment: Mapping[str, str]) -> dict[str, float]:
-    """Run the probe, and give its figures by name."""
+def _run(program: str, environment: Mapping[str, str]) -> dict[str, float]:
+    """Run the benchmarks, and return their results by name."""
     try:
-        done = subprocess.run(
-            [program], capture_output=True, text=True, timeout=LIMIT_SECONDS, env=os.environ | environment
+        completed = subprocess.run(
+            [program],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_SECONDS,
+            env=os.environ | environment,
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"the probe of the processor: not finished after {LIMIT_SECONDS} s") from None
-    if done.returncode:
-        reason = done.stderr.strip() or f"exit status {done.returncode}"
-        raise InputError(f"the probe of the processor: {reason}")
-    return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
+        raise InputError(f"benchmark of the processor: not finished after {TIME_LIMIT_SECONDS} s") from None
+    if completed.returncode:
+        reason = completed.stderr.strip() or f"exit status {completed.returncode}"
+        raise InputError(f"benchmark of the processor: {reason}")
+    return {name: float(value) for name, value in map(str.split, completed.stdout.splitlines())}
 
 
 def bandwidth_MBps(cores: Iterable[int], placement: str = "packed") -> dict[int, float]:  # noqa: N802
-    """Bandwidth of memory that so many cores have together, STREAM's triad, best of ten passes.
+    """Measure the memory bandwidth of several cores together: STREAM's triad, best of ten passes.
 
-    Of cores that are ``packed``, neighbours, or ``spread`` over sockets and NUMA nodes.
+    Parameters
+    ----------
+    cores : iterable of int
+        Numbers of cores.
+    placement : {"packed", "spread"}
+        Neighbouring cores, or cores spread over sockets and NUMA nodes.
+
+    Returns
+    -------
+    dict of int to float
+        10^6 bytes per second by number of cores.
 
     Raises
     ------
     InputError
-        As `probe` does.
+        As `probe`.
     """
     bind = {"packed": "close", "spread": "spread"}[placement]
     pinned = {"OMP_PLACES": "cores", "OMP_PROC_BIND": bind, "OMP_DYNAMIC": "false"}
     with _built("-fopenmp") as program:
         return {
-            number: _printed(program, pinned | {"OMP_NUM_THREADS": str(number)})["stream_triad_MBps"]
-            for number in cores
+            count: _run(program, pinned | {"OMP_NUM_THREADS": str(count)})["stream_triad_MBps"]
+            for count in cores
         }
 
 
@@ -135,41 +152,43 @@ def probe_bandwidth() -> dict[int, list[float]]:
     Returns
     -------
     dict of int to list of float
-        Million bytes a second of each round.
+        10^6 bytes per second in each round, by number of cores.
     """
     rounds = [bandwidth_MBps(core_counts()) for _ in range(BANDWIDTH_ROUNDS)]
-    return {number: [one[number] for one in rounds] for number in rounds[0]}
+    return {count: [rates[count] for rates in rounds] for count in rounds[0]}
 
 
 def core_counts() -> list[int]:
-    """1, 2, 4, ... and all cores of this machine."""
-    most = len(usable_cores())
-    return sorted({2**power for power in range(most.bit_length())} | {most})
+    """Return 1, 2, 4, ... and the number of cores of this machine."""
+    cores = len(usable_cores())
+    return sorted({2**power for power in range(cores.bit_length())} | {cores})
 
 
-def print_bandwidths(memories: Path = MEMORIES) -> None:
-    """Print the bandwidth of 1, 2, 4, ... all cores, and spread where there are more memories."""
-    cores = core_counts()
-    several = len(list(memories.glob("node[0-9]*"))) > 1
-    found = {way: bandwidth_MBps(cores, way) for way in ("packed", "spread")[: 1 + several]}
-    alone = found["packed"][1]
-    for way, of_cores in found.items():
-        for number, rate in of_cores.items():
-            slower = 100 * (number * alone / rate - 1) / (number - 1) if number > 1 else 0
-            beside = f", {slower:.0f} % longer for each other core" if number > 1 else ""
-            print(f"{counted(number, 'core')}, {way}: {rate:.0f} MB/s{beside}")
-    if not several:
-        print("packed and spread cannot be told apart: this machine has one memory (NUMA node)")
+def print_bandwidths(numa_nodes: Path = NUMA_NODES) -> None:
+    """Print the bandwidth of 1, 2, 4, ... all cores; with several NUMA nodes, also of spread cores."""
+    has_several = len(list(numa_nodes.glob("node[0-9]*"))) > 1
+    placements = ("packed", "spread") if has_several else ("packed",)
+    rates_by_placement = {placement: bandwidth_MBps(core_counts(), placement) for placement in placements}
+    single = rates_by_placement["packed"][1]
+    for placement, rates in rates_by_placement.items():
+        for count, rate in rates.items():
+            slowdown = 100 * (count * single / rate - 1) / (count - 1) if count > 1 else 0
+            note = f", {slowdown:.0f} % longer per other core" if count > 1 else ""
+            print(f"{counted(count, 'core')}, {placement}: {rate:.0f} MB/s{note}")
+    if not has_several:
+        print("spread cores are not measured: this machine has one NUMA node")
 
 
 def main() -> None:
-    """Print the figures of this machine as key ``processor`` of a study elsewhere."""
+    """Print the benchmarks of this machine as key ``simulation.processor`` of a study."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--cores", action="store_true", help="print the bandwidth of 1, 2, 4, ... all cores")
+    parser.add_argument(
+        "--cores", action="store_true", help="print the memory bandwidth of 1, 2, 4, ... all cores"
+    )
     if parser.parse_args().cores:
         return print_bandwidths()
-    found = probe()
-    processor = {"name": found.pop("cpu"), **found, "source": f"measured on {machine()['host']}"}
+    results = probe()
+    processor = {"name": results.pop("cpu"), **results, "source": f"measured on {machine()['host']}"}
     print(yaml.safe_dump({"simulation": {"processor": processor}}, sort_keys=False), end="")
 
 

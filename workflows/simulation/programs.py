@@ -1,4 +1,4 @@
-"""The programs that simulate with SimGrid: building them, running them, what they say when they fail."""
+"""Build and run the C++ programs that simulate, and read their output."""
 
 from __future__ import annotations
 
@@ -13,68 +13,71 @@ from pathlib import Path
 
 from workflows.domain import InputError, short_digest
 
-COMMON = sorted(Path(__file__).parent.glob("*.hpp"))
-HEADERS = (Path("/usr/include/simgrid/s4u.hpp"), Path("/usr/local/include/simgrid/s4u.hpp"))
-_OWN = re.compile(r"(replayer|traffic|servers|packets): ")
-_PREFIX = re.compile(r"^\[[^\]]*\] (\S+:\d+: )?\[[\w/]+\] ")
-_MEANINGS = (
+COMMON_SOURCES = sorted(Path(__file__).parent.glob("*.hpp"))
+SIMGRID_HEADERS = (Path("/usr/include/simgrid/s4u.hpp"), Path("/usr/local/include/simgrid/s4u.hpp"))
+
+_OWN_ERROR = re.compile(r"(replayer|traffic|servers|packets): ")
+_SIMGRID_PREFIX = re.compile(r"^\[[^\]]*\] (\S+:\d+: )?\[[\w/]+\] ")
+_SIMGRID_ERRORS = (
     (re.compile(r"action (\S+) is unknown"), r"operation \1 is unknown"),
-    (re.compile(r"Actor pid=-?\d+ is gone"), "a message to a rank that is not there"),
+    (re.compile(r"Actor pid=-?\d+ is gone"), "a message to a rank that does not exist"),
 )
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a program printed: its lines in words, one word before the others saying what a line is.
+    """Output of a program.
 
     Attributes
     ----------
+    rows : list of list of str
+        Words of each printed line. The first word names the kind of the line.
     cpu_seconds : float
-        Processor time that it took.
+        CPU time of the program, user and system.
     """
 
     rows: list[list[str]]
     cpu_seconds: float
 
-    def of(self, what: str) -> list[list[str]]:
-        """Lines that begin with `what`, without it."""
-        return [row[1:] for row in self.rows if row[0] == what]
+    def lines(self, kind: str) -> list[list[str]]:
+        """Return the words of each line of a kind, without the first word."""
+        return [row[1:] for row in self.rows if row[0] == kind]
 
     @property
     def memory_bytes(self) -> int:
-        """Most memory that it had."""
-        return int(self.of("memory")[0][0]) * 1024
+        """Peak resident memory of the program."""
+        return int(self.lines("memory")[0][0]) * 1024
 
     @property
     def seconds(self) -> float:
-        """Simulated time at its end."""
-        return float(self.of("end")[0][0])
+        """Simulated time at the end of the simulation."""
+        return float(self.lines("end")[0][0])
 
 
 def cannot_simulate() -> str | None:
-    """Why nothing can be simulated on this machine, in one line; None where it can."""
+    """Return why this machine cannot simulate, in one line; None if it can."""
     if shutil.which("g++") is None:
         return "g++ is not installed, which builds the replayer (Debian: g++)"
-    include = Path(os.environ.get("CONDA_PREFIX", "/")) / "include/simgrid/s4u.hpp"
-    if not any(path.exists() for path in (*HEADERS, include)):
+    conda_header = Path(os.environ.get("CONDA_PREFIX", "/")) / "include/simgrid/s4u.hpp"
+    if not any(header.exists() for header in (*SIMGRID_HEADERS, conda_header)):
         return "SimGrid is not installed (Debian: libsimgrid-dev)"
     return None
 
 
 def build(source: Path, folder: Path) -> Path:
-    """Compile a program into `folder` unless it is there already, and give its path.
+    """Compile a program into `folder`, unless the folder has it, and return its path.
 
     Parameters
     ----------
     source : Path
-        In C++, in this package.
+        C++ file of this package. The name of the program contains a digest of it and of all headers.
 
     Raises
     ------
     InputError
-        If it cannot be compiled: one line.
+        In one line, if the compiler or SimGrid is missing, or the compilation fails.
     """
-    digest = short_digest(b"".join(file.read_bytes() for file in (source, *COMMON)))
+    digest = short_digest(b"".join(file.read_bytes() for file in (source, *COMMON_SOURCES)))
     program = folder / f"{source.stem}-{digest}"
     if program.exists():
         return program
@@ -86,45 +89,46 @@ def build(source: Path, folder: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         draft = Path(scratch) / source.stem
         command = ["g++", "-O2", "-std=c++17", str(source), "-o", str(draft), *options, "-lsimgrid"]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), "no message")
-            raise InputError(f"simulated interconnects: {source.name} cannot be compiled: {first}")
+        compiler = subprocess.run(command, capture_output=True, text=True)
+        if compiler.returncode:
+            error = next((line for line in compiler.stderr.splitlines() if "error" in line), "no message")
+            raise InputError(f"simulated interconnects: {source.name} cannot be compiled: {error}")
         draft.replace(program)
     return program
 
 
-def run(program: Path, arguments: Sequence[object], failed: str) -> Output:
+def run(program: Path, arguments: Sequence[object], failure: str) -> Output:
     """Run a program to its end.
 
     Parameters
     ----------
-    failed : str
-        What to say before the reason where it fails.
+    failure : str
+        Begin of the error message; the reason follows.
 
     Raises
     ------
     InputError
-        Whatever ends it before: one line.
+        In one line, if the program fails.
     """
     words = [str(program), *map(str, arguments), "--log=xbt_cfg.thresh:warning", "--log=no_loc"]
-    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as complained:
-        process = subprocess.Popen(words, stdout=said, stderr=complained)
+    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
+        process = subprocess.Popen(words, stdout=stdout, stderr=stderr)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        complained.seek(0)
+        stdout.seek(0)
+        stderr.seek(0)
         if process.returncode:
-            raise InputError(f"{failed}: {_reason(complained.read())}")
-        return Output([line.split() for line in said], usage.ru_utime + usage.ru_stime)
+            raise InputError(f"{failure}: {_reason(stderr.read())}")
+        return Output([line.split() for line in stdout], usage.ru_utime + usage.ru_stime)
 
 
-def _reason(text: str) -> str:
-    """The first line that says what is wrong, without SimGrid's own prefix."""
-    lines = text.splitlines()
-    said = next((_OWN.sub("", line) for line in lines if _OWN.match(line)), None)
-    said = said or next((line for line in lines if "CRITICAL" in line), lines[-1] if lines else "no message")
-    for pattern, meaning in _MEANINGS:
-        if found := pattern.search(said):
-            return found.expand(meaning)
-    return _PREFIX.sub("", said)
+def _reason(stderr: str) -> str:
+    """Return the line that states the error, without the prefix of SimGrid or of the program."""
+    lines = stderr.splitlines()
+    own_errors = [_OWN_ERROR.sub("", line) for line in lines if _OWN_ERROR.match(line)]
+    critical = [line for line in lines if "CRITICAL" in line]
+    error = [*own_errors[:1], *critical[:1], *lines[-1:], "no message"][0]
+    for pattern, meaning in _SIMGRID_ERRORS:
+        if match := pattern.search(error):
+            return match.expand(meaning)
+    return _SIMGRID_PREFIX.sub("", error)

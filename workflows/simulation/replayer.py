@@ -1,4 +1,4 @@
-"""The program that replays traces: running it, reading what it says."""
+"""Replay a trace on the platform of a simulated interconnect."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ SOURCE = Path(__file__).with_name("replayer.cpp")
 
 @dataclass(frozen=True)
 class Replay:
-    """What one replay gave, in simulated seconds; the last two as in `workflows.simulation.programs.Output`.
+    """Result of one replay. All times but `cpu_seconds` are simulated.
 
     Attributes
     ----------
     seconds : float
-        From the start until the last rank ended.
+        Time from the start until the last rank ended.
     rank_seconds, compute_seconds : tuple of float
-        By rank: when it ended, and how long it computed.
+        By rank: when the rank ended, and how long it computed.
     marks : tuple of float
-        Times at which rank 0 came to a ``mark`` in its trace.
+        Times at which rank 0 reached each ``mark`` of its trace.
+    cpu_seconds, memory_bytes
+        Costs of the simulation: see `workflows.simulation.programs.Output`.
     """
 
     seconds: float
@@ -34,41 +36,51 @@ class Replay:
     memory_bytes: int
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Replay:
-        """Make it of its attributes as JSON has them."""
-        return cls(**{name: tuple(one) if isinstance(one, list) else one for name, one in values.items()})
+    def from_json(cls, values: Mapping[str, Any]) -> Replay:
+        """Return the replay whose attributes were written as JSON, where tuples are lists."""
+        return cls(
+            seconds=values["seconds"],
+            rank_seconds=tuple(values["rank_seconds"]),
+            compute_seconds=tuple(values["compute_seconds"]),
+            marks=tuple(values["marks"]),
+            cpu_seconds=values["cpu_seconds"],
+            memory_bytes=values["memory_bytes"],
+        )
 
 
 def replay(
-    program: Path, platform: Path, traces: Path, factors: Sequence[float], processes_per_node: int, what: str
+    program: Path, platform: Path, traces: Path, factors: Sequence[float], processes_per_node: int, title: str
 ) -> Replay:
     """Replay unpacked traces on a platform.
 
     Parameters
     ----------
     program : Path
-        `SOURCE`, built: see `workflows.simulation.programs.build`.
+        `SOURCE` as `workflows.simulation.programs.build` built it.
     platform : Path
-        A file as `workflows.simulation.platform.platform_xml` writes it.
+        File with the text of `workflows.simulation.platform.platform_xml`.
     traces : Path
         Folder with ``rank-<r>.txt``.
-    factors : sequence of float
-        One a rank, by which its compute times are multiplied.
+    factors : sequence of float (ranks,)
+        Factor by which the compute times of each rank are multiplied.
+    title : str
+        Name of the replay in error messages.
 
     Raises
     ------
     InputError
-        An operation that SimGrid does not know, a deadlock, or whatever else ends it: one line.
+        In one line, if the replay fails: for example at an operation that SimGrid does not know, or in a
+        deadlock.
     """
-    listed = ",".join(map(repr, map(float, factors)))
-    arguments = (platform, traces, len(factors), processes_per_node, listed)
-    done = programs.run(program, arguments, f"{what}: cannot be replayed")
-    ranks = sorted((int(rank), float(ended), float(computed)) for rank, ended, computed in done.of("rank"))
+    joined_factors = ",".join(repr(float(factor)) for factor in factors)
+    arguments = (platform, traces, len(factors), processes_per_node, joined_factors)
+    output = programs.run(program, arguments, f"{title}: cannot be replayed")
+    ranks = sorted((int(rank), float(end), float(computing)) for rank, end, computing in output.lines("rank"))
     return Replay(
-        seconds=done.seconds,
-        rank_seconds=tuple(ended for _, ended, _ in ranks),
-        compute_seconds=tuple(computed for _, _, computed in ranks),
-        marks=tuple(float(time) for rank, time in done.of("mark") if rank == "0"),
-        cpu_seconds=done.cpu_seconds,
-        memory_bytes=done.memory_bytes,
+        seconds=output.seconds,
+        rank_seconds=tuple(end for _, end, _ in ranks),
+        compute_seconds=tuple(computing for _, _, computing in ranks),
+        marks=tuple(float(time) for rank, time in output.lines("mark") if rank == "0"),
+        cpu_seconds=output.cpu_seconds,
+        memory_bytes=output.memory_bytes,
     )

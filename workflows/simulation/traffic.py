@@ -1,8 +1,8 @@
-"""Patterns of traffic on a simulated interconnect: the schedules of a case, carried out in simulated time.
+"""Carry out the traffic patterns of a case on a simulated interconnect.
 
-Nothing is traced: what a client does next depends on when its messages arrive, which a trace of another
-interconnect has wrong. So the processes follow the schedule itself, by the rules of
-`workflows.traffic.schedule`, as those of MPI do.
+A client issues its next message when an earlier message has arrived. When that happens depends on the
+interconnect, so a trace of another interconnect cannot show it. The simulated processes therefore follow the
+schedule of `workflows.traffic.schedule`, by the rules that the measured MPI processes follow.
 """
 
 from __future__ import annotations
@@ -34,62 +34,62 @@ from workflows.traffic.schedule import BUFFERS, HEAD_BYTES, WINDOW, make_schedul
 
 SOURCE = Path(__file__).with_name("traffic.cpp")
 
-ENOUGH = 40
-"""Messages of a process that measure the rate of its link: each takes as long as the others."""
+LINK_MESSAGES = 40
+"""Messages per process that measure the rate of its link. A simulation repeats exactly, so few are enough."""
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What became of the messages of a schedule; the other two as in `workflows.simulation.programs.Output`.
+    """Result of a simulated schedule.
 
     Attributes
     ----------
-    arrived : array (messages,)
-        When each message had arrived, in simulated seconds; NaN if it was never issued.
-    packet_hops : int
-        Links that packets were sent over; 0 where messages share links as fluids do.
+    arrived : array of float (messages,)
+        Simulated time in seconds at which each message had arrived; NaN if it was never issued.
+    cpu_seconds, memory_bytes
+        Costs of the simulation: see `workflows.simulation.programs.Output`.
     """
 
     arrived: NDArray[np.float64]
     cpu_seconds: float
     memory_bytes: int
-    packet_hops: int
 
 
 @dataclass(frozen=True)
 class Network:
-    """Processes on the nodes of a simulated interconnect, the first ones on the first node.
+    """Processes on the nodes of a simulated interconnect. Process numbers fill one node after another.
 
     Attributes
     ----------
     program : Path
-        `SOURCE`, built: see `workflows.simulation.programs.build`.
+        `SOURCE`, or `workflows.simulation.packets.SOURCE`, as `workflows.simulation.programs.build` built it.
     platform : str
-        See `workflows.simulation.platform.platform_xml`.
-    what : str
-        What is simulated, for messages.
+        Text of `workflows.simulation.platform.platform_xml` for `SOURCE`, or of
+        `workflows.simulation.packets.network_text`.
+    title : str
+        Name of the simulation in error messages.
     """
 
     program: Path
     platform: str
     processes: int
     processes_per_node: int
-    what: str
+    title: str
 
     def carry(self, messages: NDArray[np.void], seconds: float) -> Carried:
         """Carry out a schedule.
 
         Parameters
         ----------
-        messages : structured array of `workflows.traffic.schedule.MESSAGE`
-            Ascending in time for each process.
+        messages : structured array of `workflows.traffic.schedule.MESSAGE` (messages,)
+            In ascending order of time for each process.
         seconds : float
-            No message is issued later.
+            Time after which no message is issued.
 
         Raises
         ------
         InputError
-            Whatever ends the simulation: one line.
+            In one line, if the simulation fails.
         """
         with tempfile.TemporaryDirectory() as scratch:
             platform, schedule = Path(scratch) / "platform.xml", Path(scratch) / "schedule.txt"
@@ -98,67 +98,80 @@ class Network:
             np.savetxt(schedule, np.column_stack(columns), "%.9g %d %d %d %d")
             arguments = (platform, schedule, self.processes, self.processes_per_node, repr(float(seconds)))
             protocol = (WINDOW, BUFFERS, HEAD_BYTES)
-            done = programs.run(self.program, (*arguments, *protocol), f"{self.what}: cannot be carried out")
+            output = programs.run(
+                self.program, (*arguments, *protocol), f"{self.title}: cannot be carried out"
+            )
         arrived = np.full(len(messages), np.nan)
-        for index, time in done.of("arrived"):
+        for index, time in output.lines("arrived"):
             arrived[int(index)] = float(time)
-        hops = sum(int(count) for (count,) in done.of("hops"))
-        return Carried(arrived, done.cpu_seconds, done.memory_bytes, hops)
+        return Carried(arrived, output.cpu_seconds, output.memory_bytes)
 
 
 def simulate_traffic(network: Network, case: Case, pool: Executor) -> dict[str, Any]:
-    """Carry out all phases of a case that is a pattern of traffic: see `workflows.traffic.cases.is_pattern`.
+    """Carry out all phases of a case that is a traffic pattern: see `workflows.traffic.cases.is_pattern`.
 
     Parameters
     ----------
     pool : Executor
-        In which phases are simulated side by side.
+        Threads that simulate phases at the same time.
 
     Returns
     -------
     dict
-        ``seconds`` (see `workflows.traffic.phases.seconds_of_a_megabyte`) and ``rows`` (see `phase_rows`
-        there), as a run of the case gives them; ``simulation_cpu_seconds``, ``simulation_memory_bytes``.
+        ``seconds`` (see `workflows.traffic.phases.seconds_of_a_megabyte`) and ``rows`` (see
+        `workflows.traffic.phases.phase_rows`), as a measured run of the case returns them;
+        ``simulation_cpu_seconds``, ``simulation_memory_bytes``.
 
     Raises
     ------
     InputError
-        The pattern does not exist for so many processes; or see `Network.carry`.
+        The pattern does not exist for this number of processes. See also `Network.carry`.
     """
     seconds, seed = case.parameters["seconds"], case.parameters["seed"]
     pattern = Path(case.settings["program"]).stem
-    own = {key: value for key, value in case.parameters.items() if key not in EXECUTION}
-    phases = PHASES[pattern](network.processes, **own)
-    done: list[Carried] = []
-    given = given_link_rate(case.parameters["link_MBps"])
-    lasts = seconds_by_size(phases, seconds)
-    links = dict.fromkeys(lasts, given)
-    for size in lasts if given is None else ():
-        links[size], measured = _measured_link(network, size, lasts[size])
-        done.append(measured)
-    times = [lasts[phase.link_bytes] for phase in phases]
+    pattern_parameters = {key: value for key, value in case.parameters.items() if key not in EXECUTION}
+    phases = PHASES[pattern](network.processes, **pattern_parameters)
+    stated_rate = given_link_rate(case.parameters["link_MBps"])
+    durations = seconds_by_size(phases, seconds)
+    simulations: list[Carried] = []
+    rates: dict[int, float] = {}
+    for size, duration in durations.items():
+        if stated_rate is None:
+            rates[size], simulation = _measure_link_rate(network, size, duration)
+            simulations.append(simulation)
+        else:
+            rates[size] = stated_rate
+    phase_seconds = [durations[phase.link_bytes] for phase in phases]
     schedules = [
-        make_schedule(phase.jobs, phase.demands, links[phase.link_bytes], lasting, seed)
-        for phase, lasting in zip(phases, times, strict=True)
+        make_schedule(phase.jobs, phase.demands, rates[phase.link_bytes], duration, seed)
+        for phase, duration in zip(phases, phase_seconds, strict=True)
     ]
-    carried = list(pool.map(network.carry, schedules, times))
+    simulated_phases = list(pool.map(network.carry, schedules, phase_seconds))
     rows: list[Row] = []
-    for phase, messages, outcome, lasting in zip(phases, schedules, carried, times, strict=True):
-        rows += phase_rows(phase, messages, outcome.arrived, links[phase.link_bytes], lasting)
+    for phase, messages, simulation, duration in zip(
+        phases, schedules, simulated_phases, phase_seconds, strict=True
+    ):
+        rows += phase_rows(phase, messages, simulation.arrived, rates[phase.link_bytes], duration)
     add_slowdown(rows)
-    done += carried
+    simulations += simulated_phases
     return {
         "seconds": seconds_of_a_megabyte(rows),
         "rows": rows,
-        "simulation_cpu_seconds": sum(outcome.cpu_seconds for outcome in done),
-        "simulation_memory_bytes": max(outcome.memory_bytes for outcome in done),
+        "simulation_cpu_seconds": sum(simulation.cpu_seconds for simulation in simulations),
+        "simulation_memory_bytes": max(simulation.memory_bytes for simulation in simulations),
     }
 
 
-def _measured_link(network: Network, mean_bytes: int, seconds: float) -> tuple[float, Carried]:
-    """Bytes per second that a load of 1 stands for."""
-    own = [link_messages(rank, network.processes, mean_bytes)[:ENOUGH] for rank in range(network.processes)]
-    messages = np.concatenate(own)
-    done = network.carry(messages, seconds)
-    rates = [link_rate(mean_bytes, done.arrived[messages["process"] == rank]) for rank in range(len(own))]
-    return float(np.median([rate for rate in rates if rate is not None])), done
+def _measure_link_rate(network: Network, mean_bytes: int, seconds: float) -> tuple[float, Carried]:
+    """Return the bytes per second of a link at a load of 1, and the simulation that measured them."""
+    by_rank = [
+        link_messages(rank, network.processes, mean_bytes)[:LINK_MESSAGES]
+        for rank in range(network.processes)
+    ]
+    messages = np.concatenate(by_rank)
+    simulation = network.carry(messages, seconds)
+    rates = [
+        link_rate(mean_bytes, simulation.arrived[messages["process"] == rank])
+        for rank in range(network.processes)
+    ]
+    return float(np.median([rate for rate in rates if rate is not None])), simulation
