@@ -171,3 +171,35 @@ def test_the_rate_of_a_link_is_what_one_pair_of_processes_reaches(tmp_path, coun
 def test_what_is_wrong_is_one_line_and_nothing_is_written(tmp_path, words, line):
     assert refusal(InputError, new_model, [*words, "--folder", str(tmp_path)], OSU).startswith(line)
     assert not list(tmp_path.iterdir())
+
+
+STUDY = "name: mine\ncases: [elbow_segregated-smoke]\ninterconnects: [vendor, gigabit_ethernet]\nprocesses: [1, 4]\n"
+
+
+@pytest.mark.parametrize(
+    ("keys", "cores"),
+    [
+        ("", 2),  # as gigabit_ethernet of the study
+        ("processes_per_node: [1, 4]\nthreads: [2]\n", 8),
+        ("cluster: site.yaml\n", 48),
+    ],
+)
+def test_the_node_size_comes_from_a_study(tmp_path, monkeypatch, keys, cores):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site.yaml").write_text("cores_per_node: 48\n")
+    (tmp_path / "mine.yaml").write_text(STUDY + keys)
+    study = ["--study", str(tmp_path / "mine.yaml")]
+    lines = new_model(["vendor", "latency_7.4.txt", "--folder", str(tmp_path), *study], OSU)
+    assert load_interconnect("vendor", tmp_path).cores_per_node == cores
+    assert not any("assumed to have 1 core" in line for line in lines)
+
+
+def test_a_study_without_one_node_size_is_refused(tmp_path):
+    (tmp_path / "mine.yaml").write_text(STUDY.replace("gigabit_ethernet", "gigabit_ethernet, slingshot_11"))
+    words = ["vendor", "latency_7.4.txt", "--folder", str(tmp_path), "--study", str(tmp_path / "mine.yaml")]
+    message = refusal(InputError, new_model, words, OSU)
+    assert "states no single number of cores per node (gigabit_ethernet: 2, slingshot_11: 288)" in message
+    assert refusal(InputError, new_model, [*words, "--cores", "4"], OSU) == (
+        "--study: does not belong here, since --cores is given"
+    )
+    assert not (tmp_path / "vendor.yaml").exists()

@@ -22,13 +22,15 @@ from analysis.topics.simulated.fit_figure import draw_model_fit
 from analysis.topics.validation import PROBE_TOLERANCE
 from workflows.domain import Interconnect
 from workflows.errors import InputError
-from workflows.paths import INTERCONNECTS, RESULTS, ROOT
+from workflows.paths import INTERCONNECTS, RESULTS, ROOT, STUDIES
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import fit, programs, replayer
 from workflows.simulation.curve import read_curves
 from workflows.simulation.derive import at_rate, derive
 from workflows.simulation.model import make_model
+from workflows.study.asked import cores_per_node
 from workflows.study.interconnects import load_interconnect
+from workflows.study.study import read_study
 
 MODELS = ROOT / RESULTS / ".models"
 """Folder with the fit of each model: a table and a figure."""
@@ -68,7 +70,8 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--interconnect", metavar="I", help="interconnect to read, if a file has several")
     parser.add_argument("--inside", metavar="FILE", help="ping-pong inside a node")
-    parser.add_argument("--cores", type=int, metavar="N", help="cores per node")
+    parser.add_argument("--cores", type=int, metavar="N", help="cores per node; by default 1")
+    parser.add_argument("--study", help="study that states the cores per node, instead of --cores")
     parser.add_argument(
         "--eager", type=int, metavar="BYTES", help="largest message that does not wait for its receiver"
     )
@@ -93,6 +96,8 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     for option, least in (("cores", 1), ("eager", 0), ("rate", 1e-3)):
         if (value := getattr(options, option)) is not None and value < least:
             raise InputError(f"--{option}: {value}: must be at least {least}")
+    if options.study and options.cores:
+        raise InputError("--study: does not belong here, since --cores is given")
     return options
 
 
@@ -124,6 +129,9 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
             raise InputError(
                 f"--model: {_path_for_display(output)} exists already: remove it, or choose another name"
             )
+    cores = options.cores
+    if options.study:
+        cores = cores_per_node(read_study(_study_file(options.study, working_folder)), options.name)
     predicted = load_interconnect(options.predicts, INTERCONNECTS) if options.predicts else None
     if predicted and predicted.kind == "simulated":
         raise InputError(f"--predicts: {options.predicts}: is simulated; it must be measured or emulated")
@@ -131,7 +139,7 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
     inside, unread_inside = (
         _curves(working_folder / options.inside, options) if options.inside else (None, [])
     )
-    derived = derive(curves, inside, options.cores, options.eager)
+    derived = derive(curves, inside, cores, options.eager)
     if options.rate:
         derived = at_rate(derived, options.rate)
     try:
@@ -181,6 +189,12 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
         _fit_sentence(table),
         f"{_path_for_display(file)}; fit: {_path_for_display(figure)}",
     ]
+
+
+def _study_file(name: str, working_folder: Path) -> Path:
+    """Return the file of a study: as the user typed it, or by its name in config/studies."""
+    file = working_folder / name
+    return STUDIES / f"{name}.yaml" if (STUDIES / f"{name}.yaml").exists() and not file.exists() else file
 
 
 def _is_one_machine(interconnect: Interconnect) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from analysis.runs.facts import Facts
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.inputs import is_there
+from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
 from workflows.study.default_blocks import default_blocks
@@ -184,6 +185,35 @@ def interconnect_file(study: Study, name: str) -> Path:
         raise InputError(f"{study.file}: interconnects_folder: {folder}: no such folder")
     project = INTERCONNECTS / f"{name}.yaml"
     return folder / project.name if folder and (folder / project.name).exists() else project
+
+
+def cores_per_node(study: Study, model: str) -> int:
+    """Return the cores per node that a study states.
+
+    The cluster file of the study states them, else the most processes and threads that the study places on a
+    node, else its interconnects except the `model` that is being made.
+
+    Raises
+    ------
+    InputError
+        The study states no node size, or several.
+    """
+    if study.cluster and (cores := read_cluster(study.cluster).cores_per_node):
+        return cores
+    if study.processes_per_node:
+        return max(study.processes_per_node) * max(study.threads)
+    files = {name: interconnect_file(study, name) for name in study.interconnects if name != model}
+    joined = [interconnects.load_interconnect(name, file.parent) for name, file in files.items()]
+    sizes = {
+        each.name: each.cores_per_node for each in joined if each.joins_nodes and each.place != "cluster"
+    }
+    if len(set(sizes.values())) == 1:
+        return next(iter(sizes.values()))
+    stated = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none"
+    raise InputError(
+        f"{study.file}: states no single number of cores per node ({stated}); give --cores, or write "
+        "processes_per_node, or cores_per_node into its cluster file"
+    )
 
 
 def _check_files(study: Study) -> None:
