@@ -41,18 +41,23 @@ REQUIRED = ("scaling", "peaks", "improvement", "node_equivalent", "oversubscript
 
 
 def make_all_tables(
-    runs: pd.DataFrame, request: Request, names: Sequence[str] = tuple(TABLE_SCHEMAS)
+    runs: pd.DataFrame,
+    request: Request,
+    names: Sequence[str] = tuple(TABLE_SCHEMAS),
+    facts: Facts | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Make the tables of a study from its runs alone.
+    """Make the tables of a study from its runs, without side tables and published figures.
 
     Parameters
     ----------
     runs : DataFrame
         As `analysis.runs.runs.read_runs` returns it.
     request : Request
-        Settings, queue, rule and market of the study.
+        Settings, rule and market of the study.
     names : sequence of str
         Tables to make. Topics that these tables do not need are skipped.
+    facts : Facts, optional
+        Facts about the study, with its keys that topics read.
 
     Returns
     -------
@@ -66,7 +71,8 @@ def make_all_tables(
         If the request names an interconnect or a case that the runs lack, if there are two references,
         or if there is no price (`analysis.topics.money.market.market_costs`).
     """
-    return _make_tables(Context(runs, request, CurveSet(runs, request.settings)), names)
+    context = Context(runs, request, CurveSet(runs, request.settings), facts=facts or Facts())
+    return _make_tables(context, names)
 
 
 def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) -> dict[str, pd.DataFrame]:

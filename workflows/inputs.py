@@ -128,12 +128,14 @@ def defaults(schema_name: str, *section: str) -> dict[str, Any]:
     schema = _schema(f"{schema_name}.yaml")
     for key in section:
         schema = schema["properties"][key]
-    return {key: value["default"] for key, value in schema["properties"].items() if "default" in value}
+    properties = schema.get("properties", {})
+    return {key: value["default"] for key, value in properties.items() if "default" in value}
 
 
-def keys(schema_name: str) -> list[str]:
-    """Return the top-level keys of a schema in its order."""
-    return list(_schema(f"{schema_name}.yaml")["properties"])
+def keys(schema_name: str, mark: str | None = None) -> list[str]:
+    """Return the top-level keys of a schema in its order; with a `mark`, the keys with ``<mark>: true``."""
+    properties = _schema(f"{schema_name}.yaml")["properties"]
+    return [key for key, value in properties.items() if mark is None or value.get(mark, False)]
 
 
 def choose(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.runs.json_parts import JsonPart, each
 from analysis.runs.lifetime import Lifetime
-from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule, Settings
+from analysis.runs.settings import Chosen, Mix, NodePrice, Rule, Settings
 
 Pairs = Sequence[Sequence[str]]
+Part = TypeVar("Part", bound=JsonPart)
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,6 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "study": AboutStudy.of,
     "cases": each(AboutCase.of),
     "settings": Chosen.of,
-    "queue": Queue.of,
     "proposal": Rule.of,
     "economics": Economics.of,
     "interconnects": each(AboutInterconnect.of),
@@ -218,16 +218,20 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Facts(JsonPart, converters=_CONVERTERS):
-    """The whole file. Before a run, it holds only what the study file states about the analysis."""
+    """The whole file. Before a run, it holds only what the study file states about the analysis.
+
+    ``study_keys`` holds every key of the study file that ``workflows/schemas/study.yaml`` marks
+    ``reaches_analysis: true``, with its default. A topic reads a new key there: only the schema and the topic
+    change. `study_section` returns a section of keys as a typed object.
+    """
 
     study: AboutStudy = AboutStudy()
     cases: Mapping[str, AboutCase] = field(default_factory=dict)
+    study_keys: Mapping[str, Any] = field(default_factory=dict)
     settings: Chosen = field(default_factory=Chosen)
-    queue: Queue = field(default_factory=Queue)
     proposal: Rule | None = None
     proposal_interconnect: str | None = None
     economics: Economics | None = None
-    congestion: Mapping[str, Any] = field(default_factory=dict)
     interconnects: Mapping[str, AboutInterconnect] = field(default_factory=dict)
     sites: Mapping[str, Site] = field(default_factory=dict)
     left_out: Sequence[LeftOut] = ()
@@ -235,6 +239,10 @@ class Facts(JsonPart, converters=_CONVERTERS):
     runs: Counts = Counts()
     made: str | None = None
     version: str | None = None
+
+    def study_section(self, key: str, kind: type[Part]) -> Part:
+        """Return a section of the study file as an object of a `JsonPart`; its defaults if it is missing."""
+        return kind.of(self.study_keys.get(key, {}))
 
     def case(self, name: str) -> AboutCase:
         """Return the facts about a case; empty ones if there are none."""

@@ -109,35 +109,6 @@ class Settings(Chosen):
 
 
 @dataclass(frozen=True)
-class Queue(JsonPart, optional={"cores"}):
-    """Jobs that wait to be run, and the machine for them.
-
-    Attributes
-    ----------
-    jobs : int
-        Number k of equal jobs.
-    efficiency : float
-        Smallest efficiency that a shared machine accepts.
-    cores : int or None
-        Number N of cores; by default the largest number on which the case was run, over all kinds that are
-        compared with each other.
-    """
-
-    jobs: int = 3
-    efficiency: float = 0.75
-    cores: int | None = None
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for impossible values."""
-        if not 1 <= self.jobs <= 100_000:
-            raise ValueError(f"jobs: {self.jobs}; from 1 to 100000")
-        if self.cores is not None and self.cores < 1:
-            raise ValueError(f"cores: {self.cores}; 1 or more")
-        if not 0 < self.efficiency <= 1:
-            raise ValueError(f"efficiency: {self.efficiency}; above 0, at most 1")
-
-
-@dataclass(frozen=True)
 class NodePrice(JsonPart, converters={"price_range": tuple}, optional={"cores", "source", "price_range"}):
     """Price of a node without its interconnect.
 

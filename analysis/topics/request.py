@@ -1,14 +1,14 @@
-"""The request of a study: its settings, queue, rule and market, read from the study's facts."""
+"""The request of a study: its settings, rule and market, read from the study's facts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
 from analysis.runs.facts import Facts
-from analysis.runs.settings import Queue, Rule, Settings
+from analysis.runs.settings import Rule, Settings
 from analysis.topics.money.market import Market, PricedItem
 from analysis.topics.prices.books import BOOK
 from analysis.topics.prices.parts import PART_LIST
@@ -21,7 +21,6 @@ class Request:
     Attributes
     ----------
     settings : Settings
-    queue : Queue
     rule : Rule or None
         There is no table ``proposal`` without a rule.
     market : Market or None
@@ -29,7 +28,6 @@ class Request:
     """
 
     settings: Settings
-    queue: Queue = field(default_factory=Queue)
     rule: Rule | None = None
     market: Market | None = None
 
@@ -43,11 +41,11 @@ def request_of(facts: Facts) -> Request:
     """Read a request from the facts of a study."""
     economics = facts.economics
     if economics is None:
-        return Request(facts.all_settings(), facts.queue, facts.proposal)
+        return Request(facts.all_settings(), facts.proposal)
     offers: dict[str, PricedItem] = {}
     for name, offer in economics.offers.items():
         schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
         listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
         offers[name] = listing, offer.item
     market = Market(economics.node, offers, economics.mix, economics.lifetime)
-    return Request(facts.all_settings(), facts.queue, facts.proposal, market)
+    return Request(facts.all_settings(), facts.proposal, market)

@@ -6,8 +6,9 @@ from made_tables import make_tables
 from small_runs import rows, unplaced
 
 from analysis.pipeline import REQUIRED, TABLE_SCHEMAS, make_all_tables, read_tables, write_tables
+from analysis.runs.facts import Facts
 from analysis.runs.lifetime import Lifetime
-from analysis.runs.settings import Limit, Mix, NodePrice, Queue, Rule, Settings
+from analysis.runs.settings import Limit, Mix, NodePrice, Rule, Settings
 from analysis.topics import node_loss, nodes
 from analysis.topics.adjusted import ADJUSTED
 from analysis.topics.censored import CENSORED
@@ -89,7 +90,7 @@ def test_money_is_there_even_if_nothing_is_compared_or_a_case_of_the_mix_has_no_
 
 
 def test_all_tables_stand_on_the_same_draws(runs, settings):
-    tables = make_all_tables(runs, Request(settings, Queue(jobs=1), RULE))
+    tables = make_all_tables(runs, Request(settings, RULE), facts=Facts(study_keys={"queue": {"jobs": 1}}))
     for name, table in make_tables(runs, settings).items():
         pd.testing.assert_frame_equal(tables[name], table)
     keys = ["interconnect", "oversubscription", "processes"]

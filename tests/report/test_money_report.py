@@ -17,7 +17,7 @@ from analysis.presentation.drawing import save
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
-from analysis.runs.settings import Mix, NodePrice, Queue, Settings
+from analysis.runs.settings import Mix, NodePrice, Settings
 from analysis.topics.money.headline import what_pays
 from analysis.topics.money.market import Market
 from analysis.topics.money.section import pays
@@ -64,7 +64,7 @@ def study(
     offers = {"gigabit": (book, "cheap"), "infiniband": (book, "dear"), "elan": (book, "huge")}
     unfinished = AboutStudy(**about).unfinished
     settings = Settings(draws=100, baselines=("gigabit",), compare_kinds=compare, unfinished=unfinished)
-    request = Request(settings, Queue(8), market=Market(node, offers, mix, lifetime))
+    request = Request(settings, market=Market(node, offers, mix, lifetime))
     entries = {
         "study": {"name": "duct", "compare_kinds": [list(pair) for pair in compare]} | about,
         "cases": {"duct": {"title": "Duct"}},
@@ -72,10 +72,10 @@ def study(
             name: {"title": name.capitalize(), "kind": kind}
             for name, kind in zip(("gigabit", "infiniband", "elan"), (*kinds, kinds[1]), strict=True)
         },
-        "queue": {"jobs": 8, "efficiency": 0.75},
+        "study_keys": {"queue": {"jobs": 8, "efficiency": 0.75}},
     }
     facts = replace(Facts.of(entries), economics=Economics(node, {}, mix, lifetime))
-    return runs, make_all_tables(runs, request), facts
+    return runs, make_all_tables(runs, request, facts=facts), facts
 
 
 def content(runs, tables, facts):

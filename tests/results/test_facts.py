@@ -14,6 +14,7 @@ from analysis.runs import facts as facts_types
 from analysis.runs.json_parts import JsonPart
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Limit
+from analysis.topics.turnaround.packing import Queue
 from workflows import inputs
 from workflows.domain import InputError
 from workflows.plan.plan import make_plan
@@ -74,7 +75,7 @@ PARTS = {
     "interconnects": facts_types.AboutInterconnect, "model": facts_types.AboutModel, "fit": facts_types.AboutFit, "host": facts_types.Host,
     "processor": facts_types.AboutProcessor,
     "economics": facts_types.Economics, "offers": facts_types.Offer, "sites": facts_types.Site, "left_out": facts_types.LeftOut,
-    "runs": facts_types.Counts, "proposal": facts_types.Rule, "limits": Limit, "settings": facts_types.Chosen, "queue": facts_types.Queue,
+    "runs": facts_types.Counts, "proposal": facts_types.Rule, "limits": Limit, "settings": facts_types.Chosen,
     "node": facts_types.NodePrice, "mix": facts_types.Mix,
 }  # fmt: skip
 
@@ -103,13 +104,40 @@ def test_what_an_earlier_version_did_not_write_stays_away(tmp_path):
     (tmp_path / "facts.json").write_text(json.dumps(OLD))
     read = read_facts(tmp_path / "facts.json")
     assert read.as_json() == OLD and list(read.as_json()) == list(OLD)
-    assert read.queue.jobs == 3 and read.interconnect("swift").model is None
+    assert read.study_section("queue", Queue).jobs == 3 and read.interconnect("swift").model is None
     assert read.case("unknown").title is None and read.runs.lost == ()
+
+
+def test_keys_of_a_study_reach_the_analysis_with_their_defaults(tmp_path):
+    """The schema of studies marks these keys; no other list names them."""
+    columns = ["case", "interconnect", "processes", "seconds", "origin"]
+    nothing = complete_runs(pd.DataFrame(columns=columns), may_be_empty=True)
+    made = facts(make_plan(study_file(tmp_path, f"{STUDY}queue: {{cores: 8}}\n")), nothing, [], [])
+    (tmp_path / "facts.json").write_text(json.dumps(made.as_json()))
+    read = read_facts(tmp_path / "facts.json")
+    assert read.study_keys == {"name": "several", "queue": {"jobs": 3, "cores": 8, "efficiency": 0.75}}
+    assert read.study_section("queue", Queue) == Queue(cores=8)
+    marked = set(inputs.keys("study", mark="reaches_analysis"))
+    assert set(read.study_keys) <= marked < set(inputs.keys("study"))
+
+
+def test_a_section_of_a_study_has_the_keys_of_its_type():
+    section = inputs.read_yaml(inputs.SCHEMAS / "study.yaml")["properties"]["queue"]
+    assert set(section["properties"]) == {key.name for key in Queue.entries()}
+
+
+def test_keys_that_earlier_versions_wrote_apart_are_among_the_keys_of_the_study(tmp_path):
+    (tmp_path / "facts.json").write_text(
+        json.dumps({"study": {"name": "old"}, "queue": {"jobs": 8}, "congestion": {}})
+    )
+    read = read_facts(tmp_path / "facts.json")
+    assert read.study_section("queue", Queue).jobs == 8 and "congestion" not in read.study_keys
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
+        ('{"study_keys": {"name": "old", "queue": {"jobs": 0}}}', "study_keys.queue.jobs: 0 is too small"),
         ('{"study": {"blocks": "six"}}', "study.blocks: 'six' is not a whole number or empty"),
         ('{"stduy": {}}', "stduy: unknown key, did you mean 'study'?"),
         ('{"interconnects": {"a": {"model": {}}}}', "interconnects.a.model.source: missing (Source of its"),

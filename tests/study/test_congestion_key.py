@@ -19,14 +19,14 @@ def study(folder, congestion=""):
 
 def test_it_reaches_the_analysis_with_its_defaults(tmp_path):
     plan = make_plan(study(tmp_path, "{topologies: {A: {ring: 8}}, patterns: [uniform]}"))
-    assert plan.asked.request.congestion == {
+    assert plan.asked.request.study_keys["congestion"] == {
         "topologies": {"A": {"ring": 8}}, "patterns": ["uniform"], "matrices": []
     }  # fmt: skip
 
 
 def test_a_study_without_it_asks_for_nothing(tmp_path):
     file = study(tmp_path)
-    assert read_study(file).congestion == {} and make_plan(file).asked.request.congestion == {}
+    assert read_study(file).congestion == {} and "congestion" not in make_plan(file).asked.request.study_keys
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from refused import refusal
 from study_files import study_file
 
 from analysis.runs.facts import AboutStudy, Facts
-from analysis.runs.settings import Limit, Queue, Settings
+from analysis.runs.settings import Limit, Settings
 from analysis.topics.request import request_of
+from analysis.topics.turnaround.packing import Queue
 from workflows import inputs
 from workflows.domain import InputError, Interconnect
 from workflows.paths import ROOT
@@ -67,12 +68,13 @@ def test_the_schema_states_the_defaults_of_the_analysis(key, made):
 
 
 def test_without_a_word_the_analysis_has_its_defaults(tmp_path):
-    request = request_of(facts(tmp_path))
+    read = facts(tmp_path)
+    request = request_of(read)
     given = {"baselines": ("tcp_loopback",), "compare_kinds": (("measured", "emulated"),)}
     assert request.settings == Settings(study="mine", seed=3, **given)
-    assert request.queue == Queue()
     assert request.rule.name == "doubling_1_5" and request.rule.limits == (Limit(1.5),)
     assert request.market is None
+    assert read.study_section("queue", Queue) == Queue()
 
 
 def test_every_key_reaches_the_analysis(tmp_path):
@@ -82,11 +84,12 @@ analysis: {draws: 500, level: 0.9, target_speedups: [4, 8], reference_interconne
 queue: {jobs: 7, cores: 32, efficiency: 0.5}
 proposal: {rule: notur_hexagon}
 """
-    request = request_of(facts(tmp_path, extra + MONEY))
+    read = facts(tmp_path, extra + MONEY)
+    request = request_of(read)
     assert (request.settings.draws, request.settings.level, request.settings.extrapolation) == (500, 0.9, 2)
     assert request.settings.target_speedups == (4, 8) and request.settings.target_percent == 3
     assert request.settings.reference_interconnect == "tcp_loopback"
-    assert request.queue == Queue(7, 0.5, 32)
+    assert read.study_section("queue", Queue) == Queue(7, 0.5, 32)
     assert [limit.at_least for limit in request.rule.limits] == [1.5, 1.4, 1.3]
     market = request.market
     assert (market.node.price, market.node.currency, market.node.cores) == (2500, "USD", None)

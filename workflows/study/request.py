@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from analysis.runs.facts import Economics, Facts, Offer
 from analysis.runs.lifetime import Lifetime
-from analysis.runs.settings import Chosen, Mix, NodePrice, Queue, Rule
+from analysis.runs.settings import Chosen, Mix, NodePrice, Rule
 from analysis.topics.proposal.rules import read_rule
 from workflows.domain import InputError, Interconnect
 from workflows.inputs import choose, table_errors_in
@@ -30,8 +30,8 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     Returns
     -------
     Facts
-        Only ``settings``, ``queue``, ``proposal``, ``proposal_interconnect``, ``economics`` and
-        ``congestion`` are set. ``economics`` is None for a study without a node's price.
+        Only ``study_keys``, ``settings``, ``proposal``, ``proposal_interconnect`` and ``economics`` are set.
+        ``economics`` is None for a study without a node's price.
 
     Raises
     ------
@@ -41,12 +41,11 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     if not study.imports:
         check_names(study, study.cases, study.interconnects)
     facts = Facts(
+        study_keys=study.for_analysis,
         settings=_settings(study),
-        queue=Queue(**study.queue),
         proposal=_rule(study, config / "proposals"),
         proposal_interconnect=study.proposal.get("interconnect"),
         economics=_economics(study, interconnects, config) if "node" in study.economics else None,
-        congestion=dict(study.congestion),
     )
     if study.congestion:
         from workflows.study.congestion import check_congestion  # here: a job that measures loads no NumPy

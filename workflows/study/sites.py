@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analysis.runs.facts import AboutCase, AboutInterconnect, AboutStudy, Facts, Site
 from workflows.errors import InputError
@@ -95,5 +95,17 @@ def read_facts(file: Path) -> Facts:
         data = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{file}: is no JSON: {error}") from None
+    if isinstance(data, dict):
+        data = _with_study_keys(data)
     check(data, "facts", file)
     return Facts.of(data)
+
+
+def _with_study_keys(data: dict[str, Any]) -> dict[str, Any]:
+    """Return facts with ``study_keys``, also of earlier versions, which wrote two of the keys apart."""
+    earlier = {key: data[key] for key in ("queue", "congestion") if data.get(key)}
+    rest = {key: value for key, value in data.items() if key not in ("queue", "congestion")}
+    if not earlier:
+        return rest
+    name = data.get("study", {}).get("name") or "study"
+    return {**rest, "study_keys": {"name": name, **earlier}}

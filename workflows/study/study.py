@@ -39,9 +39,10 @@ class Study:
     """Keys of a study file, which ``workflows/schemas/study.yaml`` describes.
 
     ``sizes`` holds the size of each case at each process count if scaling is weak or the study has a
-    ``scale``; else it is empty. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and the
-    number of ``blocks`` if the file leaves it out (None here), because both need the cases and interconnects.
-    ``inline`` holds the cases that the study describes itself: see `workflows.study.inline`.
+    ``scale``; else it is empty. ``for_analysis`` holds the keys that the schema marks ``reaches_analysis``;
+    they need no attribute of their own. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and
+    the number of ``blocks`` if the file leaves it out (None here), because both need the cases and
+    interconnects. ``inline`` holds the cases that the study describes itself: see `workflows.study.inline`.
     """
 
     name: str
@@ -64,9 +65,8 @@ class Study:
     compare_kinds: tuple[tuple[str, str], ...]
     analysis: Mapping[str, Any]
     economics: Mapping[str, Any]
-    queue: Mapping[str, Any]
     proposal: Mapping[str, Any]
-    congestion: Mapping[str, Any]
+    for_analysis: Mapping[str, Any]
     limits: Limits
     cases_folder: Path | None
     interconnects_folder: Path | None
@@ -93,6 +93,12 @@ class Study:
         return self.inline.get(case) or (str(self.cases_folder) if self.cases_folder else None)
 
     @property
+    def congestion(self) -> Mapping[str, Any]:
+        """Requested route load: see `workflows.study.congestion`; empty without any."""
+        section: Mapping[str, Any] = self.for_analysis.get("congestion", {})
+        return section
+
+    @property
     def replayed(self) -> Study:
         """The study with the cases and process counts of ``simulation``, if that section names any."""
         changes = {key: self.simulation[key] for key in _SIMULATED if key in self.simulation}
@@ -116,7 +122,7 @@ _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
 _OF_RUNS = ("until", "processes_per_node", "threads", "site", "scale")
-_OF_ANALYSIS = ("analysis", "economics", "queue", "proposal")
+_OF_ANALYSIS = ("analysis", "economics", "proposal")
 _AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation", "report_while_running")
 _FOLDERS = ("cases_folder", "interconnects_folder")
 _LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")
@@ -149,7 +155,6 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
     data = inputs.defaults("study") | {"blocks": None} | data
     inline = _inline(data, file)
-    route_load = data.get("congestion")
     fields: dict[str, Any] = {
         **{key: data[key] for key in _AS_GIVEN},
         **{key: tuple(data.get(key, ())) for key in _LISTS},
@@ -167,7 +172,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         scale=_scale(data, file),
         until=Until(**data["until"]) if "until" in data else None,
         compare_kinds=tuple((first, second) for first, second in data["compare_kinds"]),
-        congestion=inputs.defaults("study", "congestion") | route_load if route_load else {},
+        for_analysis=_for_analysis(data),
         limits=Limits(**(inputs.defaults("study", "limits") | data["limits"])),
         site=data.get("site"),
         compare_sites=_compare_sites(data, file),
@@ -189,6 +194,15 @@ def _inline(data: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
     if inline and "scale" in data:
         raise InputError(f"{file}: cases: {next(iter(inline))!r} has no sizes for a scale")
     return inline
+
+
+def _for_analysis(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that reach the analysis, with the defaults inside their sections."""
+    return {
+        key: inputs.defaults("study", key) | data[key] if isinstance(data[key], dict) else data[key]
+        for key in inputs.keys("study", mark="reaches_analysis")
+        if key in data
+    }
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:

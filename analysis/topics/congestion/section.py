@@ -150,7 +150,7 @@ def _measured(pattern: str, nodes: int, content: Content) -> str:
 def _published(pattern: str, title: str, nodes: int, content: Content) -> str:
     """Write the published bandwidths of the pattern in the topology."""
     statements = content.published.get("network_statements")
-    if statements is None or content.facts.congestion.get("published") != title:
+    if statements is None or content.facts.study_keys.get("congestion", {}).get("published") != title:
         return ""
     name = pattern.partition(",")[0]
     values = [

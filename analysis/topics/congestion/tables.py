@@ -96,7 +96,7 @@ def topology_of(description: Mapping[str, Any]) -> Topology:
 
 def make_congestion(context: Context) -> Tables:
     """Make the tables of route load, if the study lists topologies."""
-    requested = context.facts.congestion
+    requested = context.facts.study_keys.get("congestion", {})
     flows = context.side_tables["congestion_flows"]
     if not requested or flows.empty:
         return {}

@@ -11,7 +11,7 @@ TOPIC = Topic(
     name="congestion",
     schemas=CONGESTION_TABLES,
     make=make_congestion,
-    draw=lambda view: matrix_figures(view.tables, view.facts.congestion),
+    draw=lambda view: matrix_figures(view.tables, view.facts.study_keys.get("congestion", {})),
     section=congestion_section,
     needs_runs=False,
 )

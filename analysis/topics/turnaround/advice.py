@@ -21,9 +21,9 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import Piece, is_missing
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.settings import Settings
 from analysis.statistics.bootstrap import interval_columns
-from analysis.topics.turnaround.packing import Ways
+from analysis.topics.turnaround.packing import Queue, Ways
 
 ADVICE = table_schemas(
     table_schema(

@@ -31,7 +31,8 @@ from analysis.runs.columns import (
     with_interval,
 )
 from analysis.runs.frames import with_ends
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.json_parts import JsonPart
+from analysis.runs.settings import Settings
 from analysis.statistics import Flags, Floats
 from analysis.statistics.best import (
     ALPHA,
@@ -44,6 +45,36 @@ from analysis.statistics.best import (
 )
 from analysis.statistics.bootstrap import percentile_interval
 from analysis.statistics.metrics import efficiency, runs_per_day
+
+
+@dataclass(frozen=True)
+class Queue(JsonPart, optional={"cores"}):
+    """Section ``queue`` of a study: jobs that wait to be run, and the machine for them.
+
+    Attributes
+    ----------
+    jobs : int
+        Number k of equal jobs.
+    efficiency : float
+        Smallest efficiency that a shared machine accepts.
+    cores : int or None
+        Number N of cores; by default the largest number on which the case was run, over all kinds that are
+        compared with each other.
+    """
+
+    jobs: int = 3
+    efficiency: float = 0.75
+    cores: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for impossible values."""
+        if not 1 <= self.jobs <= 100_000:
+            raise ValueError(f"jobs: {self.jobs}; from 1 to 100000")
+        if self.cores is not None and self.cores < 1:
+            raise ValueError(f"cores: {self.cores}; 1 or more")
+        if not 0 < self.efficiency <= 1:
+            raise ValueError(f"efficiency: {self.efficiency}; above 0, at most 1")
+
 
 PACKING = table_schemas(
     table_schema(

@@ -15,6 +15,7 @@ from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, is_missing
 from analysis.statistics.best import FEWEST
 from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
+from analysis.topics.turnaround.packing import Queue
 
 GOAL_TITLES = {
     "one user": "One user, who wants a job done soonest",
@@ -34,7 +35,7 @@ def turnaround(content: Content) -> Section | None:
     if advice is None or advice.empty:
         return None
     labels = content.labels
-    efficiency = content.facts.queue.efficiency
+    efficiency = content.facts.study_section("queue", Queue).efficiency
     blocks: list[Block] = []
     for case, rows in labels.by_case(advice):
         blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))

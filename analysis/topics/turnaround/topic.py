@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from analysis.curves.curves import Curve
 from analysis.presentation.drawing import Drawing
 from analysis.runs.frames import Pieces, Tables, stacked
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.settings import Settings
 from analysis.topics.topic import Context, Topic, View
 from analysis.topics.turnaround.advice import ADVICE, advice_rows
 from analysis.topics.turnaround.figures import turnaround_figures
-from analysis.topics.turnaround.packing import PACKING, packing_columns, ways_of
+from analysis.topics.turnaround.packing import PACKING, Queue, packing_columns, ways_of
 from analysis.topics.turnaround.section import turnaround
 
 
 def make_turnaround(context: Context) -> Tables:
     """Make the tables ``packing`` and ``advice``."""
-    pieces = [
-        turnaround_pieces(curves, context.request.queue, context.settings) for curves in context.curves.cases
-    ]
+    queue = context.facts.study_section("queue", Queue)
+    pieces = [turnaround_pieces(curves, queue, context.settings) for curves in context.curves.cases]
     return {name: stacked([row for piece in pieces for row in piece[name]]) for name in TOPIC.schemas}
 
 

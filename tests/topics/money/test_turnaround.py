@@ -10,9 +10,9 @@ from made_tables import finished, make_tables
 from report_parts import plain
 from small_runs import curves, rows, runs_table
 
-from analysis.runs.settings import Queue, Settings
+from analysis.runs.settings import Settings
 from analysis.topics.turnaround.advice import fastest_waves
-from analysis.topics.turnaround.packing import packing_columns, ways_of
+from analysis.topics.turnaround.packing import Queue, packing_columns, ways_of
 from analysis.topics.turnaround.topic import turnaround_pieces
 
 SETTINGS = Settings(draws=300)
