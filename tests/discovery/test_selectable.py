@@ -86,6 +86,17 @@ def test_interfaces_of_virtual_machines_and_containers_are_left_out():
     ]
 
 
+def test_open_mpi_5_calls_its_shared_memory_sm():
+    components = [Resource(f"btl/{name}") for name in ("self", "sm", "tcp")]
+    listed = selectable(machine(ip="azure_ip_link") | {"ompi_info": components})
+    assert [each.launch["mca"]["btl"] for each in listed] == [
+        "self,sm",
+        "self,tcp",
+        "self,sm,tcp",
+        "self,sm,tcp",
+    ]
+
+
 def test_without_an_mpi_library_nothing_can_be_selected():
     assert not offered(ucx_info="azure_ucx_info", ip="azure_ip_link", fi_info="efa_fi_info")
 

@@ -65,6 +65,7 @@ def test_a_study_of_simulated_interconnects_measures_nothing():
     nodes = {point.processes: point.nodes for point in plan.design.simulated}
     assert nodes == {1: 1, 2: 1, 4: 2, 8: 4, 16: 8}
     assert "simulated: 13 points, replayed from 5 traces" in announcement(plan)
+    assert "interconnects: simulated (models): gigabit_ethernet, infiniband" in announcement(plan)
 
 
 def test_measured_interconnects_with_simulated_ones_have_a_serial_run_of_their_own():
