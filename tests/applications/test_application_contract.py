@@ -1,6 +1,7 @@
 """What every application must do: see docs/extending/application.md."""
 
 import functools
+import random
 import re
 
 import pytest
@@ -109,6 +110,17 @@ def test_a_log_cut_off_anywhere_is_read_and_never_counts(name, file):
         reading = app.read(case, 2, cut)
         assert isinstance(reading, Reading)
         assert reading.problem and "\n" not in reading.problem
+
+
+@pytest.mark.parametrize(("name", "file"), list(logs()))
+@given(seed=st.integers(0, 10**6))
+def test_a_log_with_cut_and_shuffled_lines_raises_nothing(name, file, seed):
+    numbers, lines = random.Random(seed), list(read_log(file))
+    torn = [
+        Line(line.seconds, line.text[: numbers.randrange(70)]) for line in numbers.sample(lines, len(lines))
+    ]
+    for case in cases_of(name)[:2]:
+        assert isinstance(application(name).read(case, 2, torn), Reading)
 
 
 @every_application

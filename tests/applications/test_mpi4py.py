@@ -106,7 +106,7 @@ def test_a_change_of_a_module_measures_the_cases_that_import_it_again(case, tmp_
     ],
     ids=["no Python", "no program", "a file that is written for it"],
 )
-def test_a_case_whose_files_are_wrong_is_reported_in_one_line(case, tmp_path, files, message):
+def test_wrong_files_of_a_case_are_reported_in_one_line(case, tmp_path, files, message):
     (tmp_path / "mpi4py/other").mkdir(parents=True)
     for name, text in {"case.yaml": (case.folder / "case.yaml").read_text(), **files}.items():
         (tmp_path / "mpi4py/other" / name).write_text(text)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from disturbed import told_death
 from mpi4py_cases import measured, smoke, with_program
-from told import network_of
+from runs_with_details import network_of
 
 from analysis.topics.network.curves import availability, network_table, pair_matrix
 

@@ -1,5 +1,4 @@
 import dataclasses
-import random
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from refused import refusal
 from stamped_logs import stamped
 
 from workflows.applications import application
-from workflows.domain import InputError, Line, Point
+from workflows.domain import InputError, Point
 from workflows.launch.execution import Execution
 from workflows.measure.answers import compare_answer
 from workflows.measure.running import problem_of
@@ -215,14 +214,6 @@ class TestReadRealLogs:
         reading = nwchem.read(case("water_ccsd-smoke"), 2, lines[: data.draw(st.integers(0, len(lines) - 1))])
         assert reading.problem
         assert reading.answer is None
-
-    @given(seed=st.integers(0, 10**6))
-    def test_torn_logs_are_read_without_an_exception(self, case, real_log, seed):
-        random_numbers = random.Random(seed)
-        lines = list(real_log("nwchem", "ccsd_parallel"))
-        random_numbers.shuffle(lines)
-        torn = [Line(line.seconds, line.text[: random_numbers.randrange(70)]) for line in lines]
-        nwchem.read(case("water_ccsd-smoke"), 2, torn)
 
 
 class TestInputs:

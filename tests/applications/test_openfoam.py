@@ -1,6 +1,5 @@
 import dataclasses
 import json
-import random
 import re
 import shutil
 from math import prod
@@ -224,14 +223,6 @@ class TestReadRealLogs:
         if cut and data.draw(st.booleans()):
             cut[-1] = Line(cut[-1].seconds, cut[-1].text[: data.draw(st.integers(0, len(cut[-1].text)))])
         assert openfoam.read(case(name), processes, cut).problem
-
-    @given(seed=st.integers(0, 10**6))
-    def test_torn_logs_are_read_without_an_exception(self, case, real_log, seed):
-        random_numbers = random.Random(seed)
-        lines = list(real_log("openfoam", "cavity_parallel"))
-        random_numbers.shuffle(lines)
-        torn = [Line(line.seconds, line.text[: random_numbers.randrange(60)]) for line in lines]
-        openfoam.read(case("cavity-smoke"), 4, torn)
 
 
 class TestFactors:

@@ -71,7 +71,7 @@ def test_a_repetition_whose_jobs_ended_each_time_is_given_up_and_not_missing():
     }
 
 
-def test_a_process_of_a_run_without_a_record_spoils_the_runs_that_it_was_beside():
+def test_a_leftover_process_contaminates_runs_at_the_same_time():
     all_beats = [
         beats("n1", 7, 0.5, 0.9),
         beats("n1", 8, 5.5, 5.9),

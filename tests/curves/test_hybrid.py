@@ -67,17 +67,11 @@ def test_interconnects_are_compared_at_equal_threads_only():
     assert gains.to_dict() == pytest.approx({1: -50, 2: -20})
 
 
-def test_other_nodes_and_blocks_apart_are_not_paired_with():
+def test_other_nodes_and_blocks_are_not_paired():
     elsewhere = [row | {"nodes": 2} for row in rows(4, 2, PURE)]
     assert "hybrid" not in tables_of(SERIAL, rows(8, 1, PURE), elsewhere)
     apart = [row | {"block": row["block"] + 100} for row in rows(4, 2, PURE)]
     assert not tables_of(SERIAL, rows(8, 1, PURE), apart)["hybrid"]["paired"].any()
-
-
-def test_without_threads_there_is_no_such_table_and_every_result_has_one():
-    tables = tables_of(SERIAL, rows(8, 1, PURE))
-    assert "hybrid" not in tables
-    assert set(tables["scaling"]["threads"]) == {1} and set(tables["peaks"]["threads"]) == {1}
 
 
 def test_threads_need_cores():

@@ -27,19 +27,19 @@ def curve(seconds, noise=APART[0], **more):
     ]
 
 
-def test_a_clear_peak_is_alone_in_its_set():
-    row = peaks(curve({1: 8.0, 2: 4.0, 4: 2.0, 8: 3.0}))
-    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (4, "4", True)
-
-
-def test_a_curve_that_still_rises_has_not_reached_its_peak():
-    row = peaks(curve({1: 8.0, 2: 4.0, 4: 2.0}))
-    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (4, "4", False)
-
-
-def test_the_set_may_have_gaps_and_the_last_count_undoes_the_peak():
-    row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.5, 8: 3.0, 16: 2.01}))
-    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (2, "2 16", False)
+@pytest.mark.parametrize(
+    ("seconds", "noise", "peak"),
+    [
+        ({1: 8.0, 2: 4.0, 4: 2.0, 8: 3.0}, APART[0], (4, "4", True)),  # a clear peak is alone in its set
+        ({1: 8.0, 2: 4.0, 4: 2.0}, APART[0], (4, "4", False)),  # still rising
+        # the set has a gap, and its last count undoes the peak
+        ({1: 8.0, 2: 2.0, 4: 2.5, 8: 3.0, 16: 2.01}, APART[0], (2, "2 16", False)),
+        ({1: 8.0, 2: 2.0, 4: 2.0}, (1.0,) * 6, (2, "2 4", False)),  # equal times without spread
+    ],
+)
+def test_peak_and_its_set(seconds, noise, peak):
+    row = peaks(curve(seconds, noise))
+    assert (row["peak_processes"], row["peak_set"], row["reached"]) == peak
 
 
 def test_a_difference_in_every_sweep_is_significant():
@@ -47,11 +47,6 @@ def test_a_difference_in_every_sweep_is_significant():
     noise = (0.8, 0.9, 1.0, 1.0, 1.1, 1.2)
     row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.02, 8: 9.0}, noise))
     assert row["peak_set"] == "2"
-
-
-def test_equal_times_without_spread_leave_nothing_out():
-    row = peaks(curve({1: 8.0, 2: 2.0, 4: 2.0}, (1.0,) * 6))
-    assert (row["peak_processes"], row["peak_set"], row["reached"]) == (2, "2 4", False)
 
 
 @pytest.mark.parametrize(("blocks", "note"), [(1, "one sample"), (4, "fewer than 5 blocks")])

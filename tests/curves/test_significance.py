@@ -226,7 +226,7 @@ class TestChosen:
         chooser[:, 1], other[:, 1] = chooser[:, 1] + 9, other[:, 1] + 9  # at one that no pattern chooses
         assert not np.isnan([chosen_p(*pair, False) for pair in zip(chooser, other, strict=True)]).any()
 
-    def test_it_is_tested_as_if_given_for_each_candidate_instead(self):
+    def test_each_candidate_is_tested_as_if_it_were_given(self):
         """Two counts that are alike; at the other one, ratios rise from block to block."""
         swift = {
             2: np.array([5, 5.2, 5.1, 5.3, 5.15, 5.05, 5.25, 5.12, 5.22, 5.02]),

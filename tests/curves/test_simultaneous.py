@@ -57,7 +57,7 @@ def test_two_comparisons_have_the_ends_of_1_minus_a_40th():
     assert table["simultaneous_high"].tolist() == pytest.approx([100 * np.expm1(means[-6])] * 2)
 
 
-def test_what_so_many_blocks_do_not_attain_is_empty():
+def test_unattainable_levels_give_empty_intervals():
     """Six blocks attain 1 - 2/64: enough for one test, not for two."""
     ratios = MIXED[MIXED <= 6] / 100
     assert table_of([(ratios, np.zeros(6), True)])[ENDS].notna().all(axis=None)
@@ -65,7 +65,7 @@ def test_what_so_many_blocks_do_not_attain_is_empty():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_one_that_leaves_out_0_is_of_a_test_that_holm_rejects(seed):
+def test_an_interval_without_0_belongs_to_a_rejected_test(seed):
     rng = np.random.default_rng(seed)
     samples = [
         (rng.normal(shift, 0.05, blocks), rng.normal(0, 0.05, blocks), bool(rng.integers(2)))

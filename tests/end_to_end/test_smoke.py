@@ -85,7 +85,7 @@ def test_nothing_is_left_behind(smoke):
     assert left_behind() <= smoke[1]
 
 
-def test_again_it_does_nothing(smoke):
+def test_a_finished_study_runs_nothing(smoke):
     def dates():
         files = smoke[0].results("smoke").rglob("*")
         return {file: file.stat().st_mtime_ns for file in files if file.is_file()}
@@ -95,7 +95,7 @@ def test_again_it_does_nothing(smoke):
     assert before == dates()
 
 
-def test_it_grows(study_folder):
+def test_more_blocks_and_interconnects_are_added(study_folder):
     """More blocks, a record that is lost, one more interconnect: only what is not there is run.
 
     What is new is not taken for paired with what was there.

@@ -2,7 +2,6 @@
 
 import json
 import re
-from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -256,15 +255,3 @@ def test_sentences_of_the_report(tables):
     assert "1 of them one run each" in sentences and "; one run each" not in sentences
     assert "have one count" in sentences and "more block" not in sentences
     assert "speedup still rises at 17 processes" not in sentences
-
-
-def test_six_hundred_doublings_over_twenty_blocks_are_all_significant(tmp_path):
-    """By 10,000 draws p never fell below 1e-4, and Holm's correction rejected none."""
-    noise = np.exp(np.random.default_rng(0).normal(0, 0.02, (600, 2, 20)))
-    csv_lines = [both(f"case{number}", 2, 8 * slow, 4 * swift) for number, (slow, swift) in enumerate(noise)]
-    (tmp_path / "times.csv").write_text("\n".join([HEAD, *chain.from_iterable(csv_lines)]) + "\n")
-    study_folder = StudyFolder(tmp_path)
-    study = study_folder.write(f"name: many\nbaselines: [slow]\nimport: [{tmp_path}/times.csv]\n")
-    study_folder.run_well(study, "--", "results/many/tables")
-    table = pd.read_csv(study_folder.results("many") / "tables/improvement.csv")
-    assert len(table) == 600 and (table["verdict"] == "faster").all()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from told import network_of
+from runs_with_details import network_of
 
 from analysis.importers import read_foreign
 from analysis.topics.network.curves import network_table

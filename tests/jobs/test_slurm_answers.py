@@ -76,16 +76,16 @@ def test_a_controller_that_stays_away_and_a_refusal_are_one_line(monkeypatch):
     assert len(left) == 1
 
 
-def test_a_forgotten_job_without_accounting_is_unknown(monkeypatch):
-    unknown = (1, "", "slurm_load_jobs error: Invalid job id specified")
-    answers(monkeypatch, unknown, (1, "", "Slurm accounting"))
-    assert SLURM.job("5") == Job("5", "unknown")
-
-
-def test_a_forgotten_job_has_the_state_that_accounting_has(monkeypatch):
-    unknown = (1, "", "slurm_load_jobs error: Invalid job id specified")
-    answers(monkeypatch, unknown, (0, "CANCELLED by 1000|n[1-2]\n", ""))
-    assert SLURM.job("5") == Job("5", "CANCELLED", "n[1-2]")
+@pytest.mark.parametrize(
+    ("accounting", "job"),
+    [
+        ((1, "", "Slurm accounting"), Job("5", "unknown")),
+        ((0, "CANCELLED by 1000|n[1-2]\n", ""), Job("5", "CANCELLED", "n[1-2]")),
+    ],
+)
+def test_a_forgotten_job_has_the_state_in_accounting(monkeypatch, accounting, job):
+    answers(monkeypatch, (1, "", "slurm_load_jobs error: Invalid job id specified"), accounting)
+    assert SLURM.job("5") == job
 
 
 def test_without_accounting_nothing_is_known_of_jobs(monkeypatch):

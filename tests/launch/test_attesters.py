@@ -149,7 +149,7 @@ def test_a_program_of_another_library_than_the_launcher_runs_as_singletons(
     )
 
 
-def test_a_helper_that_is_alone_does_not_count_with_the_program(program, tmp_path):
+def test_a_single_helper_process_does_not_count(program, tmp_path):
     alone = f"(unset $(env | grep -oE '^(PMIX|OMPI)_[A-Za-z0-9_]+'); {program('openmpi')} Init >/dev/null)"
     attested(interconnect("openmpi"), ["sh", "-c", f"{alone}; exec {program('openmpi')} Init"], tmp_path)
     worlds = read_worlds(tmp_path)
@@ -252,7 +252,7 @@ def here(point: Point, joins: Interconnect, tmp_path: Path) -> list[dict]:
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 @pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "Python"])
-def test_with_a_run_a_program_of_its_own_attests(library, compiled, request, tmp_path):
+def test_a_separate_program_attests_before_a_run(library, compiled, request, tmp_path):
     if not compiled:
         request.getfixturevalue("no_compiler")
     joins = interconnect(library)

@@ -78,7 +78,7 @@ def test_the_program_gets_the_given_environment_and_folder_and_no_input(tmp_path
     assert [line.text for line in done.lines] == ["grey", str(tmp_path)]
 
 
-def test_without_the_kernels_word_the_end_of_a_program_is_seen_all_the_same(tmp_path, monkeypatch):
+def test_the_end_of_a_program_is_seen_without_pidfd(tmp_path, monkeypatch):
     """As before Linux 5.3. What it leaves keeps its pipes open."""
 
     def unknown(_pid):
@@ -137,7 +137,7 @@ def test_a_program_that_ends_when_asked_is_not_killed(tmp_path, nap):
     assert not sleepers(nap)
 
 
-def test_what_comes_to_us_while_its_parent_ends_is_ended_too(tmp_path, nap, monkeypatch):
+def test_orphans_that_appear_during_the_end_are_ended_too(tmp_path, nap, monkeypatch):
     """The program is listed, then ends: only the next list has what it started."""
     listed = execution._children
 

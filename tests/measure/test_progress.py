@@ -88,5 +88,5 @@ def test_a_terminal_has_one_live_line(columns, monkeypatch):
     assert kept[:-1] == [f"[3/4] {SHOWN} 3: INVALID, stopped, about 0 s left"]
 
 
-def test_what_is_left_holds_what_comes_with_runs():
+def test_the_remaining_time_includes_work_outside_runs():
     assert run_two(io.StringIO(), besides=500.0) >= 500

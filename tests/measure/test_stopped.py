@@ -42,7 +42,7 @@ def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
     assert capsys.readouterr().err.startswith(message)
 
 
-def test_who_was_killed_for_want_of_memory_is_spoken_for(plan, tmp_path, monkeypatch, capsys):
+def test_an_out_of_memory_kill_is_reported(plan, tmp_path, monkeypatch, capsys):
     counters = tmp_path / "vmstat"
     counters.write_text("pgpgin 12\noom_kill 7\n")
     assert killed_for_memory(counters) == 7 and killed_for_memory(tmp_path / "none") is None

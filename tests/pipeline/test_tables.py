@@ -302,7 +302,7 @@ def test_where_the_baseline_is_fastest_serially_the_others_best_count_is_compare
     assert row["note"] == "the baseline is fastest on one process"
 
 
-def test_where_nothing_but_the_serial_run_is_common_nothing_is_compared():
+def test_only_the_serial_run_in_common_gives_no_comparison():
     runs = rows("duct", None, {1: 2}) + rows("duct", "a", {2: 8}) + rows("duct", "b", {4: 6})
     row = table("improvement", runs).iloc[0]
     assert pd.isna(row["at_processes"]) and pd.isna(row["verdict"])

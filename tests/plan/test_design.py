@@ -96,7 +96,7 @@ def test_counts_below_the_fewest_of_a_case_are_left_out_and_reported():
     assert "2 processes at oversubscription 1 over shared_memory, gigabit" in entry.what
 
 
-def test_what_sends_with_mpi_cannot_be_replayed():
+def test_messages_outside_mpi_cannot_be_replayed():
     case = replace(load_case("sockets-smoke", ROOT / "cases"), serial_seconds=1.0)
     simulated = replace(interconnect("ethernet", "simulated", 4, 2), simulate={"eager_limit": 1000})
     planned, left_out = points(
@@ -314,7 +314,7 @@ def test_the_order_of_a_block_depends_on_the_seed_alone(seed):
     assert repetitions(ALL, [3], seed) == [r for r in repetitions(ALL, range(1, 5), seed) if r.block == 3]
 
 
-def test_the_order_is_random():
+def test_every_seed_gives_another_order():
     orders = {tuple(map(str, repetitions(ALL, [1], seed))) for seed in range(20)}
     assert len(orders) == 20
 

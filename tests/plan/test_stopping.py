@@ -110,7 +110,7 @@ def test_it_continues_to_its_last_block_and_states_the_reason(study_folder):
     assert now.core_hours > 0
 
 
-def test_again_it_adds_nothing(study_folder):
+def test_a_stopped_rule_adds_no_blocks(study_folder):
     plan = plan_of(study_folder, width=1e-9)
     before = {path: path.read_bytes() for path in record_files(plan.paths)}
     measured = measure_study(plan, StringIO(), stopping_by_records)

@@ -21,7 +21,7 @@ def fitted(tmp_path, monkeypatch):
     return tmp_path / "fitted"
 
 
-def test_a_model_from_what_osu_printed_lies_with_a_study(tmp_path, fitted):
+def test_a_model_from_osu_output_is_written_next_to_a_study(tmp_path, fitted):
     words = ["vendor", "latency_7.4.txt", "bw_7.4.txt", "--cores", "8", "--folder", str(tmp_path)]
     lines = new_model(words, OSU)
     assert lines[-1] == f"{tmp_path}/vendor.yaml; fit: {fitted}/vendor/model-vendor.png"
@@ -90,7 +90,7 @@ def test_a_folder_for_a_model_is_made_where_one_can_be(tmp_path):
     assert message == "--folder: file/models: Not a directory"
 
 
-def test_a_model_with_a_study_counts_before_the_projects(tmp_path):
+def test_a_model_of_the_study_folder_overrides_the_projects(tmp_path):
     new_model(
         ["gigabit_ethernet", "latency_7.4.txt", "--folder", f"{tmp_path}/models", "--title", "Mine"], OSU
     )

@@ -68,7 +68,7 @@ def test_a_study_of_simulated_interconnects_measures_nothing():
     assert "interconnects: simulated (models): gigabit_ethernet, infiniband" in announcement(plan)
 
 
-def test_measured_interconnects_with_simulated_ones_have_a_serial_run_of_their_own():
+def test_measured_interconnects_have_their_serial_run_in_a_simulated_study():
     names = ["shared_memory", "gigabit_ethernet", "infiniband"]
     plan = make_plan(ELBOW, {"interconnects": names, "processes": [1, 2]})
     assert [point.interconnect for point in plan.design.points] == [None, "shared_memory"]
@@ -100,7 +100,7 @@ def test_records_hold_the_time_of_the_timed_steps_and_its_band(traced):
     assert slow[list(ENDS_OF_COMPUTING)].tolist() == ends
 
 
-def test_a_study_that_is_stopped_keeps_its_replays(traced, monkeypatch):
+def test_a_stopped_study_keeps_its_replays(traced, monkeypatch):
     """Each comes to the same, and none is made twice; what was kept is gone in the end."""
     replay_study(traced, 1)
     whole = simulated_table(traced)[0]["seconds"]

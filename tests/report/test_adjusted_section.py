@@ -36,11 +36,3 @@ def test_the_section_has_both_comparisons():
 def test_what_explains_nothing_adjusts_nothing():
     adjusted = section(study(follows=0))
     assert "it does not explain the times" in sentences_of(adjusted)
-
-
-def test_without_the_fixed_work_there_is_no_section():
-    made = make_whole_study(make_runs(8, levels=(1,)))
-    assert "adjusted" not in made[1]
-    assert not any(
-        part_of_report["id"] == "adjusted" for part_of_report in make_report(*made, [])["sections"]
-    )

@@ -280,14 +280,6 @@ class TestWhatCounts:
         )
         assert "disturbed" not in certainty.count_runs(busy.assign(foreign_cores=0.1))
 
-    def test_page_one_has_the_count(self, study):
-        runs, tables, facts = study
-        bad = runs.assign(valid=runs["block"] < 3, foreign_cores=0.5)
-        sentences = plain(certainty.how_sure(bad, tables, find_contests(tables, []), facts))
-        valid = int(bad["valid"].sum())
-        assert f"{len(bad) - valid} runs invalid and left out" in sentences
-        assert f"{valid} of {valid} valid runs were disturbed" in sentences
-
 
 class TestSharedCores:
     """Processes that share cores are no scaling: page one shows one process per core where that was run."""

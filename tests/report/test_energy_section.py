@@ -79,7 +79,3 @@ def test_kinds_that_may_not_be_compared_have_a_sentence_each(tmp_path):
 def test_an_unfinished_study_names_no_lowest_energy(tmp_path):
     section = energy_section(content(*study(tmp_path, lifetime=LIFETIME, blocks=9, blocks_recorded=5)))
     assert not blocks(section, "list") and blocks(section, "table")
-
-
-def test_without_energy_there_is_no_section(tmp_path):
-    assert energy_section(content(*study(tmp_path))) is None

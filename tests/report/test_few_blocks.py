@@ -78,7 +78,7 @@ def test_an_efficiency_above_one_has_its_interval(noise, sentence):
     assert (sentence in sentences_of(page)) if sentence else "Efficiency reaches" not in sentences_of(page)
 
 
-def test_what_may_be_reached_is_not_called_never_reached():
+def test_an_undecided_target_is_not_called_unreachable():
     """At 4 processes b is slower than a at its best for sure; at 8 it is nearly as fast, more or less."""
     wide, narrow = (0.9, 0.97, 1.0, 1.02, 1.04, 1.1), (0.99, 1.0, 1.01, 1.0, 0.99, 1.01)
     page = page_one(

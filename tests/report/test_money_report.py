@@ -193,12 +193,6 @@ class TestMoney:
         )
         assert "Price of a node: an offer." in other
 
-    def test_without_prices_there_is_no_section(self, tmp_path):
-        runs, tables, facts = study(tmp_path)
-        for name in ("cost", "value", "break_even"):
-            del tables[name]
-        assert pays(content(runs, tables, facts)) is None
-
     def test_a_size_at_which_most_have_a_price(self):
         rows = [(name, 1, 5.0, "none needed") for name in "ab"]
         rows += [("a", 4, 20.0, "published"), ("b", 4, 24.0, "published")]
@@ -250,11 +244,6 @@ class TestTurnaround:
         assert sentences[3].startswith("8 jobs, done soonest: ")
         rows = table(money_part, "Processes to use")
         assert rows[1] == ["Infiniband", "8", "8: 3.00 s", "2: 57 600 a day", "4: 4.00 s", "12.0 s"]
-
-    def test_without_the_table_there_is_no_section(self, tmp_path):
-        runs, tables, facts = study(tmp_path)
-        del tables["advice"]
-        assert turnaround(content(runs, tables, facts)) is None
 
 
 class TestFigures:

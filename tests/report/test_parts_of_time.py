@@ -109,12 +109,6 @@ def test_equal_numbers_of_iterations_are_stated():
     assert "needs as many iterations on 2 processes as on 1 process, within 5 %" in sentences
 
 
-def test_without_parts_there_is_no_section():
-    runs, tables, facts = study()
-    without = {name: table for name, table in tables.items() if name not in ("parts", "solver_iterations")}
-    assert part(make_report(runs, without, facts, []), "parts") is None
-
-
 def bars(drawing):
     """Widths of the bars of each row, from the bottom of the axes' order."""
     (axes,) = drawing.figure.axes

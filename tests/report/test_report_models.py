@@ -118,8 +118,3 @@ class TestReport:
         assert titles[-2:] == ["Predicted to (processes)", "Scaled speedup there"]
         assert not any("Peak" in title or "Limit" in title for title in titles)
         assert {row["cells"][-2] for row in table["groups"][0]["rows"]} == {"64"}
-
-    def test_a_study_without_models_has_no_section(self):
-        runs, tables, facts = make_whole_study(make_runs(2, levels=(1,)))
-        tables = {name: table for name, table in tables.items() if not name.startswith("model")}
-        assert words((runs, tables, facts)) is None

@@ -7,9 +7,9 @@ import pytest
 from pypdf import PdfReader
 from report_files import print_study
 from report_parts import blocks, part, plain, sentences_of
+from runs_with_details import network_of, traffic_of
 from small_runs import ROOT
 from synthetic_study import make_runs, make_study
-from told import network_of, traffic_of
 
 from analysis.importers import CURVES, read_foreign, read_published
 from analysis.pipeline import draw_figures
@@ -260,7 +260,7 @@ def test_traffic_sentences_name_best_least_and_slowdown(pages):
     assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 
 
-def test_bounds_stand_with_what_was_measured_and_published(pages):
+def test_bounds_stand_next_to_measured_and_published_values(pages):
     section = part(pages[1], "congestion")
     (table,) = blocks(section, "table")
     cells = {line["cells"][0]: line["cells"] for line in table["groups"][0]["rows"]}

@@ -64,10 +64,6 @@ def test_blocks_needed_for_a_placement_test_are_stated():
     assert "With 5 blocks" not in sentences_of(part(report_of(SPREAD), "placement"))
 
 
-def test_one_placement_is_not_spoken_of():
-    assert part(report_of(PACKED_ALONE), "placement") is None
-
-
 UNTIL = {"interval_percent": 5, "max_blocks": 40, "least_blocks": 6, "limit_core_hours": 2}
 UNTIL |= {"core_hours": 0.5, "reached": True}
 MOST = "40 blocks are the most that the study allows"

@@ -40,7 +40,7 @@ class TestOutliers:
         runs.loc[rows, "seconds"] *= 3
         return runs.assign(foreign_cores=np.where(runs.index.isin(rows), 1.0, 0.0))
 
-    def test_one_is_named_with_its_rule_and_stays(self, runs):
+    def test_an_outlier_is_named_with_its_rule_and_stays(self, runs):
         study = make_whole_study(runs)
         text = sentences_of(section(study))
         assert "1 of 168 valid repetitions is an outlier by Tukey's fences on log time" in text

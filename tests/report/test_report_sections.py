@@ -317,14 +317,6 @@ class TestParts:
 
 
 class TestTables:
-    def test_tables_are_read_as_they_were_written(self, study, tmp_path):
-        write_tables(study[1], tmp_path)
-        read = read_tables(tmp_path)
-        assert read.keys() == study[1].keys() and len(read) == 7
-        for name, written in study[1].items():
-            assert list(read[name].dtypes) == list(written.dtypes)
-            assert read[name].isna().equals(written.isna())
-
     def test_empty_tables_are_read(self, tmp_path):
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))
         _, tables, _ = make_study(runs, baselines=[], compare_kinds=[])

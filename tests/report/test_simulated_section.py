@@ -67,7 +67,3 @@ def test_a_speed_from_benchmarks_names_both_processors():
     assert "not Intel Xeon" in sentences_of(
         made(host=host | {"processor": processor}, tables={"traces": other})
     )
-
-
-def test_without_simulated_runs_there_is_no_section():
-    assert made(kind="measured") is None

@@ -178,7 +178,3 @@ def test_side_tables_are_read_as_they_were_made(replayed, runs, tables, tmp_path
     assert list(details) == list(DETAILS)
     for name, table in make_simulated_tables(runs, details).items():
         pd.testing.assert_frame_equal(table, tables[name])
-
-
-def test_a_study_that_replayed_nothing_has_no_such_section(runs):
-    assert traces(Content(runs, {}, FACTS, [])) is None

@@ -71,10 +71,6 @@ def test_notes_of_a_price_book_are_there_once():
     }
 
 
-def test_where_nothing_is_known_there_is_no_page():
-    assert what_else(content({"fast": []})) is None
-
-
 def test_the_report_has_the_page_after_the_prices():
     runs, tables, facts = make_study(make_runs())[:3]
     name = runs["interconnect"].dropna().iloc[0]

@@ -163,7 +163,7 @@ NOISE = (0.9, 1.1, 0.95, 1.05, 1.0, 1.02, 0.98, 1.2)
 
 
 class TestWinners:
-    def test_kinds_that_may_not_be_compared_do_not_compete(self):
+    def test_kinds_that_are_not_compared_do_not_compete(self):
         kinds = {"slow": "emulated", "swift": "measured"}
         assert "fastest" not in tables(kinds=kinds, swift={2: 4}, slow={2: 5})
         declared = (("emulated", "measured"),)
@@ -182,7 +182,7 @@ class TestWinners:
         assert [won[f"lead_{end}"] for end in ("percent", "low", "high")] == pytest.approx([2, 2, 2])
         assert [won[f"spread_{end}"] for end in ("percent", "low", "high")] == pytest.approx([125, 125, 125])
 
-    def test_those_that_take_turns_may_both_be_the_fastest(self):
+    def test_interconnects_that_alternate_may_both_be_fastest(self):
         """Near takes 2 % more and 2 % less in turn, and is 0.1 % behind in the median."""
         runs = [
             {
@@ -208,7 +208,7 @@ class TestWinners:
         assert won["rivals"].isna().all() and won["lead_low"].isna().all()
         assert won["lead_percent"].tolist() == pytest.approx([2.5])
 
-    def test_of_equals_none_stands_alone_however_few_blocks(self):
+    def test_of_equal_interconnects_none_is_the_only_winner(self):
         made = tables(NOISE[:3], first={2: 4}, second={2: 4}, slow={2: 5})
         won = winners(made["fastest"])
         assert won["rivals"].tolist() == [1] and won["candidates"].tolist() == [("first", "second")]

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from runs_with_details import details_of, named
 from small_records import record
-from told import details_of, named
 
 from analysis.runs.errors import TableError
 from analysis.runs.side_tables import DETAILS, read_details, write_details

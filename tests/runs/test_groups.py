@@ -26,7 +26,7 @@ def test_groups_are_those_of_pandas(rows):
     assert sorted(groups.rows.tolist()) == first.tolist()
 
 
-def test_what_is_missing_comes_last_or_first():
+def test_missing_values_come_last_or_first():
     names = pd.Series(["b", None, "a"], dtype="str")
     assert coded(names)[0].tolist() == [1, 2, 0]
     codes, labels = labelled(names, "")

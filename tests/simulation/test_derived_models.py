@@ -304,7 +304,7 @@ def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer)
 
 
 @pytest.mark.parametrize(("takes", "expected"), [(56.0, 50), (4.0, None)])
-def test_what_a_window_takes_with_two_barriers(takes, expected):
+def test_time_of_a_window_in_addition_to_two_barriers(takes, expected):
     curves = benchmarks(lambda size: 3 + size / 1000)
     window = curves.head(1).assign(benchmark="window", bytes=None, latency_us=takes)
     made = derive(pd.concat([curves, window], ignore_index=True), None, 1, 8192)

@@ -94,7 +94,7 @@ def test_what_cannot_be_there_is_left_out(folders):
     assert "over shared_memory: needs more cores than there are (1)" in output, output
 
 
-def test_again_it_submits_nothing(folders):
+def test_a_finished_study_submits_nothing(folders):
     folder = folders["jobs"]
     before = folder.queue().count("\n")
     folder.run_well(target=TARGET)

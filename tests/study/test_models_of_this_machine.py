@@ -32,7 +32,7 @@ def test_without_its_curve_it_names_the_study_that_measures_it(model):
     assert unavailable(model) == message
 
 
-def test_another_curve_is_another_model(model, tmp_path):
+def test_a_changed_curve_changes_the_digest_of_the_model(model, tmp_path):
     curve = tmp_path / model.simulate["curve"]["file"]
     curve.parent.mkdir(parents=True)
     digests = [digest(model)]

@@ -102,7 +102,7 @@ def adjusted(table):
     return make_all_tables(table, request).get("adjusted")
 
 
-def test_a_study_gets_the_adjusted_comparison_with_the_plain_one():
+def test_a_study_gets_the_adjusted_and_the_plain_comparison():
     (row,) = adjusted(runs()).to_dict("records")
     assert row["at_processes"] == 4 and row["blocks"] == 10
     assert row["slope"] == pytest.approx(1, abs=0.15) and row["probe_p_value"] < 0.001

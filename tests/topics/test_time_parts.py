@@ -4,11 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, complete_runs, read_runs
-from analysis.runs.settings import Settings
 from analysis.topics.parts_of_time.tables import at_extremes, make_part_tables
-from analysis.topics.request import Request
 
 COLUMNS = [
     *("case", "interconnect", "kind", "processes", "block", "seconds", "valid"),
@@ -78,13 +75,6 @@ def test_communication_by_hand(runs):
     assert set(table.index.get_level_values("operation")) == {"create", "get"}  # nothing was put
 
 
-def test_runs_without_parts_have_no_such_table():
-    runs = complete_runs(pd.DataFrame([row[:7] for row in ROWS], columns=COLUMNS[:7]))
-    assert all(table.empty for table in make_part_tables(runs).values())
-    tables = make_all_tables(runs, Request(settings=Settings(draws=200)))
-    assert not {"parts", "solver_iterations", "communication"} & set(tables)
-
-
 def test_a_csv_file_gives_the_same_tables(runs, tmp_path):
     runs.to_csv(tmp_path / "runs.csv", index=False)
     again = make_part_tables(read_runs(tmp_path / "runs.csv"))
@@ -107,7 +97,7 @@ def test_extremes_are_at_the_lowest_oversubscription():
     assert list(at_extremes(table)["processes"]) == [1, 4]
 
 
-def test_with_a_server_with_each_process_the_parallel_runs_have_another_oversubscription():
+def test_a_server_per_process_raises_the_oversubscription_of_parallel_runs():
     served = [("served", 1, 1), ("served", 2, 2), ("served", 4, 4)]
     points = [("duct", 1, 1), ("duct", 2, 1), *served, ("alone", 1, 1)]
     table = pd.DataFrame(points, columns=["case", "processes", "oversubscription"])

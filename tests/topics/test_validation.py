@@ -99,11 +99,6 @@ def test_only_runs_whose_probe_matches_the_model_are_compared(runs, probe_us, n,
     assert (f"In {unlike} runs the ping-pong that attests" in sentences_of(section)) == bool(unlike)
 
 
-def test_a_study_without_a_model_of_its_interconnects_has_no_table(runs):
-    scaling = make_tables(runs, Settings(draws=200))["scaling"]
-    assert make_validation(runs, scaling, Facts.of({"interconnects": {"link": {}}})) == {}
-
-
 def test_the_report_states_errors_and_noise(table):
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     sentences = sentences_of(section)
@@ -130,7 +125,3 @@ def test_a_band_without_width_has_no_brackets(table):
     table = table.assign(predicted_high=table["predicted_low"])
     section = validation(Content(pd.DataFrame(), {"validation": table}, FACTS, []))
     assert section["blocks"][-1]["groups"][0]["rows"][0]["cells"][2] == "7.60"
-
-
-def test_without_it_there_is_no_section():
-    assert validation(Content(pd.DataFrame(), {}, FACTS, [])) is None

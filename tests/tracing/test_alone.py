@@ -132,7 +132,7 @@ def test_only_the_rank_that_was_disturbed_runs_again(tmp_path, four_cores):
     assert alone.disturbed == 0 and alone.seconds == pytest.approx(np.full((3, 3), 1e-3))
 
 
-def test_a_rank_has_the_times_of_one_of_its_runs(tmp_path, four_cores):
+def test_times_of_a_rank_come_from_one_of_its_runs(tmp_path, four_cores):
     """Two bursts, one of which was disturbed in each run: 1 + 9 ms, 7 + 1 and 4 + 5. The third was the middle one."""
     bursts = iter([(1, 9), (7, 1), (4, 5)])
     raw = Raw(

@@ -152,9 +152,7 @@ def test_a_rank_alone_has_the_environment_of_the_option(prepared, tmp_path, monk
 
 
 @pytest.mark.parametrize("made", [0, 2])
-def test_a_serial_run_with_without_all_steps_is_a_reason_to_time_ranks_together(
-    made, prepared, tmp_path, monkeypatch
-):
+def test_an_incomplete_serial_run_means_that_ranks_are_timed_together(made, prepared, tmp_path, monkeypatch):
     serial = traced("elbow_segregated-smoke", 1, prepared, tmp_path / "processes-1")
 
     def steps(raws, skipped):

@@ -191,7 +191,7 @@ def test_disturbed_or_too_fast_ranks_are_indicative():
     assert indicative == [False, True, True, True]
 
 
-def test_ranks_alone_are_held_against_the_serial_runs_with_them():
+def test_ranks_alone_are_compared_with_interleaved_serial_runs():
     """The machine was slower by half in the second repeat, and the third took a tenth longer than the first."""
     alone = alone_of(np.array([[2.0, 1.0], [3.0, 1.5], [2.2, 1.1]]), [[2.0], [3.0], [2.0]], disturbed=1)
     made = timed_alone([2.2, 1.1], 1.0, alone)

@@ -94,7 +94,7 @@ def test_missing_messages_are_reported_with_their_sender(monkeypatch):
         carried(FaultyComm(lambda data: None), (0, 64, True), seconds=0.01)
 
 
-def test_slowdown_is_the_bandwidth_alone_over_that_with_the_other_job():
+def test_slowdown_is_the_ratio_of_bandwidth_alone_to_bandwidth_with_the_other_job():
     def row(job, beside, accepted, mapping="distributed"):
         return {"pattern": "combined", "job": job, "io_mapping": mapping, "application_mapping": "shared",
                 "mean_bytes": 64, "offered_load": 0.5, "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip

@@ -156,7 +156,7 @@ def test_nobody_has_only_itself_to_send_to(name, processes):
         (lambda: Pattern("multiple_hot_spots", destinations="fixed"), "destinations: fixed: must be one of random"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_reported_in_one_line(make, message):
+def test_impossible_patterns_are_reported_in_one_line(make, message):
     assert message in refusal(InputError, make)
 
 

@@ -177,13 +177,8 @@ def test_counted_and_modelled_energy_share_no_curve(made):  # noqa: F811
     ]
 
 
-def test_without_energy_and_without_watts_there_is_no_table(made):  # noqa: F811
-    assert "energy" not in made({"years": 5, "utilisation": 0.5})
-    assert "energy" not in make_all_tables(runs_table(rows("a", "x", {1: 1.0})), Request(Settings(draws=100)))
-
-
 @given_values(st.floats(0.1, 50), st.floats(1, 1e6), st.floats(1, 1e6))
-def test_a_joule_more_is_bought_or_none_is(speedup, joules, reference):
+def test_speedup_per_extra_joule(speedup, joules, reference):
     value = float(speedup_per_extra_joule(speedup, joules, reference))
     if joules > reference:
         assert value == pytest.approx((speedup - 1) / (joules - reference))

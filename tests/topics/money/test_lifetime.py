@@ -304,7 +304,7 @@ def test_nothing_within_the_ranges_is_beyond_the_corners(shares):
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong, message):
+def test_impossible_inputs_are_refused(wrong, message):
     given = {name: value for name, value in (GIVEN | wrong).items() if value is not None}
     with pytest.raises(ValueError, match="^" + message.replace(".", r"\.")):
         Lifetime.of(given)
@@ -355,7 +355,7 @@ def test_of_a_job_each_point_has_the_interval_that_its_own_blocks_allow(made):
     assert drawn["job_kWh_low"] < drawn["job_kWh"] and alone[["job_kWh_low", "job_kWh_high"]].isna().all()
 
 
-def test_what_costs_no_money_decides_nothing(made):
+def test_inputs_without_cost_decide_nothing(made):
     tornado = made(GIVEN | {"CO2_kg_per_kWh": {"range": [0.1, 0.9]}, "pue": {"range": [1.2, 1.8]}})["tornado"]
     assert set(tornado["input"]) == {"pue", RUNS}
 

@@ -104,7 +104,7 @@ def test_smaller_jobs_run_on_larger_clusters(ames):
     assert table.loc[2, "best"]
 
 
-def test_what_makes_no_sense_is_refused(buy):
+def test_impossible_inputs_are_refused(buy):
     with pytest.raises(TableError, match="weights: case 'boiler' was not measured"):
         buy(weights={"boiler": 1}, budgets=(1,))
     with pytest.raises(ValueError, match="weight of case 'duct': 0; above 0"):

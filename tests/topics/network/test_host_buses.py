@@ -48,7 +48,7 @@ def test_another_bus_is_refused_in_a_line(bus):
     assert "is no bus: PCIe 1.0 x8" in refusal(TableError, bus_peak, bus)
 
 
-def test_both_limits_stand_with_the_published_peaks(heads):
+def test_both_limits_are_shown_with_the_published_peaks(heads):
     """Callisto exchanges 831 MB/s: 41.6 % of its link, as published, and 78.1 % of a bus of 1064."""
     row = heads.set_index(["benchmark", "interconnect"]).loc[("sendrecv", "infiniband_4x_pcix")]
     assert row["percent_of_link"] == pytest.approx(41.6, abs=0.06)

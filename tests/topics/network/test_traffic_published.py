@@ -71,7 +71,7 @@ def test_a_hot_spot_its_decrease_and_the_shares_of_its_senders():
     assert compared(rows, processes)["result"].tolist() == pytest.approx([340, 10, 8, 5, 4])
 
 
-def test_io_nodes_and_the_compute_job_with_them():
+def test_io_nodes_and_the_compute_job():
     io = {"pattern": "multiple_hot_spots", "job": "io", "destinations": "random", "io_mapping": "clustered"}
     placed = {"pattern": "combined", "io_mapping": "clustered_compute"}
     rows = [
@@ -86,6 +86,6 @@ def test_io_nodes_and_the_compute_job_with_them():
     assert statements["error_percent"].isna().tolist() == [False, False, True, True]
 
 
-def test_other_interconnects_stand_with_nothing():
+def test_other_interconnects_have_no_published_value():
     rows = [{"pattern": "uniform", "accepted_MBps": 90.0, "interconnect": "gigabit_ethernet"}]
     assert compared(rows).empty

@@ -4,7 +4,7 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from told import traffic_of
+from runs_with_details import traffic_of
 
 from analysis.presentation import style
 from analysis.runs.facts import Facts

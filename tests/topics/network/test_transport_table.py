@@ -6,7 +6,6 @@ import pytest
 from analysis.importers import read_published
 from analysis.presentation.style import FigureLabels
 from analysis.runs.facts import Facts
-from analysis.runs.side_tables import DETAILS
 from analysis.topics.network.curves import NETWORK
 from analysis.topics.transports import best_of_transports, make_transport_table, transport_figures
 from workflows.paths import ROOT
@@ -62,7 +61,7 @@ def test_medians_over_runs_also_where_rates_follow_what_tcp_carried(table):
     assert loopback.loc[("mpi", "pingpong", 8), "latency_us"] == 25
 
 
-def test_what_was_published_of_qdr_stands_beside(table):
+def test_published_qdr_figures_are_shown(table):
     qdr = table[table["interconnect"] == "infiniband_qdr"].set_index("transport")
     assert set(qdr["kind"]) == {"published"}
     assert (qdr.loc["ud", "sent_MBps"], qdr.loc["ud", "received_MBps"]) == (3750, 3125)
@@ -89,13 +88,3 @@ def test_figures_of_latency_streams_and_loss(table):
     points = [mark.text for mark in drawn["transports-loss"].marks.values()]
     assert any("90" in text and "50.0 % lost" in text for text in points)
     assert len(drawn["transports-streams"].figure.axes) == 1
-
-
-def test_without_any_transport_there_is_no_row():
-    empty = make_transport_table(
-        pd.DataFrame(columns=["record", "started"]),
-        pd.DataFrame(columns=list(DETAILS["transports"].columns)),
-        {},
-        pd.DataFrame(columns=list(NETWORK.columns)),
-    )
-    assert empty.empty
