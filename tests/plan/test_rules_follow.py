@@ -26,7 +26,6 @@ RULES = "\n".join(file.read_text() for file in sorted((ROOT / "workflows/rules")
 MEASURING = ("measure", "measure_batch")
 """The scripts whose records follow the digests of cases and interconnects alone."""
 SCRIPTS = sorted({*re.findall(r'"\.\./scripts/(\w+)\.py"', RULES)})
-FOLLOWING = [name for name in SCRIPTS if name not in MEASURING]
 NOT_RUN = re.compile(r"analysis/(published/|topics/columns\.yaml)|workflows/(rules/|plugins/|.*__main__)")
 """What no script reads or imports: Snakemake, the documents, the user."""
 

@@ -58,10 +58,6 @@ def comparison(interconnect, percent, low=None, high=None, p=None, verdict=None,
     return row | {"p_adjusted": p, "verdict": verdict} | more
 
 
-TIMES = {("swift", 8): 2.0, ("swift", 16): 1.5, ("other", 8): 2.2, ("other", 16): 1.8}
-SCALING = table("scaling", *(point(*place, seconds) for place, seconds in TIMES.items()))
-
-
 class TestReference:
     def test_the_serial_run_with_its_time(self):
         printed = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)

@@ -143,10 +143,6 @@ class SmallSlurm(SmallCluster):
         """Wait until every node has said that its jobs are over: one that is gone before never says so."""
         self._until(lambda: not self.ask("squeue", "--noheader"), "an empty queue")
 
-    def wait_for_nodes(self) -> None:
-        """Wait until every node takes jobs, as it does some time after the controller was killed."""
-        self._until(lambda: all(map(self._is_up, self.nodes)), "all nodes")
-
     def switch_off(self, node: EmulatedNode) -> None:
         """End everything that runs on a node; its temporary files are gone too."""
         super().switch_off(node)

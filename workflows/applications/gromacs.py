@@ -255,10 +255,12 @@ def _incomplete(rows: Sequence[Row], steps: int, finished: bool) -> str | None:
 def _out_of_range(rows: Sequence[Row], ranges: Mapping[str, Sequence[float]]) -> str | None:
     """Return which energy term leaves its range first, and at which step."""
     for row in rows:
+        step = row.get("Step")
+        where = "a step without a number" if step is None else f"step {step:g}"
         for name, (low, high) in ranges.items():
             value = row.get(name)
             if value is None:
-                return f"diverged: {name} at step {row['Step']:g} is not there or no finite number"
+                return f"diverged: {name} at {where} is not there or no finite number"
             if not low <= value <= high:
-                return f"diverged: {name} {value:.6g} at step {row['Step']:g} outside {low:g} to {high:g}"
+                return f"diverged: {name} {value:.6g} at {where} outside {low:g} to {high:g}"
     return None
