@@ -6,7 +6,9 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from workflows.errors import one_line_errors
+from workflows.jobs.cluster import site_file
 from workflows.measure.stopped import tell_stopped
+from workflows.paths import STUDIES
 from workflows.plan.hooks import begin_run
 from workflows.plan.jobs import in_jobs
 from workflows.plan.plan import make_plan
@@ -18,12 +20,16 @@ min_version("9.12")
 # A study given with --configfile replaces the default study: nothing of the default leaks into it.
 if not workflow.config_settings.configfiles:
 
-    configfile: "config/studies/laptop.yaml"
+    configfile: str(STUDIES / "laptop.yaml")
 
+
+study_file = Path(workflow.configfiles[-1])
+if isinstance(config.get("cluster"), str):
+    config["cluster"] = str(site_file(config["cluster"], study_file))
 
 with one_line_errors():
     has_program = software_of_jobs(config, workflow.deployment_settings)
-    plan = make_plan(Path(workflow.configfiles[-1]), config, has_program)
+    plan = make_plan(study_file, config, has_program)
     study_run = begin_run(plan, workflow, again=config.get("again"))
 
 

@@ -23,7 +23,7 @@ cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 if [ -n "$cache" ] && ! { mkdir -p "$cache" && [ -w "$cache" ]; } 2>/dev/null; then
     export XDG_CACHE_HOME=$PWD/.cache MPLCONFIGDIR=$PWD/.cache/matplotlib
 fi
-mkdir -p .cache
+[ ! -w . ] || mkdir -p .cache
 
 as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
@@ -114,6 +114,11 @@ missing_python() {
 # What cannot be had of the programs is no failure: the study leaves out what needs it and says so.
 set_up() {
     local missing compiler
+    if [ ! -w . ]; then # somebody else has installed it for this user
+        is_locked || say "Nodeworth is not set up: whoever may write to $PWD types ./run-study laptop --dry-run there first."
+        is_locked
+        return
+    fi
     missing=$(missing_packages envs/programs.txt "$@" | sort -u)
     if [ -n "$missing" ]; then
         install_debian $missing
@@ -129,10 +134,14 @@ set_up() {
     need_python
 }
 
+wanted_python() { cat uv.lock pyproject.toml | sha256sum; }
+
+# is_locked: whether .venv holds what uv.lock names.
+is_locked() { [ "$(cat .venv/locked 2>/dev/null)" = "$(wanted_python)" ]; }
+
 need_python() {
-    local python wanted
-    wanted=$(cat uv.lock pyproject.toml | sha256sum)
-    [ "$(cat .venv/locked 2>/dev/null)" = "$wanted" ] && return
+    local python
+    is_locked && return
     if [ ! -x .venv/bin/python ]; then
         python=$(find_python) || {
             say "Nodeworth needs Python 3.11, 3.12 or 3.13 with its module venv; install one of them."
@@ -152,5 +161,5 @@ need_python() {
         say "Could not install the Python environment of uv.lock into .venv."
         return 1
     }
-    printf '%s\n' "$wanted" >.venv/locked
+    wanted_python >.venv/locked
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +15,7 @@ from snakemake.cli import args_to_api, parse_args, parse_config, print_exception
 from snakemake.exceptions import CliException
 
 from workflows.errors import InputError, one_line_errors
-from workflows.paths import ROOT, STUDIES
+from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.plan import make_plan
 from workflows.study.study import read_study
@@ -40,6 +42,9 @@ Runs a study and makes its tables and report. Installs what is missing first.
   ./run-study --check ARCHIVE                checks that an archive is complete, valid and attested,
                                              and that its tables can be made again
 
+Results go to results/ in the current folder, inside the project to that of the project;
+  --results DIR             puts results/ into the folder DIR
+
 Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among them:
 
   --dry-run                 prints what would be done, and does nothing
@@ -47,8 +52,6 @@ Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among the
   --forcerun analyse        makes tables and report again, and measures nothing of a complete study
   --profile cluster         makes the runs in jobs of a cluster: docs/cluster.md
 """
-
-DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 
 
 @click.command(
@@ -66,6 +69,7 @@ DEFAULT = (STUDIES / "laptop.yaml").relative_to(ROOT)
 @click.option("--archive", is_flag=True)
 @click.option("--anonymise", is_flag=True)
 @click.option("--check")
+@click.option("--results", type=click.Path(file_okay=False))
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def run_study(
@@ -82,12 +86,16 @@ def run_study(
     archive: bool,
     anonymise: bool,
     check: str | None,
+    results: str | None,
     words: tuple[str, ...],
 ) -> None:
     """Run a study, or do what one of the other options asks for.
 
     The study is the first word. An option of Snakemake and its values come after it.
     """
+    folder = here / results if results else working_folder(here)
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
 
@@ -95,7 +103,11 @@ def run_study(
     elif interconnects:
         from workflows.discovery import request  # takes a second to import
 
-        printed = [request.HELP] if wants_help else request.find_interconnects(words, here, study_file)
+        printed = (
+            [request.HELP]
+            if wants_help
+            else request.find_interconnects(_with_profiles(words, here), here, study_file)
+        )
         print("\n".join(printed))
     elif wants_help:
         print(HELP, end="")
@@ -108,37 +120,37 @@ def run_study(
     elif compare:
         from workflows.study.comparing import write_comparison
 
-        _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words))
+        _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words, here))
     elif command is not None:
         from workflows.plan.command_study import write_command_study
 
-        _start(write_command_study(command, time, processes, name, here), words, again)
+        _start(write_command_study(command, time, processes, name, here), words, here, again)
     elif time or processes or name:
         raise InputError("--time, --processes, --name: belong to --command")
     else:
-        _start(*_study_and_options(words, here), again)
+        _start(*_study_and_options(words, here), here, again)
 
 
-def main(arguments: list[str]) -> None:
-    """Run the command; `arguments` are the folder in which the user typed it, then what the user typed.
+def main(words: list[str]) -> None:
+    """Run the command in the current folder; `words` are what the user typed.
 
     Raises
     ------
     InputError
         One line if what the user typed cannot be understood.
     """
-    here, *words = arguments
     if "--" in words:  # click removes the first: Snakemake needs it before the files to make
-        words.insert(words.index("--"), "--")
+        place = words.index("--")
+        words = [*words[:place], "--", *words[place:]]
     try:
-        run_study(words, standalone_mode=False, obj=Path(here), prog_name="run-study")
+        run_study(words, standalone_mode=False, obj=Path.cwd(), prog_name="run-study")
     except click.UsageError as error:
         raise InputError(f"run-study: {error.format_message()} (--help shows what can be typed)") from None
 
 
-def _start(file: Path, options: tuple[str, ...], again: str | None) -> NoReturn:
+def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) -> NoReturn:
     read_study(file)  # report what is wrong in the file in one line, before Snakemake reads it
-    parser, parsed = _parsed(file, options)
+    parser, parsed = _parsed(file, options, here)
     if again:
         parsed.config = [*(parsed.config or ()), f"again={again}"]
     _run(parser, parsed)
@@ -172,10 +184,10 @@ def _study_and_options(words: tuple[str, ...], here: Path) -> tuple[Path, tuple[
     """
     if words and not words[0].startswith("-"):
         return study_file(words[0], here), words[1:]
-    return DEFAULT, words
+    return study_file("laptop", here), words
 
 
-def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any]:
+def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]:
     """Let Snakemake parse its options for a study file.
 
     Returns
@@ -191,7 +203,8 @@ def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any]:
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            parser, parsed = parse_args(["--configfile", str(file), *options])
+            study = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", str(file)]
+            parser, parsed = parse_args([*study, *_with_profiles(options, here)])
             parse_config(parsed.config)  # raises an error if it cannot be read
     except (CliException, ValueError) as error:
         raise InputError(f"run-study: {error}") from None
@@ -201,6 +214,19 @@ def _parsed(file: Path, options: tuple[str, ...]) -> tuple[Any, Any]:
         raise InputError(f"run-study: {problem} ({allowed})") from None
     print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
     return parser, parsed
+
+
+def _with_profiles(options: tuple[str, ...], here: Path) -> list[str]:
+    """Give a profile its full path unless the working folder has it: that of the user, or of the project."""
+
+    def full(before: str, word: str) -> str:
+        name = word.removeprefix("--profile=")
+        is_profile = before == "--profile" or name != word
+        if not is_profile or Path(name).exists() or not _path(name, here).exists():
+            return word
+        return f"{word.removesuffix(name)}{_path(name, here)}"
+
+    return [full(*pair) for pair in pairwise(["", *options])]
 
 
 def _run(parser: Any, parsed: Any) -> NoReturn:
@@ -224,7 +250,7 @@ def study_file(name: str, here: Path) -> Path:
     """The file of a path as the user typed it, or of the name of a study of this project."""
     for file in (here / name, ROOT / name, STUDIES / f"{name}.yaml"):
         if file.suffix in (".yaml", ".yml") and file.exists():
-            return file.relative_to(ROOT) if file.is_relative_to(ROOT) else file
+            return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
     if _path(name, here).exists():
         raise InputError(f"{name}: is no study file; study files end in .yaml")
     shipped = ", ".join(sorted(file.stem for file in STUDIES.glob("*.yaml")))

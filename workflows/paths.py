@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,18 @@ INTERCONNECTS = CONFIG / "interconnects"
 STUDIES = CONFIG / "studies"
 SCHEMAS = ROOT / "workflows/schemas"
 RESULTS = Path("results")
-"""Relative to the folder in which Snakemake runs, the project's root."""
+"""Folder of all results, relative to the folder in which Snakemake runs: see `working_folder`."""
+
+BUILT = (ROOT if os.access(ROOT / RESULTS, os.W_OK) else Path.cwd()) / RESULTS
+"""Folder of built helpers. All nodes see it, and users of a read-only project can write there."""
 
 FACTS = "facts.json"
 """File next to the runs.csv of a study: titles of cases and interconnects, machine, versions."""
+
+
+def working_folder(here: Path) -> Path:
+    """Return the folder in which studies run: the current folder, but the project's inside the project."""
+    return ROOT if here.is_relative_to(ROOT) else here
 
 
 def record_name(repetition: Repetition, attempt: int) -> str:

@@ -34,10 +34,11 @@ from workflows.study.study import read_study
         (["smoke", "--profile", "nope"], "run-study: Error: profile directory given (nope)"),
     ],
 )
-def test_one_line_for_what_is_no_study(tmp_path, typed, line):
+def test_one_line_for_what_is_no_study(tmp_path, monkeypatch, typed, line):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "runs.csv").write_text("")
     (tmp_path / "mine.yaml").write_text("name: mine\nimport: [runs.csv]\n")
-    assert refusal(InputError, main, [str(tmp_path), *typed]).startswith(line)
+    assert refusal(InputError, main, typed).startswith(line)
 
 
 def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
@@ -63,28 +64,28 @@ def started(monkeypatch):
 
 
 @pytest.mark.parametrize("typed", ["smoke", "config/studies/smoke.yaml"])
-def test_a_study_by_its_name_or_its_file(tmp_path, started, typed):
+def test_a_study_by_its_name_or_its_file(started, typed):
     with pytest.raises(SystemExit):
-        main([str(tmp_path), typed, "--dry-run"])
+        main([typed, "--dry-run"])
     assert [str(file) for file in started[0].configfile] == ["config/studies/smoke.yaml"]
     assert started[0].dryrun
 
 
-def test_files_after_two_dashes_are_targets(tmp_path, started):
+def test_files_after_two_dashes_are_targets(started):
     with pytest.raises(SystemExit):
-        main([str(tmp_path), "smoke", "--dry-run", "--", "results/smoke/runs.csv"])
+        main(["smoke", "--dry-run", "--", "results/smoke/runs.csv"])
     assert started[0].targets == ["results/smoke/runs.csv"] and started[0].dryrun
 
 
 @pytest.mark.parametrize("place", ["first", "last"])
-def test_again_is_a_key_of_config(tmp_path, started, place):
+def test_again_is_a_key_of_config(started, place):
     """What else the user replaces stays, whether a profile or the command line does."""
     options = ["--profile", "cluster", "--config", "cluster=mine.yaml", "blocks=3"]
     for given in (options, options[:2], []):
         again = ["--again", "failed"]
         words = [*again, "smoke", *given] if place == "first" else ["smoke", *again, *given]
         with pytest.raises(SystemExit):
-            main([str(tmp_path), *words])
+            main(words)
     config = [parse_config(parsed.config) for parsed in started]
     mine, site = {"cluster": "mine.yaml", "blocks": 3}, {"cluster": "cluster/site.yaml"}
     assert config == [keys | {"again": "failed"} for keys in (mine, site, {})]
@@ -92,10 +93,12 @@ def test_again_is_a_key_of_config(tmp_path, started, place):
 
 
 @pytest.mark.parametrize("typed", [["--help"], ["-h"], ["smoke", "--help"], ["--archive", "-h"]])
-def test_help_describes_what_can_be_typed(tmp_path, capsys, typed):
-    main([str(tmp_path), *typed])
+def test_help_describes_what_can_be_typed(capsys, typed):
+    main(typed)
     help_text = capsys.readouterr().out
-    for word in "[STUDY] --command --again --compare --model --archive --check --dry-run --config".split():
+    for (
+        word
+    ) in "[STUDY] --command --again --compare --model --archive --check --results --dry-run --config".split():
         assert word in help_text
 
 
@@ -108,24 +111,23 @@ def test_the_command_refuses_before_installing_anything(tmp_path):
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """A folder of the user with a program, and the project's folder elsewhere."""
+    """The folder of a user with a program."""
     here = tmp_path / "Water Box"
     here.mkdir()
     (here / "run.py").touch()
-    (tmp_path / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.chdir(here)
     return here
 
 
 def test_any_program_in_one_line_is_a_study(program, started):
     typed = ["--command", "python3 run.py -n $processes", "--time", r"took (\S+)", "--processes", "4,1"]
     with pytest.raises(SystemExit):
-        main([str(program), *typed, "--dry-run"])
+        main([*typed, "--dry-run"])
     (file,) = started[0].configfile
     study = read_study(Path(file))
     assert (study.name, study.cases, study.processes) == ("run_water_box", ("run",), (1, 4))
     assert study.inline["run"]["folder"] == str(program) and study.inline["run"]["time"] == r"took (\S+)"
-    assert sorted(path.name for path in program.iterdir()) == ["run.py"]
+    assert sorted(path.name for path in program.iterdir()) == ["results", "run.py"]
 
 
 @pytest.mark.parametrize(
@@ -145,4 +147,4 @@ def test_any_program_in_one_line_is_a_study(program, started):
 )
 def test_one_line_for_a_command_that_cannot_be_timed(program, started, typed, line):
     Path("results/smoke").mkdir(parents=True)
-    assert refusal(InputError, main, [str(program), *typed]).startswith(line)
+    assert refusal(InputError, main, typed).startswith(line)

@@ -184,7 +184,7 @@ def test_a_case_of_the_project_is_measured_by_the_same_command(tmp_path):
     for attempt in (1, 2):
         here = {"PYTHONPATH": str(tmp_path), "NO_COLOR": "1"}  # .venv was installed for another folder
         done = ran(tmp_path / "run-study", clone.study.name, cwd=tmp_path, timeout=600, **here)
-        assert "done: report and proposal in results/edited" in done.stderr, done.stderr
+        assert f"done: report: {tmp_path}/results/edited/report.pdf" in done.stderr, done.stderr
         assert clone.valid() == [attempt] * RUNS and clone.answers() == {attempt}
         edit(tmp_path / "cases/command/count/case.yaml", f"n: {attempt}", f"n: {attempt + 1}")
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 NAME = f"finished_test_{os.getpid()}"
 RESULTS = ROOT / "results" / NAME
-DONE = f"done: report and proposal in results/{NAME}"
+DONE = f"done: report: {RESULTS}/report.pdf"
 
 
 @pytest.fixture(scope="module")

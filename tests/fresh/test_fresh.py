@@ -38,7 +38,7 @@ def debian(tmp_path, request):
 def measured(debian: MinimalDebian, user: str = "root", **environment: str) -> str:
     """Run the study, which must end well and not show what apt says; gives what it said."""
     output = debian.type(STUDY, user, **environment)
-    assert re.search(r"^done: report and proposal in results/smoke", output, re.M), output[-2000:]
+    assert re.search(r"^done: report: /\S+/results/smoke/report\.pdf$", output, re.M), output[-2000:]
     invalid = re.search(r"(\d+) of (\d+) runs (is|are) invalid.*", output)
     assert invalid is None or "time unsure" in invalid[0] or "the probe" in invalid[0], invalid[0]
     assert "Reading package lists" not in output

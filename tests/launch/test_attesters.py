@@ -237,7 +237,7 @@ def test_a_folder_that_cannot_be_preloaded_from_is_one_line(monkeypatch, tmp_pat
     monkeypatch.setattr(
         attesters, "_build_once", attesters._build_once.__wrapped__
     )  # without what is remembered
-    monkeypatch.setattr(attesters, "BUILT", tmp_path / "two words")
+    monkeypatch.setattr(attesters, "ATTESTERS", tmp_path / "two words")
     with pytest.raises(InputError, match=r"cannot be preloaded, for the blank or colon in it$"):
         attesters.build("openmpi")
 

@@ -33,28 +33,30 @@ def printed(folder: Path, table: pd.DataFrame, capsys) -> str:
 
 def test_a_study_whose_runs_all_count(tmp_path, capsys):
     table = runs((None, None), ("memory", None))
-    assert printed(tmp_path, table, capsys) == f"done: report and proposal in {tmp_path}\n"
+    assert printed(tmp_path, table, capsys) == f"done: results: {tmp_path}\n"
+    (tmp_path / "report.pdf").touch()
+    assert printed(tmp_path, table, capsys) == f"done: report: {tmp_path}/report.pdf\n"
 
 
-def test_the_last_line_counts_invalid_runs_with_their_reason(tmp_path, capsys):
+def test_the_line_before_the_last_counts_invalid_runs_with_their_reason(tmp_path, capsys):
     table = runs((None, None), ("memory", None), ("memory", "slow"), ("memory", "slow"), ("memory", "late"))
     assert printed(tmp_path, table, capsys) == (
-        f"done: report and proposal in {tmp_path}; 3 of 5 runs are invalid, 2 of them: slow\n"
+        f"3 of 5 runs are invalid, 2 of them: slow\ndone: results: {tmp_path}\n"
     )
-    assert "; 1 of 2 runs is invalid: slow\n" in printed(tmp_path, table[1:3], capsys)
+    assert "1 of 2 runs is invalid: slow\n" in printed(tmp_path, table[1:3], capsys)
 
 
 def test_a_study_that_has_lost_an_interconnect_has_failed(tmp_path, capsys):
     table = runs((None, None), ("memory", None), ("loopback", NO_LIBRARY), ("loopback", NO_LIBRARY))
     assert refusal(SystemExit, printed, tmp_path, table, capsys) == (
         "nodeworth: no run over loopback is valid; 2 of 4 runs are invalid: "
-        f"{NO_LIBRARY}; report and proposal of the others in {tmp_path}"
+        f"{NO_LIBRARY}; results of the others: {tmp_path}"
     )
 
 
 def test_a_part_of_a_study_counts_no_runs(tmp_path, capsys):
     print_results(StudyPaths(tmp_path))
-    assert capsys.readouterr().err == f"done: report and proposal in {tmp_path}\n"
+    assert capsys.readouterr().err == f"done: results: {tmp_path}\n"
 
 
 EXIT = RECORD.exit

@@ -144,7 +144,8 @@ def _find_on_cluster(profile: str, options: Sequence[str]) -> Found:
     `options` are options of Snakemake, such as ``--config cluster=FILE``.
     """
     FOUND.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--profile", profile]
+    command = [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--profile", profile]
+    command += ["--workflow-profile", str(ROOT / "profiles/default")]  # of the project, from any folder
     if subprocess.run([*command, *options]).returncode or not FOUND.exists():
         raise InputError("--interconnects: the job found nothing; the lines above say why")
     return Found.from_json(FOUND.read_text())

@@ -14,6 +14,10 @@ from workflows import inputs
 from workflows.domain import InputError, Interconnect, short_digest
 from workflows.jobs import SCHEDULERS
 from workflows.jobs.scheduler import NODE_KEYS, Nodes, NodeSelection, Scheduler
+from workflows.paths import ROOT
+
+SITE = ROOT / "cluster/site.yaml"
+"""Cluster file of the project, which ``./run-study --init`` writes; without it, keys have their defaults."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,17 @@ class Cluster:
         return short_digest(json.dumps(content, sort_keys=True).encode())
 
 
+def site_file(name: str | Path, study: Path) -> Path:
+    """Return the cluster file that a profile or study names, such as ``cluster/site.yaml``.
+
+    A file with this path in the current folder comes first, then ``site.yaml`` in the current folder and
+    next to the study file. The last is the file of the project.
+    """
+    name = Path(name)
+    places = (name, Path(name.name), study.parent / name.name)
+    return next((file for file in places if file.exists()), ROOT / name)
+
+
 def read_cluster(file: Path) -> Cluster:
     """Read and check a cluster file.
 
@@ -104,7 +119,7 @@ def read_cluster(file: Path) -> Cluster:
     InputError
         One line that names the file, the key and the value.
     """
-    data = inputs.read_yaml(file)
+    data = inputs.read_yaml(file) if file.exists() or file != SITE else {}
     inputs.check(data, "cluster", file)
     values = inputs.defaults("cluster") | data
     name = inputs.choose(values["scheduler"], SCHEDULERS, "scheduler", f"{file}: scheduler")

@@ -20,10 +20,10 @@ from workflows.domain import Case, InputError, Interconnect, Point, short_digest
 from workflows.launch.mpi.registry import MPI_LIBRARIES, library_of
 from workflows.launch.placement import core_numbers
 from workflows.launch.programs import run_compiler
-from workflows.paths import RESULTS, ROOT
+from workflows.paths import BUILT
 
 SOURCE = Path(__file__).parent / "attester"
-BUILT = ROOT / RESULTS / ".attesters"
+ATTESTERS = BUILT / ".attesters"
 """Folder of built attesters, which all nodes must see."""
 
 ALONE = "alone"
@@ -69,7 +69,7 @@ class Probe:
 
 
 def build(library: str) -> Path:
-    """Return the attester for an MPI library, built unless it exists in `BUILT`.
+    """Return the attester for an MPI library, built unless it exists in `ATTESTERS`.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def _build_if_missing(library: str) -> Path:
     compiler = MPI_LIBRARIES[library].compiler()
     if compiler is None:
         raise InputError(f"no mpicc.{library} (Debian: {MPI_LIBRARIES[library].compiler_package})")
-    if set(" :") & set(str(BUILT)):
-        raise InputError(f"{BUILT}: what lies there cannot be preloaded, for the blank or colon in it")
+    if set(" :") & set(str(ATTESTERS)):
+        raise InputError(f"{ATTESTERS}: what lies there cannot be preloaded, for the blank or colon in it")
     command = run_compiler([compiler, "-show"])
     sources = b"".join(file.read_bytes() for file in sorted(SOURCE.glob("*.c")))
     system = f"{os.confstr('CS_GNU_LIBC_VERSION')} {platform.machine()}"  # an image may differ from its host
-    folder = BUILT / short_digest(f"{command}{system}".encode() + sources)
+    folder = ATTESTERS / short_digest(f"{command}{system}".encode() + sources)
     if not folder.exists():
         _build(compiler, command, folder)
     return folder

@@ -12,6 +12,7 @@ from pathlib import Path
 from workflows.errors import one_line_errors
 from workflows.jobs import SCHEDULERS
 from workflows.measure.allocation import STOPPED
+from workflows.paths import ROOT
 
 SITE = "cluster/site.yaml"
 
@@ -37,7 +38,7 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     return [*_SNAKEMAKE, *study, *executor, *config, *options]
 
 
-_SNAKEMAKE = (sys.executable, "-m", "snakemake")
+_SNAKEMAKE = (sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"))
 
 
 def run_in_allocation(arguments: Sequence[str]) -> int:

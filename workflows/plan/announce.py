@@ -104,7 +104,7 @@ def announcement(plan: Plan) -> str:
 
 
 def print_results(paths: StudyPaths) -> None:
-    """Print where the results of a study are, and which runs do not count.
+    """Print which runs do not count, then the full path of the report.
 
     Raises
     ------
@@ -113,11 +113,15 @@ def print_results(paths: StudyPaths) -> None:
     """
     runs = read_facts(paths.facts).runs
     invalid = _invalid_runs(runs)
+    results = paths.results.absolute()
+    report = results / "report.pdf"
+    made, where = ("report", report) if report.exists() else ("results", results)
     if runs.lost:
         lost = ", ".join(runs.lost)
-        others = f"report and proposal of the others in {paths.results}"
-        sys.exit(f"nodeworth: no run over {lost} is valid{invalid}; {others}")
-    print(f"done: report and proposal in {paths.results}{invalid}", file=sys.stderr)
+        sys.exit(f"nodeworth: no run over {lost} is valid; {invalid}; {made} of the others: {where}")
+    if invalid:
+        print(invalid, file=sys.stderr)
+    print(f"done: {made}: {where}", file=sys.stderr)
 
 
 FURTHER_MINUTES = 20.0
@@ -164,7 +168,7 @@ def _invalid_runs(runs: Counts) -> str:
     verb = "is" if runs.invalid == 1 else "are"
     share = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"
     why = f"{share}: {runs.reason}" if runs.reason_runs else ""
-    return f"; {runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
+    return f"{runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
 
 
 def _shown(cost: Cost) -> str:

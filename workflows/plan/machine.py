@@ -113,7 +113,7 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     clean up.
     """
     parents = psutil.Process().parents()
-    named = [[Path(word).name for word in _words(process)[:3]] for process in parents]
+    named = [[Path(word).name for word in _words(process)[:4]] for process in parents]
     snakemakes = [index for index, names in enumerate(named) if _SNAKEMAKES.intersection(names)]
     watched = parents[: snakemakes[-1] + 1] if snakemakes else []
     done = threading.Event()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, InputError, Repetition
-from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster
+from workflows.jobs.cluster import check_cluster, on_cluster, read_cluster, site_file
 from workflows.launch.cluster_launch import check_launcher
-from workflows.paths import RESULTS, ROOT, StudyPaths
+from workflows.paths import RESULTS, StudyPaths
 from workflows.plan.design import Design, design, stated_blocks
 from workflows.plan.here import Here, look
 from workflows.plan.records import attempts, is_missing, read_requests, record_files, recorded_block
@@ -64,7 +64,7 @@ def make_plan(
     asked = read_asked(file, overrides)
     study, cluster = asked.study, None
     if study.cluster:
-        cluster = read_cluster(ROOT / study.cluster)
+        cluster = read_cluster(site_file(study.cluster, study.file))
         check_cluster(cluster, asked.interconnects)
         check_launcher(cluster)
         interconnects = {

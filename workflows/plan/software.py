@@ -58,7 +58,7 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
     file, methods = config.get("cluster"), set(deployment.deployment_method)
     if not isinstance(file, str):
         return shutil.which
-    cluster = read_cluster(ROOT / file)
+    cluster = read_cluster(Path(file))
     if cluster.is_elsewhere:
         return bool  # of a name
     if cluster.modules and DeploymentMethod.ENV_MODULES in methods:

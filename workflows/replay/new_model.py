@@ -22,7 +22,7 @@ from analysis.topics.simulated.fit_figure import draw_model_fit
 from analysis.topics.validation import PROBE_TOLERANCE
 from workflows.domain import Interconnect
 from workflows.errors import InputError
-from workflows.paths import INTERCONNECTS, RESULTS, ROOT, STUDIES
+from workflows.paths import BUILT, INTERCONNECTS, ROOT, STUDIES
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import fit, programs, replayer
 from workflows.simulation.curve import read_curves
@@ -32,7 +32,7 @@ from workflows.study.asked import cores_per_node
 from workflows.study.interconnects import load_interconnect
 from workflows.study.study import read_study
 
-MODELS = ROOT / RESULTS / ".models"
+MODELS = BUILT / ".models"
 """Folder with the fit of each model: a table and a figure."""
 
 

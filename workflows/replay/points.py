@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Case, Point, short_digest
-from workflows.paths import RESULTS, ROOT
+from workflows.paths import BUILT, ROOT
 from workflows.plan import files
 from workflows.plan.plan import Plan
 from workflows.plan.record import SimulatedRecord
@@ -30,7 +30,7 @@ from workflows.simulation.replayer import Replay, replay
 from workflows.tracing.trace import Trace, rank_file, read_trace
 from workflows.traffic.cases import is_pattern
 
-PROGRAMS = ROOT / RESULTS / ".programs"
+PROGRAMS = BUILT / ".programs"
 """Folder of the compiled simulators."""
 
 

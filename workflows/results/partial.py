@@ -55,7 +55,7 @@ class PartialReports:
         if not is_due(start - self._end, self._duration, seconds_left):
             return
         process = subprocess.run(
-            [sys.executable, "-m", "workflows.results.partial_report"],
+            [sys.executable, "-P", "-m", "workflows.results.partial_report"],
             input=json.dumps(self._request | {"seconds_left": seconds_left}),
             env=os.environ | {"PYTHONPATH": str(ROOT)},
             capture_output=True,

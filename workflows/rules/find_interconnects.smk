@@ -11,9 +11,11 @@ from pathlib import Path
 
 from workflows.discovery.request import FOUND, job_resources
 from workflows.errors import one_line_errors
-from workflows.jobs.cluster import read_cluster
+from workflows.jobs.cluster import read_cluster, site_file
 from workflows.plan.jobs import site_modules
 from workflows.plan.software import software_of_jobs
+
+config["cluster"] = str(site_file(config["cluster"], Path("results")))
 
 with one_line_errors():
     software_of_jobs(config, workflow.deployment_settings)

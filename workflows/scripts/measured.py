@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workflows.errors import one_line_errors
 from workflows.jobs.cluster import Cluster, read_cluster
 from workflows.measure.allocation import interruptions
-from workflows.paths import RESULTS, ROOT, StudyPaths
+from workflows.paths import RESULTS, StudyPaths
 
 if TYPE_CHECKING:
     from snakemake.script import Snakemake
@@ -27,7 +27,7 @@ if __name__ == "__main__":
     with one_line_errors():
         config = snakemake.config
         list_measured(
-            read_cluster(ROOT / config["cluster"]),
+            read_cluster(Path(config["cluster"])),
             StudyPaths(RESULTS / config["name"]),
             [Path(file) for file in snakemake.input.lists],
             Path(snakemake.output.records),

@@ -10,7 +10,7 @@ from workflows.errors import one_line_errors
 from workflows.jobs.cluster import read_cluster
 from workflows.measure.allocation import Allocation, this_allocation
 from workflows.measure.prepare import reference_answer
-from workflows.paths import RESULTS, ROOT, StudyPaths
+from workflows.paths import RESULTS, StudyPaths
 from workflows.plan.machine import end_with_snakemake
 from workflows.study.cases import case_of_results
 
@@ -51,7 +51,7 @@ if __name__ == "__main__":
         if "cluster" in config:
             paths = StudyPaths(RESULTS / config["name"])
             allocated = this_allocation(
-                read_cluster(ROOT / config["cluster"]), paths, f"reference-{case.name}"
+                read_cluster(Path(config["cluster"])), paths, f"reference-{case.name}"
             )
         run_seconds, reference = snakemake.resources.run_seconds, Path(snakemake.output.reference)
         write_reference(case, Path(prepared), run_seconds, allocated, reference)

@@ -104,9 +104,12 @@ def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
     simulate = defaults("interconnect", "simulate") | simulate
     if "curve" in simulate:
         curve = simulate["curve"] = defaults("interconnect", "simulate", "curve") | simulate["curve"]
-        if is_there(beside := (folder / curve["file"]).absolute()):
-            beside = beside.resolve()
-            curve["file"] = str(beside.relative_to(ROOT) if beside.is_relative_to(ROOT) else beside)
+        # Next to its interconnect, in the current folder (results), or in the project.
+        for place in (folder, Path.cwd()):
+            if is_there(file := (place / curve["file"]).absolute()):
+                file = file.resolve()
+                curve["file"] = str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file)
+                break
     if "packets" in simulate:
         simulate["packets"] = defaults("interconnect", "simulate", "packets") | simulate["packets"]
     return simulate

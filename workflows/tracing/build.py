@@ -9,11 +9,11 @@ from pathlib import Path
 from workflows.domain import InputError, short_digest
 from workflows.launch.mpi.registry import MPI_LIBRARIES, SERIAL_LIBRARY, linked_library
 from workflows.launch.programs import run_compiler
-from workflows.paths import RESULTS, ROOT
+from workflows.paths import BUILT
 from workflows.tracing.wrappers import CALLS, generate
 
 SOURCE = Path(__file__).parent / "tracer"
-TRACERS = ROOT / RESULTS / ".tracers"
+TRACERS = BUILT / ".tracers"
 """Folder of built tracers, one per MPI library and version of the tracer."""
 _WARNINGS = ("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-deprecated-declarations")
 
