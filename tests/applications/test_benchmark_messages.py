@@ -46,7 +46,7 @@ def test_buffers_are_touched_pages():
 
 
 @given(st.lists(st.floats(1e-9, 1e3), min_size=1, max_size=50), st.sampled_from([5, 25, 50, 75, 95]))
-def test_percentiles_are_those_of_numpy(values, share):
+def test_percentiles_equal_those_of_numpy(values, share):
     assert percentile(values, share) == pytest.approx(np.percentile(values, share))
 
 

@@ -60,7 +60,7 @@ def test_without_a_pattern_the_whole_run_counts(harmonic):
         (["sum = 7", *PRINTED[2:]], "diverged: sum 7 outside 1 to 1.64493 1"),
     ],
 )
-def test_what_makes_a_run_not_count(harmonic, printed, problem):
+def test_runs_that_do_not_count(harmonic, printed, problem):
     assert command.read(harmonic, 1, output(*printed)).problem == problem
 
 

@@ -23,7 +23,7 @@ def case(name):
     return load_case(name, CASES)
 
 
-def test_what_the_array_must_sum_up_to_by_hand():
+def test_sum_of_the_array_by_hand():
     # 2 blocks of 3: (0, 1, 2) and (1, 2, 3); task 0 adds blocks 0 and 1 to block 0, task 1 both to block 1
     assert [density(block, 3).tolist() for block in (0, 1)] == [[0, 1, 2], [1, 2, 3]]
     assert [blocks_of_task(task, 2) for task in (0, 1)] == [(0, 1), (1, 0)]
@@ -38,7 +38,7 @@ def test_the_golden_answer_is_the_sum_by_its_definition(size):
 
 
 @given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 40))
-def test_the_sum_is_that_of_adding_block_by_block(blocks, block_doubles, tasks):
+def test_the_formula_equals_adding_block_by_block(blocks, block_doubles, tasks):
     fock = np.zeros((blocks, block_doubles))
     for task in range(tasks):
         first, second = blocks_of_task(task, blocks)

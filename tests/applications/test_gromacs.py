@@ -35,7 +35,7 @@ class TestGoodRuns:
         assert reading.startup_seconds > 0
         assert reading.output_seconds >= 0
 
-    def test_seconds_parts_and_rates_are_those_of_the_log(self, water, real_log, tmp_path):
+    def test_seconds_parts_and_rates_come_from_the_log(self, water, real_log, tmp_path):
         reading = read(water, real_log, "water_parallel", 2)
         text = "\n".join(line.text for line in real_log("gromacs", "water_parallel"))
         assert f" {reading.printed} " in text and reading.seconds == float(reading.printed)
@@ -130,7 +130,7 @@ class TestFiles:
 
 
 @pytest.mark.slow
-def test_systems_of_ones_own_are_prepared_as_they_are(water, tmp_path):
+def test_systems_of_the_user_are_prepared_unchanged(water, tmp_path):
     """A conf.gro and topol.top of the case's folder replace the box of water."""
     gromacs.prepare(water, 1, tmp_path / "made", None)
     folder = tmp_path / "case"

@@ -32,7 +32,7 @@ class TestGoodRuns:
         assert 0 < reading.startup_seconds < reading.startup_seconds + reading.seconds
         assert reading.output_seconds >= 0
 
-    def test_seconds_parts_and_work_are_those_of_the_log(self, melt, real_log, tmp_path):
+    def test_seconds_parts_and_work_come_from_the_log(self, melt, real_log, tmp_path):
         reading = read(melt, real_log, "melt_serial")
         text = "\n".join(line.text for line in real_log("lammps", "melt_serial"))
         assert f"Loop time of {reading.seconds:g} on 1 procs for 200 steps with 4000 atoms" in text

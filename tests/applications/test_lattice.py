@@ -107,7 +107,7 @@ BENT = box(([1], [1], [1]), place=lambda u, v, w: (u, v, -w + 0.1 * math.sin(mat
         ([ONE, BENT], WALLS, "is bent in two ways"),
     ],
 )
-def test_what_cannot_be_meshed_is_refused(lattices, patches, message):
+def test_impossible_lattices_are_refused(lattices, patches, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         block_mesh_dict(Mesh(lattices, patches))
 

@@ -51,7 +51,7 @@ def test_runs_that_do_not_count(case, lines, problem):
     assert mpi4py.read(case, 2, lines).problem == problem
 
 
-def test_the_exception_of_a_rank_is_the_reason_and_not_what_mpirun_adds():
+def test_the_reason_is_the_exception_of_a_rank():
     errors = (
         'Traceback (most recent call last):\n  File "pingpong.py", line 6\n'
         "ZeroDivisionError: division by zero\n"
@@ -64,7 +64,7 @@ def test_the_exception_of_a_rank_is_the_reason_and_not_what_mpirun_adds():
     assert mpi4py.explain("") is None
 
 
-def test_parameters_and_what_the_program_imports_are_input_files(case):
+def test_parameters_and_imported_modules_are_input_files(case):
     files = mpi4py.inputs(case)
     names = ("__init__", "messages", "point_to_point", "program", "sweep")
     ours = {"workflows/__init__.py", *(f"workflows/benchmarks/{name}.py" for name in names)}

@@ -71,7 +71,7 @@ class TestReadByHand:
             ("Total SCF", "Total DFT", "no energy printed"),
         ],
     )
-    def test_what_makes_a_run_not_count(self, scf, old, new, problem):
+    def test_runs_that_do_not_count(self, scf, old, new, problem):
         assert old in BY_HAND
         assert nwchem.read(scf, 2, stamped(BY_HAND.replace(old, new))).problem.startswith(problem)
 
@@ -159,7 +159,7 @@ class TestReadRealLogs:
         given = compare_answer(scf, scf.answer.golden, {"value": None, "source": "none"})
         assert given == (None, "the expected energy is not known: the case cannot be prepared here")
 
-    def test_coupled_cluster_has_its_own_energy_and_not_that_of_an_earlier_step(self, case, real_log):
+    def test_coupled_cluster_energy_is_from_its_own_step(self, case, real_log):
         reading = nwchem.read(case("water_ccsd-smoke"), 2, real_log("nwchem", "ccsd_parallel"))
         assert reading.answer == pytest.approx(-76.196304, abs=1e-6)  # Hartree-Fock: -75.9975
 
@@ -191,7 +191,7 @@ class TestReadRealLogs:
         reading = nwchem.read(case("water_ccsd-smoke"), 1, lines)
         assert problem_of(nwchem, ended, reading, 60) == "exit status 60: guess_dens: ma_push failed"
 
-    def test_an_energy_printed_before_a_failure_is_none(self, case, real_log):
+    def test_an_energy_printed_before_a_failure_is_ignored(self, case, real_log):
         lines = real_log("nwchem", "ccsd_not_converged")
         assert any("Total CCSD energy:            -76.19" in line.text for line in lines)
         assert nwchem.read(case("water_ccsd-smoke"), 1, lines).answer is None
@@ -217,7 +217,7 @@ class TestReadRealLogs:
 
 
 class TestInputs:
-    def test_what_every_run_needs_is_written(self, scf):
+    def test_required_keywords_are_written(self, scf):
         text = nwchem.inputs(scf)["input.nw"].decode()
         assert text.startswith('start case\ntitle "water_scf-smoke"\nmemory total 600 mb\n')
         assert "\npermanent_dir .\nscratch_dir .\n" in text

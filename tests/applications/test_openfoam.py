@@ -95,7 +95,7 @@ class TestReadByHand:
             ("Time = 0.1\n", "\n", "incomplete: 0 of 3 iterations"),
         ],
     )
-    def test_what_makes_a_run_not_count(self, three_steps, old, new, problem):
+    def test_runs_that_do_not_count(self, three_steps, old, new, problem):
         assert old in PREPARED
         assert openfoam.read(three_steps, 1, stamped(PREPARED.replace(old, new))).problem == problem
 
@@ -125,7 +125,7 @@ class TestReadByHand:
         ended = parallel + "3.6 Finalising parallel run\n"
         assert openfoam.read(three_steps, 2, stamped(ended)).problem is None
 
-    def test_an_answer_from_before_the_end_is_none(self, three_steps):
+    def test_an_answer_from_before_the_end_is_ignored(self, three_steps):
         early = PREPARED.replace("3.4     volAverage", "3.4     other").replace(
             "1.6 Time = 0.3", "1.6     volAverage(region0) of magSqr(U) = 0.3\n1.6 Time = 0.3"
         )

@@ -16,7 +16,7 @@ def test_a_cost_shows_its_limit_and_its_peer():
     assert alone.row == "| memory | 1.23e+03 MB | 2e+03 MB | – |"
 
 
-def test_a_command_costs_what_all_its_processes_took():
+def test_a_cost_includes_all_processes_of_a_command():
     work = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(b\"x\") * 200_000_000'], check=True)"
     held = bytearray(b"x") * 400_000_000  # belongs to this process, not to the command
     used = cost([sys.executable, "-c", work])

@@ -83,7 +83,7 @@ def test_a_leftover_process_contaminates_runs_at_the_same_time():
     assert count(records, all_beats, 2, whole_machine=True).contaminated == 2
 
 
-def test_a_strike_waits_for_what_it_is_to_hit_and_counts_it(monkeypatch):
+def test_a_strike_waits_for_its_target_and_counts_it(monkeypatch):
     monkeypatch.setattr(kill_trials, "LINGER_SECONDS", 0.0)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         comes_late = iter([[], [], [process.pid], [process.pid]])
@@ -93,6 +93,6 @@ def test_a_strike_waits_for_what_it_is_to_hit_and_counts_it(monkeypatch):
         assert process.wait() == -9
 
 
-def test_a_strike_gives_up_what_does_not_come(monkeypatch):
+def test_a_strike_gives_up_if_its_target_does_not_come(monkeypatch):
     monkeypatch.setattr(kill_trials, "STRIKE_SECONDS", 0.1)
     assert strike(list, random.Random(1)) == 0

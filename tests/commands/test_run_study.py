@@ -34,7 +34,7 @@ from workflows.study.study import read_study
         (["smoke", "--profile", "nope"], "run-study: Error: profile directory given (nope)"),
     ],
 )
-def test_one_line_for_what_is_no_study(tmp_path, monkeypatch, typed, line):
+def test_one_line_for_a_file_that_is_no_study(tmp_path, monkeypatch, typed, line):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs.csv").write_text("")
     (tmp_path / "mine.yaml").write_text("name: mine\nimport: [runs.csv]\n")
@@ -93,7 +93,7 @@ def test_again_is_a_key_of_config(started, place):
 
 
 @pytest.mark.parametrize("typed", [["--help"], ["-h"], ["smoke", "--help"], ["--archive", "-h"]])
-def test_help_describes_what_can_be_typed(capsys, typed):
+def test_help_describes_every_option(capsys, typed):
     main(typed)
     help_text = capsys.readouterr().out
     for (

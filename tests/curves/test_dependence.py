@@ -104,7 +104,7 @@ def test_dependent_sweeps_are_drawn_as_fewer(correlation, least, most):
     assert least <= np.median(numbers) <= most
 
 
-def test_dependence_that_a_sweep_shares_is_noticed_as_well_as_that_of_ratios():
+def test_dependence_of_sweeps_and_of_ratios_is_detected():
     rng, apart = np.random.default_rng(4), np.arange(5)
     shared = noise(0.8, 1, 40, rng) * noise(0, 5, 40, rng) ** 0.1
     assert effective_sweeps(shared, apart) < 20

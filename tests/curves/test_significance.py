@@ -64,7 +64,7 @@ class TestPaired:
         assert np.exp([shift.low, shift.high]) == pytest.approx([(1.2 * 0.95) ** 0.5, 1.2])
 
     @given(st.lists(st.integers(1, 10**6), min_size=3, max_size=15, unique=True), st.randoms())
-    def test_the_test_is_that_of_scipy(self, sizes, random):
+    def test_p_values_equal_those_of_scipy(self, sizes, random):
         ratios = np.array([size * random.choice((-1, 1)) for size in sizes], float)
         if not plainly_asymmetric(ratios[None]).any():
             expected = stats.wilcoxon(ratios, method="exact").pvalue

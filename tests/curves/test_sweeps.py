@@ -111,7 +111,7 @@ def dependent(correlation, blocks, seed=0):
     return pd.DataFrame(rows_of_runs)
 
 
-def test_blocks_that_depend_on_each_other_widen_what_follows():
+def test_dependent_blocks_widen_derived_intervals():
     """Thirty blocks in this order, and the same in random order."""
     runs = dependent(0.8, 30)
     shuffled = runs.assign(block=runs["block"].map(dict(enumerate(np.random.default_rng(1).permutation(30)))))

@@ -48,7 +48,7 @@ def test_without_a_ping_pong_the_listing_has_no_column_for_it():
     assert "ping-pong" not in lines[1] and "not measured" not in "".join(lines)
 
 
-def test_what_a_job_found_comes_back_as_it_was():
+def test_results_of_a_job_are_read_back_unchanged():
     assert Found.from_json(FOUND.as_json()) == FOUND
 
 

@@ -46,7 +46,7 @@ from workflows.discovery.tools import (
         (read_opainfo, "omni_path_opainfo", [("Omni-Path", "opap134s0:1", None)]),
     ],
 )
-def test_what_a_tool_prints_is_read(read, log, resources):
+def test_output_of_a_tool_is_read(read, log, resources):
     assert read(printed(log)) == [Resource(*expected) for expected in resources]
 
 
@@ -101,7 +101,7 @@ def test_a_tool_that_hangs_is_ended_with_its_children(tmp_path, monkeypatch):
         pytest.fail("the child of the tool is left")
 
 
-def test_a_tool_that_fails_says_so_and_one_that_only_warns_counts(tmp_path, monkeypatch):
+def test_a_failing_tool_is_reported_and_warnings_are_ignored(tmp_path, monkeypatch):
     tool = program(tmp_path, monkeypatch, "echo no devices >&2; exit 3")
     assert ask(tool).problem == "ended with exit status 3: it found nothing"
     tool = program(tmp_path, monkeypatch, "echo '#  Transport: tcp'; echo '#  Device: eth7'; exit 1")

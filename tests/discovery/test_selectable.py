@@ -54,8 +54,8 @@ def test_infiniband_is_offered_with_the_names_of_its_devices():
 )
 def test_ibstat_tells_infiniband_from_roce(log, layer, mbps):
     resources = machine(**OPEN_MPI, ibstat=log) | {"ucx_info": [Resource("rc_mlx5", "mlx5_0:1")]}
-    (found,) = (each for each in selectable(resources) if each.name == "ucx_rc_mlx5_0_1")
-    assert found.title.startswith(layer) and found.link_mbps == mbps
+    (matching,) = (each for each in selectable(resources) if each.name == "ucx_rc_mlx5_0_1")
+    assert matching.title.startswith(layer) and matching.link_mbps == mbps
 
 
 @pytest.mark.parametrize(

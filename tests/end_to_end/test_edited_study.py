@@ -247,7 +247,7 @@ def test_an_edited_interconnect_is_measured_whatever_else_is_edited(edited):
     assert edited.attempts() == [1, 1, 2, 3] and edited.counted() == [1, 3]
 
 
-def test_what_is_asked_for_again_is_measured_while_the_expected_answer_is_found_again(edited):
+def test_again_measures_while_the_expected_answer_is_recomputed(edited):
     case = edited.count()
     edited.ask_for("count").run()
     edit(case / "case.yaml", "possible: [0, 9]", "possible: [0, 8]")

@@ -62,7 +62,7 @@ def test_every_fault_has_its_reason(ran):
 
 
 @pytest.mark.alone
-def test_what_failed_is_run_again_when_asked(ran):
+def test_failed_runs_are_repeated_on_request(ran):
     """A request is fulfilled once, by a further attempt; the first one stays."""
     folder, study, *_ = ran
     results = folder.results("faulty")

@@ -36,7 +36,7 @@ def dates():
     return {file: file.stat().st_mtime_ns for file in RESULTS.rglob("*") if file.is_file()}
 
 
-def test_only_what_has_changed_is_made_again(study):
+def test_only_changed_outputs_are_made_again(study):
     assert run(study) == (0, [DONE])
     before = dates()
     assert run(study) == (0, [DONE])

@@ -226,7 +226,7 @@ economics:
 
 
 @pytest.mark.parametrize("after", [True, False])
-def test_nothing_is_bought_for_sure_for_what_time_may_explain(tmp_path, after):
+def test_no_purchase_is_certain_if_time_explains_the_difference(tmp_path, after):
     points = [("ethernet", 8, 50), ("ethernet", 16, 30), ("infiniband", 8, 40), ("infiniband", 16, 24)]
     runs = [
         rows(

@@ -177,7 +177,7 @@ def test_blocks_that_depend_on_the_ones_before_have_no_plain_p(tables, improveme
     assert np.isnan(spread.loc["swift", "p_value"])
 
 
-def test_the_report_shows_what_machine_speed_explains(tables):
+def test_the_report_shows_the_effect_of_machine_speed(tables):
     (row,) = tables[0]["adjusted"].to_dict("records")
     assert row["case"] == "paced"
     assert row["improvement_low"] < row["adjusted_percent"] < row["improvement_high"]

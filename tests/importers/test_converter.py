@@ -13,7 +13,7 @@ def converted(*words):
     return ran(sys.executable, "-m", "analysis.importers", *words, timeout=120)
 
 
-def test_runs_are_written_and_what_was_skipped_is_listed(foreign, tmp_path, written):
+def test_runs_are_written_and_skipped_lines_listed(foreign, tmp_path, written):
     mapping = written("case: {from: [test, size]}\nkind: {value: measured}\n", "mapping.yaml")
     output = tmp_path / "runs.csv"
     done = converted(foreign / "reframe/report_failures_4.10.json", output, "--mapping", mapping)
@@ -32,7 +32,7 @@ def test_curves_are_written_with_the_options_of_the_command(foreign, tmp_path):
     assert set(curves["interconnect"]) == {"shared_memory"} and set(curves["processes"]) == {2}
 
 
-def test_what_netpipe_wrote_is_read_if_the_command_names_the_format(foreign, tmp_path):
+def test_netpipe_output_is_read_if_the_command_names_the_format(foreign, tmp_path):
     words = [foreign / "netpipe/mpi_3.7.out", tmp_path / "curves.csv", "--set", "interconnect=ib"]
     done = converted(*words)
     assert done.returncode == 1 and "has no heading" in done.stderr and done.stderr.count("\n") == 1

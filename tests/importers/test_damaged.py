@@ -41,7 +41,7 @@ def rows(imported):
 @pytest.mark.parametrize("file", CUT)
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_a_file_cut_off_anywhere_gives_only_what_the_whole_file_gives(file, tmp_path, data):
+def test_a_cut_off_file_gives_only_rows_of_the_whole_file(file, tmp_path, data):
     text = (FOREIGN / file).read_bytes()
     length = data.draw(st.integers(1, len(text) - 1))
     path = tmp_path / "cut"
@@ -109,7 +109,7 @@ def test_anything_else_is_reported_in_one_line(tmp_path, content, form):
     assert refusal(TableError, read_foreign, path, form).startswith(str(path))
 
 
-def test_what_cannot_be_opened(tmp_path):
+def test_files_that_cannot_be_opened(tmp_path):
     with pytest.raises(TableError, match="nowhere: there is no such file"):
         read_foreign(tmp_path / "nowhere")
     with pytest.raises(TableError, match="is a folder, where osu is a file"):

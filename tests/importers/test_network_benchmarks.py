@@ -152,7 +152,7 @@ def test_a_bandwidth_in_the_wrong_unit_contradicts_its_time(foreign, shared_memo
                for line in imported.unread)  # fmt: skip
 
 
-def test_imb_groups_and_what_they_could_not_finish(foreign, shared_memory):
+def test_imb_groups_and_unfinished_measurements(foreign, shared_memory):
     imported = read_foreign(foreign / "imb/multi_2021.11.txt", mapping=shared_memory)
     pingpong = imported.curves.query("benchmark == 'imb_multi_pingpong' and bytes == 512")
     assert pingpong["group"].tolist() == [0, 1] and pingpong["processes"].tolist() == [2, 2]

@@ -60,6 +60,6 @@ def test_a_file_is_named_after_its_curve_and_states_its_source(tmp_path):
     assert paths[0].read_text().startswith("# Written by Nodeworth from its benchmark pingpong")
 
 
-def test_what_no_other_benchmark_has_is_not_written(tmp_path):
+def test_columns_unknown_to_the_format_are_not_written(tmp_path):
     assert write_texts(network("availability"), tmp_path / "curves") == []
     assert not (tmp_path / "curves").exists()

@@ -70,7 +70,7 @@ def test_an_unwritable_place_is_reported(tmp_path):
         write_table(pd.DataFrame({"a": [1]}), tmp_path / "nowhere/runs.csv")
 
 
-def test_the_published_runs_are_those_of_the_paper():
+def test_the_published_runs_equal_the_paper():
     runs = read_foreign(PUBLISHED / "gamess.csv").runs
     assert len(runs) == 28 and set(runs["kind"]) == {"published"}
     best = runs.loc[runs["seconds"].idxmin()]
@@ -110,7 +110,7 @@ def test_every_published_file_is_read():
     )
 
 
-def test_the_same_table_from_two_files_is_one(tmp_path):
+def test_the_same_table_from_two_files_is_merged(tmp_path):
     for name, case in (("a.csv", "duct"), ("b.csv", "wing")):
         (tmp_path / name).write_text(f"{PEAKS}{case},gigabit,8,\n")
     peaks = read_published(tmp_path)["peaks"]

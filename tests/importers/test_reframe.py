@@ -162,7 +162,7 @@ def test_two_times_are_not_guessed_between(foreign, written):
         ('{"a":' * 100_000, "is nested too deeply to be a report"),
     ],
 )
-def test_what_is_no_report(written, text, message):
+def test_files_that_are_no_report(written, text, message):
     with pytest.raises(TableError, match=message):
         read_foreign(written(text))
 

@@ -63,7 +63,7 @@ def test_a_time_limit_is_a_bound_and_a_failure_is_invalid(year):
     assert failed["reason"].tolist() == ["Slurm: OUT_OF_MEMORY", "Slurm: a step FAILED"]
 
 
-def test_energy_is_that_of_the_job_where_slurm_counted_it(year):
+def test_energy_is_the_one_counted_by_slurm_for_the_job(year):
     runs = read_foreign(year, mapping=make_mapping(NAMES)).runs
     assert runs["energy_joules"].tolist()[:3] == [292_320, 310_320, pytest.approx(float("nan"), nan_ok=True)]
 
@@ -81,7 +81,7 @@ def test_a_job_whose_energy_slurm_counted_on_a_real_machine(foreign):
     assert imported.unread == [] and values == [4, 16, 72, 1152, 2102, 20_543_125, True]
 
 
-def test_the_step_may_be_what_counts(year):
+def test_the_time_of_the_step_can_be_chosen(year):
     mapping = make_mapping(NAMES | {"seconds": {"from": "step_seconds", "unit": "s"}})
     imported = read_foreign(year, mapping=mapping)
     assert imported.runs["seconds"].tolist()[:3] == [790, 410, 880]
@@ -138,7 +138,7 @@ def test_energies_with_a_prefix(dump, energy, joules):
     assert energies[0] == pytest.approx(joules) if joules else pd.isna(energies[0])
 
 
-def test_what_sacct_prints_otherwise(dump):
+def test_variants_of_sacct_output(dump):
     parts = (f"9+{part}|wing_ib_4|COMPLETED|00:10|4|" for part in (0, 1))
     head = "JobID|JobName|State|Elapsed|AllocCPUS|"
     parsable = dump(head, "7|wing_ib_4|CANCELLED+|00:10|4|", "8|a|b|c", *parts)
@@ -163,7 +163,7 @@ def test_what_sacct_prints_otherwise(dump):
         ([], {"pattern": "wing.*"}, "key 'pattern': must be a regular expression for each of some variables"),
     ],
 )  # fmt: skip
-def test_one_line_for_what_is_wrong(dump, lines, mapping, message):
+def test_one_line_for_mistakes(dump, lines, mapping, message):
     assert message in refusal(TableError, lambda: read_foreign(dump(*lines), mapping=make_mapping(mapping)))
 
 

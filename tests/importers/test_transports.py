@@ -61,7 +61,7 @@ def test_qperf_over_infiniband(read):
     assert table["bytes"].isna().all() and not unread
 
 
-def test_qperf_with_sizes_and_what_came_to_nothing(read):
+def test_qperf_with_sizes_and_empty_results(read):
     table, unread = read("qperf/sizes_0.4.11.txt")
     assert only(table, program="tcp_lat", bytes=65536)["latency_us"] == 94.3
     assert only(table, program="udp_bw", bytes=1)["sent_MBps"] == pytest.approx(0.0381)
@@ -73,7 +73,7 @@ def test_qperf_with_sizes_and_what_came_to_nothing(read):
     assert only(plain, program="udp_bw")["sent_MBps"] == 1350  # printed as 1.35 GB/sec
 
 
-def test_a_number_without_digits_is_none(foreign, tmp_path):
+def test_a_number_without_digits_is_missing(foreign, tmp_path):
     text = (foreign / "qperf/plain_0.4.11.txt").read_text()
     damaged = tmp_path / "damaged.txt"
     damaged.write_text(text.replace("1.35 GB/sec", ", GB/sec"))
@@ -120,7 +120,7 @@ def test_sockperf_has_medians_and_2_20_bytes(read):
         ),
     ],
 )
-def test_what_cannot_be_read_is_reported_in_one_line(written, text, message):
+def test_unreadable_output_is_reported_in_one_line(written, text, message):
     with pytest.raises(TableError, match=f"holds no result.*{message}"):
         read_foreign(written(text), None, MAPPING)
 

@@ -305,7 +305,7 @@ def test_a_job_that_grid_engine_has_in_its_accounts(failed, exit_status, took, e
         (SITE.format("flux").replace("nodes: 1", "nodes: 2"), "nodes: 2: a job of .* for Flux has one"),
     ],
 )
-def test_what_another_scheduler_cannot_be_asked_is_refused(site, message, tmp_path):
+def test_options_unknown_to_a_scheduler_are_refused(site, message, tmp_path):
     (tmp_path / "site.yaml").write_text(site)
     with pytest.raises(InputError, match=rf"^{re.escape(str(tmp_path))}/site.yaml: {message}"):
         read_cluster(tmp_path / "site.yaml")

@@ -35,7 +35,7 @@ def test_a_job_that_waits():
 @pytest.mark.parametrize(
     ("state", "over"), [("CANCELLED", True), ("NODE_FAIL", True), ("unknown", True), ("COMPLETING", False)]
 )
-def test_what_is_over(state, over):
+def test_finished_jobs(state, over):
     assert Job("1", state).is_over is over
 
 
@@ -212,7 +212,7 @@ def test_the_reason_is_the_last_line_of_the_program():
     assert slurm.without_chatter("srun: launch: x\nout of luck\nslurmstepd-n1: error: y\n") == "out of luck\n"
 
 
-def test_what_slurm_refuses(monkeypatch):
+def test_jobs_that_slurm_refuses(monkeypatch):
     refused = "allocation failure: Invalid feature specification"
     answers(monkeypatch, (1, "", refused), (0, "", "Job 5 to start"))
     assert slurm.refusal("-N2") == f"sbatch: {refused}"

@@ -17,7 +17,7 @@ def test_a_machine_without_any(tmp_path):
     assert adapters(tmp_path) == []
 
 
-def test_a_node_type_is_what_the_firmware_tells(tmp_path):
+def test_a_node_type_comes_from_the_firmware(tmp_path):
     assert node_type(tmp_path) is None
     (tmp_path / "sys_vendor").write_text("Dell Inc.\n")
     (tmp_path / "product_name").write_text("PowerEdge C6525 \n")

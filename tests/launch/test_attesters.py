@@ -105,7 +105,7 @@ def test_a_program_without_mpi_runs_and_attests_nothing(command, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("library", "other"), [("openmpi", "mpich"), ("mpich", "openmpi")])
-def test_what_was_built_for_another_library_does_nothing(program, library, other, tmp_path):
+def test_an_attester_of_another_library_does_nothing(program, library, other, tmp_path):
     foreign = str(attesters.build(other) / "attest.so")
     joins = interconnect(library, attest={})
     done, attested_run, _ = attested(joins, [program(library), "Init"], tmp_path, NODEWORTH_ATTESTER=foreign)
@@ -228,7 +228,7 @@ def no_compiler(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_without_a_compiler_one_is_asked_for():
+def test_a_missing_compiler_is_requested():
     with pytest.raises(InputError, match=r"^no mpicc.openmpi \(Debian: libopenmpi-dev\)$"):
         attesters.build("openmpi")
 

@@ -82,7 +82,7 @@ def test_more_ranks_than_a_domain_has_cores_for(played):
         (None, "0 2", None),
     ],
 )
-def test_where_ranks_ran_is_held_against_the_domains(placement, ranks, problem, played, tmp_path):
+def test_placement_of_ranks_is_checked_against_the_domains(placement, ranks, problem, played, tmp_path):
     cpus, all_cores = played(TURNS)
     _, domains = choose_cores("packed", 0, 1, all_cores, cpus)
     folder = tmp_path / "placement"

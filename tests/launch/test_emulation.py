@@ -143,7 +143,7 @@ print(received, received / (time.perf_counter() - start) / 1e6)
 
 
 @pytest.mark.parametrize("name", [None, "shared_memory", "shared_memory_mpich", "emulated_gigabit"])
-def test_what_ranks_print_does_not_pass_through_the_launcher(run, name):
+def test_output_of_ranks_bypasses_the_launcher(run, name):
     script = 'echo $(readlink /proc/$$/fd/1 "$NODEWORTH_OUTPUT")'
     done = run(name, ["sh", "-c", script], 2 if name else 1).execution
     pipes = [line.text.split() for line in done.lines]
@@ -186,7 +186,7 @@ def test_interconnects_built_at_once_do_not_reach_each_other():
             assert server.wait(timeout=10) == 0
 
 
-def test_what_still_runs_in_a_node_ends_with_it():
+def test_processes_in_a_node_end_with_it():
     with pytest.raises(ZeroDivisionError), emulated_nodes(LINK) as nodes:
         escaped = subprocess.Popen(nodes[1].enter(["sh", "-c", "setsid sleep 300 & exec sleep 300"]))
         assert wait_until(lambda: len(inside(nodes[1])) == 2)

@@ -115,7 +115,7 @@ BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
 @pytest.mark.parametrize("how", ["", "setsid "], ids=["child", "orphan"])
-def test_cpu_time_is_that_of_all_descendants(tmp_path, how):
+def test_cpu_time_includes_all_descendants(tmp_path, how):
     burn = f'{how}"{sys.executable}" -c "{BURN}"'
     done = sh(f"({burn} &) ; {burn}; sleep 0.1", tmp_path)
     assert done.cpu_seconds >= 0.6
@@ -153,7 +153,7 @@ def test_orphans_that_appear_during_the_end_are_ended_too(tmp_path, nap, monkeyp
     assert not sleepers(nap)
 
 
-def test_what_a_program_leaves_behind_is_ended(tmp_path, nap, monkeypatch):
+def test_processes_left_by_a_program_are_ended(tmp_path, nap, monkeypatch):
     monkeypatch.setattr(execution, "GRACE_SECONDS", 0.3)
     done = sh(f"(setsid sleep {nap} &) ; echo done", tmp_path)
     assert (done.exit_status, done.timed_out) == (0, False)
@@ -211,7 +211,7 @@ def test_a_program_dies_with_its_owner(nap):
     assert wait_until(lambda: not sleepers(nap))
 
 
-def test_what_a_killed_owner_left_is_ended_by_the_next_start(nap):
+def test_processes_of_a_killed_owner_are_ended_by_the_next_start(nap):
     with started_owner(f"sleep {nap} & setsid sleep {nap} & wait") as owner:
         assert wait_until(lambda: len(sleepers(nap)) == 2)
         leftovers.remove_stale([])

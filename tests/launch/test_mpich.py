@@ -127,7 +127,7 @@ def test_only_ranks_that_talk_by_ucx_over_tcp_do_not_finalize(transports, finali
     assert ("MPI4PY_RC_FINALIZE" not in launch.env) == finalizes
 
 
-def test_a_study_leaves_out_what_mpich_cannot_run_with_one_line_a_reason(tmp_path):
+def test_points_that_mpich_cannot_run_are_left_out_with_a_reason(tmp_path):
     plan = make_plan(study_file(tmp_path, STUDY))
     ran = {
         (point.case, point.processes, point.oversubscription)

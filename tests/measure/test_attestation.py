@@ -47,7 +47,7 @@ def test_the_probe_is_between_ranks_that_are_as_far_apart_as_can_be(places, pair
     assert pair_of(placed(places)) == pair
 
 
-def test_what_lies_in_the_ranges_contradicts_nothing():
+def test_values_in_the_ranges_contradict_nothing():
     assert contradiction(probed(4, 1250), TEN) is None
 
 
@@ -151,7 +151,7 @@ def place():
         *("shared_memory", "shared_memory_mpich"),
     ],
 )
-def test_every_interconnect_of_this_machine_is_what_its_file_attests(place, name):
+def test_every_interconnect_of_this_machine_passes_its_attestation(place, name):
     point, interconnect, nodes, placement = place(name)
     attested = attest(point, interconnect, nodes, placement)
     assert contradiction(attested, interconnect) is None

@@ -76,7 +76,7 @@ def test_a_run_that_ended_with_its_job(at_work, monkeypatch, became, state, mess
     assert settle(at_work.cluster, at_work.paths) == []
 
 
-def test_what_became_of_a_job_that_is_being_cleared_away_is_waited_for(at_work, monkeypatch):
+def test_the_final_state_of_a_completing_job_is_awaited(at_work, monkeypatch):
     die(at_work)
     states = iter(["COMPLETING", "CANCELLED"])
     monkeypatch.setattr(time, "sleep", lambda _: None)

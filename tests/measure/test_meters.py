@@ -77,7 +77,7 @@ def test_acpi_power_is_read_as_often_as_it_changes(tmp_path):
     assert meter.prefix(tmp_path)[1:3] == [str(tmp_path), "4"]
 
 
-def test_a_meter_that_may_not_be_read_is_a_problem_and_the_next_one_is_taken(tmp_path, monkeypatch):
+def test_an_unreadable_meter_is_reported_and_the_next_one_is_used(tmp_path, monkeypatch):
     root = tree(tmp_path, zone("intel-rapl:0", "package-0"))
     monkeypatch.setattr(energy.os, "access", lambda file, _: "powercap" not in file)
     closed = meter_of((), root)
@@ -121,7 +121,7 @@ def test_power_is_integrated():
         (Meter("hwmon", ("/a",), (None,)), [".\n0 9\n1 5\n"], 1, "/a: fell from 9 to 5"),
     ],
 )
-def test_what_is_not_known_is_no_energy(meter, readings, machines, problem):
+def test_unknown_readings_give_no_energy(meter, readings, machines, problem):
     measured = energy_of(meter, readings, machines)
     assert (measured.joules, measured.problem) == (None, problem)
 
@@ -220,7 +220,7 @@ def test_without_a_slurm_step_there_is_no_energy(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("joules", ["0", "", str(2**64 - 2)])
-def test_what_slurm_has_not_counted_is_no_energy(monkeypatch, tmp_path, joules):
+def test_energy_that_slurm_did_not_count_is_missing(monkeypatch, tmp_path, joules):
     answering(monkeypatch, "rapl", f"COMPLETED|{joules}\n")
     measured = energy_of(meter_of(NODES, tmp_path), ["41.3\n"], 1)
     assert measured.joules is None and measured.problem.endswith(f"of step 41.3: {joules or 'empty'}")

@@ -17,7 +17,7 @@ LINES = st.lists(
 
 
 @given(lines=LINES)
-def test_what_is_written_is_read(tmp_path_factory, lines):
+def test_written_logs_are_read_back(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("logs") / "run.log.gz"
     write_log(path, lines)
     assert read_log(path) == lines

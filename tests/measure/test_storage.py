@@ -42,7 +42,7 @@ def switch(tmp_path, monkeypatch):
     return file
 
 
-def test_what_waits_is_written_before_pages_are_dropped(switch, monkeypatch):
+def test_dirty_pages_are_written_before_the_cache_is_dropped(switch, monkeypatch):
     done = []
     monkeypatch.setattr(page_cache.os, "sync", lambda: done.append(switch.read_text()))
     page_cache.drop_page_cache()

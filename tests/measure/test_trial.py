@@ -35,8 +35,8 @@ def test_the_time_may_stand_in_standard_error(tmp_path, processes):
 
 
 def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(tmp_path):
-    said = refusal(InputError, tried, tmp_path, r"Wall time:\s+(\S+)")
-    assert said == (
+    message = refusal(InputError, tried, tmp_path, r"Wall time:\s+(\S+)")
+    assert message == (
         r"case program: no line of the trial run matches 'Wall time:\\s+(\\S+)'; nearest lines of standard output: "
         "'step 1' and 'finished'; of standard error: 'Core t (s)   Wall t (s)' and "
         "'Time:        0.020        0.010'"
@@ -52,8 +52,8 @@ def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(
     ],
 )
 def test_a_failed_trial_run_is_one_line(tmp_path, program, reason):
-    said = refusal(InputError, tried, tmp_path, r"Time: (\S+)|here", program=program)
-    assert said.startswith(f"case program: the trial run failed on 1 process: {reason}")
+    message = refusal(InputError, tried, tmp_path, r"Time: (\S+)|here", program=program)
+    assert message.startswith(f"case program: the trial run failed on 1 process: {reason}")
 
 
 def test_nothing_was_printed():

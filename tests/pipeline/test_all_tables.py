@@ -70,7 +70,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         assert list(table) == list(TABLE_SCHEMAS[name].columns)
 
 
-def test_what_does_not_apply_is_not_there(runs, settings):
+def test_tables_that_do_not_apply_are_absent(runs, settings):
     names_of_tables = names(runs, Request(settings))
     assert names_of_tables == {*REQUIRED, "fastest", *MODELS, *QUALITY, "precision", *TURNAROUND}
     weak = names(runs, Request(Settings(draws=100, scaling="weak")))
@@ -120,6 +120,6 @@ def test_tables_are_read_as_they_were_written(runs, settings, market, tmp_path):
         pd.testing.assert_frame_equal(read[name], table, check_exact=True)
 
 
-def test_the_target_of_the_precision_is_that_of_the_settings(runs):
+def test_the_target_of_the_precision_comes_from_the_settings(runs):
     precision = make_all_tables(runs, Request(Settings(draws=100, target_percent=3)))["precision"]
     assert precision["target_percent"].unique().tolist() == [3]

@@ -236,7 +236,7 @@ def test_blocks_that_share_no_place_are_unpaired():
     assert row["improvement_low"] < 50 < row["improvement_high"]
 
 
-def test_unequal_block_counts_pair_what_is_common():
+def test_unequal_block_counts_pair_common_blocks():
     runs = rows("duct", "a", {2: 6}) + rows("duct", "b", {2: 4}, FACTORS[:4])
     row = table("improvement", runs).iloc[0]
     assert row["paired"] and row["blocks"] == 4 and row["p_value"] == 2 / 16
@@ -446,7 +446,7 @@ CONTRACT = {
 
 
 @pytest.mark.parametrize("name", CONTRACT)
-def test_columns_are_those_that_others_read(runs, settings, name):
+def test_columns_of_the_contract(runs, settings, name):
     wanted = CONTRACT[name].split(", ")
     assert list(make_tables(runs, settings)[name])[: len(wanted)] == wanted
 

@@ -127,7 +127,7 @@ def test_an_excluded_point_agrees_with_every_key_of_an_entry():
     ]
 
 
-def test_what_cannot_be_used_here_is_passed_over():
+def test_unusable_interconnects_have_no_points():
     planned, _ = points(study(), ONLY, {"shared_memory": BOTH["shared_memory"]})
     assert {point.interconnect for point in planned} == {None, "shared_memory"}
 
@@ -172,7 +172,7 @@ def test_oversubscription_counts_threads():
     assert [point.in_words for point in planned[1:]] == ["1 process of 2 threads", "2 processes of 2 threads"]
 
 
-def test_what_has_as_many_threads_in_all_is_in_one_block():
+def test_points_with_equally_many_threads_are_in_one_block():
     small_study = study(threads=(1, 2), oversubscription=(1,), interconnects=("shared_memory",))
     planned, _ = points(small_study, ONLY, {"shared_memory": interconnect("shared_memory", cores=4)})
     blocks = [
@@ -287,7 +287,7 @@ def test_a_weak_case_is_excluded_by_the_name_that_its_results_have():
 ALL, _ = points(study(cases=("duct", "wing")), {"duct": DUCT, "wing": replace(DUCT, name="wing")}, BOTH)
 
 
-def test_what_is_compared_is_run_back_to_back():
+def test_compared_points_run_back_to_back():
     order = repetitions(ALL, [1, 2, 3], seed=7)
     groups = [(r.block, r.point.case, r.point.processes, r.point.oversubscription) for r in order]
     changes = sum(group != other for group, other in pairwise(groups)) + 1

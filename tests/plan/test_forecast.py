@@ -40,13 +40,13 @@ def test_nodes_of_a_cluster_are_not_made_here(plan_of):
     assert "network namespaces" not in announcement(plan_of())
 
 
-def test_cores_of_shared_nodes_are_those_asked_for(plan_of):
+def test_cores_of_shared_nodes_are_the_requested_ones(plan_of):
     assert forecast(plan_of("exclusive: false\n")).core_hours == pytest.approx(
         (4 * 4 * (1 + 2 + 4) + 40) / 60
     )
 
 
-def test_what_is_simulated_has_jobs_too(plan_of):
+def test_simulated_points_have_jobs_too(plan_of):
     """Traces on 1, 2 and 4 ranks and one job that replays them: 60 min of whole nodes of two cores each."""
     seen = forecast(plan_of(study=SIMULATED))
     assert seen.simulating == 4
@@ -107,7 +107,7 @@ def test_a_laptop_submits_nothing(tmp_path):
     assert done.returncode == 1
 
 
-def test_what_a_plan_without_slurm_needs_is_one_line(tmp_path):
+def test_keys_needed_without_slurm_are_named_in_one_line(tmp_path):
     done = on_a_laptop(tmp_path, SITE.replace("nodes: 4\n", ""), "-n")
     message = f"nodeworth: {tmp_path}/site.yaml: nodes: must be given to plan where there is no Slurm to ask"
     assert done.stderr.splitlines()[-1] == message and done.returncode == 1

@@ -79,7 +79,7 @@ def test_a_machine_that_has_changed_is_looked_at(looks, tmp_path, monkeypatch, c
     assert len(looks) == 2
 
 
-def test_what_could_not_be_used_is_tried_again(looks, tmp_path):
+def test_an_unusable_interconnect_is_tried_again(looks, tmp_path):
     (tmp_path / "bin/tc").rename(tmp_path / "tc")
     assert [unavailable_now(GIGABIT, tmp_path / "kept") for _ in range(2)] == ["tc not installed"] * 2
     (tmp_path / "tc").rename(tmp_path / "bin/tc")

@@ -29,7 +29,7 @@ def plan_of(tmp_path):
     return partial(plan_on_cluster, tmp_path)
 
 
-def test_a_job_is_a_block_of_what_is_compared(plan_of):
+def test_a_job_is_a_block_of_compared_points(plan_of):
     cut = batches(plan_of())
     assert len(cut) == 3 * 4  # 1, 2 and 4 processes
     batch = cut["faulty/processes-2/oversubscription-1/blocks-3-3"]
@@ -127,7 +127,7 @@ def test_a_study_that_adds_blocks_needs_an_allocation(plan_of):
         )
 
 
-def test_records_of_a_cluster_are_not_those_of_one_machine(plan_of, tmp_path):
+def test_records_of_a_cluster_differ_from_records_of_one_machine(plan_of, tmp_path):
     here = make_plan(tmp_path / "cut.yaml") if plan_of() else None
     there = plan_of()
     point = there.design.points[0]
@@ -191,7 +191,7 @@ def test_many_process_counts_are_not_prepared_in_one_job(plan_of):
         assert preparing_group(plan_of("minutes: 999\n", STUDY.replace("[1, 2, 4]", counts))) == group
 
 
-def test_what_prepares_a_case_has_no_longer_walltime_than_a_job_may_have(plan_of):
+def test_preparation_jobs_respect_the_walltime_limit(plan_of):
     """Mesh, answer, and decompositions for 2 and 4 processes, 10 minutes each."""
     assert [preparing_group(plan_of(f"minutes: {minutes}\n")) for minutes in (40, 39)] == ["prepare", None]
     for site, resources in (

@@ -45,7 +45,7 @@ def test_jobs_are_shown_by_their_messages(shown):
     assert shown(*messages, stream=Terminal()) == "\r\033[KMeshing lid …\r\033[KMeasuring …"
 
 
-def test_what_snakemake_writes_between_jobs_is_hidden(shown):
+def test_output_of_snakemake_between_jobs_is_hidden(shown):
     before, begun = ("Building DAG of jobs...", None), ("Job stats", LogEvent.RUN_INFO)
     assert shown(before, begun, *CHATTER) == "Building DAG of jobs...\n"
     assert shown(before, ("Nothing to be done", None)).endswith("Nothing to be done\n")

@@ -53,7 +53,7 @@ def test_a_link_in_the_place_of_scratch_is_not_followed(tmp_path):
         own_folder(tmp_path / "job-1")
 
 
-def test_a_folder_of_somebody_else_is_not_taken(tmp_path):
+def test_a_folder_of_another_user_is_refused(tmp_path):
     (tmp_path / "job-1").mkdir()
     if os.geteuid() != 0:
         pytest.skip("only root can give a folder away")

@@ -111,7 +111,7 @@ def test_a_record_has_its_point():
     assert Record.of_point(RECORD.point, **KNOWN_BEFORE).point == RECORD.point
 
 
-def test_a_run_that_ended_with_its_job_has_no_keys_that_nobody_knows():
+def test_an_interrupted_run_has_no_unknown_keys():
     keys = INTERRUPTED.as_json()
     assert keys["interrupted"] and (keys["times"], keys["noise"], keys["placement"]) == ({}, {}, [])
     assert not {"exit", "command", "environment", "one_sided_windows", "probe"} & keys.keys()
@@ -126,7 +126,7 @@ def test_a_run_that_ended_with_its_job_has_no_keys_that_nobody_knows():
     ],
     ids=str,
 )
-def test_a_record_of_an_earlier_version_has_the_default_of_what_it_lacks(default, tmp_path):
+def test_missing_keys_of_an_earlier_record_have_defaults(default, tmp_path):
     path = tmp_path / "record.json"
     path.write_text(json.dumps({key: value for key, value in RECORD.as_json().items() if key not in default}))
     assert read_record(path) == record(**default)
@@ -156,7 +156,7 @@ def test_machine_and_probe_of_an_earlier_version_have_fewer_keys(tmp_path):
         ({"problem": ...}, "problem: missing (Why it was not valid"),
     ],
 )
-def test_what_is_wrong_with_a_record_is_one_line(changes, line, tmp_path):
+def test_a_wrong_record_is_one_line(changes, line, tmp_path):
     path = tmp_path / "record.json"
     wrong = RECORD.as_json() | changes
     path.write_text(json.dumps({key: value for key, value in wrong.items() if value is not ...}))
@@ -211,7 +211,7 @@ CUT_OFF = record(started="2026-01-01T12:00:00", inputs=INPUTS, **ENDED)
         ([CUT_OFF] * TRIES, [Rerun("failed", LATER)], True),
     ],
 )
-def test_what_is_still_to_be_run(records, requests, expected):
+def test_missing_repetitions(records, requests, expected):
     assert is_missing(REPETITION, records, INPUTS, requests) is expected
 
 

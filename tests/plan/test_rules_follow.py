@@ -120,7 +120,7 @@ def test_each_changed_source_changes_the_digests_of_its_scripts(tmp_path, monkey
         ("workflows/schemas/cluster.yaml", {"collect", "measured", "reference"}),
     ],
 )
-def test_what_modules_read_belongs_to_them(name, scripts):
+def test_data_files_belong_to_the_modules_that_read_them(name, scripts):
     assert scripts <= {script for script in SCRIPTS if name in sources.sources(script)}
 
 
@@ -230,7 +230,7 @@ def test_a_finished_study_has_nothing_to_do(finished):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", READ)
-def test_what_a_rule_reads_is_declared(finished, name):
+def test_a_rule_declares_its_inputs(finished, name):
     path = finished / name
     before = path.stat()
     os.utime(path, (NOW + 1, NOW + 1))

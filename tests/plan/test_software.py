@@ -79,7 +79,7 @@ def test_nothing_is_loaded_unless_snakemake_uses_modules(site, methods):
     assert load(site, *methods).startswith("None None None")
 
 
-def test_what_is_loaded_stays_where_the_cluster_file_names_no_modules(site):
+def test_loaded_modules_stay_if_the_cluster_file_names_none(site):
     site.write_text("minutes: 9\n")
     output = load(site, "ENV_MODULES", env=environment_with(["login"], "here"))
     assert output.startswith("None yes login\n"), output
@@ -122,12 +122,12 @@ def image(tmp_path, monkeypatch):
     return tmp_path / "site.yaml"
 
 
-def test_programs_of_an_image_are_those_on_its_path(image):
+def test_programs_of_an_image_are_on_its_path(image):
     programs = programs_in(image_command("solvers.sif", " --userns"), "here")
     assert programs == {"first_of_image", "second_of_image", "sh", "ls", "sinfo"}
 
 
-def test_what_jobs_have_is_in_the_image_and_not_here(image):
+def test_programs_of_jobs_are_looked_for_in_the_image(image):
     asked = DeploymentSettings({DeploymentMethod.APPTAINER}, apptainer_args=" --userns")
     has_program = software_of_jobs({"cluster": str(image)}, asked)
     assert has_program("second_of_image") and not has_program("python3")
@@ -183,7 +183,7 @@ mca:pmix:isolated:version:"mca:2.1.0"
         ("pmi2", "", None),  # no Open MPI
     ],
 )  # fmt: skip
-def test_what_mpi_of_an_image_speaks(plugin, of_image, problem):
+def test_pmi_versions_of_the_mpi_of_an_image(plugin, of_image, problem):
     assert MPI_LIBRARIES["openmpi"].pmi_problem(plugin, of_image) == problem
 
 

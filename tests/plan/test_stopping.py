@@ -143,7 +143,7 @@ def test_a_block_that_was_broken_off_is_completed(study_folder):
     assert log.getvalue().count("block 7") == 1
 
 
-def test_what_a_reached_target_and_a_spent_budget_end(study_folder):
+def test_a_reached_target_or_a_spent_budget_ends_the_study(study_folder):
     spent = "another block would have exceeded its 1e-09 core hours"
     for width, hours, reason in ((1e9, 2, "the target was reached"), (1e-9, 1e-9, spent)):
         plan = plan_of(study_folder, width, hours)
@@ -160,5 +160,5 @@ def test_the_estimate_has_two_ends(study_folder):
         check_cost(plan_of(study_folder, width=5, hours=1e-9))
 
 
-def test_a_target_changes_what_is_to_be_run(study_folder):
+def test_a_target_changes_the_missing_repetitions(study_folder):
     assert plan_of(study_folder, width=5).design.digest != plan_of(study_folder, width=6).design.digest

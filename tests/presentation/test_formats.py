@@ -67,7 +67,7 @@ def test_p_values(value, text):
 
 
 @given(st.floats(min_value=1e-9, max_value=1e9))
-def test_what_is_printed_is_within_half_of_the_third_digit(value):
+def test_printed_numbers_are_within_half_of_the_third_digit(value):
     printed = float(formats.number(value).replace(THIN, ""))
     assert abs(printed - value) <= 0.5001 * 10 ** (math.floor(math.log10(value)) - 2) or value >= 100
     assert abs(printed - value) <= 0.5001 or value < 100

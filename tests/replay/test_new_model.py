@@ -104,7 +104,7 @@ def test_a_model_of_the_study_folder_overrides_the_projects(tmp_path):
     assert message.endswith(f"interconnects_folder: {tmp_path}/gone: no such folder")
 
 
-def test_a_model_from_what_netpipe_wrote_needs_its_format(tmp_path):
+def test_a_model_from_netpipe_output_needs_its_format(tmp_path):
     words = ["vendor", str(OSU.with_name("netpipe") / "mpi_3.7.out"), "--folder", str(tmp_path)]
     message = refusal(InputError, new_model, words, OSU)
     assert message.startswith(f"--model: {words[1]}: has no heading, and Nodeworth does not guess")
@@ -133,7 +133,7 @@ UNIBAND = """\
 
 
 @pytest.mark.parametrize(("counts", "peak"), [((2, 8), 6100), ((8, 2), 6100), ((8,), None)])
-def test_the_rate_of_a_link_is_what_one_pair_of_processes_reaches(tmp_path, counts, peak):
+def test_the_rate_of_a_link_is_that_of_one_pair_of_processes(tmp_path, counts, peak):
     rows = "".join(UNIBAND.format(count, {2: 61, 8: 244}[count]) for count in counts)
     (tmp_path / "imb.txt").write_text(f"{IMB}{rows}# All processes entering MPI_Finalize\n")
     lines = new_model(["vendor", "imb.txt", "--folder", "."], tmp_path)
@@ -168,7 +168,7 @@ def test_the_rate_of_a_link_is_what_one_pair_of_processes_reaches(tmp_path, coun
         ),
     ],
 )
-def test_what_is_wrong_is_one_line_and_nothing_is_written(tmp_path, words, line):
+def test_mistakes_are_one_line_and_nothing_is_written(tmp_path, words, line):
     assert refusal(InputError, new_model, [*words, "--folder", str(tmp_path)], OSU).startswith(line)
     assert not list(tmp_path.iterdir())
 

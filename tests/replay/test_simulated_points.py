@@ -265,7 +265,7 @@ def test_patterns_of_traffic_are_carried_out_without_a_trace(monkeypatch, tmp_pa
     assert contention == dict.fromkeys(names, "fluid") | {"quadrics_elan3_packets": "packets"}
 
 
-def test_what_a_model_assumes_widens_the_band(traced):
+def test_assumptions_of_a_model_widen_the_band(traced):
     folder = Path(traced.paths.trace("elbow_segregated-smoke", 4))
     for rank, message in ((0, "0 send 2 0 8"), (2, "2 recv 0 0 8")):
         write_rank(folder, rank, [message] * 50 + [f"{rank} compute 1000000"])

@@ -134,7 +134,7 @@ def test_without_servers_a_process_that_computes_answers_late(carry):
     st.integers(1, 12),
     st.floats(1e-4, 1e-2),
 )
-def test_no_tasks_take_less_than_what_they_compute(carry, way, processes, tasks, task_seconds):
+def test_tasks_take_at_least_their_computing_time(carry, way, processes, tasks, task_seconds):
     nodes = processes // 2 if way == "" else processes
     outcome, again = (
         carry(way, processes, nodes=nodes, tasks=tasks, task_seconds=task_seconds) for _ in range(2)
@@ -146,7 +146,7 @@ def test_no_tasks_take_less_than_what_they_compute(carry, way, processes, tasks,
 
 
 @given(st.floats(1e-6, 1.0), st.integers(1, 300), st.floats(0.0, 0.5))
-def test_what_tasks_compute_differs_but_not_their_mean(task_seconds, tasks, spread):
+def test_computing_times_of_tasks_vary_around_their_mean(task_seconds, tasks, spread):
     drawn = servers.spread_out(task_seconds, tasks, spread)
     assert drawn.mean() == pytest.approx(task_seconds) and (drawn >= 0).all() and len(drawn) == tasks
     assert servers.spread_out(task_seconds, tasks, 0.0) == pytest.approx(task_seconds)

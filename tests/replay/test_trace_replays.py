@@ -82,7 +82,7 @@ def test_processors_are_busy_with_messages_where_that_is_known(replayer, tmp_pat
     assert replayed(replayer, tmp_path, large, host_overhead=busy).seconds == pytest.approx(110e-6)
 
 
-def test_an_exchange_takes_what_keeps_a_processor_busy_where_a_ping_pong_hides_it(replayer, tmp_path):
+def test_an_exchange_includes_processor_time_hidden_in_a_ping_pong(replayer, tmp_path):
     """100 bytes take 11 µs, both ends are busy for 13: the sender for 3 of them when the message has left."""
     busy = {"send_us": 7.0, "receive_us": 6.0, "send_ns_per_byte": 0.0, "receive_ns_per_byte": 0.0}
     pingpong = [["send 1 0 100 6", "recv 1 0 100 6"], ["recv 0 0 100 6", "send 0 0 100 6"]]
@@ -104,7 +104,7 @@ def test_messages_of_a_burst_pass_faster_than_the_link_carries_them_in_the_long_
     assert replayed(replayer, tmp_path, apart, sustained_MBps=10).seconds == pytest.approx(120e-6, rel=1e-3)
 
 
-def test_a_node_sends_so_many_messages_a_second_whoever_sends_them(replayer, tmp_path):
+def test_the_message_rate_of_a_node_is_limited(replayer, tmp_path):
     """Three ranks of a node send one small message each, 20 µs apart at least; inside a node nothing waits."""
     each = [[f"send {peer} 0 0 6"] for peer in (3, 4, 5)]
     ranks = [*each, *([f"recv {peer} 0 0 6"] for peer in (0, 1, 2))]
@@ -123,7 +123,7 @@ def test_messages_that_are_far_apart_wait_for_none_before_them(replayer, tmp_pat
     assert done.seconds == pytest.approx(1e-3 + 10e-6, rel=1e-6)
 
 
-def test_what_is_computed_before_a_message_passes_first(replayer, tmp_path):
+def test_computing_before_a_message_comes_first(replayer, tmp_path):
     ranks = [["compute 1000000", "isend 1 0 1000", "compute 2000000", "wait 0 1 0"], ["recv 0 0 1000"]]
     assert replayed(replayer, tmp_path, ranks).rank_seconds == pytest.approx([3e-3, 1e-3 + 20e-6])
     for size, sender_ends in ((1000, 0.0), (100000, 1e-3 + 1010e-6)):  # a large one waits for its receive

@@ -33,6 +33,6 @@ def test_the_section_has_both_comparisons():
     assert beside.equals(plain[beside.index])
 
 
-def test_what_explains_nothing_adjusts_nothing():
+def test_an_unrelated_speed_adjusts_nothing():
     adjusted = section(study(follows=0))
     assert "it does not explain the times" in sentences_of(adjusted)

@@ -51,7 +51,7 @@ def test_a_peak_that_does_not_move_has_no_direction(peak, verdict):
     assert cells(table)[0][-1] == verdict
 
 
-def test_what_is_not_known_here_is_not_compared():
+def test_unknown_interconnects_are_not_compared():
     _, table = blocks(32, 5.0, None)
     assert len(cells(table)) == 2
     assert agreement_blocks(PUBLISHED, {}, content(32, 5.0, 40.0)) == []

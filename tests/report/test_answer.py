@@ -41,7 +41,7 @@ def test_a_count_between_two_counts_takes_whole_processes():
     assert [whole_processes(count) for count in (5.01, 5.0, 5 + 1e-12)] == [6, 5, 5]
 
 
-def test_nodes_are_those_of_full_ones_and_unknown_on_one_node():
+def test_numbers_of_nodes_are_rounded_up_and_unknown_on_one_node():
     points = pd.DataFrame({"processes": [1, 4, 8], "nodes": pd.array([1, 2, 4], "Int64")})
     assert [nodes_of(points, count) for count in (1, 5, 8)] == [1, 3, 4]
     assert nodes_of(points.assign(nodes=pd.array([1, 1, 1], "Int64")), 4) is None
@@ -153,7 +153,7 @@ class TestUntold:
         assert "3 blocks are too few to decide" in sentences
         assert "Nodes saved: unknown; " in nodes_saved(find_contests(tables, []), Labels(facts))
 
-    def test_what_would_settle_it(self, study):
+    def test_blocks_needed_for_a_decision(self, study):
         runs, tables, facts = study
         precision = tables["improvement"].assign(
             blocks_wanted=9, target_percent=5.0, half_width_percent=6.0, reached=False
@@ -239,7 +239,7 @@ class TestWhyOpen:
         assert self.why(kind="measured") == ""
         assert self.why(kind="measured", precision=precision, blocks_needed=12) == ""
 
-    def test_page_one_does_not_wait_for_what_no_block_changes(self, study):
+    def test_page_one_asks_for_no_blocks_that_decide_nothing(self, study):
         runs, tables, facts = study
         tables = {**tables, "improvement": tables["improvement"].assign(blocks_needed=3)}
         tables["precision"] = tables["improvement"].assign(
@@ -296,7 +296,7 @@ class TestSharedCores:
         (contest,) = find_contests(make_tables(runs, Settings(baselines=("a",), draws=200)), [])
         return contest
 
-    def test_the_lowest_of_several_levels_is_shown_though_a_higher_one_is_faster(self):
+    def test_the_lowest_of_several_levels_is_shown(self):
         contest = self.contest_at(1, 2)
         assert contest.level == 1 and set(contest.scaling["oversubscription"]) == {1}
         assert "per core" not in peaks.how_far([contest], LABELS) + figure_title(contest, LABELS)

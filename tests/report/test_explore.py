@@ -67,7 +67,7 @@ def explored(study):
 
 
 class TestData:
-    def test_points_are_those_of_the_table(self, study, report):
+    def test_points_equal_the_table(self, study, report):
         data, scaling = report["explore"], study[1]["scaling"]
         points = [point for panel in data["panels"] for curve in panel["curves"] for point in curve["points"]]
         assert len(points) == len(scaling)
@@ -101,7 +101,7 @@ class TestData:
         assert data["ports"]["infiniband"] == [[1, 0, 0, 0], [2, 500, 500, 500], [8, 400, 400, 400]]
         assert (data["node"], data["currency"]) == (1000, "USD")
 
-    def test_equivalents_are_those_of_the_table(self):
+    def test_equivalents_equal_the_table(self):
         (panel,) = (drawn for drawn in explored(duct())["panels"] if drawn["name"] == "Duct, measured")
         names = [curve["interconnect"] for curve in panel["curves"]]
         equivalents = {
@@ -114,7 +114,7 @@ class TestData:
         unused = {curve["interconnect"]: curve["unused"] for curve in panel["curves"]}
         assert unused == {"gigabit": 1, "infiniband": 8, "elan": 1}
 
-    def test_counts_inside_a_node_use_what_is_inside(self, report):
+    def test_counts_inside_a_node_use_its_interconnect(self, report):
         unused = {
             curve["interconnect"]: curve["unused"]
             for panel in report["explore"]["panels"]
@@ -281,7 +281,7 @@ class TestPage:
         priced.tick("gigabit")
         assert priced.seen("#explore-chart [data-interconnect=gigabit] circle") == 0
 
-    def test_letters_of_the_chart_are_as_large_on_a_phone(self, priced):
+    def test_letters_of_the_chart_keep_their_size_on_a_phone(self, priced):
         size = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
         priced.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         try:
@@ -292,7 +292,7 @@ class TestPage:
         finally:
             priced.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
-    def test_equivalents_are_those_of_the_analysis(self, priced):
+    def test_equivalents_equal_those_of_the_analysis(self, priced):
         random = np.random.default_rng(5)
         for _ in range(40):
             counts = np.cumsum(random.integers(1, 9, random.integers(2, 7)))

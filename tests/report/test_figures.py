@@ -150,7 +150,7 @@ class TestPanels:
             assert counts == sorted(set(counts))
         assert "Shared memory with 1 process per node" in {curve.title(Labels(facts)) for curve in curves}
 
-    def test_the_ideal_is_what_an_efficiency_of_one_would_give(self, study):
+    def test_the_ideal_has_an_efficiency_of_one(self, study):
         scaling = study[1]["scaling"]
         panels = panels_of(scaling[scaling["case"] == "elbow"], [["measured", "emulated"]])
         assert len(panels) == 2
@@ -388,7 +388,7 @@ class TestOrder:
         assert list(ordered["seconds"]) == [10.0, 9.0, 11.0]
         assert list(ordered["deviation_percent"]) == pytest.approx([0, -10, 10])
 
-    def test_what_is_simulated_was_not_executed(self, study):
+    def test_simulated_points_are_not_in_the_order_of_execution(self, study):
         runs = study[0]
         replayed = runs[runs["interconnect"] == "shared_memory"].assign(kind="simulated")
         assert len(ordered_runs(pd.concat([runs, replayed], ignore_index=True))) == len(ordered_runs(runs))

@@ -132,7 +132,7 @@ class TestMoney:
         wanted = {("Serial run", "1"): "1000", ("Gigabit", "2"): "1467", ("Infiniband", "8"): "3000"}
         assert units.items() >= wanted.items()
 
-    def test_what_to_buy_at_each_budget(self, section):
+    def test_advice_at_each_budget(self, section):
         advice = [text for text in paragraphs(section) if text.startswith("For ") and "at most" in text]
         assert advice == [
             "For 500 USD at most nothing that was run can be bought.",
@@ -157,7 +157,7 @@ class TestMoney:
         first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
         assert f"for {budget} buy 4 nodes with Infiniband" in first
 
-    def test_each_site_has_what_to_buy_of_its_own(self, tmp_path):
+    def test_each_site_has_its_advice(self, tmp_path):
         runs, tables, facts = study(tmp_path, mix=Mix({"duct": 1.0}, (500.0, 3000.0)))
         bought = tables["purchase"]
         sites = [bought.assign(site=site, interconnect=bought["interconnect"] + f"@{site}") for site in "ab"]
@@ -174,7 +174,7 @@ class TestMoney:
         )
         assert [plain(group["title"]) for group in budgets["groups"]] == ["3000 USD, a", "3000 USD, b"]
 
-    def test_only_what_may_be_compared_may_be_as_good(self, tmp_path):
+    def test_only_comparable_interconnects_may_be_equally_good(self, tmp_path):
         kinds = ("measured", "published")
         whole = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), kinds=kinds))
         first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
@@ -329,7 +329,7 @@ class TestLifetime:
         )
         return pays(content(runs, tables, facts))
 
-    def test_what_it_costs_over_the_years(self, money_part):
+    def test_cost_over_the_years(self, money_part):
         # 8 (100 + 100), and 8 x 0.2 kW x 35,040 h x 0.1; in five years 8 licences of 1000 a year
         (sentence,) = (text for text in paragraphs(money_part) if text.startswith("Over 4 years"))
         assert sentence.startswith(
@@ -355,7 +355,7 @@ class TestLifetime:
         assert sentences[0] == "Gigabit and Infiniband: no price below 32 nodes, the smallest published size."
         assert not [text for text in sentences if text.startswith("Over")]
 
-    def test_what_is_saved_and_which_input_decides(self, money_part):
+    def test_savings_and_the_deciding_input(self, money_part):
         (sentence,) = (
             text for text in paragraphs(money_part) if text.startswith("Infiniband instead of Gigabit")
         )
@@ -390,7 +390,7 @@ class TestLifetime:
         save(drawing, tmp_path)
         assert (tmp_path / "tornado.svg").exists()
 
-    def test_without_one_the_report_lists_what_is_left_out(self, tmp_path):
+    def test_without_one_the_report_lists_missing_parts(self, tmp_path):
         section = pays(content(*study(tmp_path)))
         assert blocks(section, "paragraph")[-1]["text"].startswith(
             "Prices exclude power, space, staff and licences"

@@ -135,7 +135,7 @@ def test_many_small_parts_share_a_colour():
     assert {row: sum(widths) for row, widths in bars(drawing).items()}[0] == pytest.approx(total)
 
 
-def test_what_was_communicated_is_a_table_at_the_ends():
+def test_communication_has_a_table_at_smallest_and_largest_count():
     runs, _, facts = study()
     moved = runs["processes"].map({1: 0.0, 2: 3e6})
     operations = {"calls.get": 4000.0, "bytes.get": 5e6, "remote_bytes.get": moved, "calls.create": 7.0}

@@ -205,7 +205,7 @@ class TestPdf:
                 names.add(descriptor["/FontName"].split("+")[1].split("-")[0])
         assert names == {"LibertinusSerif", "DejaVuSans"}
 
-    def test_the_title_is_that_of_the_document(self, printed):
+    def test_the_document_has_the_title(self, printed):
         assert PdfReader(printed / "report.pdf").metadata.title == "A synthetic study"
 
     @pytest.mark.slow

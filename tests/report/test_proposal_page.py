@@ -113,7 +113,7 @@ class TestChoice:
         assert max(np.diff(ranks)) - min(np.diff(ranks)) <= 1
         assert "process counts beyond 12 per curve" in page(choice, 1, LABELS)["paragraphs"][1]
 
-    def test_what_does_not_fit_is_named(self):
+    def test_curves_that_do_not_fit_are_named(self):
         choice = choose(proposal(many(8, 2, (2, 4))), RULE, LABELS)
         paragraph = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
         assert paragraph == (

@@ -169,7 +169,7 @@ class TestBesideOurs:
         ]
         assert rows[4][2:] == ["8", "+77", "+48"]
 
-    def test_cases_without_one_that_stands_for_them_are_named(self, report):
+    def test_cases_without_a_counterpart_are_named(self, report):
         text = part(report, "published")["blocks"][0]["text"]
         assert "fl5s2, fl5s3, fl5m1, fl5m2, fl5m3, fl5l1 and fl5l2 have no counterpart" in text
 

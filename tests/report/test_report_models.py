@@ -62,7 +62,7 @@ def words(study):
 
 
 class TestReport:
-    def test_the_peak_is_that_of_the_times(self, study, page):
+    def test_the_peak_agrees_with_the_times(self, study, page):
         # work 4 s and 0.1 s a process over loopback: 4/p + 0.1 p is least at sqrt(40) = 6.3 processes
         row = study[1]["models"].query("case == 'elbow' and interconnect == 'loopback' and best").iloc[0]
         assert row["peak_processes"] == pytest.approx(40**0.5, rel=0.05)
@@ -86,7 +86,7 @@ class TestReport:
         for axes in drawing.figure.axes:
             assert max(line.get_xdata().max() for line in axes.lines) == 2 * max(COUNTS)
 
-    def test_what_is_extrapolated_is_dashed(self, drawings):
+    def test_extrapolated_curves_are_dashed(self, drawings):
         drawing = next(figure for figure in drawings if figure.topic == "models")
         lines = [line for axes in drawing.figure.axes for line in axes.lines]
         beyond = [line.get_xdata().max() > max(COUNTS) for line in lines]

@@ -166,7 +166,7 @@ def test_headline_sentences_are_grouped_by_kind(pages):
     assert absent in sentences_of(part(pages[1], "network"))
 
 
-def test_the_answer_ends_with_what_benchmarks_cannot_tell(network_study):
+def test_the_answer_ends_with_the_limits_of_benchmarks(network_study):
     report = make_report(*network_study[:3], [])
     items = [item for block in blocks(part(report, "answer"), "list") for item in block["items"]]
     assert len(items) == 5

@@ -41,7 +41,7 @@ def two_interconnects():
     return report_of(SPREAD | {("swift", 1): 1 / 1.1, ("swift", 2): 1.25 / 1.5})
 
 
-def test_the_fastest_is_that_of_equal_placements(two_interconnects):
+def test_the_fastest_is_among_equal_placements(two_interconnects):
     (table,) = blocks(part(two_interconnects, "fastest"), "table")
     packed, spread = ([row[1], row[2], row[3], row[5], row[6]] for row in cells(table))
     assert packed == ["2", "1", "swift", "Gigabit", "+50 [+50, +50]"]

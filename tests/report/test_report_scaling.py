@@ -71,7 +71,7 @@ class TestWeakScaling:
             assert drawing.figure.axes[0].get_ylabel() == "Scaled speedup"
             assert "caled speedup" in drawing.caption and "caled speedup" in drawing.alt
 
-    def test_the_ideal_time_is_that_of_the_reference(self, weak):
+    def test_the_ideal_time_is_the_time_of_the_reference(self, weak):
         _, tables, facts = weak
         (panel,) = panels_of(tables["scaling"].query("case == 'elbow'"), [["measured", "emulated"]])
         ((counts, speedups),) = ideal_of(panel.rows, speedup_of(Labels(facts)))

@@ -45,7 +45,7 @@ class TestWhole:
         assert [section["id"] for section in report["sections"]] == [*body, *appendix]
         assert [section["id"] for section in report["sections"] if section["appendix"]] == appendix
 
-    def test_what_is_not_printed_is_left_to_the_screen(self, report):
+    def test_some_blocks_are_for_the_screen_only(self, report):
         unprinted = {
             of_report["id"]
             for of_report in report["sections"]
@@ -73,7 +73,7 @@ class TestWhole:
         assert len(groups) > 10 and all(group["rows"] for group in groups)
         assert {len(line["cells"]) - len(block["columns"]) for block, line in table_lines(report)} == {0}
 
-    def test_filters_name_what_rows_belong_to(self, report):
+    def test_rows_carry_the_names_of_the_filters(self, report):
         cases = {case["name"] for case in report["cases"]}
         interconnects = {interconnect["name"] for interconnect in report["interconnects"]}
         lines = [line for _, line in table_lines(report)]
@@ -82,7 +82,7 @@ class TestWhole:
 
 
 class TestWords:
-    def test_what_was_asked(self, report):
+    def test_the_question_of_the_study(self, report):
         assert "What is an interconnect worth?" in plain(part(report, "answer"))
         sentences = plain(part(report, "asked"))
         assert (
@@ -123,7 +123,7 @@ class TestWords:
             "TCP loopback, oversubscription 1",
         ]
 
-    def test_what_is_invalid_missing_or_left_out(self, report):
+    def test_invalid_missing_and_left_out_points(self, report):
         sentences = plain(part(report, "invalid"))
         assert "1 repetition of 312 is invalid and enters no estimate." in sentences
         assert "stopped at 120 s" in sentences
@@ -202,7 +202,7 @@ class TestPoorStudies:
         assert "Gigabit (pub)" in sentences
         json.dumps(report, allow_nan=False)
 
-    def test_what_is_imported_has_no_protocol_of_this_study(self):
+    def test_imported_runs_have_no_protocol_of_this_study(self):
         """Measured elsewhere is measured, but not here, whether its records came with it or not."""
         runs, tables, facts = make_study(make_runs(3))
         for imported in (runs.assign(record=None), runs.assign(origin="import")):
@@ -221,7 +221,7 @@ class TestPoorStudies:
         assert "may also be the peak" not in sentences
         assert "intervals; p after" not in plain(part(report, "improvement"))
 
-    def test_an_interconnect_at_two_sites_is_one(self):
+    def test_an_interconnect_at_two_sites_counts_once(self):
         runs = pd.concat([make_runs(3).assign(site=site) for site in ("old", "new")], ignore_index=True)
         report = make_report(*make_study(runs), [])
         assert "2 cases over 3 interconnects at 2 sites on" in plain(part(report, "asked"))

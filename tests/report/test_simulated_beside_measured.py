@@ -61,7 +61,7 @@ def test_a_band_is_no_interval_that_more_blocks_would_narrow(study, report):
     assert part(report, "quality")
 
 
-def test_captions_call_a_band_what_it_is(drawings):
+def test_captions_name_the_band(drawings):
     captions = {}
     for drawing in drawings:
         captions.setdefault(drawing.topic, []).append(drawing.caption)

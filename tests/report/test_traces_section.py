@@ -98,7 +98,7 @@ def content(tables, runs):
     return Content(runs, tables | {"peaks": pd.DataFrame(peaks)}, FACTS, entries)
 
 
-def test_amounts_are_those_of_a_step(tables):
+def test_amounts_are_per_step(tables):
     profile = tables["trace_profile"].set_index(["operation", "largest_bytes"])
     assert profile.loc[("isend", 4096), ["calls", "bytes"]].tolist() == [2, 6000]
     assert tables["trace_pairs"]["bytes"].tolist() == [4000, 2000, 4_000_000]
@@ -107,7 +107,7 @@ def test_amounts_are_those_of_a_step(tables):
     assert tables["model_fit"]["interconnect"].unique().tolist() == ["swift"]
 
 
-def test_the_time_of_each_rank_is_that_of_the_run(tables):
+def test_the_time_of_each_rank_adds_up_to_the_run(tables):
     times = tables["simulated_times"]
     parts = times[["compute_seconds", "waiting_seconds", "transfer_seconds"]]
     assert times["rank"].tolist() == [0, 1, 2, 3] and (parts.sum(axis=1) == 8.0).all()

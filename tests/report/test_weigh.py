@@ -56,7 +56,7 @@ def test_sources_are_named_once_in_the_caption():
     assert [line[-1] for line in rows(made)["fast"]] == ["1", "1", "2"]
 
 
-def test_published_notes_are_those_of_the_compared_ones_and_of_all():
+def test_published_notes_are_those_of_compared_interconnects():
     notes = [{**NOTE, "note": f"Of {name}", "interconnect": name} for name in ("myrinet", "sci", None)]
     notes_by_title = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, notes)))
     assert list(notes_by_title) == ["All of them", "Myrinet"]

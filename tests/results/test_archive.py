@@ -82,7 +82,7 @@ def contents(plan, name="small-archive.zip"):
         return {name.partition("/")[2]: packed.read(name) for name in packed.namelist()}
 
 
-def test_page_one_is_in_it_without_names(plan):
+def test_page_one_is_in_an_archive_without_names(plan):
     answer = {**MACHINE, "id": "answer", "heading": "The answer"}
     (plan.paths.results / "report.json").write_text(json.dumps({**REPORT, "sections": [answer, MACHINE]}))
     archive_study(plan, anonymise=True)
@@ -104,7 +104,7 @@ def texts(files):
             yield name, name + plain.decode(errors="replace")
 
 
-def test_an_archive_holds_what_a_study_is_made_of(plan):
+def test_an_archive_holds_every_file_of_a_study(plan):
     archive_study(plan)
     files = contents(plan)
     assert files["results/runs.csv"] == (plan.paths.results / "runs.csv").read_bytes()
@@ -162,7 +162,7 @@ def test_creators_are_asked_for_until_the_study_names_them(plan, tmp_path):
     assert zenodo["creators"] == [{"name": "Gamgee, Sam"}]
 
 
-def test_an_incomplete_study_states_what_is_missing(plan):
+def test_an_incomplete_study_lists_missing_files(plan):
     (plan.paths.results / "report.pdf").unlink()
     message = archive_study(plan)
     assert "missing: results/report.pdf" in message

@@ -69,7 +69,7 @@ def changed(archive, target, **files):
     return target
 
 
-def test_what_was_archived_passes(archive):
+def test_an_archive_passes(archive):
     checked = check_archive(archive)
     assert checked.fails == []
     assert [line.partition(":")[0] for line in checked.holds] == [
@@ -108,7 +108,7 @@ def test_numbers_that_do_not_come_out_again_are_found(archive, tmp_path):
 @pytest.mark.parametrize(
     ("name", "line"), [("../evil", "a path leaves its folder"), ("x/readme", "is no archive of ./run-study")]
 )
-def test_what_is_no_archive_of_ours_is_refused(tmp_path, name, line):
+def test_foreign_archives_are_refused(tmp_path, name, line):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as packed:
         packed.writestr(name, "x")
     assert line in refusal(InputError, check_archive, tmp_path / "a.zip")

@@ -100,7 +100,7 @@ OLD = {
 }
 
 
-def test_what_an_earlier_version_did_not_write_stays_away(tmp_path):
+def test_keys_missing_in_an_earlier_version_stay_missing(tmp_path):
     (tmp_path / "facts.json").write_text(json.dumps(OLD))
     read = read_facts(tmp_path / "facts.json")
     assert read.as_json() == OLD and list(read.as_json()) == list(OLD)
@@ -147,7 +147,7 @@ def test_keys_that_earlier_versions_wrote_apart_are_among_the_keys_of_the_study(
         ("{", "is no JSON: "),
     ],
 )
-def test_what_is_wrong_is_one_line(tmp_path, text, line):
+def test_mistakes_are_one_line(tmp_path, text, line):
     (tmp_path / "facts.json").write_text(text)
     message = refusal(InputError, read_facts, tmp_path / "facts.json")
     assert message.startswith(f"{tmp_path}/facts.json: {line}")
@@ -160,7 +160,7 @@ def test_what_is_wrong_is_one_line(tmp_path, text, line):
         (["shared_memory", "tcp_loopback"], ["emulated_gigabit", "shared_memory"]),
     ],
 )
-def test_a_kind_of_one_interconnect_has_no_baseline_that_nobody_named(tmp_path, measured, chosen):
+def test_a_kind_of_one_interconnect_has_no_default_baseline(tmp_path, measured, chosen):
     names = ["emulated_gigabit", "emulated_ten_gigabit", *measured]
     text = (
         "name: mine\ncases: [harmonic-smoke]\ncases_folder: tests/cases\nprocesses: [2]\n"

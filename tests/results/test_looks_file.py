@@ -100,7 +100,7 @@ def test_each_look_halves_the_level(look, alpha):
     assert settings.alpha == alpha and not settings.unfinished
 
 
-def test_what_is_wrong_is_one_line(tmp_path):
+def test_mistakes_are_one_line(tmp_path):
     file = tmp_path / "looks.json"
     file.write_text('{"looks": [{"blocks": 0, "made": null}]}')
     assert refusal(InputError, looks, file, 6, True) == f"{file}: looks[0].blocks: 0 is too small; at least 1"

@@ -78,5 +78,5 @@ EXIT = RECORD.exit
         ({}, "pressure_drop is 4 Pa, not 3 Pa", "invalid"),
     ],
 )
-def test_what_a_run_was_lost_to(changes, reason, lost_to):
+def test_causes_of_lost_runs(changes, reason, lost_to):
     assert loss(replace(RECORD, **changes), reason) == lost_to

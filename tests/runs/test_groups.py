@@ -14,7 +14,7 @@ ROWS = st.lists(
 
 
 @given(ROWS)
-def test_groups_are_those_of_pandas(rows):
+def test_groups_equal_those_of_pandas(rows):
     frame = pd.DataFrame(rows, columns=["name", "count", "value"]).astype({"name": "str"})
     groups = Groups.of(coded(frame["name"])[0], coded(frame["count"])[0])
     expected = frame.groupby(["name", "count"], dropna=False)
@@ -44,7 +44,7 @@ def test_keys_of_many_values_still_sort_as_they_do():
 
 
 @given(st.sampled_from([100, 250, 1000, 1500, 2000]), st.sampled_from([0.9, 0.95, 0.99]), st.booleans())
-def test_ends_found_part_by_part_are_those_of_all_draws(count, level, endless):
+def test_ends_computed_in_parts_equal_those_of_all_draws(count, level, endless):
     draws = np.random.default_rng(count).normal(size=(3, 2, count)).round(2)
     draws[0, 0, : count // 2] = np.inf if endless else 0
     ordered, k = np.sort(draws, axis=-1), tail(count, level)

@@ -121,7 +121,7 @@ def replayed(folder, operation, size, ranks, mpi="openmpi", nodes=None):
         (12, (8, 512, 8192)),
     ],
 )
-def test_messages_of_collectives_are_those_of_open_mpi(openmpi, tmp_path, ranks, sizes):
+def test_messages_of_collectives_equal_those_of_open_mpi(openmpi, tmp_path, ranks, sizes):
     sent = really_sent(tmp_path, [*OPENMPI, openmpi], ranks, sizes)
     assert len(sent) == 11 * len(sizes) + 1
     differing = {}
@@ -148,7 +148,7 @@ def test_messages_of_collectives_are_those_of_open_mpi(openmpi, tmp_path, ranks,
         (64, 64, (512,)),
     ],
 )
-def test_messages_of_collectives_are_those_of_mpich(mpich, tmp_path, ranks, nodes, sizes):
+def test_messages_of_collectives_equal_those_of_mpich(mpich, tmp_path, ranks, nodes, sizes):
     nodes_of_mpich = (
         {"MPIR_CVAR_NOLOCAL": "1"}
         if nodes == ranks

@@ -197,7 +197,7 @@ def test_pairs_show_the_messages_of_a_node_and_one_pair_the_bandwidth_of_a_link(
 
 
 @pytest.mark.parametrize(("both", "model"), [(9_999, 10_000), (12_000, 12_000), (19_500, None)])
-def test_what_both_directions_share(tmp_path, both, model):
+def test_bandwidth_shared_by_both_directions(tmp_path, both, model):
     made = derive(benchmarks(lambda size: 1.6 + size / 9_999.9999, None, lambda size: both), None, 1, 1024)
     both_ways = model_of(made, tmp_path).both_ways_bytes_per_us
     assert both_ways == (model and pytest.approx(model, rel=1e-6))
@@ -293,7 +293,7 @@ def test_work_during_an_exchange_gives_the_cost_of_each_message():
 
 
 @pytest.mark.parametrize(("completed", "longer"), [(7.0, 0.5), (0.1, None)])
-def test_what_messages_that_carry_one_sided_calls_take_longer(completed, longer):
+def test_extra_time_of_messages_for_one_sided_calls(completed, longer):
     """Completing them takes two of 3 µs at least, or nothing where no message carries them."""
     curves = benchmarks(lambda size: 3 + size / 1000)
     flush = curves.head(1).assign(benchmark="flush", bytes=None, latency_us=completed)
@@ -349,7 +349,7 @@ def shaped(size):
     return 8 + (size / 1000 if size <= 16384 else size / 100)
 
 
-def test_messages_that_pass_faster_than_many_do_wait_for_those_before_them(tmp_path):
+def test_single_messages_faster_than_bursts_wait_in_bursts(tmp_path):
     curves = benchmarks(shaped, both_ways=lambda size: 198)
     busy = working(lambda size: 10.0, exchange=lambda size: max(11, size / 100)).assign(oversubscription=1)
     made = derive(pd.concat([curves, busy], ignore_index=True), None, 1, 65536)
@@ -403,7 +403,7 @@ def test_an_exchange_goes_into_the_model_and_to_a_slower_link(tmp_path):
     assert "exchange" not in made.simulate["curve"]
 
 
-def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():
+def test_a_burst_faster_than_the_link_hides_processor_time():
     curves = benchmarks(lambda size: 8 + size / 1000 * (0.2 if size <= 8192 else 1))
     busy = working(lambda size: 8.0, exchange=lambda size: 10 + size / 1000).assign(oversubscription=1)
     made = derive(pd.concat([curves, busy], ignore_index=True), None, 1, 65536)
@@ -414,7 +414,7 @@ def test_a_burst_that_passes_faster_than_the_link_hides_what_a_processor_does():
     )
 
 
-def test_what_is_assumed_has_two_ends(tmp_path):
+def test_assumed_parameters_have_two_ends(tmp_path):
     made = derive(benchmarks(lambda size: 2 + size / 1000), None, 1, 1024)
     assert made.simulate["assumed"] == ["host_overhead", "both_ways"]
     low, high, middle = (model_of(made, tmp_path, end) for end in ENDS)
@@ -426,7 +426,7 @@ def test_what_is_assumed_has_two_ends(tmp_path):
     assert high.both_ways_bytes_per_us == pytest.approx(1000)
 
 
-def test_what_was_measured_has_none(tmp_path):
+def test_measured_parameters_have_no_ends(tmp_path):
     made = derive(
         benchmarks(lambda size: 2 + size / 1000, lambda size: max(0.5, size / 1000), lambda size: 1990),
         None,

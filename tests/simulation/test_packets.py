@@ -133,7 +133,7 @@ def test_a_blocked_packet_blocks_the_next_one_unless_there_is_another_channel(ne
 
 
 @pytest.mark.parametrize(("routing", "times"), [("deterministic", 2), ("adaptive", 1)])
-def test_packets_take_another_way_up_where_one_is_taken(network, routing, times):
+def test_packets_avoid_a_busy_way_up(network, routing, times):
     """To 4 and 8 both ways up are the first one by the destination."""
     tree = {"fat_tree": TREE["fat_tree"] | {"routing": routing}}
     rows = [(0, 0, 4, 100_000), (0, 1, 8, 100_000)]
@@ -142,7 +142,7 @@ def test_packets_take_another_way_up_where_one_is_taken(network, routing, times)
 
 
 @pytest.mark.parametrize("acknowledged", [False, True])
-def test_a_hot_spot_gets_what_its_link_carries(network, acknowledged):
+def test_a_hot_spot_receives_the_rate_of_its_link(network, acknowledged):
     rows = [(0, sender, 0, 20_000) for sender in range(1, 16)]
     done = arrived_us(network(64, acknowledged=acknowledged), *rows)
     assert done.max() == pytest.approx(15 * 200 * 1.1, rel=0.03)
@@ -182,7 +182,7 @@ def test_a_packet_that_keeps_its_channel_waits_for_it_though_another_is_free(net
     assert delays == firsts
 
 
-def test_nodes_that_send_and_receive_share_what_both_ways_have(network):
+def test_sending_and_receiving_packets_share_the_bandwidth(network):
     rows = [(0, 0, 1, 100_000), (0, 1, 0, 100_000)]
     assert arrived_us(network(4, {}), *rows) == pytest.approx([1100] * 2, rel=0.02)
     shared = arrived_us(network(4, {}, simulate={"both_ways_MBps": 125}), *rows)
@@ -307,7 +307,7 @@ def test_a_latency_shorter_than_a_packet_is_refused():
         packets.network_text(model, 4)
 
 
-def test_a_message_to_nobody_is_reported_in_one_line(network):
+def test_a_message_to_an_unknown_process_is_refused(network):
     message = refusal(InputError, network(4, {}).carry, messages((0, 0, 7, 100)), 1.0)
     assert message == "mine: cannot be carried out: a message from 0 to 7, of 4 processes"
 

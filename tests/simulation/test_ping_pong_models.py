@@ -129,7 +129,7 @@ def test_a_key_that_the_curve_contradicts(tmp_path, key, value, message):
     )
 
 
-def test_an_empty_message_as_one_that_is_not_there(tmp_path):
+def test_an_empty_message_may_be_missing(tmp_path):
     simulate = curve_file(tmp_path, {size: time for size, time in POINTS.items() if size})
     simulate["curve"]["empty_as_bytes"] = 1
     with pytest.raises(InputError, match=r"empty_as_bytes: curve\.csv has no time for 1 bytes"):

@@ -62,7 +62,7 @@ def test_cores_share_the_memory(monkeypatch):
 @pytest.mark.parametrize(
     ("memories", "last"), [(1, "spread cores are not measured"), (2, "2 cores, spread: 1500")]
 )
-def test_what_is_printed_of_cores(tmp_path, monkeypatch, capsys, memories, last):
+def test_printed_speeds_of_cores(tmp_path, monkeypatch, capsys, memories, last):
     for number in range(memories):
         (tmp_path / f"node{number}").mkdir()
     rates = {"packed": {1: 1000.0, 2: 1000.0}, "spread": {1: 1000.0, 2: 1500.0}}

@@ -61,7 +61,7 @@ def test_a_read_is_asked_for_and_inside_a_node_it_is_faster(network):
     assert inside == pytest.approx([0.5 + 1e-6 + HEAD_BYTES / 1e9 + 2e-6])
 
 
-def test_a_client_has_so_many_messages_under_way_and_issues_none_when_time_is_over(network):
+def test_a_client_keeps_its_window_and_stops_at_the_end(network):
     rows = [(0.0, 0, 1, 1_000_000, True)] * (WINDOW + 2)
     done = network(2).carry(messages(*rows), 0.015)
     assert np.isnan(done.arrived[WINDOW:]).all() and not np.isnan(done.arrived[:WINDOW]).any()
@@ -77,7 +77,7 @@ def test_so_many_messages_are_received_at_once(network):
     assert arrived == pytest.approx([0.02, 0.02, 0.03], rel=0.01)
 
 
-def test_sending_and_receiving_share_what_both_ways_have(network):
+def test_sending_and_receiving_share_the_bandwidth(network):
     rows = [(0.0, 0, 1, 1_000_000, True), (0.0, 1, 0, 1_000_000, True)]
     for changes, seconds in (({}, 0.01), ({"both_ways_MBps": 125}, 0.016), ({"half_duplex": True}, 0.02)):
         for topology in ({}, {"fat_tree": {"down": [2, 2], "up": [2]}}):
@@ -134,14 +134,14 @@ def test_a_case_comes_to_the_rows_that_a_run_gives(simulated):
     assert again["rows"] == outcome["rows"]
 
 
-def test_the_compute_job_is_held_against_itself_alone(simulated):
+def test_the_compute_job_is_compared_with_itself_alone(simulated):
     rows = simulated("combined-smoke", 8, link_MBps=100)["rows"]
     slowed = [row["slowdown"] for row in rows if row["job"] == "compute" and row["beside_load"]]
     assert slowed and all(slowdown > 0.9 for slowdown in slowed)
     assert {row["link_MBps"] for row in rows} == {100}
 
 
-def test_a_pattern_that_does_not_exist_for_so_many_processes(simulated):
+def test_a_pattern_needs_a_suitable_number_of_processes(simulated):
     with pytest.raises(InputError, match="processes: 3: transpose needs a power of two"):
         simulated("transpose-smoke", 3)
 
@@ -151,7 +151,7 @@ def test_a_schedule_that_cannot_be_carried_out_is_reported_in_one_line(network):
     assert message == "mine: cannot be carried out: a message from 0 to 7, of 2 processes"
 
 
-def test_what_passes_a_ring_shares_it_and_each_node_on_the_way_adds_its_time(network):
+def test_messages_share_a_ring_and_each_hop_adds_its_time(network):
     def ended(*rows, **ring):
         rings = {"dimensions": [4], "link_MBps": 1000.0} | ring
         return network(4, topology={"rings": rings}, hop_us=7.0).carry(messages(*rows), 1.0).arrived

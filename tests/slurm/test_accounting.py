@@ -43,7 +43,7 @@ def manage(slurm, *words):
         ("qos: tight\n", "what prepares a case (--ntasks=1, --time=30)", "QOSMaxWallDurationPerJobLimit"),
     ],
 )
-def test_what_accounting_refuses_is_one_line(slurm, folder, site, job, reason):
+def test_refusals_of_accounting_are_one_line(slurm, folder, site, job, reason):
     """The mesh, the decomposition and the answer ask for 30 minutes; the QOS denies more than 20."""
     if "qos" in site:
         manage(slurm, "add", "qos", "tight", "MaxWall=20", "Flags=DenyOnLimit")

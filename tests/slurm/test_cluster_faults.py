@@ -164,7 +164,7 @@ def test_a_killed_snakemake_loses_and_doubles_nothing(slurm, tmp_path):
     assert {record["attempt"] for record in records.values()} == {1}
 
 
-def test_what_cannot_be_satisfied_is_refused_at_once(slurm, tmp_path):
+def test_impossible_requests_are_refused_at_once(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound")
     folder.site.write_text(folder.site.read_text() + "constraint: '[nowhere*1]'\n")
     output = folder.run(timeout=120)

@@ -59,7 +59,7 @@ def folders(slurm, tmp_path_factory):
 
 
 @pytest.mark.parametrize("way", ["jobs", "allocation"])
-def test_the_table_is_that_of_one_machine(folders, way):
+def test_the_table_equals_that_of_one_machine(folders, way):
     runs = pd.read_csv(folders[way].folder / TARGET)
     assert list(runs.columns[: len(COLUMNS)]) == COLUMNS
     assert set(zip(runs["case"], runs["processes"], runs["oversubscription"], strict=True)) == POINTS
@@ -89,7 +89,7 @@ def test_jobs_of_blocks_and_steps_of_one_allocation(folders):
     assert len(jobs) == len(POINTS) and len(allocation) == 1
 
 
-def test_what_cannot_be_there_is_left_out(folders):
+def test_impossible_points_are_left_out(folders):
     output = folders["jobs"].output()
     assert "over shared_memory: needs more cores than there are (1)" in output, output
 

@@ -72,7 +72,7 @@ def master_of(cell, number):
     return next(node for node in cell.nodes if node.name == name)
 
 
-def test_a_deleted_job_and_one_that_lost_its_host_are_attempts_that_do_not_count(cell, tmp_path):
+def test_deleted_jobs_and_lost_hosts_are_attempts_that_do_not_count(cell, tmp_path):
     folder = CellFolder(cell, tmp_path).faulty("slow", blocks=2, processes=(2,))
     study = folder.start()
     first, second = folder.until(lambda: folder.held(2))

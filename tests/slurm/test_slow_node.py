@@ -43,7 +43,7 @@ def in_an_allocation(folder):
     return [Record.of(record) for record in folder.records().values()]
 
 
-def test_what_is_compared_is_on_the_nodes_that_its_block_draws(slurm, tmp_path):
+def test_compared_points_run_on_the_nodes_drawn_for_their_block(slurm, tmp_path):
     folder = ClusterFolder(slurm, tmp_path).faulty("sound", blocks=3)
     records = in_an_allocation(folder)
     seed, names = read_study(folder.study).seed, [node.name for node in slurm.nodes]

@@ -124,7 +124,7 @@ def test_median_interval_states_its_coverage(blocks, rank, coverage):
     assert stated == pytest.approx(coverage, abs=2e-7)
 
 
-def test_median_interval_of_one_block_is_none():
+def test_one_block_has_no_median_interval():
     assert np.isnan(np.hstack(median_interval(np.ones((1, 1))))).all()
 
 

@@ -26,13 +26,13 @@ def test_incremental_efficiency():
     assert metrics.incremental_efficiency([100, 125], [1, 2], "weak")[1] == pytest.approx(0.8)
 
 
-def test_serial_fraction_is_that_of_karp_and_flatt():
+def test_serial_fraction_of_karp_and_flatt():
     # S = 3 on 4 processes: (1/3 - 1/4) / (1 - 1/4) = 1/9
     assert metrics.serial_fraction(40, 120, 4, 1) == pytest.approx(1 / 9)
 
 
 @given(st.floats(0, 1), st.integers(1, 64), st.integers(1, 64))
-def test_serial_fraction_finds_that_of_amdahl_from_any_reference(fraction, p0, factor):
+def test_serial_fraction_recovers_that_of_amdahl(fraction, p0, factor):
     def amdahl(p):
         return fraction + (1 - fraction) / p
 

@@ -90,7 +90,7 @@ def test_a_name_alone_means_the_cases_own_size(cases):
     assert default_size.answer.golden is None
 
 
-def test_a_published_case_is_that_of_one_size_and_is_known_by_the_published_tables():
+def test_a_published_case_belongs_to_one_size_and_is_in_the_published_tables():
     stand_ins = {load_case(name, CASES).published_case for name in ALL}
     tables = [ROOT / f"analysis/published/{name}.csv" for name in ("fluent_cases", "channel_strong_scaling")]
     published = {case for table in tables for case in pd.read_csv(table)["case"]}
@@ -190,7 +190,7 @@ def test_options_are_known_and_have_names_of_their_own(cases):
 
 
 class TestDigest:
-    def test_changes_with_what_changes_the_run(self, cases):
+    def test_inputs_of_a_run_change_it(self, cases):
         digests = [digest(load_case(name, cases())) for name in ("echo", "echo-two")]
         digests.append(digest(load_case("echo", cases(MINIMAL.replace("$word]", "$word, more]")))))
         for text in "12":

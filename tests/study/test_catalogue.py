@@ -61,7 +61,7 @@ def test_pictures_are_there_and_small(name):
         assert len(set(picture.convert("L").resize((50, 50)).get_flattened_data())) > 10  # not blank
 
 
-def test_what_was_measured_belongs_to_sizes_and_gave_the_right_answers(measured):
+def test_measurements_belong_to_sizes_and_have_right_answers(measured):
     assert not measured.duplicated(["case", "size", "processes"]).any()
     compared = 0
     for _, row in measured.iterrows():

@@ -40,6 +40,6 @@ def test_a_study_without_it_asks_for_nothing(tmp_path):
         ("{topologies: {A: {ring: 8}}, patterns: [uniform], matrices: [shuffle]}", "congestion.matrices[0]: 'shuffle'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path, congestion, message):
+def test_mistakes_are_one_line_with_file_and_key(tmp_path, congestion, message):
     file = study(tmp_path, congestion)
     assert refusal(InputError, make_plan, file).startswith(f"{file}: {message}")

@@ -138,8 +138,8 @@ def test_a_folder_that_is_too_large_is_refused(folder):
     ],
 )
 def test_a_command_that_cannot_be_run_is_one_line(folder, command, line):
-    said = refusal(InputError, read_study, study_in(folder, command))
-    assert said.startswith(f"{folder}/mine.yaml: cases[0].command: ") and line.replace("\\", "") in said
+    message = refusal(InputError, read_study, study_in(folder, command))
+    assert message.startswith(f"{folder}/mine.yaml: cases[0].command: ") and line.replace("\\", "") in message
 
 
 @pytest.mark.parametrize(

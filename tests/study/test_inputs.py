@@ -42,7 +42,7 @@ def test_a_missing_file_and_a_folder_are_refused(tmp_path):
         inputs.read_yaml(tmp_path)
 
 
-def test_numbers_and_words_are_those_of_yaml_1_2(tmp_path):
+def test_numbers_and_words_follow_yaml_1_2(tmp_path):
     file = tmp_path / "file.yaml"
     file.write_text("tolerance: 1e-7\nanswer: no\nswitch: true\ncount: 010\n")
     assert inputs.read_yaml(file) == {"tolerance": 1e-7, "answer": "no", "switch": True, "count": 10}
@@ -59,7 +59,7 @@ def test_numbers_and_words_are_those_of_yaml_1_2(tmp_path):
         min_size=1,
     )
 )
-def test_what_is_right_is_read_as_it_was_written(tmp_path_factory, data):
+def test_valid_files_are_read_as_written(tmp_path_factory, data):
     file = tmp_path_factory.mktemp("yaml") / "file.yaml"
     YAML(typ="safe", pure=True).dump(data, file)
     assert inputs.read_yaml(file) == data
@@ -124,7 +124,7 @@ def test_a_missing_key_is_explained(schema, tmp_path):
         inputs.check({"count": 1}, "thing", tmp_path / "mine.yaml")
 
 
-def test_what_fits_the_schema_passes(schema, tmp_path):
+def test_valid_values_pass(schema, tmp_path):
     inputs.check({"name": "x", "count": 8, "either": "all", "list": [1, 2]}, "thing", tmp_path)
 
 

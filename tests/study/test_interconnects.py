@@ -114,7 +114,7 @@ def test_the_examples_of_the_documentation_are_right(tmp_path):
     assert len(names) == 3
 
 
-def test_the_digest_follows_what_changes_a_run_and_nothing_else(tmp_path):
+def test_the_digest_depends_only_on_what_changes_a_run(tmp_path):
     loaded = load(tmp_path, EMULATED)
     assert digest(loaded) == digest(load(tmp_path, EMULATED.replace("Mine", "Other").replace("A test", "B")))
     assert digest(loaded) == digest(replace(loaded, nodes=8, cores_per_node=4))
@@ -193,7 +193,7 @@ def test_a_transport_that_ucx_is_not_given_is_refused(tmp_path, transport, carri
         assert message in refusal(InputError, load, tmp_path, text)
 
 
-def test_the_digest_follows_factors_and_not_what_is_attested(tmp_path):
+def test_the_digest_depends_on_factors_and_not_on_attest(tmp_path):
     digest_before = digest(load(tmp_path, MEASURED))
     assert digest(load(tmp_path, MEASURED + "attest: {latency_us: [1, 2]}\n")) == digest_before
     cables = (f"{MEASURED}factors: {{cable: copper {length} m}}\n" for length in (1, 5))

@@ -99,12 +99,12 @@ proposal: {rule: notur_hexagon}
     assert "part" in market.offers["shared_memory"][0]
 
 
-def test_a_target_for_the_blocks_is_that_of_the_report(tmp_path):
+def test_the_target_of_the_study_is_the_target_of_the_report(tmp_path):
     extra = "analysis: {target_percent: 3}\nuntil: {interval_percent: 2, max_blocks: 9}\n"
     assert facts(tmp_path, extra).settings.target_percent == 2
 
 
-def test_files_of_ones_own_are_found_with_the_study(tmp_path):
+def test_files_next_to_the_study_are_found(tmp_path):
     book = (ROOT / "config/prices/ames_2004.csv").read_text().replace("gigabit_ethernet,USD", "mine,USD")
     (tmp_path / "mine.csv").write_text(book)
     (tmp_path / "rule.yaml").write_text((ROOT / "config/proposals/efficiency_75.yaml").read_text())
@@ -121,7 +121,7 @@ def priced(item):
     return Interconnect("tcp_loopback", "measured", "TCP", {}, None, 1, 2, price=price)
 
 
-def test_the_price_of_the_interconnect_file_is_replaced_by_that_of_the_study(tmp_path):
+def test_a_price_in_the_study_replaces_that_of_the_interconnect_file(tmp_path):
     node = "economics: {node: {price: 1, currency: USD, year: 2004}}\n"
     interconnects = {"tcp_loopback": priced("myrinet_single_port")}
     assert facts(tmp_path, node, interconnects).economics.offers["tcp_loopback"].item == "myrinet_single_port"
@@ -150,7 +150,7 @@ def test_without_the_price_of_a_node_there_are_no_costs(tmp_path):
         ("proposal: {rule: mine.yaml}", "proposal.rule: "),
     ],
 )
-def test_one_line_for_what_is_wrong(tmp_path, extra, line):
+def test_one_line_for_mistakes(tmp_path, extra, line):
     assert refusal(InputError, facts, tmp_path, f"{extra}\n").startswith(f"{tmp_path}/mine.yaml: {line}")
 
 
@@ -175,7 +175,7 @@ def test_one_line_for_what_is_wrong(tmp_path, extra, line):
          "interconnects: missing; no interconnect has a price"),
     ],
 )  # fmt: skip
-def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
+def test_one_line_for_mistakes_about_money(tmp_path, old, new, line):
     assert old in MONEY
     message = refusal(InputError, facts, tmp_path, MONEY.replace(old, new))
     assert message.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
@@ -201,7 +201,7 @@ def test_one_line_for_what_is_wrong_about_money(tmp_path, old, new, line):
         ("year: 2004}", "year: 2004, price_range: [3000, 2000]}", "node.price_range: 3000 to 2000; the least first"),
     ],
 )  # fmt: skip
-def test_one_line_for_what_is_wrong_about_the_years(tmp_path, old, new, line):
+def test_one_line_for_mistakes_about_the_years(tmp_path, old, new, line):
     assert old in YEARS
     message = refusal(InputError, facts, tmp_path, YEARS.replace(old, new))
     assert message.startswith(f"{tmp_path}/mine.yaml: economics.{line}")
@@ -222,7 +222,7 @@ def test_a_limit_of_power_needs_the_power_of_a_node(tmp_path):
     )
 
 
-def test_names_of_a_study_that_imports_are_those_of_its_files(tmp_path):
+def test_names_of_an_importing_study_come_from_its_files(tmp_path):
     text = f"name: mine\nimport: [theirs.csv]\nbaselines: [gigabit]\n{MONEY}"
     study = read_study(study_file(tmp_path, text))
     names = {"gigabit", "tcp_loopback", "shared_memory"}
@@ -233,7 +233,7 @@ def test_names_of_a_study_that_imports_are_those_of_its_files(tmp_path):
         check_names(study, {"duct"}, names)
 
 
-def test_what_is_asked_of_the_analysis_changes_the_report_and_no_measurement(tmp_path):
+def test_keys_of_the_analysis_rerun_no_measurement(tmp_path):
     def plan(extra="", **overrides):
         return make_plan(study_file(tmp_path, GOOD + extra), overrides)
 

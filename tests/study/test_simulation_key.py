@@ -24,7 +24,7 @@ simulation:
 PROCESSOR = "  processor: {name: Old, linpack_100_Mflops: 1000, stream_triad_MBps: 4000, source: a table}\n"
 
 
-def test_what_is_replayed_has_its_own_cases_and_counts(tmp_path):
+def test_replays_have_their_own_cases_and_counts(tmp_path):
     plan = make_plan(write(tmp_path, STUDY))
     assert {point.case for point in plan.design.points} == {"cavity-4k"}
     assert {(point.case, point.processes) for point in plan.design.simulated} == {
@@ -58,7 +58,7 @@ def test_a_measured_run_of_a_replayed_case_does_not_count(tmp_path):
         ("processes: 16", "processes: 64", "exclude[0].processes: 64 is not in this study (1, 2, 8, 16)"),
     ],
 )  # fmt: skip
-def test_one_line_for_what_does_not_fit(tmp_path, old, new, line):
+def test_one_line_for_keys_that_do_not_fit(tmp_path, old, new, line):
     assert line in refusal(InputError, make_plan, write(tmp_path, STUDY.replace(old, new)))
 
 

@@ -63,7 +63,7 @@ def test_several_pairs_of_sites(tmp_path):
         ("import: [a.csv]\ncompare_sites: [[a, a]]\n", "compare_sites[0]: 'a' is there twice"),
     ],
 )
-def test_what_is_wrong_with_sites_is_one_line(tmp_path, text, line):
+def test_mistakes_about_sites_are_one_line(tmp_path, text, line):
     assert refusal(InputError, study, tmp_path, text).startswith(f"{tmp_path}/both.yaml: {line}")
 
 
@@ -103,7 +103,7 @@ def test_titles_and_machines_come_with_an_import(tmp_path):
     assert imported.sites["old"].machine == FACTS["machine"]
 
 
-def test_facts_that_are_none_are_one_line(tmp_path):
+def test_broken_facts_are_one_line(tmp_path):
     results(tmp_path / "old", {"cases": []})
     with pytest.raises(InputError, match=r"old/facts.json: cases: \[\] is not a section of keys"):
         imported_facts(study(tmp_path, "import: [old/runs.csv]\n"))
@@ -143,7 +143,7 @@ def test_missing_results_are_refused(here):
         write_comparison(results(here / "results/before"), here.joinpath("empty").relative_to(here))
 
 
-def test_what_has_nothing_in_common_leaves_no_study_behind(here):
+def test_studies_without_a_common_point_leave_no_study_file(here):
     before, after = results(here / "results/before"), results(here / "results/after")
     table = pd.read_csv(after / "runs.csv")
     table.assign(kind="published").to_csv(after / "runs.csv", index=False)

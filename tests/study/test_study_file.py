@@ -17,7 +17,7 @@ processes: [1, 2]
 """
 
 
-def test_defaults_are_those_of_the_schema(tmp_path):
+def test_defaults_equal_those_of_the_schema(tmp_path):
     study = read_study(write(tmp_path, GOOD))
     assert (study.scaling, study.oversubscription, study.limits.run_seconds) == ("strong", (1,), 300)
     assert study.title == "mine"
@@ -87,7 +87,7 @@ def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
         ),
     ],
 )
-def test_one_line_for_what_is_wrong(tmp_path, old, new, line):
+def test_one_line_for_mistakes(tmp_path, old, new, line):
     file = tmp_path / "mine.yaml"
     file.write_text(GOOD.replace(old, new))
     message = refusal(InputError, read_study, file)
@@ -98,7 +98,7 @@ def test_one_line_for_what_is_wrong(tmp_path, old, new, line):
     "given",
     ["until: {interval_percent: 5, max_blocks: 9}", "processes_per_node: [1]", "site: here", "scale: 0.1"],
 )
-def test_what_is_about_runs_does_not_belong_to_imports_alone(tmp_path, given):
+def test_keys_about_runs_are_refused_in_a_study_of_imports(tmp_path, given):
     file = write(tmp_path, f"name: theirs\nimport: [theirs.csv]\n{given}\n")
     message = refusal(InputError, read_study, file)
     assert message == f"{file}: {given.partition(':')[0]}: does not belong here, since nothing is run"

@@ -143,7 +143,7 @@ def test_libraries_are_used_as_they_are_documented(file):
         "import sys\ndel sys.modules['numpy']",
     ],
 )
-def test_what_is_not_documented_is_found(source):
+def test_undocumented_uses_are_found(source):
     assert list(faults(source))
 
 
@@ -157,7 +157,7 @@ def test_what_is_not_documented_is_found(source):
         "import sys\n'numpy' in sys.modules",
     ],
 )
-def test_what_is_documented_or_ours_is_not_found(source):
+def test_documented_and_own_uses_are_allowed(source):
     assert not list(faults(source))
 
 

@@ -83,7 +83,7 @@ def test_tests_lie_in_folders_named_after_the_layers():
     assert folders - layers == {"commands", "end_to_end", "fresh", "slurm", "style"}
 
 
-def test_the_page_about_the_architecture_names_what_is_there():
+def test_the_page_about_the_architecture_names_existing_paths():
     """Every path on it exists, and every layer is on it."""
     page = (ROOT / "docs/architecture.md").read_text()
     paths = set(re.findall(r"`([\w./-]+\.(?:py|yaml|smk|md)|[\w./-]+/)`", page))

@@ -60,7 +60,7 @@ def compared(*groups, count=4):
     return make_tables(runs_table(*groups), QUICK)["improvement"].set_index("at_processes").loc[count]
 
 
-def test_a_baseline_that_was_stopped_is_slower_by_that_at_least():
+def test_a_stopped_baseline_gives_a_lower_bound():
     """Five ratios of 2 and one of 20/4.5 or more: each mean of two is 2 or more, most are 2, none below 1."""
     row = compared(stopped(rows("duct", "a", {4: 10.0}), 0, limit=20), rows("duct", "b", {4: 5.0}))
     assert row["improvement_percent"] == pytest.approx(100) == row["improvement_low"]

@@ -58,7 +58,7 @@ def test_twice_as_fast_and_half_as_fast_are_no_improvement():
     assert averages[["improvement_low", "improvement_high"]].isna().all(axis=None)  # of two cases, none
 
 
-def test_weights_are_those_of_the_mix():
+def test_weights_come_from_the_mix():
     """1, 1 and 2 of ratios 1.1, 1.2 and 1.6: their product with 1.6 twice, to the fourth root."""
     averages = means(improvement({"a": 10, "b": 20, "c": 60, "d": 900}), a=1, b=1, c=2)
     weighted = averages.loc["weighted"]

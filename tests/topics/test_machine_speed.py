@@ -111,7 +111,7 @@ def test_a_study_gets_the_adjusted_and_the_plain_comparison():
     assert row["narrower_percent"] > 60
 
 
-def test_what_the_speed_does_not_explain_is_not_adjusted():
+def test_unexplained_variation_is_not_adjusted():
     (row,) = adjusted(runs(effect=0)).to_dict("records")
     assert np.isnan(row["adjusted_percent"]) and row["note"] == "the speed does not explain the times"
 

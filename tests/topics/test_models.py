@@ -77,14 +77,14 @@ def test_costs_that_only_fall_have_no_peak():
     assert least_seconds(costs, turning_point(costs))[:3].tolist() == pytest.approx([2, 22, 3])
 
 
-def test_the_average_weighs_models_by_what_they_miss():
+def test_the_average_weighs_models_by_their_errors():
     """Amdahl's law is exact here, and so are the others: the average is the same curve, with no bracket to add."""
     _, curves = models(100 * (0.9 / COUNTS + 0.1))
     speedups = curves.set_index(["model", "processes"])["speedup"]
     assert speedups["average"].to_dict() == pytest.approx(speedups["amdahl"].to_dict())
 
 
-def test_beyond_the_data_only_the_average_has_a_bracket_that_holds_what_models_miss():
+def test_only_the_average_has_a_bracket_beyond_the_data():
     seconds = 100 / COUNTS + 3 * np.sqrt(COUNTS)  # a form that no model has
     table, curves = models(seconds)
     beyond = curves[curves["extrapolated"]].set_index("model")

@@ -36,7 +36,7 @@ def test_the_effect_of_a_node_is_the_difference_of_means():
     assert effects.p_value[0] == effects.p_value[1] == pytest.approx(4 / 20, abs=0.03)
 
 
-def test_what_was_always_or_never_used_is_not_estimated():
+def test_nodes_used_always_or_never_are_not_estimated():
     effects = by_hand([0.1, 0.2, 0.0, 0.1], [[1, 1, 1, 1], [1, 0, 1, 0]])
     assert np.isnan(effects.slower).tolist() == [True, False]
     assert np.isnan(by_hand([0.0, 0.0, 0.0, 0.0], [[1, 0, 1, 0]]).slower).all()

@@ -74,7 +74,7 @@ def test_spread_by_hand():
     assert row["worst_percent"] == pytest.approx(100 * np.expm1(0.2))
 
 
-def test_the_time_is_that_of_the_scaling_table():
+def test_the_time_equals_the_scaling_table():
     # four blocks: the median lies between 8.8 and 12, 10.4 s; half-way in log time lies 10.28 s
     runs = rows("duct", "a", {2: 8.0}, (1, 1.1, 1.5, 2))
     row = quality("variability", runs).iloc[0]

@@ -47,7 +47,7 @@ def test_an_equation_that_took_no_iteration_at_the_reference_has_no_part_in_it()
     assert efficiency({"p": (10, 20), "e": (0, 1)}, {"p": 0.5, "e": 0.1}) == [pytest.approx(1 / 1.5)]
 
 
-def test_without_times_of_the_fields_there_is_none():
+def test_without_times_of_the_fields_there_is_no_efficiency():
     assert efficiency({"p": (10, 20)}, {}) == []
 
 

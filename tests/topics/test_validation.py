@@ -56,7 +56,7 @@ def table(runs):
     return make_validation(runs, scaling, FACTS)["validation"]
 
 
-def test_a_model_is_held_against_what_it_predicts_where_both_ran(table):
+def test_predictions_are_compared_with_measurements(table):
     (row,) = table.to_dict("records")
     values = [row[name] for name in ("interconnect", "kind", "model", "processes", "n")]
     assert values == ["link", "emulated", "link_model", 2, 5]

@@ -251,7 +251,7 @@ def test_many_sends_that_differ_before_the_steps_end_it(built, tmp_path):
     ],
 )
 @pytest.mark.parametrize("library", BOTH)
-def test_what_cannot_be_recorded_leaves_the_trace_whole(built, library, group, message, tmp_path):
+def test_unrecordable_ranks_leave_the_trace_complete(built, library, group, message, tmp_path):
     recorded(built, library, group, tmp_path)
     assert cannot_repeat(tmp_path / "trace") == message
     assert read_raw(tmp_path / "trace", PROCESSES)

@@ -198,7 +198,7 @@ def test_tracing_changes_no_result(name, prepared, tmp_path):
     assert made.reading.answer == pytest.approx(plain.reading.answer, rel=1e-12 if steps else 1e-9)
 
 
-def test_what_a_run_is_not_timed_by_is_not_traced(prepared, tmp_path):
+def test_steps_outside_the_timing_are_not_traced(prepared, tmp_path):
     """LAMMPS broadcasts its input, line by line, before its loop."""
     trace = traced("lj_melt-smoke", 2, prepared, tmp_path / "processes-2")
     names = {row["operation"] for row in trace.about["operations"]}

@@ -102,7 +102,7 @@ def test_requests_left_over_are_waited_for_at_the_end():
     assert lines[0] == ["0 isend 1 1 8", "0 wait 0 1 1"]
 
 
-def test_what_waits_before_anything_was_begun_is_refused():
+def test_a_wait_without_a_request_is_refused():
     traced = raws("0 wait 0 1 5; 0 isend 1 5 8", "1 recv 0 5 8")
     with pytest.raises(InputError, match="rank 0: 'wait 0 1 5' comes before its request"):
         replayable(traced, whole(traced))
@@ -154,7 +154,7 @@ def test_indistinguishable_steps_are_refused(ranks, wrong):
         (f"{HEADER}1 init\n# end 5 5\n", "line 2: is not of rank 0"),
     ],
 )
-def test_what_a_traced_run_left_must_be_whole(tmp_path, text, wrong):
+def test_files_of_a_traced_run_must_be_complete(tmp_path, text, wrong):
     if text is not None:
         (tmp_path / "rank-0.txt").write_text(text)
     with pytest.raises(InputError, match=wrong):
@@ -227,7 +227,7 @@ LINE = st.one_of(
 
 
 @given(st.lists(LINE))
-def test_lines_are_what_was_packed(lines):
+def test_lines_survive_packing(lines):
     packed = pack(2, lines)
     assert list(packed) == lines
     assert len(packed) == len(lines)
@@ -246,7 +246,7 @@ def test_a_line_takes_little_memory_however_often_it_is_repeated():
     assert packed.which.nbytes + packed.amounts.nbytes == 4 * 10_000 + 8 * 5_000
 
 
-def test_steps_compute_what_is_between_their_marks():
+def test_steps_contain_the_computing_between_their_marks():
     (raw,) = raws(
         "0 compute 9; # mark; 0 compute 5; # mark; 0 compute 3; 0 barrier; 0 compute 4; # mark; # mark; 0 compute 1"
     )

@@ -166,7 +166,7 @@ def test_a_description_that_is_no_json_or_missing_is_refused(folder):
     refused(folder, "trace.json: cannot be read: No such file")
 
 
-def test_correction_makes_the_sum_that_of_the_serial_run():
+def test_correction_scales_the_sum_to_the_serial_run():
     made = correction([3.0, 1.0], 2.0, polluted=True)
     corrected = [s * f for s, f in zip(made["compute_seconds"], made["corrected_factor"], strict=True)]
     assert sum(corrected) == pytest.approx(2.0)
@@ -212,7 +212,7 @@ def test_nine_tenths_of_many_repeats_are_in_the_band():
     assert (fewer["low_factor"], fewer["high_factor"]) == ([0.5], [4.5])
 
 
-def test_ranks_at_once_are_held_against_themselves_alone():
+def test_simultaneous_ranks_are_compared_with_ranks_alone():
     """Two at once take 10 % longer, four 54 %: a line of least squares has 17 % for each other rank."""
     alone = np.full((3, 2), 1.0)
     at_once = {1: alone, 2: 1.1 * alone, 4: 1.4 * alone * np.array([[1.0], [2.0], [1.1]])}
@@ -226,7 +226,7 @@ def test_ranks_at_once_are_held_against_themselves_alone():
         assert corun(alone_of(alone, corun_seconds=taken))["corun_percent"] == 0
 
 
-def test_times_of_ranks_that_ran_at_once_are_those_of_each_by_itself():
+def test_times_of_simultaneous_ranks_are_corrected_to_ranks_alone():
     """Two at a time, of which each takes a quarter longer."""
     at_once = np.full((3, 2), 1.25)
     alone = alone_of(at_once, width=2, corun_seconds={2: at_once, 1: at_once / 1.25})
@@ -234,7 +234,7 @@ def test_times_of_ranks_that_ran_at_once_are_those_of_each_by_itself():
     assert made["inflation"] == pytest.approx(1) and made["corrected_factor"] == pytest.approx([0.8, 0.8])
 
 
-def test_a_smaller_last_batch_counts_for_what_it_is():
+def test_a_smaller_last_batch_counts_with_its_size():
     """Of three ranks on two cores two have one beside them."""
     assert mean_at_once(3, 2) == pytest.approx(5 / 3)
     assert (mean_at_once(4, 2), mean_at_once(3, 8), mean_at_once(5, 1)) == (2, 3, 1)

@@ -94,7 +94,7 @@ def test_collectives_that_do_not_wait_are_recorded_where_they_are_complete(built
 
 
 @pytest.mark.parametrize("library", BOTH)
-def test_ranks_of_communicators_become_those_of_the_world(built, library, tmp_path):
+def test_ranks_of_communicators_become_world_ranks(built, library, tmp_path):
     lines = recorded(built, library, "communicators", tmp_path)
     assert lines[0] == [
         *("0 barrier", "# sub 2,0 allreduce 4 0", "# sub 2,0 bcast 9 0", "0 recv 2 6 4"),
@@ -179,7 +179,7 @@ def test_every_function_of_the_library_is_known_local_or_trapped(compiler, tmp_p
     assert 'void mpi_send_f08_(void) { unknown("mpi_send_f08_"); }' in made
 
 
-def test_a_line_of_the_table_that_is_none_is_refused():
+def test_a_malformed_line_of_the_table_is_refused():
     with pytest.raises(ValueError, match="no line of the table: Send buf"):
         read_calls("Send buf, count")
 

@@ -71,12 +71,12 @@ def test_no_more_messages_are_under_way_than_the_window_has():
     assert begun[-1] == 50 and max(begun - ended) == WINDOW
 
 
-def test_what_is_due_after_the_end_or_not_taken_in_time_is_never_issued():
+def test_late_messages_are_never_issued():
     _, arrived = carried(MPI.COMM_SELF, (0, 10, True), (0.02, 10, False), seconds=0.01)
     assert np.isnan(arrived).tolist() == [False, True]
 
 
-def test_a_byte_that_is_not_what_was_sent_is_counted():
+def test_wrong_bytes_are_counted():
     def two_are_spoilt(data):
         data[[3, 5]] ^= 1
         return data

@@ -25,7 +25,7 @@ def messages(*rows):
     return sent
 
 
-def test_what_arrives_after_the_warm_up_and_before_the_end_is_accepted():
+def test_only_messages_between_warm_up_and_end_are_accepted():
     # of 10 s, the last 8 are measured
     due = messages((1, 1, 4 * MB), (3, 1, 8 * MB), (4, 3, 16 * MB), (9, 3, 32 * MB), (9.5, 3, 2 * MB))
     figures = outcome(JOB, due, np.array([3.0, 5.0, 1.9, 10.5, math.nan]), 2.0 * MB, 10.0)

@@ -51,7 +51,7 @@ def test_transpose_of_a_square_is_its_own_inverse_and_transposes(half):
     assert (there.reshape(square.shape) == square.T).all()
 
 
-def test_transpose_of_an_odd_power_is_that_of_an_oblong():
+def test_transpose_of_an_odd_power_is_rectangular():
     # 32 processes: 8 rows of 4
     there = permutation("transpose", 32)
     oblong = np.empty(32, int)

@@ -37,7 +37,7 @@ def test_a_load_that_no_network_takes_ends_in_time_with_messages_withheld(tmp_pa
     assert high["accepted_MBps"] > low["accepted_MBps"]
 
 
-def test_messages_larger_than_what_mpi_buffers(tmp_path):
+def test_messages_larger_than_the_buffers_of_mpi(tmp_path):
     large = {"mean_bytes": 2_000_000, "link_MBps": 500, "seconds": 0.2}
     rows_of(measured(tmp_path, smoke("uniform"), 3, "tcp_loopback", **large))
 

@@ -83,7 +83,7 @@ def test_in_which_direction_it_pays(tmp_path, steady_runs):
     assert turned["saving"] == -row["saving"]
 
 
-def test_what_is_reached_below_the_smallest_count_is_not_known(tmp_path):
+def test_a_speedup_reached_below_the_smallest_count_is_unknown(tmp_path):
     runs = runs_table(rows("duct", "gigabit", {2: 8.0, 4: 6.0}), rows("duct", "infiniband", {2: 5.0, 4: 4.0}))
     table = rows_of(runs, offered(tmp_path, gigabit=100, infiniband=1000))
     unknown = ["equivalent_nodes", "break_even_node_price", "pays", "saving", "verdict"]
@@ -168,7 +168,7 @@ def test_at_break_even_both_clusters_cost_the_same(n_b, c_b, n_e, c_e):
     assert (n_e * (price + 1 + c_e) < n_b * (price + 1 + c_b)) == (n_e < n_b)
 
 
-def test_what_has_no_break_even():
+def test_comparisons_without_break_even():
     cases = {
         (8, 100, 8, 50): -np.inf,
         (8, 100, 8, 100): np.inf,

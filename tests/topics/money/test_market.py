@@ -70,7 +70,7 @@ def test_an_impossible_node(wrong):
         NodePrice(**({"price": 1, "currency": "USD", "year": 2004} | wrong))
 
 
-def test_nodes_are_those_of_the_runs_or_counted_by_cores(fluent_curves, fluent_runs, steady_runs):
+def test_nodes_come_from_the_runs_or_from_cores(fluent_curves, fluent_runs, steady_runs):
     gigabit = next(curve for curve in fluent_curves if curve.interconnect == "gigabit")
     assert nodes_of(gigabit, 2).tolist() == [1, 4, 8, 12, 16]
     assert nodes_of(gigabit, 12).tolist() == [1, 1, 2, 2, 3]
@@ -99,7 +99,7 @@ def test_the_pareto_set_of_price_against_speed(fluent_curves, valued):
     assert counts == {"gigabit": {8, 16, 24}, "infiniband": {8, 24}}
 
 
-def test_the_interval_joins_that_of_the_speedup_and_the_range_of_the_price(valued):
+def test_the_interval_combines_speedup_and_price(valued):
     runs = runs_table(rows("duct", None, {1: 12.0}, (1,) * 5), rows("duct", "infiniband", {2: 6.0}, (1,) * 5))
     values = valued(curves(runs, Settings(draws=100)))
     row = values[values["processes"] == 2].iloc[0]
@@ -159,7 +159,7 @@ def test_the_published_gamess_table(ames):
     assert value.loc[("quadrics_mpi", 2, 4), "note"].startswith("no price below 8 nodes")
 
 
-def test_what_is_missing_is_reported(steady_runs, fluent_runs, offers):
+def test_missing_keys_are_reported(steady_runs, fluent_runs, offers):
     with pytest.raises(TableError, match="state the cores of a node"):
         market_costs(fluent_runs, Market(NodePrice(1, "USD", 2004), offers))
     with pytest.raises(TableError, match="no interconnect has a price"):

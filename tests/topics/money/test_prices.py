@@ -151,7 +151,7 @@ def test_a_bad_file_is_reported_in_one_line(tmp_path, text, message):
     assert message in refusal(TableError, read_book, file)
 
 
-def test_a_missing_file_and_one_that_is_no_text(tmp_path):
+def test_a_missing_file_and_a_binary_file(tmp_path):
     with pytest.raises(TableError, match="there is no such file"):
         read_book(tmp_path / "none.csv")
     (tmp_path / "book.csv").write_bytes(b"\xff\xfe\x00")

@@ -195,7 +195,7 @@ def test_the_caption_explains_times_and_brackets(exact_runs):
     assert sheet.rows[0][3:5] == ("4.00 [3.90, 4.10]", "–")
 
 
-def test_what_is_not_known_is_a_dash():
+def test_unknown_values_are_dashes():
     runs = runs_table(rows("duct", "gigabit", {2: 8.0, 4: 4.0}, (1,), nodes=None))
     (sheet,) = sheets(table(runs), DOUBLING, LABELS)
     assert sheet.rows[1] == ("–", "4", "–", "4.00", "1", "2.00", "1.00", "1.00", "–", "2.00", UNTESTED[0])

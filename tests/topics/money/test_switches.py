@@ -108,7 +108,7 @@ def fit_part_prices(counts, published):
     return PartFit(pd.Series(solution, counts.columns), residuals, int(rank))
 
 
-def test_the_part_prices_are_what_least_squares_finds(sandia, parts):
+def test_part_prices_by_least_squares(sandia, parts):
     counts, prices, nodes = published_counts(sandia, parts)
     kept = nodes != 256
     fit = fit_part_prices(counts[kept], prices[kept])

@@ -48,7 +48,7 @@ def test_three_jobs_back_to_back_or_at_once(queue_runs):
     assert packing.loc[16, "used_cores"] == 16
 
 
-def test_the_interval_of_the_time_is_that_of_the_scaling_table(queue_runs):
+def test_the_interval_of_the_time_equals_the_scaling_table(queue_runs):
     packing, _ = tables(queue_runs, Queue(jobs=3, cores=24))
     scaling = make_tables(queue_runs, SETTINGS)["scaling"].set_index("processes")
     for name in ("seconds", "seconds_low", "seconds_high", "efficiency"):

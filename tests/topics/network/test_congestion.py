@@ -133,7 +133,7 @@ def test_packets_wait_for_the_ones_before_them_on_their_link_by_hand():
     assert start_times(link[:0], time[:0], 10).tolist() == []
 
 
-def test_waits_of_one_link_are_those_of_queueing_theory():
+def test_waits_of_one_link_follow_queueing_theory():
     # Pollaczek and Khinchine: packets of equal length at random moments wait rho / (2 (1 - rho)) of their time
     rng, share, count = np.random.default_rng(1), 0.8, 400_000
     time = np.sort(rng.integers(0, int(count * 1000 / share), count))
@@ -269,7 +269,7 @@ FLOWS = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.floats(0.125
 
 @settings(max_examples=150)
 @given(st.sampled_from(TOPOLOGIES), FLOWS, st.booleans())
-def test_loads_are_those_of_the_routes_walked_step_by_step(topology, flows, spread):
+def test_loads_equal_those_of_routes_walked_step_by_step(topology, flows, spread):
     walked = walked_in_tree if isinstance(topology, Tree) else walked_in_torus
     expected = Counter()
     for source, destination, load in flows:
@@ -284,7 +284,7 @@ def test_loads_are_those_of_the_routes_walked_step_by_step(topology, flows, spre
 
 @settings(max_examples=60)
 @given(st.sampled_from(TOPOLOGIES), ROUTINGS, st.randoms(use_true_random=False))
-def test_what_goes_into_a_switch_comes_out_and_nodes_get_what_is_sent_to_them(topology, routing, random):
+def test_flow_is_conserved_in_switches_and_arrives_at_nodes(topology, routing, random):
     pairs = [(random.randrange(topology.nodes), random.randrange(topology.nodes)) for _ in range(400)]
     flows = pd.DataFrame(pairs, columns=["source", "destination"]).assign(load=0.5)
     links = link_loads(topology, flows, routing)
@@ -347,7 +347,7 @@ def test_complement_loads_all_switches_of_a_level_equally():
     assert [list(share) for share in shares] == [[1], [1], [0.5]]
 
 
-def test_a_matrix_of_nothing_is_nought():
+def test_a_matrix_without_flows_is_zero():
     matrix = congestion_matrix(link_loads(star(4), flows_to(range(4)), "spread"))
     assert (matrix["share"] == 0).all()
 

@@ -24,7 +24,7 @@ def tables():
     return make_congestion_tables(topologies, requested_flows(ASKED, topologies, "study"), ASKED["matrices"])
 
 
-def test_bounds_are_those_of_the_documents(tables):
+def test_bounds_equal_those_of_the_documents(tables):
     bounds = tables["congestion"].set_index(["topology", "pattern", "routing"])["accepted_bound"]
     assert bounds["4-ary 3-tree", "complement", "deterministic"] == 1
     assert bounds["4-ary 3-tree", "bit_reversal", "deterministic"] == pytest.approx(0.25)
@@ -43,7 +43,7 @@ def test_each_permutation_has_rows_and_only_trees_have_a_matrix(tables):
     assert (matrix["side"] == "switch").sum() == 48 and len(matrix) == 48 + 4 * (48 + 32)
 
 
-def test_columns_are_those_of_the_schemas(tables):
+def test_columns_follow_the_schemas(tables):
     assert {name: list(table) for name, table in tables.items()} == {
         name: list(schema.columns) for name, schema in CONGESTION_TABLES.items()
     }
@@ -67,7 +67,7 @@ def test_two_flows_to_one_node_are_no_permutation():
         ({"published": "Rong"}, r"study\.published: .*Rong.*Ring"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_asked_for_is_reported_in_one_line(change, message):
+def test_impossible_requests_are_reported_in_one_line(change, message):
     with pytest.raises(InputError, match=message):
         check_congestion(ASKED | change, "study")
 

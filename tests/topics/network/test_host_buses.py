@@ -60,7 +60,7 @@ def test_both_limits_are_shown_with_the_published_peaks(heads):
     )
 
 
-def test_a_protocol_that_is_quicker_is_found_as_one_that_is_slower(heads):
+def test_faster_and_slower_protocols_are_found(heads):
     """The study names 512 bytes of Elan4, and 2 KB of InfiniBand."""
     by_interconnect = heads[heads["benchmark"] == "pingpong"].set_index("interconnect")
     assert by_interconnect["switches"].dropna().to_dict() == {

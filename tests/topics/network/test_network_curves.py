@@ -113,7 +113,7 @@ def test_link_rates_are_in_bits_and_may_be_unknown():
     assert link_rates(Facts.of({"interconnects": about}), {}) == {"a": 125}
 
 
-def test_links_of_published_interconnects_are_those_of_their_own_figures():
+def test_link_rates_of_published_interconnects_come_from_their_figures():
     peaks = pd.DataFrame({"interconnect": ["a", "p"], "link_peak_unidirectional_MBps": [1.0, 1000.0]})
     facts = Facts.of({"interconnects": {"a": {"link_mbps": 1000}}})
     assert link_rates(facts, {"network_peaks": peaks}) == {"a": 125, "p": 1000}
@@ -150,7 +150,7 @@ def test_how_much_longer_an_exchange_takes_after_work():
     assert list(fast["longer_us"]) == pytest.approx([0.25, 1.75])
 
 
-def test_pairs_at_once_are_held_against_the_pair_alone():
+def test_simultaneous_pairs_are_compared_with_a_single_pair():
     # One pair moves 100 MB/s, two together 120: each 60, six tenths of what one has alone.
     rows = [row(1000, 1e-5, 1000, pairs=1), row(1000, 2e-3 / 120, 2000, pairs=2)]
     table = curves_of(runs_of(("simultaneous_pairs", "slow", "measured", 4)), [{"rows": rows}])

@@ -89,7 +89,7 @@ def test_bands_of_the_trace_are_carried_to_every_part(tables):
     "changes",
     [{"timing": "together"}, {"corun_percent": None}, {"nodes": 2}, {"processes": 4}, {"case": "pipe"}],
 )
-def test_what_was_not_traced_so_is_not_divided(tables, changes):
+def test_time_is_divided_only_with_matching_traces(tables, changes):
     assert make_node_loss(tables["scaling"], simulated(**changes), UNKNOWN) == {}
     assert make_node_loss(tables["scaling"], {}, UNKNOWN) == {}
 

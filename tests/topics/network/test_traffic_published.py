@@ -39,7 +39,7 @@ def test_every_statement_that_is_looked_for_was_published():
     assert set(FINDERS) <= published
 
 
-def test_the_highest_load_is_held_against_what_was_published():
+def test_the_highest_load_is_compared_with_the_published_one():
     rows = [
         {"pattern": "uniform", "accepted_MBps": 90.0, "accepted_load": 0.3},
         {"pattern": "uniform", "accepted_MBps": 150.0, "accepted_load": 0.5},

@@ -52,7 +52,7 @@ def table():
     )
 
 
-def test_medians_over_runs_also_where_rates_follow_what_tcp_carried(table):
+def test_medians_over_runs_also_for_rates_based_on_tcp(table):
     loopback = table[table["interconnect"] == "loopback"].set_index(["transport", "test", "bytes"])
     assert loopback.loc[("tcp", "pingpong", 8), "latency_us"] == 22
     paced = loopback.loc[("udp", "stream", 1024)].dropna(subset="offered_MBps")
