@@ -1,4 +1,4 @@
-"""At how many processes is each interconnect fastest?"""
+"""At how many processes is each interconnect fastest? Table ``peaks``, its columns, section and headline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""All topics, in the order of the report: the body first, then the appendix."""
+"""All topics, in the order of the report: the body first, then the appendix.
+
+A new topic is a module in this folder and an entry in `TOPICS`: see docs/extending/topic.md.
+"""
 
 from __future__ import annotations
 

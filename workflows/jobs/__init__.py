@@ -1,4 +1,8 @@
-"""Schedulers of clusters, one module each."""
+"""Schedulers of clusters, one module each.
+
+A new scheduler is a module in this folder, an entry in `SCHEDULERS` and the folder ``cluster/<name>`` with
+its Snakemake profile: see docs/extending/scheduler.md.
+"""
 
 from __future__ import annotations
 
