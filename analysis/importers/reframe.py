@@ -70,10 +70,10 @@ def _cases(runs: list) -> Iterator[dict]:
 
 
 def _record(case: dict, source: str, location: str) -> Recorded:
-    own = {**case.get("check_vars", {}), **case.get("check_params", {}), **case}
+    fields = {**case.get("check_vars", {}), **case.get("check_params", {}), **case}
     variables: dict[str, Value] = _named(case["display_name"])
     parameters = frozenset(variables) - {"test"}
-    variables |= {name: value for name, value in own.items() if isinstance(value, str | int | float)}
+    variables |= {name: value for name, value in fields.items() if isinstance(value, str | int | float)}
     nodes = case.get("job_nodelist") or case.get("nodelist")
     variables |= {"nodes": len(nodes)} if nodes and "nodes" not in variables else {}
     units = {}

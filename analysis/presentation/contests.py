@@ -88,14 +88,14 @@ def find_contests(tables: Tables, declared: Sequence[Sequence[str]]) -> list[Con
         The headline first: the contest with several interconnects, the most process counts, and the most
         curves. Ties keep the order of the tables.
     """
-    found = []
+    contests = []
     for case, scaling in tables["scaling"].groupby("case", sort=False):
         for kinds in comparable_sets(scaling.loc[~scaling["serial"], "kind"], declared):
             peaks = _select(tables["peaks"], case, kinds)
             if len(peaks):
                 level = int(peaks["oversubscription"].min())
-                found.append(_make_contest(tables, str(case), kinds, level))
-    return sorted(found, key=_coverage, reverse=True)
+                contests.append(_make_contest(tables, str(case), kinds, level))
+    return sorted(contests, key=_coverage, reverse=True)
 
 
 def _coverage(contest: Contest) -> tuple[bool, int, int]:

@@ -177,10 +177,10 @@ def listed(items: Iterable[str], last: str = "and") -> str:
     return f"{', '.join(items[:-1])} {last} {items[-1]}"
 
 
-def some(names: Iterable[str], what: str = "interconnect") -> str:
+def named_or_counted(names: Iterable[str], noun: str = "interconnect") -> str:
     """List each name once, or count the names if there are more than `MOST`."""
     names = list(dict.fromkeys(names))
-    return listed(names) if len(names) <= MOST else counted(len(names), what)
+    return listed(names) if len(names) <= MOST else counted(len(names), noun)
 
 
 def counted(count: int, singular: str, plural: str | None = None) -> str:

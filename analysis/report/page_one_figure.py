@@ -26,7 +26,7 @@ from analysis.presentation.curve_panels import (
     speedup_of,
 )
 from analysis.presentation.drawing import Drawing, new_drawing, point_text, shortened
-from analysis.presentation.formats import counted, some
+from analysis.presentation.formats import counted, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.presentation.style import FigureLabels
@@ -91,7 +91,7 @@ def _result(contest: Contest, labels: Labels) -> str:
     if stops:
         count = min(peak["peak_processes"] for peak in stops)
         names = [labels.curve(peak) for peak in stops if peak["peak_processes"] == count]
-        return f"{some(names)} {'stops' if len(names) == 1 else 'stop'} at {processes(count)}"
+        return f"{named_or_counted(names)} {'stops' if len(names) == 1 else 'stop'} at {processes(count)}"
     best = best_equivalent(contest)
     if best is not None and share_needed(best) < 1:
         needed = whole_processes(best["equivalent_processes"])

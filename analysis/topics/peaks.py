@@ -13,7 +13,7 @@ from analysis.presentation import formats, sentences
 from analysis.presentation.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, end_of, is_best_at_largest, on_shared_cores
-from analysis.presentation.formats import MISSING, MOST, counted, listed, some
+from analysis.presentation.formats import MISSING, MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import side_by_side
 from analysis.presentation.sentences import processes
@@ -171,7 +171,7 @@ def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, in
 
 def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
     """Write the clause on curves that end in the same way at the same best count."""
-    names = some(labels.curve(line) for line in lines)
+    names = named_or_counted(labels.curve(line) for line in lines)
     if count == 1 and end == "stops":
         return f"over {names} one process is the best"
     if all(_has_one_count(line, contest) for line in lines):

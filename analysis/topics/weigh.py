@@ -22,7 +22,7 @@ COLUMNS = ("topic", "note", "year", "source")
 """Columns that identify a note."""
 
 
-def what_else(content: Content) -> Section | None:
+def notes_section(content: Content) -> Section | None:
     """Write the section with notes from interconnect files, price books and publications.
 
     A note on several interconnects appears once.
@@ -82,4 +82,4 @@ def _interconnects(content: Content) -> list[str]:
     return [*dict.fromkeys([*content.facts.interconnects, *names])]
 
 
-TOPIC = Topic(name="weigh", section=what_else, in_appendix=True, needs_runs=False)
+TOPIC = Topic(name="weigh", section=notes_section, in_appendix=True, needs_runs=False)

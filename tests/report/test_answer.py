@@ -376,12 +376,12 @@ def test_advice_for_one_case_is_not_given_for_all():
     )
     runs = runs_table(rows("duct", "a", {1: 2.0, 2: 1.0}, blocks=(1.0,)))
     (headline,) = find_contests(make_tables(runs, Settings()), [])
-    (sentence,) = money._what_to_buy({"break_even": even}, headline, LABELS)
+    (sentence,) = money._purchase_clauses({"break_even": even}, headline, LABELS)
     assert plain(sentence) == (
         "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
         "case none pays"
     )
-    (sentence,) = money._what_to_buy({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
+    (sentence,) = money._purchase_clauses({"break_even": even[even["case"] != "roof"]}, headline, LABELS)
     assert plain(sentence).endswith("; in wing, b (sim) and c (sim) do not pay")
 
 
@@ -405,7 +405,7 @@ def test_single_runs_do_not_show_that_oversubscription_pays():
             ),
         )
         tables = make_tables(runs, Settings())
-        assert plain(money.what_pays(tables, find_contests(tables, []), LABELS)) == expected
+        assert plain(money.payoff_sentence(tables, find_contests(tables, []), LABELS)) == expected
 
 
 class TestUnsureTops:

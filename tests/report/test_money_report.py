@@ -18,7 +18,7 @@ from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy, Economics, Facts
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Mix, NodePrice, Settings
-from analysis.topics.money.headline import what_pays
+from analysis.topics.money.headline import payoff_sentence
 from analysis.topics.money.market import Market
 from analysis.topics.money.section import pays
 from analysis.topics.money.sentences import amount, at_highest_target, comparable_size, link_prices
@@ -154,7 +154,7 @@ class TestMoney:
             if block["caption"].startswith("The fastest cluster that each")
         )
         assert [plain(group["title"]) for group in bought["groups"]] == [budget]
-        first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
+        first = plain(payoff_sentence(whole.tables, find_contests(whole.tables, ()), whole.labels))
         assert f"for {budget} buy 4 nodes with Infiniband" in first
 
     def test_each_site_has_its_advice(self, tmp_path):
@@ -177,7 +177,7 @@ class TestMoney:
     def test_only_comparable_interconnects_may_be_equally_good(self, tmp_path):
         kinds = ("measured", "published")
         whole = content(*study(tmp_path, mix=Mix({"duct": 1.0}, (20_000.0,)), kinds=kinds))
-        first = plain(what_pays(whole.tables, find_contests(whole.tables, ()), whole.labels))
+        first = plain(payoff_sentence(whole.tables, find_contests(whole.tables, ()), whole.labels))
         # eight nodes with Gigabit run the job on four; none of the published ones counts
         assert "for 20 000 USD buy 4 nodes with Gigabit, although 1 other may be as good" in first
 

@@ -13,7 +13,7 @@ from analysis.importers import read_published
 from analysis.presentation.content import Content
 from analysis.report import make_report
 from analysis.runs.facts import Facts
-from analysis.topics.weigh import what_else
+from analysis.topics.weigh import notes_section
 from workflows.domain import InputError
 from workflows.paths import INTERCONNECTS
 from workflows.study.interconnects import load_interconnect
@@ -39,18 +39,18 @@ def rows(made):
 
 
 def test_a_note_of_a_file_is_listed_with_its_year_and_source():
-    assert rows(what_else(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "1"]]}
+    assert rows(notes_section(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "1"]]}
 
 
 def test_a_note_on_several_stands_once():
-    assert rows(what_else(content({"fast": [NOTE], "swift": [NOTE]}))) == {
+    assert rows(notes_section(content({"fast": [NOTE], "swift": [NOTE]}))) == {
         "fast and swift": [["cabling", "Heavy", "2005", "1"]]
     }
 
 
 def test_sources_are_named_once_in_the_caption():
     notes = [NOTE, {**NOTE, "note": "Loud"}, {**NOTE, "note": "Long", "source": "them"}]
-    made = what_else(content({"fast": notes}))
+    made = notes_section(content({"fast": notes}))
     (table,) = blocks(made, "table")
     assert table["caption"] == "What else to weigh. Sources: 1 us; 2 them."
     assert [line[-1] for line in rows(made)["fast"]] == ["1", "1", "2"]
@@ -58,7 +58,7 @@ def test_sources_are_named_once_in_the_caption():
 
 def test_published_notes_are_those_of_compared_interconnects():
     notes = [{**NOTE, "note": f"Of {name}", "interconnect": name} for name in ("myrinet", "sci", None)]
-    notes_by_title = rows(what_else(content({"myrinet_mpi": [], "scilab": []}, notes)))
+    notes_by_title = rows(notes_section(content({"myrinet_mpi": [], "scilab": []}, notes)))
     assert list(notes_by_title) == ["All of them", "Myrinet"]
 
 
@@ -66,7 +66,7 @@ def test_notes_of_a_price_book_are_there_once():
     priced = pd.DataFrame(
         [{**NOTE, "interconnect": "fast", "basis": "published", "nodes": n} for n in (2, 24)]
     )
-    assert rows(what_else(content({"fast": []}, prices=priced))) == {
+    assert rows(notes_section(content({"fast": []}, prices=priced))) == {
         "fast": [["price", "Heavy", "2005", "1"]]
     }
 

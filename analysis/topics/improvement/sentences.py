@@ -14,7 +14,7 @@ from analysis.presentation.contests import (
     direction_with_same_computing,
     has_one_figure_each,
 )
-from analysis.presentation.formats import MOST, counted, percents, some
+from analysis.presentation.formats import MOST, counted, named_or_counted, percents
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.facts import Facts
@@ -65,7 +65,9 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
     if len(decided) > MOST:
         clauses.append(f"for {counted(len(decided) - MOST, 'other baseline')} see the tables")
     for why, names in undecided.items():
-        clauses.append(f"nothing is faster or slower than {some(names, 'other baseline')} for sure ({why})")
+        clauses.append(
+            f"nothing is faster or slower than {named_or_counted(names, 'other baseline')} for sure ({why})"
+        )
     clauses += decided_with_same_computing[:MOST]
     if len(refused) > MOST:
         refused = [*refused[: MOST - 1], f"{len(refused) - MOST + 1} more comparisons are not made either"]
@@ -82,7 +84,7 @@ def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     sentences = []
     for (baseline, case, note), names in refused.items():
         verb = "is" if len(set(names)) == 1 else "are"
-        sentences.append(f"{some(names)} {verb} not compared with {baseline} in {case}: {note}")
+        sentences.append(f"{named_or_counted(names)} {verb} not compared with {baseline} in {case}: {note}")
     return sentences
 
 
@@ -129,7 +131,7 @@ def _fastest_over(
     if not by_name or word == "slower":
         return text
     others = percents(line["improvement_percent"] for rows in by_name.values() for line in rows)
-    return f"{text}, {some(by_name, 'other')} by {others}"
+    return f"{text}, {named_or_counted(by_name, 'other')} by {others}"
 
 
 def _at(lines: Sequence[Line]) -> str:

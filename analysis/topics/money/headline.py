@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.presentation.contests import Contest
-from analysis.presentation.formats import MOST, counted, listed, some
+from analysis.presentation.formats import MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import Tables, is_missing
 from analysis.topics.hybrid import most_threads
@@ -30,20 +30,23 @@ def headline(page: Page) -> Headline | None:
     """Offer a sentence about what pays."""
     if not page.contests:
         return None
-    sentence = what_pays(page.content.tables, page.contests, page.content.labels)
+    sentence = payoff_sentence(page.content.tables, page.contests, page.content.labels)
     return Headline(sentences=[sentence]) if sentence else None
 
 
-def what_pays(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
+def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:
     """State whether oversubscription and threads pay, and the best purchase; empty without data."""
-    clauses = [*whether_levels_pay(tables["oversubscription"]), *_what_to_buy(tables, contests[0], labels)]
+    clauses = [
+        *whether_levels_pay(tables["oversubscription"]),
+        *_purchase_clauses(tables, contests[0], labels),
+    ]
     if "hybrid" in tables:
         clauses += [f"processes × threads: {text}" for text in most_threads(tables["hybrid"], labels)]
     clauses += link_prices(tables["cost"], labels, MOST) if "cost" in tables else []
     return f"What pays: {'; '.join(clauses)}." if clauses else ""
 
 
-def _what_to_buy(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
+def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
     """Say what to buy within the largest budget; without a budget, which interconnects pay."""
     if "purchase" in tables:
         purchase = tables["purchase"]
@@ -83,7 +86,7 @@ def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
     for verdict, rows in verdicts.groupby("verdict", sort=False):
         names = [labels.compared(line) for line in rows.to_dict("records")]
         verb = "may pay" if verdict == "undecided" else str(verdict)
-        clauses.append(f"{some(names)} {PLURAL.get(verb, verb) if len(set(names)) > 1 else verb}")
+        clauses.append(f"{named_or_counted(names)} {PLURAL.get(verb, verb) if len(set(names)) > 1 else verb}")
     return listed(clauses)
 
 
