@@ -1,4 +1,4 @@
-"""For all tests: what the machine must have, no deadline, and what runs beside what with pytest-xdist (``-n``).
+"""Settings of all tests: requirements, no deadline, and the distribution over workers of pytest-xdist (``-n``).
 
 A test is skipped, with the reason, where the machine has not what it needs. The tests of a file share a process, and so
 their fixtures.

@@ -1,4 +1,4 @@
-"""Real runs on a machine that has other work: their times may be spoilt, and nothing else may be wrong."""
+"""Real runs on a busy machine: their times may be disturbed, and everything else must be right."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Figures of one kind, for tests that look at no other."""
+"""Figures of one kind, for tests that need no others."""
 
 from collections.abc import Callable
 

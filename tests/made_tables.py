@@ -1,4 +1,4 @@
-"""Tables that tests make without a whole study."""
+"""Tables for tests without a whole study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Benchmarks of networks run for real, as they are or with another program."""
+"""Real runs of network benchmarks, unchanged or with another program."""
 
 from dataclasses import replace
 

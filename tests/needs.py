@@ -1,4 +1,4 @@
-"""What a test needs of the machine, and why it is skipped where that is not there."""
+"""Requirements of tests on the machine, and the reason of a skipped test."""
 
 import functools
 import shutil

@@ -1,4 +1,4 @@
-"""Taking a report apart."""
+"""Access to parts of a report."""
 
 
 def plain(text):

@@ -1,4 +1,4 @@
-"""Studies with known times, as the report gets them: runs, tables and facts."""
+"""Studies with known times in the form that the report gets: runs, tables and facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every application must do: see docs/extending/application.md."""
+"""Contract of every application, as docs/extending/application.md describes it."""
 
 import functools
 import random

@@ -1,4 +1,4 @@
-"""Cases of mpi4py: their input files, and what is read of good, cut-off, wrong and aborted runs."""
+"""Cases of mpi4py: input files, and readings of good, cut-off, wrong and aborted runs."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Network benchmarks for real: their tables, wrong payload, a rank that dies, and wrong parameters."""
+"""Real runs of the network benchmarks: tables, wrong payload, a rank that dies, wrong parameters."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Every smoke size for real, serially and on two ranks (or the fewest there can be), prepared and started as a study does it."""
+"""Real runs of every smoke size, serially and on two ranks (or the fewest possible), prepared as a study does it."""
 
 import pytest
 from disturbed import undisturbed_run

@@ -1,4 +1,4 @@
-"""Every bad run of which there is a real log is caught, and for one clear reason."""
+"""Every bad run with a real log is rejected for one clear reason."""
 
 from dataclasses import replace
 from pathlib import Path

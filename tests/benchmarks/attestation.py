@@ -1,4 +1,4 @@
-"""What attesting an interconnect costs, what it changes of a run, and whether it finds what is wrong.
+"""Cost of attesting an interconnect, its effect on a run, and the faults that it detects.
 
     .venv/bin/python tests/benchmarks/attestation.py cost [pairs]
     .venv/bin/python tests/benchmarks/attestation.py effect [pairs]

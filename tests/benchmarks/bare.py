@@ -1,4 +1,4 @@
-"""Bare Snakemake as a peer of a study: as many jobs of the same shape over as many files, and nothing else.
+"""Bare Snakemake as the peer of a study: equally many jobs of the same shape over equally many files.
 
 Rules are those up to the runs table, with names of files as they come, a line of shell each, and no
 functions, resources, parameters, logs or environments.

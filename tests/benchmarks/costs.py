@@ -1,4 +1,4 @@
-"""What commands cost, and how a cost compares with its limit."""
+"""Costs of commands, and their comparison with a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What data servers cost: 1+1 and 2+2 processes and servers on two cores, polling, yielding and sleeping.
+"""Cost of data servers: 1+1 and 2+2 processes and servers on two cores, polling, yielding and sleeping.
 
     .venv/bin/python tests/benchmarks/data_servers.py [rounds] [interconnect ...]
 

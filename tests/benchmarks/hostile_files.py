@@ -1,4 +1,4 @@
-"""Study, cluster, case, interconnect, price and imported files as an enemy would write them: what becomes of them.
+"""Study, cluster, case, interconnect, price and imported files written by an attacker.
 
     .venv/bin/python tests/benchmarks/hostile_files.py [FILES [SEED]]
 

@@ -1,4 +1,4 @@
-"""How the work of all ranks grows with their number, by instructions, beside what a trace makes of it.
+"""Growth of the work of all ranks with their number, in instructions, compared with the traced time.
 
     .venv/bin/python tests/benchmarks/instructions.py [CASE [PROCESSES [COUNTS.json]]]
 

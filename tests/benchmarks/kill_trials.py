@@ -1,4 +1,4 @@
-"""Kills studies at random moments, goes on, and counts what was lost, made twice or timed beside something else.
+"""Kill studies at random moments, continue, and count runs that were lost, duplicated or disturbed.
 
     python tests/benchmarks/kill_trials.py machine [kills [seed [minutes]]]       a study on this machine
     python tests/benchmarks/kill_trials.py jobs [kills [seed [minutes]]]          in jobs of a small Slurm, as root

@@ -1,4 +1,4 @@
-"""Measure what it costs to simulate packets: 64 nodes of QsNet that send 16 MB each to random others.
+"""Measure the cost of simulating packets: 64 nodes of QsNet that send 16 MB each to random others.
 
 .venv/bin/python -m tests.benchmarks.packets_speed
 """

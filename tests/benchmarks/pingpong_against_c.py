@@ -1,4 +1,4 @@
-"""What the ping-pong in mpi4py adds to one in C, on the same ranks, buffers and connections.
+"""Overhead of the ping-pong in mpi4py over one in C, on the same ranks, buffers and connections.
 
     .venv/bin/python tests/benchmarks/pingpong_against_c.py [interconnect ...]
 

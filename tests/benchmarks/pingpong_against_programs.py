@@ -1,4 +1,4 @@
-"""Our ping-pong beside those of NetPIPE and of the OSU micro-benchmarks, where they are installed.
+"""Compare our ping-pong with NetPIPE and the OSU micro-benchmarks, if they are installed.
 
     .venv/bin/python tests/benchmarks/pingpong_against_programs.py [rounds] [interconnect ...]
 

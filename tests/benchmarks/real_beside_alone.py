@@ -1,4 +1,4 @@
-"""What two ranks compute in a real run on two cores, beside what timing each alone says of that run.
+"""Compute time of two ranks in a real run on two cores, compared with timing each rank alone.
 
     .venv/bin/python tests/benchmarks/real_beside_alone.py [CASE ...]
 

@@ -1,4 +1,4 @@
-"""After how many blocks a node that is 20 % slower is told, beside what its test needs by its power.
+"""Number of blocks after which a node that is 20 % slower is flagged, compared with the power of the test.
 
 Run by hand from the project's root: ``.venv/bin/python tests/benchmarks/slow_node.py``; prints a table in
 Markdown. With ``real [TRIALS]``, as root: a study of three sizes of one case on a small Slurm of five nodes,

@@ -1,4 +1,4 @@
-"""The probe of memory beside a compiled STREAM triad, in turn, on 1, 2, 4, ... all cores.
+"""Compare the probe of memory with a compiled STREAM triad, in turn, on 1, 2, 4, ... all cores.
 
     .venv/bin/python tests/benchmarks/stream.py [rounds]
 

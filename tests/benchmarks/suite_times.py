@@ -1,4 +1,4 @@
-"""Print in one line how the tests ended, from the reports that ./run-tests leaves.
+"""Print the outcome of the tests in one line, from the reports of ./run-tests.
 
     .venv/bin/python -m tests.benchmarks.suite_times FOLDER
 

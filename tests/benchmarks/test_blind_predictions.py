@@ -1,4 +1,4 @@
-"""Iterations of conjugate gradients that are repeated in a trace, and pressure iterations that are counted."""
+"""Repeated iterations of conjugate gradients in a trace, and the count of pressure iterations."""
 
 from tests.benchmarks import blind_predictions
 from tests.benchmarks.blind_predictions import iterations_by_step, lengthened

@@ -1,4 +1,4 @@
-"""Costs against their limits, and how a run of the tests is summed up."""
+"""Costs, their limits, and the summary of a run of the tests."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Files of an enemy are refused in a line or taken; no shell reads a word of them."""
+"""Files of an attacker are refused in one line or read; no shell reads a word of them."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Counts of kill trials find what is made twice, missing, or timed beside another run."""
+"""Kill trials count runs that are duplicated, missing, or timed at the same time as another."""
 
 import os
 import random

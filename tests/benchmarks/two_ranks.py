@@ -1,4 +1,4 @@
-"""What the benchmarks against other programs share: two ranks over an interconnect, limits, and a line of result."""
+"""Two ranks over an interconnect, limits and a line of result, shared by benchmarks against other programs."""
 
 import statistics
 import subprocess

@@ -1,4 +1,4 @@
-"""What a user types after ``./run-study``, where it is wrong."""
+"""Mistakes on the command line of ``./run-study``."""
 
 import sys
 from pathlib import Path

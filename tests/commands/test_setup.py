@@ -1,4 +1,4 @@
-"""What envs/setup.sh installs, asks for and refuses, on machines that are a folder of programs."""
+"""Packages that envs/setup.sh installs, asks for and refuses, on machines that are a folder of programs."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Studies in a folder of the user: results go there, whatever folder the project is in."""
+"""Studies in a folder of the user: results go there, wherever the project is."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""How many independent blocks a series is worth."""
+"""Effective number of independent blocks of a series."""
 
 import numpy as np
 import pandas as pd

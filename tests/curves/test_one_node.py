@@ -1,4 +1,4 @@
-"""Processes that share one node send nothing over an interconnect between nodes: nothing is claimed of it."""
+"""Processes on one node do not use an interconnect between nodes: no claim is made about it."""
 
 import pytest
 from made_tables import make_tables

@@ -1,4 +1,4 @@
-"""Peaks and the counts that cannot be told from them: multiple comparisons with the best."""
+"""Peaks and the counts that are indistinguishable from them: multiple comparisons with the best."""
 
 import numpy as np
 import pytest

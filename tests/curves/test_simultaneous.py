@@ -1,4 +1,4 @@
-"""Intervals that hold at once: the exact ones at 1 - alpha / m."""
+"""Simultaneous intervals: the exact ones at 1 - alpha / m."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Block b of all counts is one sweep: what was recorded together is drawn together, and nothing else."""
+"""Block b of all counts is one sweep: values recorded together are drawn together, others apart."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What the tools of real machines print: see tests/logs/README.md."""
+"""Output of tools on real machines: see tests/logs/README.md."""
 
 from workflows.paths import ROOT
 

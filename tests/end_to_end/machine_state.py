@@ -1,4 +1,4 @@
-"""What a study must leave as it found it."""
+"""State of the machine that a study must leave unchanged."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A study is run, something that it reads is edited, and the same command is given again."""
+"""A study is run, one of its inputs is edited, and the same command is given again."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Runs that go wrong are recorded as such, with the reason, and the rest of the study is done."""
+"""Failed runs are recorded with their reason, and the rest of the study is done."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A finished study as a user asks for it again: Snakemake does what is missing or has changed, and nothing else."""
+"""A finished study is requested again: Snakemake makes missing or changed outputs, and nothing else."""
 
 import os
 import shutil

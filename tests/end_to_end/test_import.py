@@ -1,4 +1,4 @@
-"""Published results go the same way as our own, without anything being run."""
+"""Published results take the path of our own results without any run."""
 
 import json
 

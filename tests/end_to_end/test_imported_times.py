@@ -1,4 +1,4 @@
-"""Imported times whose order, turns or rounding forbid a verdict that their numbers alone would give."""
+"""Imported times whose order, turns or rounding forbid a verdict."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A study that is killed again and again loses nothing that it recorded, and leaves nothing behind."""
+"""A study that is killed repeatedly loses no record and leaves no process behind."""
 
 import random
 import re

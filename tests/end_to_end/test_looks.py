@@ -1,4 +1,4 @@
-"""A study that is extended after a report has been looked at, and says so."""
+"""A study that is extended after a report states the number of looks."""
 
 import json
 

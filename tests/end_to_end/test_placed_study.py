@@ -1,4 +1,4 @@
-"""Packed on one emulated node or spread over two: the ranks are where they should be, and the report tells."""
+"""Ranks packed on one emulated node or spread over two: real placement, and its report."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Processes and threads of a real OpenMP program: each on a core of its own, or the run does not count."""
+"""Processes and threads of a real OpenMP program: each has its own core, or the run does not count."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a study says of imported times that are told wrongly with medians, arithmetic means or too few draws."""
+"""Verdicts on imported times that medians, arithmetic means or too few draws would get wrong."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Minimal Debians are made only for who asks for them, whichever other marks are chosen."""
+"""Minimal Debians are made only on request, whatever other marks are chosen."""
 
 import pytest
 

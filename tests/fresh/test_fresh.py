@@ -1,4 +1,4 @@
-"""Both commands on a new machine, in README's order: minimal Debians that differ in who types and what is there first.
+"""Both commands on a new machine, in README's order: minimal Debians that differ in users and installed packages.
 
 All quick tests are run where they differ: as root, who may do everything, and as a user without root, for whom nothing
 is installed for the tests. The other variants differ in what is installed first and how; they run the study and the tests

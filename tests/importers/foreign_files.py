@@ -1,4 +1,4 @@
-"""Where the files that other tools wrote are; files/README.md says how each was made."""
+"""Files that other tools wrote; files/README.md describes each."""
 
 from pathlib import Path
 

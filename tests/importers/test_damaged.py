@@ -1,4 +1,4 @@
-"""Files cut off anywhere, and files of no known format: nothing half read, nothing silent."""
+"""Files cut off anywhere, and files of unknown format: nothing is half read, nothing is silent."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""What every importer must do: see docs/extending/importer.md."""
+"""Contract of every importer, as docs/extending/importer.md describes it."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Mapping files: closed, and wrong ones told in one line."""
+"""Mapping files: unknown keys and wrong values are refused in one line."""
 
 import re
 

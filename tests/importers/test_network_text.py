@@ -1,4 +1,4 @@
-"""Our curves in the formats of OSU, IMB and NetPIPE: what our own readers make of them."""
+"""Our curves in the formats of OSU, IMB and NetPIPE, read back by our importers."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The step to which the times of a file were rounded, from the times themselves."""
+"""Rounding step of the times of a file, estimated from the times."""
 
 import numpy as np
 import pandas as pd

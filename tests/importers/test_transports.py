@@ -1,4 +1,4 @@
-"""Results of tests of transports below MPI: what each program printed, read to the digit."""
+"""Results of tests of transports below MPI, read to the digit."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The executor for Slurm: while the controller is silent, while jobs wait, and when sbatch refuses a job."""
+"""The executor for Slurm: a silent controller, waiting jobs, and jobs that sbatch refuses."""
 
 import asyncio
 from pathlib import Path

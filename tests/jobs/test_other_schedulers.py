@@ -1,4 +1,4 @@
-"""PBS, LSF, SGE and Flux, each played by small programs that record how they are called and run the job here."""
+"""PBS, LSF, SGE and Flux, each played by programs that record their calls and run the job here."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What every scheduler must be and do; docs/extending/scheduler.md describes the same."""
+"""Contract of every scheduler, as docs/extending/scheduler.md describes it."""
 
 import os
 

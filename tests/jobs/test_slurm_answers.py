@@ -1,4 +1,4 @@
-"""What Slurm prints, read, and what is asked again."""
+"""Answers of Slurm: how they are read, and which questions are repeated."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Network adapters, node type and transports, as kernel, firmware and MPI libraries tell them."""
+"""Network adapters, node type and transports, as kernel, firmware and MPI libraries report them."""
 
 from workflows.launch.mpi.registry import SERIAL_LIBRARY
 from workflows.launch.provenance import adapters, node_type

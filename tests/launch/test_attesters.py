@@ -1,4 +1,4 @@
-"""Attesting inside a run: every way to initialise MPI, and programs that nothing must happen to."""
+"""Attestation inside a run: every way to initialise MPI, and programs that must be left alone."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Ranks packed and spread inside a node: played topologies, and what the kernel says of where they ran."""
+"""Ranks packed and spread inside a node: played topologies, and the placement that the kernel reports."""
 
 import os
 

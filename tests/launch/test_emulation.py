@@ -1,4 +1,4 @@
-"""Emulated nodes: what they carry, where ranks run, and that nothing is left of them."""
+"""Emulated nodes: link rates, placement of ranks, and complete removal."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Running a program: what it printed and when, how it ended, and that none of it is left."""
+"""Running a program: its output with time stamps, its end, and the end of all its processes."""
 
 import os
 import random

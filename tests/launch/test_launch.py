@@ -1,4 +1,4 @@
-"""The command line of a run, and what its ranks say of where they were."""
+"""The command line of a run, and the placement that its ranks report."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""What every MPI library must do: see docs/extending/mpi.md."""
+"""Contract of every MPI library, as docs/extending/mpi.md describes it."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Launching with MPICH, and what cannot be run over an interconnect that uses it."""
+"""Launching with MPICH, and points that it cannot run."""
 
 import sys
 from dataclasses import replace

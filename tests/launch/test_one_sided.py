@@ -1,4 +1,4 @@
-"""Which component of Open MPI carried one-sided messages, by what the ranks themselves said."""
+"""Component of Open MPI that carried one-sided messages, as the ranks report it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The short ping-pong beside a repetition: between which ranks, what contradicts a file, and real ones."""
+"""The short ping-pong of a repetition: its ranks, contradictions to the file, and real ones."""
 
 import re
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""A study whose interconnect is not what its file says."""
+"""A study whose interconnect differs from its file."""
 
 import json
 import re

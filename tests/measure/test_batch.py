@@ -1,4 +1,4 @@
-"""A batch in a job of its own, as far as that needs no scheduler."""
+"""A batch in its own job, as far as it needs no scheduler."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Runs that ended with their jobs: recorded with what became of the job, and made again."""
+"""Runs that ended with their jobs are recorded with the state of the job and repeated."""
 
 import json
 import time

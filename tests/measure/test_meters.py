@@ -1,4 +1,4 @@
-"""Energy of a run on a played sysfs tree, from readings worked by hand, and read beside a real run."""
+"""Energy of a run on a played sysfs tree, from readings worked by hand, and during a real run."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""A case that was edited after it was prepared is not run: its record would name files that took no part in it."""
+"""A case that was edited after its preparation is not run: its record would name the wrong files."""
 
 import pytest
 from refused import refusal

@@ -1,4 +1,4 @@
-"""What is shown of a running study: a line a run in a log, one live line on a terminal."""
+"""Progress of a running study: one line per run in a log, one live line on a terminal."""
 
 import io
 import os

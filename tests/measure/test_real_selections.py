@@ -1,4 +1,4 @@
-"""What the files select is there under that name in UCX, libfabric and Open MPI as they are installed here."""
+"""Names selected by the interconnect files exist in the installed UCX, libfabric and Open MPI."""
 
 import functools
 import re

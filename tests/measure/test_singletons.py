@@ -1,4 +1,4 @@
-"""A program that runs as singletons, where one run of several processes was asked for, does not count."""
+"""A program that runs as singletons instead of one parallel run does not count."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""A fixed piece of work beside long repetitions: launched for real, read, recorded; nothing beside short ones."""
+"""The fixed piece of work of long repetitions: launched, read and recorded; none with short repetitions."""
 
 import json
 import shutil

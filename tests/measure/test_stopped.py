@@ -1,4 +1,4 @@
-"""What is said of a study that has stopped."""
+"""Messages about a stopped study."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Cases that write while they are timed, and the page cache that is dropped before them."""
+"""Cases that write during their timing, and the page cache that is dropped before them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Every table of a study: which are there, that they agree, and that they are read as they were written."""
+"""Every table of a study: presence, agreement, and reading back."""
 
 import pandas as pd
 import pytest

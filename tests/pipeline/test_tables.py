@@ -1,4 +1,4 @@
-"""From runs to tables: a study worked by hand, and what must not change any table."""
+"""From runs to tables: a study worked by hand, and changes that must leave every table unchanged."""
 
 import numpy as np
 import pandas as pd

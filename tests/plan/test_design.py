@@ -1,4 +1,4 @@
-"""The design of a study: which points, in which blocks, in which order."""
+"""The design of a study: points, blocks and order."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a study asks of a cluster is said before anything runs, and without a scheduler too."""
+"""The demand of a study on a cluster is printed before anything runs, also without a scheduler."""
 
 import sys
 from functools import partial

@@ -1,4 +1,4 @@
-"""What can be done here is looked at once and never taken for true when something has changed."""
+"""Interconnects of this machine are checked once, and again after every relevant change."""
 
 import shutil
 from contextlib import contextmanager

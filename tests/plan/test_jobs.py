@@ -1,4 +1,4 @@
-"""A study cut into jobs, and what they ask for."""
+"""A study divided into jobs, and their requests."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A model made by one command from what a benchmark printed, and what that refuses."""
+"""A model made by one command from the output of a benchmark, and the refusals of the command."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Adjusted comparisons stand beside the plain ones, and say what is missing."""
+"""Adjusted comparisons stand next to the plain ones and state missing ones."""
 
 import numpy as np
 from report_parts import blocks, cells, part, sentences_of

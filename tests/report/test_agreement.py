@@ -1,4 +1,4 @@
-"""Published differences beside those of a study: which point the same way."""
+"""Published differences compared with those of a study: equal or opposite directions."""
 
 import pandas as pd
 import pytest

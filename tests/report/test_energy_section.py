@@ -1,4 +1,4 @@
-"""What the report says of energy: counted and modelled apart, each called what it is."""
+"""Section on energy: counted and modelled values are separate and named."""
 
 import pytest
 from report_parts import blocks, cells, plain

@@ -1,4 +1,4 @@
-"""The page that explores: what is asked of it, it tells from the tables, and as they do."""
+"""The page for exploring: its answers equal the tables."""
 
 import json
 import re

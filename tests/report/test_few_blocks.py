@@ -1,4 +1,4 @@
-"""What a study of four blocks says of intervals: those that follow from several times take five."""
+"""Intervals of a study of four blocks: derived intervals need five."""
 
 import pytest
 from made_tables import make_tables

@@ -1,4 +1,4 @@
-"""What is told of a study that is not finished, and of one that was extended after a report."""
+"""Reports of an unfinished study, and of a study that was extended after a report."""
 
 import pandas as pd
 import pytest

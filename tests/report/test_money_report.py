@@ -1,4 +1,4 @@
-"""What the report says about money and turnaround, from studies whose numbers can be worked by hand."""
+"""Sections on money and turnaround, from studies whose numbers can be worked by hand."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a report says and draws of where the time goes."""
+"""Section and figures of the parts of run time."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The printed report: PDF and HTML from the same text, whatever the names are."""
+"""The printed report: PDF and HTML have the same text, whatever the names are."""
 
 import functools
 import json

@@ -1,4 +1,4 @@
-"""The page of a proposal: one curve a case, two pages whatever the study, and what is left out is said."""
+"""The page of a proposal: one curve per case, two pages for any study, and omissions are stated."""
 
 import io
 from dataclasses import replace

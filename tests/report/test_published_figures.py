@@ -1,4 +1,4 @@
-"""Published figures without times: beside ours, in sentences and tables, and never in an estimate."""
+"""Published figures without times: shown with ours in sentences and tables, never in an estimate."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a report says of what interconnects are made of."""
+"""Sentences and columns about the factors of interconnects."""
 
 from dataclasses import replace
 

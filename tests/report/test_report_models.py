@@ -1,4 +1,4 @@
-"""What the report says of scaling models: the best of each curve, its prediction, and how far it goes."""
+"""Section on scaling models: the best model of each curve, its prediction, and its range."""
 
 import numpy as np
 import pandas as pd

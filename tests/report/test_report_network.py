@@ -1,4 +1,4 @@
-"""The pages of a report on what interconnects can do, on traffic patterns and on route load."""
+"""Pages of a report on network benchmarks, traffic patterns and route load."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a report says of placements, of sizes that grow, and of a study that went on until a target."""
+"""Sections on placements, on growing sizes, and on a study with a target."""
 
 import pytest
 from made_tables import make_tables

@@ -1,4 +1,4 @@
-"""What the report says of the measurements: disturbances, outliers, drift, spread and missing blocks."""
+"""Section on the quality of measurements: disturbances, outliers, drift, spread and missing blocks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Weak scaling, rates and placement: figures, tables and sentences say which it is."""
+"""Weak scaling, rates and placement are named in figures, tables and sentences."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""The report as plain data: every section, what it says, and what it does without data."""
+"""The report as plain data: every section, its sentences, and its form without data."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What the report says of simulated interconnects."""
+"""Section on simulated interconnects."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Who is fastest where, and whether the fastest network makes the fastest run."""
+"""The fastest interconnect of each point, compared with the fastest network."""
 
 import json
 from pathlib import Path

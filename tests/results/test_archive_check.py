@@ -1,4 +1,4 @@
-"""Whether an archive is whole, valid and attested, and whether its report comes out again."""
+"""An archive is complete, valid and attested, and its report can be made again."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Side tables of the runs table: which runs tell something, how the tables are read again."""
+"""Side tables of the runs table: which runs have details, and how the tables are read."""
 
 import json
 from pathlib import Path

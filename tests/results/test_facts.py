@@ -1,4 +1,4 @@
-"""What a report states besides numbers."""
+"""Facts of a report other than numbers."""
 
 import functools
 import json

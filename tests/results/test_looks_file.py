@@ -1,4 +1,4 @@
-"""Which reports count as looks at a study, and when its blocks are whole."""
+"""Reports that count as looks at a study, and complete blocks."""
 
 import json
 from dataclasses import replace

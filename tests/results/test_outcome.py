@@ -1,4 +1,4 @@
-"""How a study ends whose runs do not all count."""
+"""The end of a study with runs that do not count."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Reports of a study that still runs: when they are made, and that nobody takes one for a whole one."""
+"""Reports of a running study: when they are made, and that they are never taken for complete."""
 
 import logging
 import os

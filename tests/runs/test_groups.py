@@ -1,4 +1,4 @@
-"""Groups of equal rows as arrays give what pandas' groupby gives."""
+"""Groups of equal rows as arrays equal those of pandas' groupby."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Reading runs tables: what is filled in, and the one line for what is wrong."""
+"""Reading runs tables: completed columns, and one line per mistake."""
 
 import numpy as np
 import pandas as pd

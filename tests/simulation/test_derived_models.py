@@ -1,4 +1,4 @@
-"""From what benchmarks printed to a model: changes of protocol, overhead, bandwidth, and what is assumed."""
+"""From the output of benchmarks to a model: changes of protocol, overhead, bandwidth and assumptions."""
 
 from dataclasses import replace
 

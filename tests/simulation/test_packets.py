@@ -1,4 +1,4 @@
-"""Packets one by one: latencies, shares and blocking that are worked by hand, and what can never happen."""
+"""Packets one by one: latencies, shares and blocking worked by hand, and impossible events."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From a ping-pong curve to a model: what is read, what is refused, and that a replay repeats the curve."""
+"""From a ping-pong curve to a model: reading, refusals, and a replay that repeats the curve."""
 
 import io
 from dataclasses import replace

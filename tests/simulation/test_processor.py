@@ -1,4 +1,4 @@
-"""How fast a core is, by two benchmarks that run here."""
+"""Speed of a core by two benchmarks that run here."""
 
 import json
 

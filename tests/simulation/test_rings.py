@@ -1,4 +1,4 @@
-"""Rings that their nodes share: ways by hand, what shares them, and what a lost node breaks."""
+"""Rings shared by their nodes: ways by hand, sharing, and the effect of a lost node."""
 
 import pytest
 from refused import refusal

@@ -1,4 +1,4 @@
-"""A Slurm with accounting: limits of accounts and QOS are told in a line, and a study that they hold is whole later.
+"""A Slurm with accounting: limits of accounts and QOS are reported in one line and delay a study only.
 
 It counts energy, and where it hides what others do, a user's study is whole too.
 """

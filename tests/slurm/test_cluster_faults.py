@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster ends in a record and one line, and the rest of the study is done.
+"""Faults on a cluster end in a record and one line, and the rest of the study is done.
 
 Six nodes share two cores here, so that three jobs run side by side: nothing of this is a measurement. There is
 accounting where its packages are unpacked; the studies of `test_cluster_study` have none.

@@ -1,4 +1,4 @@
-"""A study on a Slurm of two nodes: one job a block, or all in one allocation; the table is the same."""
+"""A study on a Slurm of two nodes: one job per block, or one allocation; the tables are equal."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A real Grid Engine: what it says of jobs, and a study of which jobs are deleted and lose their host."""
+"""A real Grid Engine: states of jobs, and a study whose jobs are deleted or lose their host."""
 
 import re
 import sys

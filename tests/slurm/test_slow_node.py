@@ -1,4 +1,4 @@
-"""Points that leave nodes free are on other nodes in each block, and a node that is slow is told."""
+"""Points that leave nodes free run on other nodes in each block, and a slow node is flagged."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""The Slurm of the tests is a real one of several nodes, and leaves nothing however it ends."""
+"""The Slurm of the tests has several real nodes and leaves nothing behind."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The bootstrap: what is drawn together and what apart, and how often its intervals are right."""
+"""The bootstrap: shared and separate draws, and the coverage of its intervals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Metrics against numbers worked by hand, and what must hold of any of them."""
+"""Metrics: numbers worked by hand, and general properties."""
 
 import numpy as np
 import pytest

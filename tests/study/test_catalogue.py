@@ -1,4 +1,4 @@
-"""The page of the cases, and what every case of the catalogue promises. test_real_runs.py runs them."""
+"""The page of the cases, and promises of every case of the catalogue. test_real_runs.py runs them."""
 
 import re
 

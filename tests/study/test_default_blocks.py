@@ -1,4 +1,4 @@
-"""The default number of blocks: as many as the tests of the largest table need that the study plans."""
+"""The default number of blocks: as many as the largest planned family of tests needs."""
 
 import pytest
 from study_files import study_file as write

@@ -1,4 +1,4 @@
-"""Network curves among the files that a study imports: which interconnect they are of, and where they go."""
+"""Network curves among the imported files of a study: their interconnect and their destination."""
 
 import re
 

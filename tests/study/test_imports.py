@@ -1,4 +1,4 @@
-"""What is wrong with imported files is found before anything is run, in one line."""
+"""Mistakes in imported files are reported in one line before anything runs."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""What is said about a YAML file that is wrong: one line with the file, the key and the value."""
+"""Mistakes in a YAML file: one line with the file, the key and the value."""
 
 import pytest
 from hypothesis import given

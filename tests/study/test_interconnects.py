@@ -1,4 +1,4 @@
-"""Interconnect files: what they may hold, what is said of a mistake, what makes a run another one."""
+"""Interconnect files: allowed content, messages about mistakes, and the digest."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What a study asks of the analysis: defaults, what reaches the analysis, and every mistake in one line."""
+"""Keys of a study about the analysis: defaults, their way to the analysis, and every mistake in one line."""
 
 import json
 from dataclasses import fields, replace

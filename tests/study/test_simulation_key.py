@@ -1,4 +1,4 @@
-"""What a study replays beside what it measures: cases and process counts of its own."""
+"""Replays of a study in addition to its measurements: their cases and process counts."""
 
 import pytest
 from refused import refusal

@@ -1,4 +1,4 @@
-"""What is said about a study file that is wrong: one line with the file, the key and the value."""
+"""Mistakes in a study file: one line with the file, the key and the value."""
 
 import pytest
 from refused import refusal

@@ -1,4 +1,4 @@
-"""The page on what five studies made by hand: where each line of it is shown is there."""
+"""The page on five studies made by hand: every named place exists."""
 
 import re
 

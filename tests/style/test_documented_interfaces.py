@@ -1,4 +1,4 @@
-"""Code uses other people's libraries as they are documented: nothing private, nothing replaced."""
+"""Code uses libraries through their documented interface: nothing private, nothing replaced."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Links of the documents lead to files and headings that are there."""
+"""Links of the documents lead to existing files and headings."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The reference in docs/reference/ is what the schemas give, and nothing lacks a description."""
+"""docs/reference/ follows from the schemas, and everything has a description."""
 
 import pandera.pandas as pa
 import pytest

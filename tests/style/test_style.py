@@ -1,4 +1,4 @@
-"""The tree's own rules: linters, formatters, schemas, and what Snakemake has to say."""
+"""Rules of the tree: linters, formatters, schemas and Snakemake's lint."""
 
 import sys
 from pathlib import Path

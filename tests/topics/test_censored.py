@@ -1,4 +1,4 @@
-"""A run that was stopped at its time limit took longer than that: it is neither a time nor nothing."""
+"""A run stopped at its time limit is a lower bound: neither a time nor missing."""
 
 import numpy as np
 import pandas as pd

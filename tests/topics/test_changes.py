@@ -1,4 +1,4 @@
-"""Sites are estimated apart, and two of them are compared point by point."""
+"""Sites are estimated separately, and two sites are compared point by point."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The figure of what changed between two sites: the looks of the rest of the report, a star where it is told apart."""
+"""The figure of changes between two sites: the looks of the report, and a star at significant changes."""
 
 import pytest
 from matplotlib.collections import PathCollection

@@ -1,4 +1,4 @@
-"""What a study took in core hours, by hand: from records alone, and with accounting."""
+"""Core hours of a study, by hand: from records only, and with accounting."""
 
 import pandas as pd
 import pytest

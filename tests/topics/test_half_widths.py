@@ -1,4 +1,4 @@
-"""Which intervals a study that goes on until a target looks at."""
+"""Intervals that decide whether a study has reached its target."""
 
 import numpy as np
 import pytest

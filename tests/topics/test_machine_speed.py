@@ -1,4 +1,4 @@
-"""What the speed of the machine explains: by hand, and on noise that the fixed work sees or does not see."""
+"""Effect of the machine's speed: by hand, and on noise that the fixed work sees or does not see."""
 
 import numpy as np
 import pandas as pd

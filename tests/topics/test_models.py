@@ -1,4 +1,4 @@
-"""Scaling models: what a fit must find again, and what it must not claim."""
+"""Scaling models: coefficients that a fit must recover, and claims that it must not make."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""A slow node is found, by hand and in studies that put their points on other nodes in each block."""
+"""A slow node is found, by hand and in studies that change the nodes of points between blocks."""
 
 import numpy as np
 import pandas as pd

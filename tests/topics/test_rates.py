@@ -1,4 +1,4 @@
-"""Rates beside times: runs a day, and work a second where the runs table tells the work."""
+"""Rates next to times: runs a day, and work a second if the runs table has the work."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Predictions beside measurements: which points pair, and what is said of the errors."""
+"""Predictions compared with measurements: pairs of points, and sentences about errors."""
 
 import pandas as pd
 import pytest

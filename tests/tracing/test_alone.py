@@ -1,4 +1,4 @@
-"""Ranks that run by themselves from what was recorded: they do the same, or say in one line why they do not."""
+"""Ranks that run alone from a record: they do the same, or report the difference in one line."""
 
 import subprocess
 from pathlib import Path

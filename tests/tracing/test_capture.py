@@ -1,4 +1,4 @@
-"""Tracing real applications: what comes out, and that it changes none of their results."""
+"""Tracing real applications: the trace, and unchanged results."""
 
 import errno
 from collections import Counter

@@ -1,4 +1,4 @@
-"""From what the tracer wrote to actions that can be replayed."""
+"""From the output of the tracer to actions that can be replayed."""
 
 from collections import Counter, deque
 

@@ -1,4 +1,4 @@
-"""Reading a trace: what is complete is read, and anything else is one clear line."""
+"""Reading a trace: a complete trace is read, any other is refused in one line."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The tracer in real MPI programs: what it records, with Open MPI and with MPICH, in C and Fortran."""
+"""The tracer in real MPI programs: its records, with Open MPI and with MPICH, in C and Fortran."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""A process that sends to itself: what is under way, what waits, and what the rows say."""
+"""A process that sends to itself: messages under way, waiting messages, and rows."""
 
 import numpy as np
 import pytest

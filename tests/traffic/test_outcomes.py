@@ -1,4 +1,4 @@
-"""What became of messages: accepted load, fairness and delays, by hand."""
+"""Outcome of messages: accepted load, fairness and delays, by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Schedules: the loads, sizes, intervals and destinations that were asked for, from a seed."""
+"""Schedules: the requested loads, sizes, intervals and destinations, from a seed."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Patterns of traffic for real: every message arrives, at any load, on few processes and on many; faults."""
+"""Real runs of traffic patterns: every message arrives, at any load, on few and many processes; faults."""
 
 import pytest
 from mpi4py_cases import measured, smoke, with_program

@@ -1,4 +1,4 @@
-"""From which price of a node on an interconnect pays, by hand."""
+"""Break-even price of a node, by hand."""
 
 import numpy as np
 import pandas as pd

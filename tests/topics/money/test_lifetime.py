@@ -1,4 +1,4 @@
-"""What clusters cost over their years, by hand."""
+"""Costs of clusters over their years, by hand."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What clusters and speed cost, by hand."""
+"""Prices of clusters and of speed, by hand."""
 
 import numpy as np
 import pandas as pd

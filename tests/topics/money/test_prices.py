@@ -1,4 +1,4 @@
-"""Price books: the published ones, what lies between two sizes, and bad files."""
+"""Price books: the published ones, interpolation between sizes, and bad files."""
 
 import numpy as np
 import pandas as pd

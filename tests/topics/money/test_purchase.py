@@ -1,4 +1,4 @@
-"""What to buy at a budget, by hand."""
+"""Purchases at a budget, by hand."""
 
 import numpy as np
 import pytest

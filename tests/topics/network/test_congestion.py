@@ -1,4 +1,4 @@
-"""Route load by hand, by walking every route, and by what must hold on any topology."""
+"""Route load by hand, by walking every route, and by properties of any topology."""
 
 import itertools
 from collections import Counter

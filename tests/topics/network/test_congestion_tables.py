@@ -1,4 +1,4 @@
-"""Route load that a study asks for: tables, and what cannot be asked for."""
+"""Tables of route load in a study, and impossible requests."""
 
 import pytest
 

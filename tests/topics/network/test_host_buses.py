@@ -1,4 +1,4 @@
-"""Buses between adapters and nodes as a limit, and changes of protocol after which messages are quicker."""
+"""Buses between adapters and nodes as a limit, and changes to a faster protocol."""
 
 import numpy as np
 import pytest

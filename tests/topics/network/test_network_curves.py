@@ -1,4 +1,4 @@
-"""The table of network curves from what runs told, and what is made of it."""
+"""The table of network curves from the details of runs, and the tables made of it."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Imported network curves in the columns of measured ones, and what is made of both."""
+"""Imported network curves in the columns of measured ones, and their common tables."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""Where the efficiency of a node goes, by hand, and what the report says of it."""
+"""Lost efficiency of a node by cause, by hand, and its section."""
 
 from math import log
 

@@ -1,4 +1,4 @@
-"""Published figures of traffic patterns, each beside what the tables of a study came to."""
+"""Published figures of traffic patterns, each next to the figure of a study."""
 
 import pandas as pd
 import pytest

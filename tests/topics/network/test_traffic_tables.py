@@ -1,4 +1,4 @@
-"""What traffic patterns came to, from what runs told: medians over runs, processes, titles."""
+"""Tables of traffic patterns from the details of runs: medians, processes, titles."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Goes wrong as asked when it runs on more than one process."""
+"""Fail in the requested way on more than one process."""
 
 import os
 import signal
