@@ -28,7 +28,7 @@ PRINTED = ("tests/report/test_printed.py", "tests/report/test_figures.py", "test
 
 
 class ByFile(LoadFileScheduling):
-    """A file goes to one worker; so do those that read one printed study."""
+    """All tests of a file go to one worker, and so do all files that read one printed study."""
 
     def _split_scope(self, nodeid):
         return "printed" if nodeid.startswith(PRINTED) else super()._split_scope(nodeid)
@@ -40,7 +40,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """Of tests side by side, those that wait longest begin: the small clusters, then the other slow ones."""
+    """The longest tests begin first: the small clusters, then the other slow tests."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: (not item.nodeid.startswith(SLURM), not item.get_closest_marker("slow")))
 

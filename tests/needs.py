@@ -29,7 +29,7 @@ def need(*programs: str) -> None:
 
 
 def need_success(*command: str) -> None:
-    """Skip the test, with what the command says, unless it succeeds."""
+    """Skip the test with the output of the command unless the command succeeds."""
     if why := _failure(command):
         pytest.skip(why)
 

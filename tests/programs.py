@@ -8,14 +8,14 @@ from workflows.paths import ROOT
 
 
 def ran(*command: str | Path, cwd: Path = ROOT, timeout: float = 60, **environment: str):
-    """A program that has ended, with what it printed; its environment is that of the test and more."""
+    """Run a program to its end and return its outcome; keywords extend the environment of the test."""
     return subprocess.run(
         command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, timeout=timeout
     )
 
 
 def printed(*command: str | Path, **options) -> str:
-    """What a program prints that must succeed."""
+    """Return the output of a program that must succeed."""
     done = ran(*command, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""What is refused is told in one line."""
+"""Errors are reported in one line."""
 
 import pytest
 

@@ -59,7 +59,7 @@ KNOWN_BEFORE = {
     name: getattr(RECORD, name)
     for name in ("study", "application", "kind", "block", "repetition", "attempt", "started", "inputs")
 }
-"""What a record needs beside its point."""
+"""Keys of a record other than those of its point."""
 
 
 def record(**changes: Any) -> Record:

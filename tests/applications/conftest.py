@@ -11,7 +11,7 @@ TESTS = Path(__file__).parents[1]
 
 @pytest.fixture(scope="session")
 def real_log():
-    """Read a log of a real run by application and name; tests/logs/README.md says how it was made."""
+    """Read a log of a real run by application and name; tests/logs/README.md describes its origin."""
 
     @functools.cache
     def read(application, name):

@@ -44,7 +44,7 @@ class TestGoodRuns:
         assert sum(details["loop_seconds"].values()) == pytest.approx(reading.seconds, abs=0.01)
         assert (details["atoms"], details["steps"], details["simulated_ps"]) == (5184, 100, 0.2)
         work = gromacs.work(tmp_path, details)
-        # GROMACS counts the step at time 0 as well, so its rate is higher by one step in a hundred.
+        # GROMACS also counts the step at time 0, so its rate is one percent higher.
         assert work.amount / reading.seconds * 86.4 * 1.01 == pytest.approx(details["ns_per_day"], rel=1e-3)
 
     def test_the_version(self, real_log):

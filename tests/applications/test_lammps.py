@@ -42,7 +42,7 @@ class TestGoodRuns:
         assert lammps.work(tmp_path, reading.details).amount == 4000 * 200
 
     def test_threads_are_counted_and_change_no_answer(self, melt, real_log):
-        """What LAMMPS calls two procs in the line of its loop is one process of two threads."""
+        """ "2 procs" in the loop line of LAMMPS means one process of two threads."""
         reading = read(melt, real_log, "melt_threads", 1, 2)
         assert reading.problem is None and reading.answer == pytest.approx(melt.answer.golden, rel=1e-9)
         assert read(melt, real_log, "melt_threads", 1, 4).problem == "ran with 2 threads a process, not 4"

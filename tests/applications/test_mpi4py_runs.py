@@ -110,7 +110,7 @@ def test_a_wrong_byte_is_found_in_each_of_the_two_rounds(tmp_path):
 
 
 def test_a_rank_that_only_waits_makes_as_many_batches_in_little_time(tmp_path):
-    """It iterates as often as those that exchange, or the ranks would wait for each other for ever."""
+    """It iterates as often as the exchanging ranks; otherwise the ranks would wait for each other."""
     done = measured(tmp_path, smoke("after_work"), 3, limit=20.0, seconds=0.02)
     assert len(table(done, "after_work", 3)) == 5
 
@@ -133,7 +133,7 @@ main(late)
 
 
 def test_waiting_for_a_rank_that_works_longer_does_not_count(tmp_path):
-    """The other waits for nearly as long as the slower rank says; half of that would be the mean."""
+    """The other rank waits for nearly the time of the slower rank; the mean would be half of it."""
     done = measured(tmp_path, with_program(tmp_path, smoke("after_work"), LATE), 2)
     (row,) = table(done, "after_work", 2).to_dict("records")
     assert row["latency_us"] < row["latency_us_highest_rank"] / 4

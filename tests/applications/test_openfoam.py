@@ -371,7 +371,7 @@ class TestPrepare:
 
 
 class TestUntimed:
-    """What the programs of the preparation took, added up."""
+    """Total time of the programs of the preparation."""
 
     def test_of_a_mesh_and_of_a_decomposition(self, tmp_path):
         file = tmp_path / "prepared.json"

@@ -46,7 +46,7 @@ BAD = [
 
 @pytest.fixture
 def reason(case, real_log):
-    """What a record of a run would give as reason."""
+    """Reason in the record of a run."""
 
     def reason(log, name, processes, end):
         logged_case = case(name)

@@ -146,7 +146,7 @@ def seconds(done: Run, attest: bool) -> float:
 
 
 def faults(trials: int, wanted: str = "") -> None:
-    """Print how many of each fault are found and how many sound runs refused; of those named so, if told."""
+    """Print how many faults of each kind are found and how many sound runs are refused, optionally for named kinds."""
     slow = link("emulated_ten_gigabit")
     slow = replace(slow, emulate=slow.emulate | {"rate_mbps": 1000})
     through_memory = {"mpi": "openmpi", "mca": {"btl": "self,vader"}}

@@ -81,7 +81,7 @@ REPEATED_ITERATIONS, REDUCTIONS_AN_ITERATION, REDUCTIONS_BEHIND = 40, 3, 20
 REPETITIONS = {"channel": 4}
 """How often that many iterations of conjugate gradients are repeated; so many reductions are left behind them."""
 OTHER_WORK = {"channel": 40, "channel_gamg": 6}
-"""What a step does beside the pressure's iterations, as so many of them: by the times of serial runs at 24k and 374k."""
+"""Work of a step outside the pressure solver, in pressure iterations: from serial times at 24k and 374k cells."""
 TIMES_AGREE = 1e-3
 
 
@@ -180,7 +180,7 @@ def iterations_by_step(lines: Iterable[Line]) -> list[int]:
 
 
 class Replays:
-    """Replays of the traces in a folder, at any speed of a core; what was replayed is kept beside them."""
+    """Replays of the traces in a folder, at any speed of a core; the results are kept in the same folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.program = folder, programs.build(replayer.SOURCE, PROGRAMS)
@@ -192,7 +192,7 @@ class Replays:
         return sorted(int(path.parent.name.partition("-")[2]) for path in folders)
 
     def iterations(self, case: str, processes: int) -> int:
-        """Pressure iterations of the traced step, with those that are repeated."""
+        """Pressure iterations of the traced step, including the repeated ones."""
         traced = json.loads((self._of(case, processes) / ITERATIONS).read_text())[-1]
         return traced + REPETITIONS.get(case, 0) * REPEATED_ITERATIONS
 
@@ -284,7 +284,7 @@ def predict(folder: Path) -> None:
 
 
 def model_of(site: str, cores: int) -> InterconnectModel:
-    """Make the model of a site's interconnect, with nodes of so many cores; messages inside them are alike everywhere."""
+    """Make the model of a site's interconnect for its cores per node; messages inside nodes cost the same at all sites."""
     model = make_model(load_interconnect(MODELS[site], INTERCONNECTS), ROOT)
     inside = (Knot(0, INSIDE_LATENCY_US, 0.0, 0.0, 0.0),)
     return dataclasses.replace(model, cores_per_node=cores, inside=inside, memory_bytes_per_us=INSIDE_MBPS)
@@ -345,7 +345,7 @@ def compare() -> None:
 
 
 def print_focus(table: pd.DataFrame) -> None:
-    """Print QDR over Gigabit Ethernet on equal nodes, and what each count over the latter is worth over QDR."""
+    """Print QDR over Gigabit Ethernet on equal nodes, and the QDR equivalent of each Ethernet count."""
     for case, of_case in table.groupby("case"):
         qdr, gigabit = (
             of_case[of_case["site"] == site].set_index("processes") for site in ("focus_a", "focus_c")

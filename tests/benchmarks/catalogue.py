@@ -139,7 +139,7 @@ def run_once(case: Case, processes: int, prepared: Path, cores: int) -> Run:
 
 
 def preparation(prepared: Path) -> dict[str, Any]:
-    """Columns of what preparing a case left in its folder; none where the application says nothing."""
+    """Columns about the prepared folder of a case; empty if the application reports nothing."""
     file = prepared / "prepared.json"
     if not file.exists():
         return {}

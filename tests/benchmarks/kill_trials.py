@@ -119,7 +119,7 @@ def read_beats(folder: Path) -> list[Beats]:
 
 
 def contaminated(run_beats: Collection[Beats], beats: Iterable[Beats], whole_machine: bool) -> bool:
-    """Whether another process was there while those of a run were, on one of its hosts or, if told so, anywhere."""
+    """Whether another process ran at the same time as a run, on one of its hosts or, if requested, on any host."""
     first, last = min(beat.first for beat in run_beats), max(beat.last for beat in run_beats)
     hosts = {beat.host for beat in run_beats}
     others = (beat for beat in beats if beat not in run_beats and (whole_machine or beat.host in hosts))
@@ -135,7 +135,7 @@ def beats_of(record: Mapping[str, Any], beats: Iterable[Beats]) -> list[Beats]:
 
 
 def made(records: Iterable[Mapping[str, Any]], interrupted: bool = False) -> Counter[tuple[Any, ...]]:
-    """Count the records of each repetition: of those that came to an end, or of interrupted attempts."""
+    """Count the records of each repetition: completed ones, or interrupted attempts."""
     keys = ("case", "interconnect", "processes", "oversubscription", "block")
     chosen = (record for record in records if record.get("interrupted", False) == interrupted)
     return Counter(tuple(record[key] for key in keys) for record in chosen)

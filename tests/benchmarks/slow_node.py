@@ -153,7 +153,7 @@ def throttled(share: float) -> Iterator[None]:
 
 
 def real(trials: int) -> None:
-    """Run a study of so many trials with a slow node and one without, and print how often a node is told.
+    """Run a study of the given trials with a slow node and one without, and print how often a node is flagged.
 
     All nodes are on the last core: what differs between two cores is no node's.
     """

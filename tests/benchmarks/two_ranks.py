@@ -24,7 +24,7 @@ mpi4py = application("mpi4py")
 INTERCONNECTS = ("shared_memory", "tcp_loopback", "emulated_gigabit", "emulated_ten_gigabit")
 LIMITS_US = {8: 0.30, 1024: 0.40}
 LIMIT_PERCENT = 2.0
-"""What Python may add: to the time of these sizes, and to that of larger messages."""
+"""Limits of Python's overhead for these sizes and for larger messages."""
 
 RUN_SECONDS = 120.0
 

@@ -60,7 +60,7 @@ class Machine:
         write_program(self.programs / program, f"#!/bin/bash\n{script}\n")
 
     def set_up(self, **environment: str) -> str:
-        """What it says; the Python environment is another matter."""
+        """Output of the script, without the Python environment."""
         script = f". envs/setup.sh && need_python() {{ :; }} && {ONLY_THESE} && set_up"
         return self.shell(script, **environment).stderr
 

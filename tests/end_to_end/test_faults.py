@@ -35,7 +35,7 @@ limits: {{run_seconds: 3, idle_seconds: 0.1}}
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """A study of every fault, run once: its folder, its file, what it said, and what it left on the machine."""
+    """A study of every fault, run once: its folder, its file, its output, and leftovers on the machine."""
     folder = StudyFolder(tmp_path_factory.mktemp("faulty"))
     study = folder.write(STUDY.replace("FAULTS", ", ".join(["faulty", *REASONS])))
     before = left_behind()

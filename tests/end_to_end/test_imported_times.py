@@ -37,7 +37,7 @@ def rows(case, interconnect, seconds, processes=64, **more):
 
 
 def both(case, slow, swift, **more):
-    """Rows of two interconnects, those of the second after those of the first."""
+    """Rows of two interconnects, one after the other."""
     return pd.concat([rows(case, "ethernet", slow, **more), rows(case, "infiniband", swift, **more)])
 
 
@@ -143,7 +143,7 @@ WANDERS = 2
 
 @pytest.fixture(scope="module")
 def turns(tmp_path_factory):
-    """Runs of one interconnect 5 % above those of the other, which came before, after, or by turns."""
+    """Runs of one interconnect take 5 % longer; the other came before, after, or in alternation."""
     slow, swift = 21 * noise(1), 20 * noise(2)
     numbers = np.arange(1, RUNS + 1)
 

@@ -104,7 +104,7 @@ def datasets():
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """Tables of one study of all of these, with its runs, and what its report says."""
+    """Tables of one study of all of these, its runs, and the sentences of its report."""
     folder = tmp_path_factory.mktemp("verdicts")
     study_folder = StudyFolder(folder)
     (folder / "times.csv").write_text("\n".join([HEAD, *datasets()]) + "\n")
@@ -155,7 +155,7 @@ def log_ratios(tables, case, count):
 
 
 def test_a_peak_that_was_chosen_is_not_tested_as_if_given(tables, improvement):
-    """At the baseline's luckiest of 16 equal counts, the exact test of that count alone would tell them apart."""
+    """At the baseline's luckiest of 16 equal counts, the exact test of this count would be significant."""
     row = improvement.loc["flat"]
     given = stats.wilcoxon(log_ratios(tables[0], "flat", row["at_processes"]), method="exact").pvalue
     assert given <= 0.05 < row["p_value"]

@@ -20,7 +20,7 @@ from programs import printed, ran
 from workflows.paths import ROOT
 
 CACHE = ROOT / ".cache/fresh"
-START = "python3,git,ca-certificates,sudo"  # what README takes for granted, and what users of it may have
+START = "python3,git,ca-certificates,sudo"  # requirements stated in README, and packages that users may have
 USER = "anna"
 USER_ID = 1000
 CARRIED = re.compile(r"(?i:.*_proxy)|PIP_.*|UV_(?!CACHE).*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE")

@@ -36,7 +36,7 @@ def debian(tmp_path, request):
 
 
 def measured(debian: MinimalDebian, user: str = "root", **environment: str) -> str:
-    """Run the study, which must end well and not show what apt says; gives what it said."""
+    """Run the study, which must succeed and hide apt's output; returns its output."""
     output = debian.type(STUDY, user, **environment)
     assert re.search(r"^done: report: /\S+/results/smoke/report\.pdf$", output, re.M), output[-2000:]
     invalid = re.search(r"(\d+) of (\d+) runs (is|are) invalid.*", output)

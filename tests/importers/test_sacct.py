@@ -69,7 +69,7 @@ def test_energy_is_the_one_counted_by_slurm_for_the_job(year):
 
 
 def test_a_job_whose_energy_slurm_counted_on_a_real_machine(foreign):
-    """The job's, not that of its steps, which hold it again; threads are CPUs a task, as the user says."""
+    """Energy of the job, not of its steps, which repeat it; threads are CPUs per task, as the user states."""
     named = {"case": {"from": "JobName"}, "interconnect": {"value": "slingshot"}, "processes": "ntasks"}
     imported = read_foreign(
         foreign / "sacct/alps.txt", mapping=make_mapping(named | {"threads": {"value": 72}})

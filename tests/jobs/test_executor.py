@@ -26,7 +26,7 @@ SETTINGS = {
 
 
 class Scheduler:
-    """What Snakemake's scheduler is told."""
+    """Messages to Snakemake's scheduler."""
 
     def __init__(self):
         self.finished, self.failed, self.submitted = [], [], []

@@ -27,7 +27,7 @@ WANTED = re.compile(rf"\d+|\d+\.messages|{LIBRARIES}|{RANK_VARIABLES}")
 
 @dataclass(frozen=True)
 class Ran:
-    """What one run did, and what it left in its scratch folder."""
+    """Execution of one run, and the files in its scratch folder."""
 
     execution: Execution
     placement: list[dict[str, Any]]

@@ -53,7 +53,7 @@ def program(tmp_path_factory):
 def attested(
     joins: Interconnect, command: list[str], scratch: Path, **environment: str
 ) -> tuple[Execution, dict | None, str]:
-    """Run a command on three ranks that share two cores: what it did, what they found, what Open MPI said else."""
+    """Run a command on three ranks that share two cores. Returns execution, attestation and output."""
     scratch.mkdir(exist_ok=True)
     point = Point("none", joins.name, RANKS, 2, 1, 2)
     given = attesters.environment(point, joins, scratch) | environment

@@ -208,7 +208,7 @@ def test_threads_that_share_cores_as_planned_are_fine():
 
 
 def of_rank(rank: int, ranks: int) -> dict[str, str]:
-    """What Open MPI tells a rank of a node."""
+    """Environment that Open MPI gives to a rank of a node."""
     numbers = {"RANK": rank, "LOCAL_RANK": rank, "LOCAL_SIZE": ranks}
     return {f"OMPI_COMM_WORLD_{name}": str(number) for name, number in numbers.items()}
 
@@ -246,7 +246,7 @@ def test_a_rank_with_a_server_gets_two_cores_where_there_are_enough(tmp_path):
 
 @pytest.mark.needs(NAMESPACES)
 def test_hardware_threads_of_a_core_are_one_core(tmp_path):
-    """What the kernel says of the second CPU is replaced: it is on the first one's core."""
+    """The topology of the second CPU is replaced: it lies on the core of the first."""
     first, second = sorted(os.sched_getaffinity(0))[:2]
     core_file = f"/sys/devices/system/cpu/cpu{second}/topology/core_id"
     of_first = Path(core_file.replace(f"cpu{second}", f"cpu{first}"))

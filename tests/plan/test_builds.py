@@ -29,7 +29,7 @@ def block(beginning):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """What the page tells its reader to write, and to build."""
+    """Files and builds that the page asks for."""
     need("mpicc", "mpirun")
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     for line in block("console\n$ mkdir -p mine").splitlines():

@@ -1,4 +1,4 @@
-"""What the terminal shows of a run of Snakemake."""
+"""Output of a run of Snakemake on the terminal."""
 
 import io
 import logging

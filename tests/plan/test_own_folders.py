@@ -1,4 +1,4 @@
-"""What a study makes belongs to its user: nobody else writes there, and no link of somebody else is followed."""
+"""Files of a study belong to its user: no other user can write there, and foreign links are not followed."""
 
 import os
 

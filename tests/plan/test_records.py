@@ -1,4 +1,4 @@
-"""Records are written whole, never replaced, and decide what is still to be run."""
+"""Records are written completely, never replaced, and decide which repetitions are missing."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Rules are carried out again when a source of theirs or something that they read has changed, and no others."""
+"""Rules run again only when one of their sources or inputs has changed."""
 
 import json
 import os
@@ -175,7 +175,7 @@ READ = {
     f"{RESULTS}/published": TABLES,
     f"{RESULTS}/tables": TABLES - {"analyse"},
 }
-"""What is read, and the rules that are carried out again when it is newer than what was made of it."""
+"""Input files, and the rules that run again when an input is newer than their outputs."""
 MADE = [
     ["foreign/records/duct/block-1-attempt-1.json", f"{PREPARED}/processes-4096/",
      f"{RESULTS}/records/pingpong-smoke/shared_memory/processes-4096/oversubscription-1/block-1-attempt-1.json"],
@@ -196,7 +196,7 @@ MADE = [
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A folder with files as a finished study has them, each later than what it was made of."""
+    """A folder with the files of a finished study, each newer than its inputs."""
     need(*openfoam.programs(load_case(ELBOW, ROOT / "cases")))
     folder = tmp_path_factory.mktemp("followed")
     study_file(folder, STUDY)

@@ -1,4 +1,4 @@
-"""When a study that goes on until a target stops: by hand, and with real runs of a tiny case."""
+"""End of a study with a target: by hand, and with real runs of a tiny case."""
 
 import json
 from dataclasses import replace

@@ -16,7 +16,7 @@ OSU = ROOT / "tests/importers/files/osu"
 
 @pytest.fixture(autouse=True)
 def fitted(tmp_path, monkeypatch):
-    """Folder of what tells how well models fit."""
+    """Folder with the fits of models."""
     monkeypatch.setattr(command, "MODELS", tmp_path / "fitted")
     return tmp_path / "fitted"
 

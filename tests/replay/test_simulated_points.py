@@ -31,7 +31,7 @@ TWO = {"interconnects": ["gigabit_ethernet", "infiniband"], "processes": [1, 4]}
 
 @pytest.fixture
 def slower():
-    """What traces say of ranks that compute at once: a test changes it."""
+    """Slowdown of simultaneous ranks in traces, which a test changes."""
     return dict.fromkeys(CORUN)
 
 
@@ -144,7 +144,7 @@ def test_slowdown_on_a_node_is_as_traced_or_as_given_by_the_study(traced, slower
 
 
 def test_ranks_on_nodes_that_are_one_machine_all_slow_each_other_down(traced, slower):
-    """Of four, each has three others beside it, whatever their node: 60 %, and 30 and 120 at the ends."""
+    """Each of four ranks runs with three others on any node: 60 %, and 30 and 120 at the ends."""
     slower.update(zip(CORUN, (20.0, 10.0, 40.0), strict=True), timing="alone")
     traced.asked.interconnects["gigabit_ethernet"].simulate["one_machine"] = True
     assert computing(traced) == pytest.approx([0.65e-3, 0.8e-3, 2.2e-3])

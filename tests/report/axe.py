@@ -1,4 +1,4 @@
-"""axe-core, which checks pages for what keeps people from using them: fetched once, then run without a network."""
+"""axe-core, which checks the accessibility of pages: fetched once, then run without a network."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A reader of an HTML page: what one does with it in a browser, and what one sees of it."""
+"""A reader of an HTML page: actions in a browser, and the visible result."""
 
 import json
 from contextlib import contextmanager

@@ -251,7 +251,7 @@ class TestWhyOpen:
 
 
 class TestWhatCounts:
-    """Page one counts valid runs; those that do not count, and those that were disturbed, stand after them."""
+    """Page one counts valid runs, then invalid and disturbed ones."""
 
     def runs(self):
         runs = runs_table(
@@ -310,7 +310,7 @@ class TestSharedCores:
 
 
 class TestWhyNoWorth:
-    """Why there is no node equivalent: it agrees with what is said to be faster."""
+    """Reason of a missing node equivalent; it agrees with the faster interconnect."""
 
     def sentences(self, swift, per_node=2, slow=SLOW):
         groups = [

@@ -49,7 +49,7 @@ def sweep(name, **labels):
 
 
 def told_by(case, name):
-    """What a program told: curves, pairs, parts of an exchange, or traffic."""
+    """Details printed by a program: curves, pairs, parts of an exchange, or traffic."""
     latency = 1e-6 * RATES[name][0]
     if case == "pair_matrix":
         slow = {(0, 3): 3.0}

@@ -31,7 +31,7 @@ NOWHERE = SimpleNamespace(site=None, congestion={}), StudyPaths(Path("nowhere"))
 
 @pytest.fixture
 def recorded(tmp_path):
-    """Runs table of one imported run, whose record lies beside what was imported."""
+    """Runs table of one imported run, whose record lies next to the imported file."""
     file = tmp_path / "one.json"
     file.write_text(json.dumps(record(started=STARTED, details={"rows": [SIZES]}).as_json()))
     return pd.DataFrame([RUN | {"record": str(file), "origin": "import"}])

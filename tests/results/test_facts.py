@@ -195,7 +195,7 @@ MINE = {
 
 
 def test_interconnects_inside_a_node_are_known_by_name_by_file_and_from_imported_studies(tmp_path):
-    """Of what nothing describes, and of what connects nodes, runs on one node say nothing."""
+    """Runs on one node do not describe unknown interconnects or interconnects between nodes."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/pipes.yaml").write_text(json.dumps(MINE))
     (tmp_path / "old").mkdir()

@@ -256,7 +256,7 @@ def test_without_a_ping_pong_there_is_no_model():
 
 
 def working(busy, exchange=lambda size: 4 + size / 2000):
-    """What our benchmark of availability tells of exchanges that keep a processor busy for so long."""
+    """Rows of our benchmark of availability for exchanges that keep a processor busy for the given time."""
     rows = [
         {"bytes": size, "part": part, "latency_us": time}
         for size in SIZES

@@ -140,7 +140,7 @@ class SmallSlurm(SmallCluster):
         self.ask("scontrol", "reconfigure")
 
     def wait_for_jobs(self) -> None:
-        """Wait until every node has said that its jobs are over: one that is gone before never says so."""
+        """Wait until every node has reported the end of its jobs: a node that is switched off earlier never reports it."""
         self._until(lambda: not self.ask("squeue", "--noheader"), "an empty queue")
 
     def switch_off(self, node: EmulatedNode) -> None:

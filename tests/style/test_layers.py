@@ -24,7 +24,7 @@ def layer_of(module: Path, package: str) -> str:
 
 @functools.cache
 def imported(module: Path) -> set[str]:
-    """Dotted names of what a module imports of this project, wherever in the module it does."""
+    """Dotted names of all imports of this project in a module."""
     names = set()
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):

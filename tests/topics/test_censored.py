@@ -166,7 +166,7 @@ def test_points_with_stopped_runs_have_no_spread_or_drift():
 
 
 def test_a_stopped_repetition_that_changes_no_median_takes_nothing_away():
-    """Of three repetitions of each block, one never ended: the other two say what the median is at least and most."""
+    """One of three repetitions of each block never ended: the other two bound the median."""
     twice = [
         row | {"repetition": number, "seconds": 2 * row["seconds"] if number == 3 else row["seconds"]}
         for row in rows("duct", "a", {4: 10.0})

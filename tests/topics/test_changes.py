@@ -72,7 +72,7 @@ def test_swapped_sites_give_the_inverse_change(runs):
 
 
 def test_the_draws_of_two_sites_are_independent():
-    """The interval of a ratio of equal sites is as wide as that of two independent medians."""
+    """The interval of a ratio of equal sites has the width for two independent medians."""
     same = rows("duct", "slow", {2: 8.0})
     changes = make_changes(table(at("before", same), at("after", same)), SETTINGS)["changes"]
     assert changes["change_percent"].item() == 0

@@ -83,7 +83,7 @@ def test_one_node_unknown_nodes_and_interim_reports_have_no_section():
 
 
 def test_points_with_stopped_runs_are_left_out_and_counted(three):
-    """A slow node of which the runs were stopped would pass for a fast one, by those that ended in time."""
+    """A slow node with stopped runs would look fast from its completed runs only."""
     beyond = three["node_names"].eq("n2") & three["processes"].eq(2) & three["block"].lt(6)
     whole, runs = complete_runs(three), complete_runs(three.assign(censored=beyond))
     assert not make_nodes(runs[runs["processes"] == 2].reset_index(drop=True), Settings())

@@ -235,7 +235,7 @@ def test_times_of_simultaneous_ranks_are_corrected_to_ranks_alone():
 
 
 def test_a_smaller_last_batch_counts_with_its_size():
-    """Of three ranks on two cores two have one beside them."""
+    """Two of three ranks on two cores share a core."""
     assert mean_at_once(3, 2) == pytest.approx(5 / 3)
     assert (mean_at_once(4, 2), mean_at_once(3, 8), mean_at_once(5, 1)) == (2, 3, 1)
 

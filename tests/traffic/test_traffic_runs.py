@@ -81,7 +81,7 @@ start_pattern("uniform")
 
 
 def ended(folder, fault):
-    """What the others said when one of four ranks has a fault."""
+    """Messages of the other ranks when one of four ranks has a fault."""
     case = with_program(folder, smoke("uniform"), FAULTY.format(fault=fault))
     done = measured(folder, case, 4, "shared_memory")
     assert not done.execution.timed_out
