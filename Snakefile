@@ -28,7 +28,8 @@ if isinstance(config.get("cluster"), str):
     config["cluster"] = str(site_file(config["cluster"], study_file))
 
 with one_line_errors():
-    has_program = software_of_jobs(config, workflow.deployment_settings)
+    is_dry_run = workflow.output_settings.dryrun
+    has_program = software_of_jobs(config, workflow.deployment_settings, is_dry_run)
     plan = make_plan(study_file, config, has_program)
     study_run = begin_run(plan, workflow, again=config.get("again"))
 

@@ -36,6 +36,8 @@ Runs a study and makes its tables and report. Installs what is missing first.
   ./run-study --interconnects [--write] [STUDY] [--profile cluster]
                                              lists the interconnects of this machine or cluster, and
                                              writes their files; --interconnects --help describes it
+  ./run-study --init                         writes the site file of this cluster, cluster/site.yaml,
+                                             or site.yaml in a folder outside the project
   ./run-study --archive [--anonymise] [STUDY]
                                              packs a study for a repository; --anonymise removes the
                                              names of hosts and users
@@ -69,6 +71,7 @@ Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among the
 @click.option("--archive", is_flag=True)
 @click.option("--anonymise", is_flag=True)
 @click.option("--check")
+@click.option("--init", "writes_site", is_flag=True)
 @click.option("--results", type=click.Path(file_okay=False))
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
@@ -86,6 +89,7 @@ def run_study(
     archive: bool,
     anonymise: bool,
     check: str | None,
+    writes_site: bool,
     results: str | None,
     words: tuple[str, ...],
 ) -> None:
@@ -115,6 +119,10 @@ def run_study(
         raise InputError("--anonymise: belongs to --archive")
     elif archive:
         _archive(words, here, anonymise)
+    elif writes_site:
+        from workflows.plan.new_site import write_site
+
+        print("\n".join(write_site(Path.cwd())))
     elif check:
         _check_archive(check, here)
     elif compare:

@@ -96,9 +96,7 @@ def test_again_is_a_key_of_config(started, place):
 def test_help_describes_every_option(capsys, typed):
     main(typed)
     help_text = capsys.readouterr().out
-    for (
-        word
-    ) in "[STUDY] --command --again --compare --model --archive --check --results --dry-run --config".split():
+    for word in "[STUDY] --command --again --compare --model --archive --check --results --init --dry-run --config".split():
         assert word in help_text
 
 

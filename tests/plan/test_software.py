@@ -50,6 +50,7 @@ def site(tmp_path, monkeypatch):
     (tmp_path / "site.yaml").write_text("modules: [solver/1]\n")
     for name in [name for name in os.environ if name.startswith("BASH_FUNC_") or "MODULE" in name]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("MODULESHOME", HOME)
     monkeypatch.setenv("MODULEPATH", str(tmp_path / "modulefiles"))
     return tmp_path / "site.yaml"
@@ -118,6 +119,7 @@ def image(tmp_path, monkeypatch):
     monkeypatch.setenv("IMAGE", f"{tmp_path}/first:{tmp_path}/nowhere:{tmp_path}/second")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     monkeypatch.setenv(IMAGE, "")  # is put back
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
     (tmp_path / "site.yaml").write_text("container: solvers.sif\nlauncher: mpirun\n")
     return tmp_path / "site.yaml"
 
@@ -200,3 +202,11 @@ def test_no_apptainer(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match=r"cannot be entered: there is no apptainer here$"):
         programs_in(image_command("solvers.sif", ""), "here")
+
+
+def test_a_dry_run_needs_no_module_system(site, monkeypatch, capsys):
+    monkeypatch.delenv("MODULESHOME")
+    asked = {"cluster": str(site)}, DeploymentSettings({DeploymentMethod.ENV_MODULES})
+    assert software_of_jobs(*asked, is_dry_run=True)("solver_of_site")
+    assert "modules: there are no environment modules here: planned as if" in capsys.readouterr().err
+    assert "MODULESHOME is not set" in refusal(InputError, software_of_jobs, *asked)

@@ -154,10 +154,8 @@ def _find_on_cluster(profile: str, options: Sequence[str]) -> Found:
 def job_resources(cluster: Cluster) -> dict[str, object]:
     """Return the Snakemake resources of the job: two nodes, or the only node of a cluster."""
     if cluster.is_elsewhere:
-        missing = f"{cluster.scheduler.name}: {cluster.scheduler.submit_program}"
-        raise InputError(
-            f"{cluster.file}: scheduler: {missing}: no such program, so no job can be submitted here"
-        )
+        missing = f"{cluster.scheduler.name}: {cluster.scheduler.absence}"
+        raise InputError(f"{cluster.file}: scheduler: {missing}, so no job can be submitted here")
     available = cluster.nodes_of(None)
     nodes, cores = min(2, available.number), min(2, available.cores)
     request = JobRequest(nodes, cores, NODE_MB, min(JOB_MINUTES, cluster.minutes))

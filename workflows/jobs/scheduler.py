@@ -58,6 +58,15 @@ class Nodes(NamedTuple):
     memory_MB: int  # noqa: N815
 
 
+class SiteKey(NamedTuple):
+    """A key of a new cluster file. A value of None is for the user to fill in, after `example`."""
+
+    key: str
+    value: Any
+    comment: str
+    example: str = ""
+
+
 class NodeSelection(NamedTuple):
     """Nodes that a job asks for; None leaves the choice to the scheduler."""
 
@@ -229,6 +238,11 @@ class Scheduler(ABC):
         """Whether jobs can be submitted here, or this process runs in a job."""
         return self.job_variable in os.environ or shutil.which(self.submit_program) is not None
 
+    @property
+    def absence(self) -> str:
+        """Reason why `is_here` is false."""
+        return f"{self.submit_program}: no such program"
+
     def nodes_of(self, selection: NodeSelection, file: Path) -> Nodes:
         """Ask for the nodes of a selection; `file` names the cluster file in messages."""
         raise NotImplementedError(f"{self.title} is not asked for nodes")
@@ -290,6 +304,18 @@ class Scheduler(ABC):
         """
         if not self.describes_nodes and (missing := [key for key in NODE_KEYS if key not in given]):
             raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {self.name}")
+
+    def site_keys(self) -> list[SiteKey]:
+        """Ask the scheduler for the keys of a new cluster file. By default the user fills in the nodes."""
+        return [
+            SiteKey("nodes", None, "most nodes of a job", "4"),
+            SiteKey("cores_per_node", None, "cores of the smallest node", "64"),
+            SiteKey("memory_per_node_MB", None, "memory of the smallest node for jobs", "250000"),
+        ]
+
+    def mpi_plugins(self) -> list[str]:
+        """Ask which values ``mpi_plugin`` of a cluster file may have. By default the scheduler has none."""
+        return []
 
     # Inside a job
 

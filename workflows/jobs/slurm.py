@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import pwd
 import re
 import shlex
 import subprocess
@@ -24,6 +25,7 @@ from workflows.jobs.scheduler import (
     Nodes,
     NodeSelection,
     Scheduler,
+    SiteKey,
     output_of,
 )
 
@@ -43,6 +45,8 @@ _NO_CONTROLLER = (
     r"unable to contact|connection (refused|timed out)|socket timed out"
     r"|zero bytes were transmitted|message (receive|send) failure"  # it ended after it had accepted
 )
+_EXCLUSIVE = SiteKey("exclusive", True, "timed runs get whole nodes")
+_NOT_CONFIGURED = "could not establish a configuration source"
 _SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")
 _PASSING_LIMIT = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
 _LASTING_LIMITS = ("Assoc", "QOS", "Partition", "BadConstraints")
@@ -137,6 +141,31 @@ class Slurm(Scheduler):
         return limit[0] if limit else None
 
     # Asking for nodes
+
+    @property
+    def is_here(self) -> bool:
+        """Whether jobs can be submitted here: a laptop may have Slurm's programs without a controller."""
+        return self.job_variable in os.environ or (super().is_here and has_controller())
+
+    @property
+    def absence(self) -> str:
+        """Reason why `is_here` is false."""
+        return "no controller answers" if super().is_here else super().absence
+
+    def site_keys(self) -> list[SiteKey]:
+        """Ask for partitions, nodes, accounts and limits."""
+        if not self.is_here:
+            partition = SiteKey("partition", None, "partition of the jobs", "compute")
+            account = SiteKey("account", None, "account that jobs are charged to", "project")
+            minutes = SiteKey("minutes", 60, "longest walltime of a job")
+            return [partition, account, _EXCLUSIVE, minutes, *super().site_keys()]
+        return [*_partition_keys(), *_account_keys()]
+
+    def mpi_plugins(self) -> list[str]:
+        """Ask ``srun`` for its plugins."""
+        listed = output_of(["sh", "-c", "srun --mpi=list 2>&1"], "srun --mpi=list")
+        plugins = re.findall(r"\b(?:none|openmpi|(?:pmi|cray)\w*)\b", listed.partition("are...")[2])
+        return list(dict.fromkeys(plugins))
 
     def nodes_of(self, selection: NodeSelection, file: Path) -> Nodes:
         """Ask for the nodes of a selection; see `nodes_of`."""
@@ -235,11 +264,9 @@ class Slurm(Scheduler):
         if cluster.launcher != self.own_launcher:
             return
         key = f"{cluster.file}: mpi_plugin"
-        listed = output_of(["sh", "-c", "srun --mpi=list 2>&1"], key)
-        plugins = re.findall(r"\b(?:none|openmpi|(?:pmi|cray)\w*)\b", listed.partition("are...")[2])
+        plugins = self.mpi_plugins()
         if cluster.mpi_plugin not in plugins:
-            known = ", ".join(dict.fromkeys(plugins))
-            raise InputError(f"{key}: {cluster.mpi_plugin}: this Slurm has {known}")
+            raise InputError(f"{key}: {cluster.mpi_plugin}: this Slurm has {', '.join(plugins)}")
 
     # Accounting
 
@@ -349,6 +376,79 @@ def nodes_of(selection: NodeSelection, file: Path) -> Nodes:
     number = sum(int(nodes) for _, nodes, *_ in selected)
     cores = min(min(_least(processors), _cores(layout)) for _, _, processors, layout, *_ in selected)
     return Nodes(number, cores, min(_least(memory) for *_, memory, _ in selected))
+
+
+@functools.cache
+def has_controller() -> bool:
+    """Whether Slurm's programs have a controller; a controller that restarts is waited for."""
+    try:
+        ask("sinfo", "--noheader", "--format=%P")
+    except InputError as error:
+        return not re.search(rf"{_NOT_CONFIGURED}|{_NO_CONTROLLER}", str(error), re.I)
+    return True
+
+
+def _partition_keys() -> list[SiteKey]:
+    """Ask for the default partition, else the first, and for its nodes."""
+    shown = ask("sinfo", "--noheader", "--format=%P|%l|%D|%c|%z|%m|%f")
+    rows = [line.split("|") for line in shown.splitlines()]
+    longest = {row[0].rstrip("*"): row[1] for row in rows}
+    name = next((row[0] for row in rows if row[0].endswith("*")), rows[0][0]).rstrip("*")
+    nodes = nodes_of(NodeSelection(name), Path("sinfo"))
+    features = {feature for row in rows if row[0].rstrip("*") == name for feature in row[-1].split(",")}
+    minutes = _minutes(longest[name])
+    limit = "any" if minutes is None else f"{minutes // 60}:{minutes % 60:02}"
+    return [
+        SiteKey("partition", name, f"sinfo lists {', '.join(longest)}"),
+        *_constraint_key(features - {"(null)"}),
+        _EXCLUSIVE,
+        SiteKey("minutes", min(60, minutes or 60), f"longest walltime of a job; {name} allows {limit} hours"),
+        SiteKey("nodes", nodes.number, f"most nodes of a job: all nodes of {name}"),
+        SiteKey("cores_per_node", nodes.cores, f"cores of the smallest node of {name}"),
+        SiteKey("memory_per_node_MB", nodes.memory_MB, f"memory of the smallest node of {name}"),
+    ]
+
+
+def _constraint_key(features: set[str]) -> list[SiteKey]:
+    """Offer the features of nodes, if they have any."""
+    named = sorted(features)
+    return [SiteKey("constraint", None, f"features of nodes: {', '.join(named)}", named[0])] if named else []
+
+
+def _minutes(limit: str) -> int | None:
+    """Return the minutes of a limit as ``sinfo`` shows it (``2-00:00:00``, ``30:00``); None without a limit.
+
+    Examples
+    --------
+    >>> _minutes("2-00:00:00"), _minutes("2:00:00"), _minutes("30:00"), _minutes("infinite")
+    (2880, 120, 30, None)
+    """
+    if not (match := re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):\d+", limit)):
+        return None
+    days, hours, minutes = (int(number or 0) for number in match.groups())
+    return (days * 24 + hours) * 60 + minutes
+
+
+def _account_keys() -> list[SiteKey]:
+    """Ask the accounting for the accounts and limits of this user."""
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    show = ("sacctmgr", "--noheader", "--parsable2", "show")
+    try:
+        default = ask(*show, "user", user, "format=DefaultAccount", patience_seconds=0).strip()
+        listed = ask(*show, "assoc", f"user={user}", "format=Account,QOS,MaxSubmit", patience_seconds=0)
+    except InputError:
+        default, listed = "", ""
+    rows = [line.split("|") for line in listed.splitlines()]
+    if not rows:
+        return [SiteKey("account", None, "sacctmgr lists no accounts of yours", "project")]
+    accounts, account = [row[0] for row in rows], default or rows[0][0]
+    keys = [SiteKey("account", account, f"sacctmgr lists {', '.join(dict.fromkeys(accounts))}")]
+    _, qos, most_jobs = rows[accounts.index(account) if account in accounts else 0]
+    if qos:
+        keys.append(SiteKey("qos", None, f"quality of service: {qos}", qos.split(",")[0]))
+    if most_jobs:
+        keys.append(SiteKey("limits", {"submitted_jobs": int(most_jobs)}, f"MaxSubmitJobs of {account}"))
+    return keys
 
 
 def _nodes_option(reservation: str | None, file: Path) -> list[str]:

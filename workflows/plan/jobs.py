@@ -237,9 +237,9 @@ def check_requests(plan: Plan) -> None:
             raise InputError(f"{path}: a path with ' in it cannot be given to jobs: use another")
     scheduler = cluster.scheduler
     if cluster.is_elsewhere:
-        missing = f"{scheduler.name}: {scheduler.submit_program}"
+        missing = f"{scheduler.name}: {scheduler.absence}"
         raise InputError(
-            f"{cluster.file}: scheduler: {missing}: no such program, so no job can be submitted here; "
+            f"{cluster.file}: scheduler: {missing}, so no job can be submitted here; "
             "--dry-run plans the study"
         )
     os.environ[SUBMITTED_JOBS] = str(plan.paths.submitted.absolute())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ _LIST = "IFS=:; for folder in $PATH; do ls -1 $folder; done 2>/dev/null; true"
 _UNBOUND = ("env", "-u", "APPTAINER_BIND", "-u", "SINGULARITY_BIND")
 
 
-def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) -> Callable[[str], object]:
+def software_of_jobs(
+    config: Mapping[str, Any], deployment: DeploymentSettings, is_dry_run: bool = False
+) -> Callable[[str], object]:
     """Find the programs of jobs for the plan, if Snakemake is to provide the software.
 
     Snakemake enters an image and loads modules only around each script, and ignores modules that cannot be
@@ -43,11 +46,14 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
         Snakemake's config; ``cluster`` is the path of the cluster file.
     deployment : DeploymentSettings
         Snakemake's settings of ``--software-deployment-method``.
+    is_dry_run : bool
+        Whether the study is only planned, which needs no modules.
 
     Returns
     -------
     callable
-        Whether jobs have a program, by its name. A cluster that is elsewhere is taken to have all programs.
+        Whether jobs have a program, by its name. A cluster that is elsewhere is taken to have all programs,
+        and so are modules in a dry run on a machine without a module system.
 
     Raises
     ------
@@ -61,6 +67,10 @@ def software_of_jobs(config: Mapping[str, Any], deployment: DeploymentSettings) 
     cluster = read_cluster(Path(file))
     if cluster.is_elsewhere:
         return bool  # of a name
+    if cluster.modules and is_dry_run and not os.environ.get("MODULESHOME"):
+        where = f"{cluster.file}: modules: there are no environment modules here"
+        print(f"{where}: planned as if they could be loaded", file=sys.stderr)
+        return bool
     if cluster.modules and DeploymentMethod.ENV_MODULES in methods:
         loaded = environment_with(cluster.modules, f"{cluster.file}: modules")
         for name in os.environ.keys() - loaded.keys():
@@ -89,7 +99,7 @@ def environment_with(modules: Sequence[str], key: str) -> dict[str, str]:
     InputError
         One line if there are no environment modules here, or if one cannot be loaded.
     """
-    if "MODULESHOME" not in os.environ:
+    if not os.environ.get("MODULESHOME"):
         raise InputError(f"{key}: there are no environment modules here: MODULESHOME is not set")
     failure = f"{key}: {', '.join(modules)} cannot be loaded"
     shown = output_of(["bash", "-c", _LOAD, "bash", *modules], failure)

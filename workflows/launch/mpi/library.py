@@ -207,6 +207,9 @@ class MpiLibrary(ABC):
     lost_node: ClassVar[str | None] = None
     """Text with which its launcher reports a lost node."""
 
+    srun_plugins: ClassVar[tuple[str, ...]]
+    """Values of ``srun --mpi`` with which its ranks find each other, the best first."""
+
     pmi_query: ClassVar[str | None] = None
     """Shell command that prints which process-management interfaces (PMI) the library has."""
 

@@ -30,6 +30,7 @@ class Mpich(MpiLibrary):
     mpi4py_abi = "mpich"
     rank_variables = RankVariables("PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS")
     job_launcher = "hydra"
+    srun_plugins = ("pmi2", "pmix")
     environment_prefixes = ("MPIR_", "I_MPI_")
     oversubscription_problem = (
         "MPICH's ranks poll without yielding: more of them than cores wait for each other's time slices"

@@ -86,6 +86,7 @@ class OpenMpi(MpiLibrary):
     launcher_lines = r"(?:mpirun|mpiexec|orterun|prterun)\S* |Primary job |MPI_ABORT was invoked "
     status_lines = r"Primary job |\S+ detected that one or more processes exited with non-zero status"
     lost_node = "lost communication with a remote daemon"
+    srun_plugins = ("pmix", "pmi2")
     pmi_query = "ompi_info --parsable"
 
     def launch(self, ranks: Ranks) -> Launch:

@@ -1,0 +1,110 @@
+"""Write the cluster file of this site: ``./run-study --init``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from workflows import inputs
+from workflows.domain import InputError
+from workflows.jobs import SCHEDULERS
+from workflows.jobs.cluster import SITE
+from workflows.jobs.scheduler import Scheduler, SiteKey
+from workflows.launch.mpi.registry import MPI_LIBRARIES
+from workflows.launch.programs import output_of
+from workflows.paths import ROOT, SCHEMAS
+
+_HEAD = """\
+# yaml-language-server: $schema={schema}
+# Written by ./run-study --init. To use a line that begins with #, remove the # and fill in the value.
+# All keys: {reference}
+"""
+
+
+def write_site(folder: Path) -> list[str]:
+    """Write a cluster file from what the scheduler, MPI and the environment modules of this machine answer.
+
+    Parameters
+    ----------
+    folder : Path
+        Working folder of the user. The file of the project is ``cluster/site.yaml``, any other ``site.yaml``.
+
+    Returns
+    -------
+    list of str
+        Lines for the user: the file, the keys to fill in, and the command to try.
+
+    Raises
+    ------
+    InputError
+        The file exists, or the scheduler does not answer.
+    """
+    default = SCHEDULERS[inputs.defaults("cluster")["scheduler"]]
+    scheduler = next((known for known in SCHEDULERS.values() if known.is_here), default)
+    is_project = folder == ROOT
+    file = ROOT / scheduler.folder / SITE.name if is_project else folder / SITE.name
+    named = [] if scheduler is default else [SiteKey("scheduler", scheduler.name, scheduler.title)]
+    keys = [*named, *_launch_keys(scheduler), *scheduler.site_keys(), _modules_key()]
+    schema, reference = SCHEMAS / "cluster.yaml", ROOT / "docs/reference/cluster.md"
+    if is_project:
+        schema, reference = (Path(os.path.relpath(path, file.parent)) for path in (schema, reference))
+    text = _HEAD.format(schema=schema, reference=reference) + _lines(keys)
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(text)
+    except FileExistsError:
+        raise InputError(f"--init: {file} is there already; remove it first, or edit it") from None
+    is_asked = scheduler.is_here and scheduler.describes_nodes
+    missing = [] if is_asked else [key.key for key in keys if key.value is None and key.key != "modules"]
+    command = "./run-study" if is_project else f"{ROOT}/run-study"
+    return [
+        f"{file}: written",
+        *([f"fill in: {', '.join(missing)}"] if missing else []),
+        f"try: {command} smoke --profile {scheduler.folder} --dry-run",
+    ]
+
+
+def _launch_keys(scheduler: Scheduler) -> list[SiteKey]:
+    """Choose how ranks start in a job: by the scheduler's launcher if it suits the MPI library."""
+    libraries = [library for library in MPI_LIBRARIES.values() if not library.missing_programs()]
+    library = next(iter(libraries or MPI_LIBRARIES.values()))
+    seen = f"MPI here: {', '.join(known.title for known in libraries) or 'none, so load its module first'}"
+    if scheduler.own_launcher is None:
+        return [SiteKey("launcher", library.job_launcher, seen)]
+    plugins = scheduler.mpi_plugins() if scheduler.is_here else []
+    printed = output_of("sh", "-c", library.pmi_query) if library.pmi_query else ""
+    for plugin in library.srun_plugins:
+        if (plugin in plugins or not scheduler.is_here) and not library.pmi_problem(plugin, printed):
+            listed = (
+                f"srun --mpi=list: {', '.join(plugins)}" if plugins else "srun --mpi=list shows the others"
+            )
+            return [SiteKey("launcher", scheduler.own_launcher, seen), SiteKey("mpi_plugin", plugin, listed)]
+    return [
+        SiteKey("launcher", library.job_launcher, f"{seen}; no plugin of {scheduler.own_launcher} suits it")
+    ]
+
+
+def _modules_key() -> SiteKey:
+    """List the loaded environment modules, which jobs then load."""
+    loaded = list(filter(None, os.environ.get("LOADEDMODULES", "").split(":")))
+    if loaded:
+        return SiteKey("modules", loaded, "modules of jobs: those loaded now")
+    seen = "none is loaded now" if "MODULESHOME" in os.environ else "there is no module system here"
+    return SiteKey("modules", None, f"modules of jobs; {seen}", "[openmpi]")
+
+
+def _lines(keys: Sequence[SiteKey]) -> str:
+    """Write one line per key, with its comment."""
+    lines = [
+        f"# {key.key}: {key.example}" if key.value is None else f"{key.key}: {_as_yaml(key.value)}"
+        for key in keys
+    ]
+    return "".join(f"{line:<36}  # {key.comment}\n" for line, key in zip(lines, keys, strict=True))
+
+
+def _as_yaml(value: object) -> str:
+    """Write a value in one line; a scalar is followed by a mark of the end, which is dropped."""
+    return yaml.safe_dump(value, default_flow_style=True, width=1000).splitlines()[0]
