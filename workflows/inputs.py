@@ -16,7 +16,7 @@ from referencing.jsonschema import DRAFT202012
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.errors import TableError
-from analysis.runs.yaml_files import load_yaml
+from analysis.runs.yaml_files import fault, load_yaml
 from workflows.errors import InputError
 from workflows.paths import SCHEMAS
 
@@ -58,7 +58,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         mark = error.problem_mark or error.context_mark
         where = f"{path}, line {mark.line + 1}" if mark else f"{path}"
         context = f"{error.context}, " if error.problem.startswith("but ") else ""
-        raise InputError(f"{where}: {_joined(context + error.problem)}") from None
+        raise InputError(f"{where}: {_joined(context + fault(error))}") from None
     except YAMLError as error:
         raise InputError(f"{path}: {_joined(error)}") from None
     if data is None:
@@ -256,6 +256,9 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{at}{_show(twice)} is there twice; each only once"
         case "not":
             return f"{at}does not belong here: {schema['description']}"
+        case "anyOf" | "oneOf" if all("required" in schema for schema in allowed):
+            wanted = " or ".join(" and ".join(schema["required"]) for schema in allowed)
+            return f"{at}needs {wanted}, and has {_show(value)}"
         case "anyOf" | "oneOf":
             return f"{at}{_show(value)} is not {' or '.join(dict.fromkeys(map(_alternative, allowed)))}"
         case _:

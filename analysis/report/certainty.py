@@ -28,7 +28,7 @@ ORIGINS = {
     "measured": "measured",
     "emulated": "measured over links that are shaped to a rate (emulated)",
     "simulated": "simulated (traces replayed on models: a band, no test)",
-    "published": "published by others",
+    "published": "imported from other sources",
 }
 """How times of each kind came about."""
 MINUTE = 60

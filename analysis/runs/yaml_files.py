@@ -5,9 +5,11 @@ A module apart from `analysis.runs.files`: jobs that measure read YAML files, an
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ruamel.yaml import YAML
+from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from analysis.runs.errors import TableError
@@ -24,6 +26,13 @@ def load_yaml(text: str) -> object:
     return YAML(typ="safe", pure=True).load(text)
 
 
+def fault(error: MarkedYAMLError) -> str:
+    """Return what is wrong in the text, in one line."""
+    if isinstance(error, DuplicateKeyError) and (key := re.search(r'key "(.*?)"', str(error.problem))):
+        return f"key {key[1]!r} is there twice; each only once"
+    return str(error.problem).splitlines()[0]
+
+
 def read_yaml(path: Path) -> object:
     """Read a YAML file with any content.
 
@@ -38,7 +47,6 @@ def read_yaml(path: Path) -> object:
         raise TableError("there is no such file", str(path)) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = str(error.problem).splitlines()[0]
-        raise TableError(problem, str(path), f"line {mark.line + 1}" if mark else "") from None
+        raise TableError(fault(error), str(path), f"line {mark.line + 1}" if mark else "") from None
     except (OSError, UnicodeDecodeError, YAMLError) as error:
         raise TableError(f"cannot be read: {' '.join(str(error).split())}", str(path)) from None

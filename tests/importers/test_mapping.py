@@ -53,7 +53,7 @@ def test_a_mapping_file(written):
         ("seconds: {from: t, unit: days}", r"key 'seconds\.unit': 'days' must be one of s, sec, seconds, ms"),
         ("seconds: {from: t, unit: [s]}", r"key 'seconds\.unit': \['s'\] must be one of s, sec, seconds, ms"),
         ("may_differ: 3", "key 'may_differ': must be a variable's name or a list of names"),
-        ("case: a\ncase: b", r"line 2: found duplicate key"),
+        ("case: a\ncase: b", r"line 2: key 'case' is there twice"),
         ("case: [a", r"line 1: .*expected"),
         (b"case: \xff", r"cannot be read: .*utf-8"),
     ],

@@ -33,12 +33,13 @@ def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("{}")
     tell_stopped(plan)
-    assert capsys.readouterr().err == "stopped; 2 of 3 blocks recorded; the same command goes on from there\n"
+    there = "2 of 3 blocks and 1 further run recorded"
+    assert capsys.readouterr().err == f"stopped; {there}; the same command goes on from there\n"
     paths.partial.mkdir()
     (paths.partial / "facts.json").write_text(json.dumps({"study": {"blocks": 3, "blocks_recorded": 1}}))
     paths.report.symlink_to("partial/report.html")
     tell_stopped(plan)
-    message = "stopped; 2 of 3 blocks recorded; report of 1 of them in results/stopped/report.html; the same command"
+    message = f"stopped; {there}; report of 1 of them in results/stopped/report.html; the same command"
     assert capsys.readouterr().err.startswith(message)
 
 

@@ -51,7 +51,7 @@ def test_dry_runs_and_jobs_of_a_cluster_record_no_request(study):
 
 @pytest.mark.parametrize("dryrun", [True, False])
 def test_a_request_without_a_point_is_one_line(study, dryrun):
-    with pytest.raises(InputError, match=r"^again duct: no point of study\.yaml; write failed, or case"):
+    with pytest.raises(InputError, match=r"^again duct: no case 'duct'; known: failed, faulty"):
         study_run(make_plan(study), dryrun).request_again("duct")
 
 

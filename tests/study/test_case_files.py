@@ -119,7 +119,7 @@ def test_an_unknown_size_is_answered_with_the_sizes(cases):
         ("[0, 10]", "[10, 0]", "answer.possible: 10 is not below 0"),
         ("size: one", "size: own", "size: no size 'own', did you mean 'one'?; known: one, two"),
         ("application: command", "application: comand", "no application 'comand', did you mean 'command'?"),
-        ("title: Echo", "title: Echo\ntitle: Again", 'line 3: found duplicate key "title"'),
+        ("title: Echo", "title: Echo\ntitle: Again", "line 3: key 'title' is there twice"),
         (
             "settings:",
             "settings:\n  read: {answer: '('}",

@@ -13,8 +13,8 @@ from workflows.domain import InputError
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a: 1\nb: 2\na: 3\n", ', line 3: found duplicate key "a" with value "3" (original value: "1")'),
-        (b"a: {x: 1, x: 2}\n", ', line 1: found duplicate key "x" with value "2" (original value: "1")'),
+        (b"a: 1\nb: 2\na: 3\n", ", line 3: key 'a' is there twice; each only once"),
+        (b"a: {x: 1, x: 2}\n", ", line 1: key 'x' is there twice; each only once"),
         (b"a: [1,\n", ", line 2: expected the node content, but found '<stream end>'"),
         (b"a: 1\n\tb: 2\n", ", line 2: found character '\\t' that cannot start any token"),
         (b"a\n---\nb\n", ", line 2: expected a single document in the stream, but found another document"),

@@ -77,7 +77,7 @@ def test_overrides_inside_lists_and_sections_have_their_types(tmp_path):
             "",
             "processes: missing; a study has cases, interconnects, processes, or import",
         ),
-        ("name: mine", "name: mine\nname: yours", 'found duplicate key "name"'),
+        ("name: mine", "name: mine\nname: yours", "key 'name' is there twice"),
         ("name: mine", "name: mine\nblocks: 0", "blocks: 0 is too small; at least 1"),
         ("name: mine", "name: mine\nlimits: {hours: 1}", "limits.hours: unknown key"),
         (

@@ -110,6 +110,10 @@ class Application(ABC):
             Path, or a name on the ``PATH``.
         """
 
+    def cells(self, case: Case) -> int | None:
+        """Return the number of cells of the mesh; None, the default, without a mesh or if it is unknown."""
+        return None
+
     def environment(self, case: Case) -> dict[str, str]:
         """Return the environment variables of every rank; by default those of the case."""
         environment: dict[str, str] = case.settings["environment"]

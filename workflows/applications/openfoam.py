@@ -62,6 +62,7 @@ _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
 _EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
 _CLOCK = r"ClockTime = (\S+) s"
+_BLOCK = re.compile(r"\bhex\s*\([^)]*\)\s*\w*\s*\(\s*(\d+)\s+(\d+)\s+(\d+)\s*\)")
 _CONTINUITY = r"continuity errors : sum local = ([^ ,]+)"
 _COURANT = re.compile(r"Courant Number(?:s = \S+| mean: \S+ max:) (\S+)")
 
@@ -97,6 +98,17 @@ class OpenFOAM(Application):
         )
         parameters = "".join(f"{name} {value};\n" for name, value in case.parameters.items())
         return files | {"system/controlDict": control.encode(), "system/parameters": parameters.encode()}
+
+    def cells(self, case: Case) -> int | None:
+        """Return the cells of the blocks of blockMeshDict; None if another program makes the mesh."""
+        if case.settings["mesh"] != ["blockMesh"]:
+            return None
+        text = self.inputs(case).get("system/blockMeshDict", b"").decode(errors="replace")
+        text = re.sub(r"\$(\w+)", lambda match: str(case.parameters.get(match[1], match[0])), text)
+        blocks, counts = re.findall(r"\bhex\b", text), _BLOCK.findall(text)
+        if not blocks or len(counts) < len(blocks):
+            return None
+        return sum(math.prod(map(int, block)) for block in counts)
 
     def prepare(self, case: Case, processes: int, folder: Path, base: Path | None) -> None:
         """Mesh the case if `base` is None; else decompose the meshed case in `base` for `processes`.

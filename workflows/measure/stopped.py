@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 
+from workflows.domain import counted
 from workflows.measure.allocation import interruptions, messages_of_jobs
 from workflows.paths import FACTS, record_name
 from workflows.plan.plan import Plan
@@ -50,9 +51,12 @@ def state_of(plan: Plan) -> str:
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
-    made = recorded(paths)
-    missing = {repetition.block for repetition in repetitions if record_name(repetition, 1) not in made}
-    state = f"{blocks - len(missing)} of {blocks} blocks recorded"
+    names = recorded(paths)
+    made = [repetition.block for repetition in repetitions if record_name(repetition, 1) in names]
+    missing = {repetition.block for repetition in repetitions if record_name(repetition, 1) not in names}
+    further = sum(block in missing for block in made)
+    runs = f" and {counted(further, 'further run')}" if further else ""
+    state = f"{blocks - len(missing)} of {blocks} blocks{runs} recorded"
     if not paths.report.is_symlink():
         return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded

@@ -6,6 +6,7 @@ import csv
 import sys
 
 from analysis.runs.facts import Counts
+from workflows.applications import application
 from workflows.domain import InputError
 from workflows.paths import StudyPaths, record_name
 from workflows.plan import files
@@ -99,8 +100,31 @@ def announcement(plan: Plan) -> str:
     emulated = [interconnect.name for interconnect in used if interconnect.emulate]
     if emulated and plan.here.cluster is None:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
+    lines += _few_cells(plan)
     lines += [f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out]
     return "\n".join(lines)
+
+
+FEWEST_CELLS = 100
+"""Fewest cells per process without a remark. In a cube of 100 cells, most cells lie at its surface."""
+
+
+def _few_cells(plan: Plan) -> list[str]:
+    """Return a remark for each case that has too few cells for its highest process count."""
+    most: dict[str, int] = {}
+    for point in (*plan.design.points, *plan.design.simulated):
+        most[point.case] = max(most.get(point.case, 1), point.processes)
+    lines = []
+    for name, processes in most.items():
+        case = plan.asked.cases[name]
+        cells = application(case.application).cells(case)
+        if cells and cells < FEWEST_CELLS * processes:
+            each = f"{cells / processes:.2g} per process on {processes} processes"
+            lines.append(
+                f"few cells: {name} has {cells:,}, {each}; below {FEWEST_CELLS}, most cells lie at the edge "
+                "of their part, and communication decides the time"
+            )
+    return lines
 
 
 def print_results(paths: StudyPaths) -> None:

@@ -9,15 +9,18 @@ import os
 import shutil
 import sys
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
+from workflows.domain import Repetition
 from workflows.errors import InputError
+from workflows.inputs import choose
 from workflows.paths import StudyPaths
 from workflows.plan.announce import announce, offer_of_blocks, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
-from workflows.plan.records import Rerun
+from workflows.plan.records import FAILED, Rerun, attempts, parts_of
 
 _runs: list[StudyRun] = []
 
@@ -71,7 +74,7 @@ class StudyRun:
         Raises
         ------
         InputError
-            If the request covers no point of the study.
+            See `check_again`.
         """
         if not self.workflow.is_main_process:
             return
@@ -138,11 +141,39 @@ FORM = (
 )
 
 
-def check_again(plan: Plan, request: str) -> None:
-    """Raise an `InputError` if a request covers no point of the study."""
-    rerun = Rerun(request, "")
-    if not any(map(rerun.covers, plan.design.points)):
-        raise InputError(f"again {request}: no point of {plan.asked.study.file}; write {FORM}")
+NOUNS = ("case", "interconnect", "process count", "oversubscription", "placement", "number of threads")
+"""What the parts of a request name."""
+
+
+def check_again(plan: Plan, request: str) -> bool:
+    """Return whether a request repeats a run; if no run has failed, a request for failed runs does not.
+
+    Raises
+    ------
+    InputError
+        A part of the request names no point of the study. The line suggests the nearest name.
+    """
+    if request == FAILED:
+        repeats = any(map(partial(_has_failed, plan), plan.design.repetitions))
+        if not repeats:
+            file = plan.asked.study.file
+            print(f"again failed: no run of {file} has failed; nothing is repeated", file=sys.stderr)
+        return repeats
+    where, points = f"again {request}", [parts_of(point) for point in plan.design.points]
+    for index, part in enumerate(request.split("/")):
+        names = {point[index] for point in points if len(point) > index}
+        if not names:
+            raise InputError(f"{where}: {part!r} does not belong here; write {FORM}")
+        choose(part, names if index else {*names, FAILED}, NOUNS[index], where)
+        points = [point for point in points if point[index : index + 1] == [part]]
+    return True
+
+
+def _has_failed(plan: Plan, repetition: Repetition) -> bool:
+    """Whether a repetition has attempts with the current input, all of them invalid."""
+    inputs = plan.design.inputs(repetition.point)
+    counted = [record for record in attempts(plan.paths, repetition) if record.inputs == inputs]
+    return bool(counted) and not any(record.valid for record in counted)
 
 
 def request_again(plan: Plan, request: str) -> None:
@@ -153,7 +184,8 @@ def request_again(plan: Plan, request: str) -> None:
     InputError
         See `check_again`.
     """
-    check_again(plan, request)
+    if not check_again(plan, request):
+        return
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     file = plan.paths.requests
     file.parent.mkdir(parents=True, exist_ok=True)

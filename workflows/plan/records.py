@@ -19,6 +19,8 @@ from workflows.paths import StudyPaths
 from workflows.plan.record import Record, SimulatedRecord
 
 _Kind = TypeVar("_Kind", bound=Record)
+FAILED = "failed"
+"""Request for every repetition without a valid attempt."""
 TRIES = 3
 """Attempts at a repetition that ends with its job."""
 
@@ -128,16 +130,20 @@ class Rerun:
 
     def covers(self, point: Point) -> bool:
         """Whether the request covers a point."""
-        parts = [
-            point.case,
-            point.interconnect or "serial",
-            str(point.processes),
-            str(point.oversubscription),
-            *([] if point.processes_per_node is None else [str(point.processes_per_node)]),
-            *([] if point.threads == 1 else [f"threads-{point.threads}"]),
-        ]
         requested = self.what.split("/")
-        return self.what == "failed" or parts[: len(requested)] == requested
+        return self.what == FAILED or parts_of(point)[: len(requested)] == requested
+
+
+def parts_of(point: Point) -> list[str]:
+    """Return the parts by which a request names a point."""
+    return [
+        point.case,
+        point.interconnect or "serial",
+        str(point.processes),
+        str(point.oversubscription),
+        *([] if point.processes_per_node is None else [str(point.processes_per_node)]),
+        *([] if point.threads == 1 else [f"threads-{point.threads}"]),
+    ]
 
 
 def read_requests(paths: StudyPaths) -> list[Rerun]:
@@ -171,6 +177,6 @@ def is_missing(
     return any(
         request.covers(repetition.point)
         and not any(record.started > request.time for record in counted)
-        and not (request.what == "failed" and any(record.valid for record in counted))
+        and not (request.what == FAILED and any(record.valid for record in counted))
         for request in requests
     )

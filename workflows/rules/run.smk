@@ -53,7 +53,7 @@ rule measure:
         asked=plan.asked.digest,
         lost=files.lost_records(plan.paths.listed_records),
     message:
-        "Measuring"
+        "Measuring" if plan.design.points else "Listing the records"
     script:
         "../scripts/measure.py"
 

@@ -132,6 +132,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     folder = study.cases_folder or CASES
+    _check_folder(study, "cases_folder", study.cases_folder)
     default_cases: dict[str, Case] = {}
     if study.scale:
         default_cases = _named_cases(study, study.cases, "cases")
@@ -181,8 +182,7 @@ def interconnect_file(study: Study, name: str) -> Path:
         The study names a missing folder.
     """
     folder = study.interconnects_folder
-    if folder and not (is_there(folder) and folder.is_dir()):
-        raise InputError(f"{study.file}: interconnects_folder: {folder}: no such folder")
+    _check_folder(study, "interconnects_folder", folder)
     project = INTERCONNECTS / f"{name}.yaml"
     return folder / project.name if folder and (folder / project.name).exists() else project
 
@@ -214,6 +214,12 @@ def cores_per_node(study: Study, model: str) -> int:
         f"{study.file}: states no single number of cores per node ({stated}); give --cores, or write "
         "processes_per_node, or cores_per_node into its cluster file"
     )
+
+
+def _check_folder(study: Study, key: str, folder: Path | None) -> None:
+    """Refuse a folder that the study names and that is missing."""
+    if folder and not (is_there(folder) and folder.is_dir()):
+        raise InputError(f"{study.file}: {key}: {folder}: no such folder")
 
 
 def _check_files(study: Study) -> None:

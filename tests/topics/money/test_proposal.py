@@ -153,7 +153,7 @@ GOOD = "name: mine\ntitle: Mine\nquantity: efficiency\nlimits: [{at_least: 0.5}]
         ("source: me", "colour: red", "'colour'"),
         ("[{at_least: 0.5}]", "[]", "key 'limits': "),
         ("0.5}", "1}, {at_least: 2}", "key 'limits': up_to_cores must increase"),
-        ("title", "name", "line 2: found duplicate key"),
+        ("title", "name", "line 2: key 'name' is there twice"),
         ("[", "{", "line 4"),
         (GOOD, "", "is not of type 'object'"),
     ],

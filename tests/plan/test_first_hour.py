@@ -1,0 +1,121 @@
+"""Messages that a new user meets in the first hour."""
+
+import subprocess
+import sys
+
+import pytest
+from refused import refusal
+
+from workflows.domain import InputError
+from workflows.inputs import read_yaml
+from workflows.measure.stopped import state_of
+from workflows.paths import CASES, ROOT
+from workflows.plan.announce import announcement
+from workflows.plan.hooks import request_again
+from workflows.plan.plan import make_plan
+from workflows.study.asked import read_asked
+from workflows.study.cases import read_case_file
+
+STUDY = f"""
+name: hour
+cases_folder: {ROOT / "tests/cases"}
+cases: [harmonic-smoke]
+interconnects: [shared_memory, tcp_loopback]
+processes: [1, 2]
+blocks: 4
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hour.yaml").write_text(STUDY)
+    return tmp_path / "hour.yaml"
+
+
+def test_a_missing_folder_of_cases_is_named(study):
+    study.write_text(STUDY.replace(str(ROOT / "tests/cases"), "my_cases"))
+    said = refusal(InputError, read_asked, study)
+    assert said == "hour.yaml: cases_folder: my_cases: no such folder"
+
+
+def test_a_duplicate_key_is_named_in_plain_words(study):
+    study.write_text(STUDY + "blocks: 5\n")
+    assert (
+        refusal(InputError, read_yaml, study)
+        == f"{study}, line 8: key 'blocks' is there twice; each only once"
+    )
+
+
+def test_an_incomplete_section_names_the_keys_of_which_it_needs_one(tmp_path):
+    case = tmp_path / "openfoam/mine/case.yaml"
+    case.parent.mkdir(parents=True)
+    text = (CASES / "openfoam/cavity/case.yaml").read_text()
+    start, end = text.index("  read:"), text.index("courant")
+    case.write_text(text[:start] + "  read: {answer: 'x = (.*)'}\n")
+    assert end > start
+    assert refusal(InputError, read_case_file, case) == (
+        f"{case}: settings.read: needs continuity or courant, and has {{answer}}"
+    )
+
+
+def test_runs_of_unfinished_blocks_are_counted(study):
+    plan = make_plan(study)
+    for repetition in plan.design.repetitions[:2]:
+        file = plan.paths.record(repetition, 1)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    assert state_of(plan) == "0 of 4 blocks and 2 further runs recorded"
+
+
+def test_again_failed_without_a_failed_run_is_answered(study, capsys):
+    plan = make_plan(study)
+    request_again(plan, "failed")
+    assert capsys.readouterr().err == "again failed: no run of hour.yaml has failed; nothing is repeated\n"
+    assert not plan.paths.requests.exists()
+
+
+@pytest.mark.parametrize(
+    ("request_text", "line"),
+    [
+        ("fail", "no case 'fail', did you mean 'failed'?; known: failed, harmonic-smoke"),
+        ("harmonic-smok", "no case 'harmonic-smok', did you mean 'harmonic-smoke'?; known: failed, "),
+        (
+            "harmonic-smoke/tcp_loopbak",
+            "no interconnect 'tcp_loopbak', did you mean 'tcp_loopback'?; known: serial, shared_memory, tcp_loopb",
+        ),
+        ("harmonic-smoke/serial/2", "no process count '2'; known: 1"),
+        ("harmonic-smoke/serial/1/4", "no oversubscription '4'; known: 1"),
+        ("harmonic-smoke/serial/1/1/1", "'1' does not belong here; write failed, or case"),
+    ],
+)
+def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):
+    said = refusal(InputError, request_again, make_plan(study), request_text)
+    assert said.startswith(f"again {request_text}: {line}")
+
+
+def test_too_few_cells_per_process_get_a_remark(study):
+    text = "name: hour\ncases: [cavity-smoke]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2, 512]\nblocks: 1\n"
+    study.write_text(text)
+    remark = "few cells: cavity-smoke has 1,000, 2 per process on 512 processes; below 100, most cells lie at the edge"
+    assert remark in announcement(make_plan(study))
+    study.write_text(text.replace(", 512", ""))
+    assert "few cells" not in announcement(make_plan(study))
+
+
+def test_a_study_of_imports_announces_no_measurement(study):
+    study.write_text("name: hour\nimport: [mine.csv]\n")
+    study.with_name("mine.csv").write_text("case,interconnect,processes,seconds\na,b,1,2\na,b,2,1\n")
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "--snakefile",
+        ROOT / "Snakefile",
+        "--directory",
+        study.parent,
+    ]
+    command += ["--workflow-profile", "none", "--configfile", study, "--dry-run", "--cores", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+    assert "Collecting" in done.stdout + done.stderr, done.stderr
+    assert "Measuring" not in done.stdout + done.stderr
