@@ -18,8 +18,12 @@ from workflows.study.interconnects import load_interconnect
 LAUNCHES = 3
 """Launches of a ping-pong; each plays on for a few milliseconds and reports its best values."""
 
-BETTER, WORSE = 2.0, 4.0
-"""Factors from the best and the worst launch to the ends of a range: a busy machine makes values worse."""
+WORSE = 10.0
+"""Factor from the worst launch to the end of a range: other programs make values worse."""
+
+BETTER_INSIDE, BETTER_BETWEEN = 6.0, 2.0
+"""Factors from the best launch to the end of a range, inside a node and between nodes. Inside a node, latency
+depends on whether the cores of the ranks share a cache: on a virtual machine it differed five times."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,9 @@ def play(found: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
         latencies.append(result.latency_us)
         bandwidths.append(result.bandwidth_MBps)
         transports = list(result.transports)
-    latency = [min(latencies) / BETTER, max(latencies) * WORSE]
-    bandwidth = [min(bandwidths) / WORSE, max(bandwidths) * BETTER]
+    better = BETTER_BETWEEN if found.joins_nodes else BETTER_INSIDE
+    latency = [min(latencies) / better, max(latencies) * WORSE]
+    bandwidth = [min(bandwidths) / WORSE, max(bandwidths) * better]
     ranges = dict(zip(QUANTITIES, (latency, bandwidth), strict=True))
     return PingPong(
         {quantity: [float(f"{end:.2g}") for end in ends] for quantity, ends in ranges.items()},
