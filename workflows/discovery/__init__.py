@@ -1,1 +1,1 @@
-"""The interconnects of a machine: what its tools report, and the interconnect files that follow."""
+"""Interconnects of a machine: reports of its tools, a ping-pong over each, and their files."""

@@ -1,4 +1,4 @@
-"""The interconnects of a machine, on paper: asked, listed, and written as files."""
+"""Find the interconnects of a machine, list them, and write their files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_PLAYED = PingPong(reason="not measured")
 
 @dataclass(frozen=True)
 class Found:
-    """What was found on a machine.
+    """Interconnects of one machine, with their ping-pong.
 
     Attributes
     ----------

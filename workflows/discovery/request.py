@@ -23,7 +23,7 @@ from workflows.study.study import read_study
 
 SNAKEFILE = ROOT / "workflows/rules/find_interconnects.smk"
 FOUND = RESULTS / ".interconnects/found.json"
-"""What a job found."""
+"""Result of the job of a cluster, written by `Found.as_json`."""
 
 FOLDER = "interconnects"
 """Folder of the files, next to a study that names no other."""
@@ -142,12 +142,18 @@ def _find_on_cluster(profile: str, options: Sequence[str]) -> Found:
     """Find interconnects in a job of two nodes of a cluster.
 
     `options` are options of Snakemake, such as ``--config cluster=FILE``.
+
+    Raises
+    ------
+    SystemExit
+        Snakemake failed and printed why, or it was asked for a dry run.
     """
     FOUND.unlink(missing_ok=True)
     command = [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--profile", profile]
     command += ["--workflow-profile", str(ROOT / "profiles/default")]  # of the project, from any folder
-    if subprocess.run([*command, *options]).returncode or not FOUND.exists():
-        raise InputError("--interconnects: the job found nothing; the lines above say why")
+    status = subprocess.run([*command, *options]).returncode
+    if status or not FOUND.exists():
+        sys.exit(status)
     return Found.from_json(FOUND.read_text())
 
 

@@ -24,7 +24,7 @@ SYSTEM_FOLDERS = ("/usr/sbin", "/sbin")
 
 @dataclass(frozen=True)
 class Resource:
-    """What a tool reports of a library or a device.
+    """A library or a device, as a tool reports it.
 
     Attributes
     ----------
