@@ -77,6 +77,7 @@ def test_a_file_that_exists_is_kept(tmp_path):
     [
         ([], Request(None, False, None, [])),
         (["mine.yaml", "--write"], Request("mine.yaml", True, None, [])),
+        (["--profile=cluster"], Request(None, False, "cluster", [])),
         (["--write", "mine.yaml"], Request("mine.yaml", True, None, [])),
         (
             ["--write", "--profile", "cluster", "mine.yaml", "--config", "cluster=a.yaml"],

@@ -1,7 +1,6 @@
 """The interconnects of a cluster's nodes, found and measured in a job of a real Slurm."""
 
 import subprocess
-import sys
 
 import pytest
 from cluster_folders import ClusterFolder
@@ -17,11 +16,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.needs(*SLURM)]
 def listed(slurm, tmp_path_factory):
     """The folder in which the command was typed, and what it printed."""
     folder = tmp_path_factory.mktemp("found")
-    (folder / "site.yaml").write_text("joined_by: emulated_gigabit\nminutes: 30\n")
+    (folder / "site.yaml").write_text("minutes: 30\n")
     words = ["--interconnects", "--write", "--profile", "cluster", *ClusterFolder.impatience]
-    words += ["--config", f"cluster={folder}/site.yaml"]
-    argv = slurm.on_head([sys.executable, "-m", "workflows.command", str(folder), *words])
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    argv = slurm.on_head([str(ROOT / "run-study"), *words], cwd=folder)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}\n{slurm.logs()}"
     return folder, done.stdout.splitlines()
 

@@ -62,7 +62,7 @@ class Request:
         InputError
             One line.
         """
-        left = [word for word in words if word != "--write"]
+        left = [part for word in words if word != "--write" for part in _parts(word)]
         profile = None
         if "--profile" in left:
             place = left.index("--profile")
@@ -76,6 +76,11 @@ class Request:
                 f"--interconnects: {left[0]!r} is unknown; allowed: --write, --profile and a study"
             )
         return cls(study, "--write" in words, profile, left)
+
+
+def _parts(word: str) -> list[str]:
+    """Split ``--profile=NAME``."""
+    return word.split("=", 1) if word.startswith("--profile=") else [word]
 
 
 def find_interconnects(
