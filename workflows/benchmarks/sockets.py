@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import statistics
 import struct
 import time
 from collections.abc import Callable, Iterator
@@ -38,7 +39,7 @@ STUCK_SECONDS = 30.0
 PAUSE_SECONDS = 0.0005
 """Time for which a sender sleeps if no datagram is due."""
 COMPARED_EVERY = 64
-"""One of this number of datagrams is compared byte by byte."""
+"""Number of datagrams of which the first is compared byte by byte."""
 _GET_ADDRESS = 0x8915
 _NUMBER = struct.Struct("!Q")
 
@@ -47,7 +48,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Stream:
-    """Counts of one side of a stream. `busy_seconds` is its CPU time."""
+    """Counts at an end of a stream. `busy_seconds` is the CPU time of its process."""
 
     messages: int
     bytes: int
@@ -100,14 +101,7 @@ def sockets(
     if comm.rank != 0:
         return {}
     latencies = [row["latency_us_p50"] for row in rows if row.get("latency_us_p50")]
-    return {"seconds": _geometric_mean(latencies) / 1e6, "answer": wrong, "rows": rows}
-
-
-def _geometric_mean(values: list[float]) -> float:
-    product_of_all = 1.0
-    for value in values:
-        product_of_all *= value ** (1 / len(values))
-    return product_of_all
+    return {"seconds": statistics.geometric_mean(latencies) / 1e6, "answer": wrong, "rows": rows}
 
 
 class Link:
@@ -366,7 +360,7 @@ def _addresses() -> list[str]:
         for _, name in socket.if_nameindex():
             try:
                 answer = fcntl.ioctl(probe, _GET_ADDRESS, struct.pack("256s", name.encode()[:15]))
-            except OSError:  # the interface has no address
+            except OSError:  # an interface without an address
                 continue
             address_of[name] = socket.inet_ntoa(answer[20:24])
     if interface:

@@ -160,7 +160,7 @@ def measure(comm: MPI.Comm, task: Task) -> tuple[Row, int]:
 def _warm_up(comm: MPI.Comm, task: Task) -> float:
     """Iterate until the warm-up's time is over; return the shortest seconds of an iteration.
 
-    The first iterations also wait for connections. Their time counts only if there are no others.
+    The first iterations also wait for connections. Their time counts only if the warm-up ends after them.
     """
     limit = min(_WARM_UP_SHARE * task.seconds, 10 * BATCH_SECONDS)
     iterations, least, spent = task.multiple, math.inf, 0.0
@@ -206,4 +206,4 @@ def summary(seconds: list[float]) -> float:
     The ratio of two geometric means is the geometric mean of the ratios. So each message size has the same
     weight in a comparison; in a sum, only the largest message would count.
     """
-    return math.exp(statistics.fmean(math.log(value) for value in seconds))
+    return statistics.geometric_mean(seconds)

@@ -253,7 +253,7 @@ def _attestation(curves: pd.DataFrame) -> tuple[float | None, list[str]]:
     Returns
     -------
     float or None
-        Median of the first benchmark's runs in µs; None if the curves have no such column.
+        Median of the first benchmark's runs in µs; None if the curves lack the column.
     list of str
         A warning if the medians of the benchmarks differ by more than `PROBE_TOLERANCE`.
     """

@@ -215,7 +215,7 @@ def corun_percent(trace: Trace, single_threaded: Trace | None, stated: float | N
     Parameters
     ----------
     single_threaded : Trace or None
-        Trace of the case with one thread per process, if there is one.
+        Trace of the case with single-threaded processes, if it exists.
     stated : float or None
         ``simulation.corun_percent`` of the study.
     end : str

@@ -169,7 +169,7 @@ def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[s
     if packets and others:
         raise InputError(
             f"{study.file}: interconnects: {packets[0]} has simulate.packets, which only simulates "
-            f"patterns of traffic; case {others[0]} is no such pattern"
+            f"patterns of traffic; case {others[0]} is another kind of case"
         )
 
 

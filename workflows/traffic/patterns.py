@@ -80,7 +80,7 @@ class Pattern:
         node. The I/O job of ``combined`` has the same choice; in the paper it is random.
     io_mapping : str
         ``clustered``: the I/O nodes are the last processes. ``distributed``: the I/O nodes are spread evenly.
-        For ``combined``, clustered I/O nodes lie in the half of one job: the compute job has the lower half
+        For ``combined``, clustered I/O nodes lie in the half of a job: the compute job has the lower half
         with ``clustered_io``, and the upper half with ``clustered_compute``.
     application_mapping : str
         ``shared``: I/O nodes are clients as well. ``dedicated``: they are not.
@@ -212,7 +212,7 @@ PERMUTATIONS: dict[str, Callable[[Processes, int], Processes]] = {
     "bit_reversal": _bit_reversal,
     "butterfly": _butterfly,
     "complement": lambda process, bits: process ^ ((1 << bits) - 1),
-    # Swaps the halves of the address. With an odd number of bits, the lower half has one bit less.
+    # Swaps the halves of the address. With an odd number of bits, the upper half is longer by a bit.
     "transpose": lambda process, bits: _rotated(process, bits, bits - bits // 2),
     "shuffle": lambda process, bits: _rotated(process, bits, 1),
     "neighbor": lambda process, bits: process ^ 1,

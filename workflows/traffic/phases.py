@@ -218,8 +218,8 @@ def phase_rows(
 def seconds_of_a_megabyte(rows: Sequence[Row]) -> float | None:
     """Return the seconds in which a megabyte of a client is accepted, as a geometric mean over rows.
 
-    The rows are those of the compute job (of all jobs, if there is no compute job) at the highest load. None
-    without such rows, or if nothing was accepted in a phase.
+    The mean covers the rows of the compute job (of all jobs, if there is no compute job) at the highest load.
+    It is None without such rows, or if nothing was accepted in a phase.
     """
     main = [row for row in rows if row["job"] == "compute"] or rows
     highest = [row for row in main if row["offered_load"] == max(row["offered_load"] for row in main)]
