@@ -29,8 +29,7 @@ from analysis.runs.side_tables import read_details
 from analysis.topics.network.curves import interconnects_of, without_benchmarks
 from analysis.topics.network.imports import read_imported
 from analysis.topics.registry import TOPICS
-from analysis.topics.request import Request, request_of
-from analysis.topics.topic import Context, CurveSet, Topic, View
+from analysis.topics.topic import Context, CurveSet, Request, Topic, View, request_of
 
 TABLE_SCHEMAS: Mapping[str, pa.DataFrameSchema] = {
     name: schema for topic in TOPICS for name, schema in topic.schemas.items()

@@ -10,7 +10,7 @@ from analysis.pipeline import REQUIRED, TABLE_SCHEMAS, make_all_tables
 from analysis.runs.columns import validated
 from analysis.runs.frames import Piece, stacked
 from analysis.runs.settings import Settings
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 CORE = (*REQUIRED, "hybrid", "fastest")
 

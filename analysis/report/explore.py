@@ -17,7 +17,7 @@ from analysis.runs.errors import one_line
 from analysis.runs.frames import as_float, is_missing
 from analysis.runs.kinds import comparable_sets, side
 from analysis.topics.money.market import Tariff, market_costs, tariffs_of
-from analysis.topics.request import request_of
+from analysis.topics.topic import request_of
 
 POINT = [
     "processes",

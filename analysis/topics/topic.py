@@ -19,9 +19,48 @@ from analysis.presentation.drawing import Drawing
 from analysis.presentation.style import FigureLabels
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Tables
-from analysis.runs.settings import Settings
+from analysis.runs.settings import Rule, Settings
 from analysis.runs.side_tables import empty_details
-from analysis.topics.request import Request
+from analysis.topics.money.market import Market, PricedItem
+from analysis.topics.prices.books import BOOK
+from analysis.topics.prices.parts import PART_LIST
+
+
+@dataclass(frozen=True)
+class Request:
+    """The questions that a study asks of its runs.
+
+    Attributes
+    ----------
+    settings : Settings
+    rule : Rule or None
+        There is no table ``proposal`` without a rule.
+    market : Market or None
+        There are no tables about money without a market.
+    """
+
+    settings: Settings
+    rule: Rule | None = None
+    market: Market | None = None
+
+    @property
+    def weights(self) -> Mapping[str, float]:
+        """Weight of each case in the use of the cluster; empty if the study states none."""
+        return self.market.mix.weights if self.market and self.market.mix else {}
+
+
+def request_of(facts: Facts) -> Request:
+    """Read a request from the facts of a study."""
+    economics = facts.economics
+    if economics is None:
+        return Request(facts.all_settings(), facts.proposal)
+    offers: dict[str, PricedItem] = {}
+    for name, offer in economics.offers.items():
+        schema = {"book": BOOK, "parts": PART_LIST}[offer.source]
+        listing = schema.validate(pd.DataFrame(offer.rows, columns=list(schema.columns)))
+        offers[name] = listing, offer.item
+    market = Market(economics.node, offers, economics.mix, economics.lifetime)
+    return Request(facts.all_settings(), facts.proposal, market)
 
 
 class CurveSet:

@@ -90,7 +90,7 @@ sys.exit(rows != int(sys.argv[2]) and f"{rows} rows")
 TABLES = """
 import sys
 from pathlib import Path
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 from analysis.topics.proposal.rules import read_rule
 from analysis.pipeline import make_all_tables, write_tables
 from analysis.runs.runs import read_runs

@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 
 from workflows.applications import application
-from workflows.launch import page_cache
 from workflows.measure.running import scratch_parent
 from workflows.paths import CASES, INTERCONNECTS
-from workflows.plan import here
+from workflows.plan import here, machine
 from workflows.study.cases import digest, load_case
 from workflows.study.factors import factors
 from workflows.study.interconnects import load_interconnect
@@ -38,20 +37,20 @@ def switch(tmp_path, monkeypatch):
     """A file in place of the kernel's."""
     file = tmp_path / "drop_caches"
     file.touch()
-    monkeypatch.setattr(page_cache, "SWITCH", file)
+    monkeypatch.setattr(machine, "DROP_CACHES", file)
     return file
 
 
 def test_dirty_pages_are_written_before_the_cache_is_dropped(switch, monkeypatch):
     done = []
-    monkeypatch.setattr(page_cache.os, "sync", lambda: done.append(switch.read_text()))
-    page_cache.drop_page_cache()
+    monkeypatch.setattr(machine.os, "sync", lambda: done.append(switch.read_text()))
+    machine.drop_page_cache()
     assert (done, switch.read_text()) == ([""], "1")
 
 
 def test_without_the_right_to_the_case_is_left_out_with_a_line(switch, monkeypatch):
     assert here._cannot_drop(WRITING, None) is None
-    monkeypatch.setattr(page_cache.os, "access", lambda *_: False)
+    monkeypatch.setattr(machine.os, "access", lambda *_: False)
     assert here._cannot_drop(WRITING, None).startswith(
         "the page cache is dropped before each repetition, which"
     )

@@ -22,8 +22,8 @@ from analysis.topics.parts_of_time.solver_work import SOLVER_WORK
 from analysis.topics.parts_of_time.tables import PART_TABLES
 from analysis.topics.prices.books import BOOK, read_book
 from analysis.topics.quality.tables import QUALITY
-from analysis.topics.request import Request
 from analysis.topics.simulated.tables import SIMULATED_TABLES
+from analysis.topics.topic import Request
 from analysis.topics.traffic.tables import TRAFFIC_TABLES
 from analysis.topics.validation import VALIDATION
 

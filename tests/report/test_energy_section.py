@@ -9,7 +9,7 @@ from analysis.pipeline import make_all_tables
 from analysis.runs.lifetime import Lifetime
 from analysis.runs.settings import Settings
 from analysis.topics.energy import energy_section
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 LIFETIME = Lifetime.of({"years": 5, "utilisation": 1, "node_idle_watts": 100, "node_loaded_watts": 300})
 

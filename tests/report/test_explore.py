@@ -21,7 +21,7 @@ from analysis.pipeline import make_all_tables
 from analysis.report import make_report
 from analysis.report.explore import POINT
 from analysis.runs.facts import Economics, Facts
-from analysis.topics.request import request_of
+from analysis.topics.topic import request_of
 from workflows.report.html import write_html
 
 EXACT = (1,) * 5  # five equal blocks: intervals are points

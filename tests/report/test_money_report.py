@@ -24,7 +24,7 @@ from analysis.topics.money.section import pays
 from analysis.topics.money.sentences import amount, at_highest_target, comparable_size, link_prices
 from analysis.topics.money.tornado_figures import tornado_figures
 from analysis.topics.prices.books import read_book
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 from analysis.topics.turnaround.figures import pareto_figures, turnaround_figures
 from analysis.topics.turnaround.section import turnaround
 

@@ -10,7 +10,7 @@ from study_files import study_file
 
 from analysis.runs.facts import AboutStudy, Facts
 from analysis.runs.settings import Limit, Settings
-from analysis.topics.request import request_of
+from analysis.topics.topic import request_of
 from analysis.topics.turnaround.packing import Queue
 from workflows import inputs
 from workflows.domain import InputError, Interconnect

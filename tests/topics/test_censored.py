@@ -13,7 +13,7 @@ from analysis.pipeline import make_all_tables
 from analysis.runs.runs import TableError, complete_runs
 from analysis.runs.settings import Settings
 from analysis.topics.quality.sentences import stopped_sentences
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 QUICK = Settings(draws=200, baselines=("a",))
 

@@ -9,7 +9,7 @@ from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 from analysis.statistics.shift import paired_shift
 from analysis.topics.adjusted import EXPLAINS, Ratios, adjusted_times, make_adjusted, speed_effect
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 BY_HAND = Ratios(np.array([3, 4, 7]), np.array([0.1, 0.2, 0.6]), np.array([0.0, 0.1, 0.2]))
 

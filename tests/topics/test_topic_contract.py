@@ -11,8 +11,7 @@ from analysis.presentation.style import FigureLabels
 from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
 from analysis.topics.registry import TOPICS
-from analysis.topics.request import Request
-from analysis.topics.topic import Context, CurveSet, Topic, View
+from analysis.topics.topic import Context, CurveSet, Request, Topic, View
 
 
 def test_names_of_topics_and_tables_are_unique():

@@ -9,7 +9,7 @@ from refused import refusal
 from scipy import stats
 
 from workflows.domain import InputError
-from workflows.traffic.flows import mean_flows
+from workflows.study.congestion import mean_flows
 from workflows.traffic.patterns import PATTERNS, Pattern, jobs_of
 from workflows.traffic.schedule import MESSAGE, Demand, make_schedule, messages_of
 

@@ -21,7 +21,6 @@ from workflows.launch.emulation import EmulatedNode, emulated_nodes
 from workflows.launch.launch import program_of_build
 from workflows.launch.leftovers import remove_stale
 from workflows.launch.mpi.registry import library_of, linked_library
-from workflows.launch.page_cache import drop_page_cache
 from workflows.measure.allocation import Allocation, pass_on, settle, this_allocation
 from workflows.measure.answers import compare_answer, read_expected
 from workflows.measure.attestation import attest_once, contradiction
@@ -33,7 +32,7 @@ from workflows.measure.speed import FROM_SECONDS, NOT_TIMED, speed_of, time_fixe
 from workflows.plan import records
 from workflows.plan.design import expected_cost, expected_simulation
 from workflows.plan.jobs import Batch, batches, cluster_of
-from workflows.plan.machine import only_one, only_study_on_this_machine
+from workflows.plan.machine import drop_page_cache, only_one, only_study_on_this_machine
 from workflows.plan.plan import Plan, make_plan
 from workflows.plan.record import Exit, Record, RunNoise, Times
 from workflows.plan.stopping import Stopping

@@ -23,9 +23,9 @@ from workflows.launch.emulation import PROGRAMS, emulated_nodes, usable_cores
 from workflows.launch.launch import program_of_build
 from workflows.launch.mpi.library import TOOLS
 from workflows.launch.mpi.registry import library_mismatch, library_of
-from workflows.launch.page_cache import cannot_drop
 from workflows.launch.placement import cannot_place
 from workflows.paths import ROOT
+from workflows.plan.machine import cannot_drop_page_cache
 from workflows.simulation.programs import cannot_simulate
 from workflows.study.asked import Asked
 from workflows.study.interconnects import curve_file
@@ -230,7 +230,7 @@ def _cannot_drop(case: Case, cluster: Cluster | None) -> str | None:
     if not case.drop_page_cache:
         return None
     elsewhere = "the page cache is dropped on one machine alone, and runs are made on a cluster"
-    return elsewhere if cluster else cannot_drop()
+    return elsewhere if cluster else cannot_drop_page_cache()
 
 
 def _unsuited(case: Case, over: Interconnect | None, has_program: Callable[[str], object]) -> str | None:

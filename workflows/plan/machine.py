@@ -1,4 +1,4 @@
-"""This machine while it measures: one study at a time, and none without its Snakemake."""
+"""This machine while it measures: one study at a time, none without its Snakemake, and its page cache."""
 
 from __future__ import annotations
 
@@ -209,3 +209,27 @@ def _lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+_PAGES_OF_FILES = "1"  # drops pages of files, and no other caches
+
+
+def cannot_drop_page_cache() -> str | None:
+    """Return why the page cache cannot be dropped here; None if it can."""
+    if os.access(DROP_CACHES, os.W_OK):
+        return None
+    needs = "the page cache is dropped before each repetition, which takes root"
+    return f"{needs} ({DROP_CACHES} cannot be written)"
+
+
+def drop_page_cache() -> None:
+    """Write modified pages to disk, and drop the pages of files.
+
+    Raises
+    ------
+    OSError
+        This user may not drop the page cache.
+    """
+    os.sync()
+    DROP_CACHES.write_text(_PAGES_OF_FILES)

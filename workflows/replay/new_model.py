@@ -18,7 +18,7 @@ from analysis.presentation.drawing import save
 from analysis.presentation.formats import listed, number
 from analysis.runs.columns import first_fault
 from analysis.runs.errors import TableError
-from analysis.topics.simulated.fit_figure import draw_model_fit
+from analysis.topics.simulated.figures import draw_model_fit
 from analysis.topics.validation import PROBE_TOLERANCE
 from workflows.domain import Interconnect
 from workflows.errors import InputError

@@ -20,7 +20,7 @@ from analysis.topics.network.curves import without_benchmarks
 from analysis.topics.proposal.section import choose, page
 from analysis.topics.proposal.sheets import sheets, to_latex, write_word
 from analysis.topics.proposal.topic import PROPOSAL
-from analysis.topics.request import request_of
+from analysis.topics.topic import request_of
 from workflows.report.html import write_html
 from workflows.report.pdf import write_pdf, write_proposal
 

@@ -237,7 +237,7 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
         # Only a study that adds blocks until a target pays for the import of the analysis.
         from analysis.pipeline import make_all_tables
         from analysis.topics.precision import NEEDS, half_widths
-        from analysis.topics.request import Request
+        from analysis.topics.topic import Request
 
         widths = half_widths(make_all_tables(complete_runs(runs), Request(settings), NEEDS))
     return judge(study, blocks, widths, core_hours(records))

@@ -12,7 +12,7 @@ from analysis.pipeline import make_all_tables
 from analysis.runs.frames import is_missing
 from analysis.runs.settings import Settings
 from analysis.topics.energy import speedup_per_extra_joule
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 
 def counted(watts, *groups, source="RAPL: package-0"):

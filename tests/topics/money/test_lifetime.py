@@ -20,7 +20,7 @@ from analysis.topics.money.lifetime_pairs import RUNS, mean_tornado
 from analysis.topics.money.lifetime_section import saving_sentences
 from analysis.topics.money.market import Market
 from analysis.topics.prices.books import BOOK, read_book
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 EXACT = (1,) * 5  # five equal blocks: intervals are points
 NODE = NodePrice(1000.0, "USD", 2004, cores=2)

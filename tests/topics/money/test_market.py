@@ -19,7 +19,7 @@ from analysis.topics.money.market import (
     tariffs_of,
 )
 from analysis.topics.money.value import value_rows
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 NODE = NodePrice(2000, "USD", 2004, cores=2)
 

@@ -10,7 +10,7 @@ from analysis.runs.runs import TableError
 from analysis.runs.settings import Mix, NodePrice, Settings
 from analysis.topics.money.market import Market, cluster_costs, tariffs_of
 from analysis.topics.money.purchase import purchase_rows
-from analysis.topics.request import Request
+from analysis.topics.topic import Request
 
 NODE = NodePrice(2000, "USD", 2004)
 SETTINGS = Settings(draws=300)

@@ -21,7 +21,7 @@ from analysis.topics.congestion.loads import (
 )
 from analysis.topics.congestion.topology import Torus, Tree, fat_tree, k_ary_n_tree, ring, star
 from analysis.topics.congestion.waits import link_waits, start_times
-from workflows.traffic.flows import mean_flows
+from workflows.study.congestion import mean_flows
 from workflows.traffic.patterns import PERMUTATIONS, Pattern, jobs_of
 from workflows.traffic.schedule import Demand
 
