@@ -28,7 +28,7 @@ def went_through(status: int, output: str) -> bool:
     return status == 0 or (status == 1 and "nodeworth: no run over " in output)
 
 
-def told_death(problem: str, reason: str) -> bool:
+def reports_death(problem: str, reason: str) -> bool:
     """Whether a run tells that a rank died; mpirun of Open MPI 4.1.4 itself dies now and then when one does."""
     return reason in problem or problem.startswith("ended by SIG")
 

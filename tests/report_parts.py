@@ -33,10 +33,10 @@ def cells(table):
 
 def sayings(report):
     """All that a report says outside of tables."""
-    every = (block for section in report["sections"] for block in section["blocks"])
+    all_blocks = (block for section in report["sections"] for block in section["blocks"])
     return [
         text
-        for block in every
+        for block in all_blocks
         for text in (block.get("text"), block.get("caption"), *block.get("items", []))
         if text
     ]

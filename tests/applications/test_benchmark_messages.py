@@ -51,6 +51,6 @@ def test_percentiles_equal_those_of_numpy(values, share):
 
 
 def test_every_size_has_the_same_weight_in_the_summary_time():
-    base, half_at_one = [1e-6, 1e-5, 1e-2], [1e-6, 0.5e-5, 1e-2]
-    assert summary(base) / summary(half_at_one) == pytest.approx(2 ** (1 / 3))
+    base, one_halved = [1e-6, 1e-5, 1e-2], [1e-6, 0.5e-5, 1e-2]
+    assert summary(base) / summary(one_halved) == pytest.approx(2 ** (1 / 3))
     assert summary([4.0, 9.0]) == pytest.approx(math.sqrt(36))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from disturbed import told_death
+from disturbed import reports_death
 from hypothesis import given
 from hypothesis import strategies as st
 from mpi4py_cases import measured, with_program
@@ -120,4 +120,4 @@ def test_a_server_that_dies_ends_the_run_with_the_reason(tmp_path):
     dying = with_program(tmp_path, case("data_servers-smoke-yielding"), DYING)
     done = measured(tmp_path, dying, 1, cores=2, servers=1)
     assert not done.execution.timed_out
-    assert told_death(done.problem, "signal 9")
+    assert reports_death(done.problem, "signal 9")

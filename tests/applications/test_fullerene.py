@@ -8,7 +8,7 @@ from workflows.applications.fullerene import BOND, fullerene
 
 def neighbours(atoms):
     return [
-        [other for other, there in enumerate(atoms) if 0 < math.dist(here[1:], there[1:]) < 1.2 * BOND]
+        [other for other, position in enumerate(atoms) if 0 < math.dist(here[1:], position[1:]) < 1.2 * BOND]
         for here in atoms
     ]
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from disturbed import told_death
+from disturbed import reports_death
 from mpi4py_cases import measured, smoke, with_program
 from runs_with_details import network_of
 
@@ -161,7 +161,7 @@ main(dying)
 def test_a_rank_that_dies_ends_the_run(tmp_path, end, reason):
     done = measured(tmp_path, with_program(tmp_path, smoke("pingpong"), DYING.format(end=end)), 2)
     assert not done.execution.timed_out
-    assert told_death(done.problem, reason)
+    assert reports_death(done.problem, reason)
 
 
 def test_a_rank_that_hangs_is_ended_at_the_time_limit(tmp_path):

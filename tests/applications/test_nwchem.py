@@ -291,9 +291,9 @@ class TestInputs:
 
     def test_one_thread_per_rank_by_default(self, scf):
         assert nwchem.environment(scf) == {"OMP_NUM_THREADS": "1"}
-        asked = {"OMP_NUM_THREADS": "2", "ARMCI_PROGRESS_THREAD": "1"}
-        two = dataclasses.replace(scf, settings=scf.settings | {"environment": asked})
-        assert nwchem.environment(two) == asked
+        environment = {"OMP_NUM_THREADS": "2", "ARMCI_PROGRESS_THREAD": "1"}
+        two = dataclasses.replace(scf, settings=scf.settings | {"environment": environment})
+        assert nwchem.environment(two) == environment
 
 
 @pytest.mark.slow

@@ -313,8 +313,8 @@ def _by_comparisons(scenario: Verdicts, seconds: Sequence[np.ndarray]) -> pd.Dat
 
 def error_rates(scenario: Verdicts, studies: int, rng: np.random.Generator) -> dict[str, float]:
     """Shares in percent, of as many studies of two that are alike and of two of which one is faster."""
-    alike, faster = (judged(scenario, gain, studies, rng) for gain in (0.0, scenario.gain))
-    bounded = pd.concat([alike.assign(truth=0.0), faster.assign(truth=100 * np.expm1(scenario.gain))])
+    equal, faster = (judged(scenario, gain, studies, rng) for gain in (0.0, scenario.gain))
+    bounded = pd.concat([equal.assign(truth=0.0), faster.assign(truth=100 * np.expm1(scenario.gain))])
     bounded = bounded[bounded["improvement_low"].notna()]
     directions = faster.loc[faster["direction"] != 0, "direction"]
     return {
@@ -322,12 +322,12 @@ def error_rates(scenario: Verdicts, studies: int, rng: np.random.Generator) -> d
         "stated": 100 * bounded["coverage"].mean(),
         "covers": within(bounded, "improvement", bounded["truth"]) if len(bounded) else np.nan,
         "width (points)": (bounded["improvement_high"] - bounded["improvement_low"]).median(),
-        "alike, p up to 5 %": 100 * (alike["p_value"] <= 0.05).mean(),
-        "alike, told apart": 100 * (alike["direction"] != 0).mean(),
+        "alike, p up to 5 %": 100 * (equal["p_value"] <= 0.05).mean(),
+        "alike, told apart": 100 * (equal["direction"] != 0).mean(),
         "gain": 100 * np.expm1(scenario.gain),
         "told apart": 100 * len(directions) / studies,
         "of these wrong": 100 * (directions < 0).mean(),
-        "a count in its peak set": 100 * alike["held"].astype(float).mean() if "held" in alike else np.nan,
+        "a count in its peak set": 100 * equal["held"].astype(float).mean() if "held" in equal else np.nan,
     }
 
 
@@ -384,23 +384,27 @@ def at_once(scenario: Several, studies: int, rng: np.random.Generator) -> dict[s
         )  # fmt: skip
         table = corrected(table)
         tables.append(table.assign(**simultaneous(table, 0.05), truth=100 * np.expm1(gains)))
-    every = pd.concat(tables, keys=range(studies))
-    held = {
-        name: ((every[f"{name}_low"] <= every["truth"]) & (every["truth"] <= every[f"{name}_high"]))
+    all_tables = pd.concat(tables, keys=range(studies))
+    covered = {
+        name: (
+            (all_tables[f"{name}_low"] <= all_tables["truth"])
+            & (all_tables["truth"] <= all_tables[f"{name}_high"])
+        )
         for name in ("improvement", "simultaneous")
     }
-    outside = (every["simultaneous_low"] > 0) | (every["simultaneous_high"] < 0)
+    outside = (all_tables["simultaneous_low"] > 0) | (all_tables["simultaneous_high"] < 0)
     return {
-        "has them": 100 * every["simultaneous_low"].notna().mean(),
-        "all 95 % ones hold": 100 * held["improvement"].groupby(level=0).all().mean(),
-        "all at once hold": 100 * held["simultaneous"].groupby(level=0).all().mean(),
+        "has them": 100 * all_tables["simultaneous_low"].notna().mean(),
+        "all 95 % ones hold": 100 * covered["improvement"].groupby(level=0).all().mean(),
+        "all at once hold": 100 * covered["simultaneous"].groupby(level=0).all().mean(),
         "times as wide": (
-            (every["simultaneous_high"] - every["simultaneous_low"])
-            / (every["improvement_high"] - every["improvement_low"])
+            (all_tables["simultaneous_high"] - all_tables["simultaneous_low"])
+            / (all_tables["improvement_high"] - all_tables["improvement_low"])
         ).median(),
         "leaves out 0": 100 * outside.mean(),
-        "Holm rejects": 100 * every["distinguishable"].mean(),
-        "leaves out 0 and Holm does not": 100 * (outside & ~every["distinguishable"].astype(bool)).mean(),
+        "Holm rejects": 100 * all_tables["distinguishable"].mean(),
+        "leaves out 0 and Holm does not": 100
+        * (outside & ~all_tables["distinguishable"].astype(bool)).mean(),
     }
 
 
@@ -429,8 +433,8 @@ def print_fastest(studies: int, rng: np.random.Generator) -> None:
         fastest = make_tables(runs, Settings(draws=100, baselines=("0",)))["fastest"]
         outside = fastest.assign(outside=(fastest["longer_low"] > 0) | (fastest["longer_high"] < 0))
         shares = 100 * outside.groupby("place")["outside"].mean()
-        held = 100 * fastest.loc[fastest["interconnect"] == "0", "may_be_fastest"].mean()
-        print(f"| {several}, {blocks} | {shares[2]:.1f} | {shares[several]:.1f} | {held:.1f} |", flush=True)
+        kept = 100 * fastest.loc[fastest["interconnect"] == "0", "may_be_fastest"].mean()
+        print(f"| {several}, {blocks} | {shares[2]:.1f} | {shares[several]:.1f} | {kept:.1f} |", flush=True)
 
 
 def print_derived(studies: int, draws: int) -> None:

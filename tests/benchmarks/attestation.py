@@ -80,8 +80,10 @@ def cost(pairs: int) -> None:
             before = cpu_seconds(resource.RUSAGE_CHILDREN)
             for _ in range(3):
                 probe(two_ranks(joins), joins, nodes, places)
-            beside = 1000 * (cpu_seconds(resource.RUSAGE_CHILDREN) - before) / 3
-        print(f"{name}: {interval(added)} ms of CPU are added; a probe beside it {beside:.0f} ms", flush=True)
+            separate = 1000 * (cpu_seconds(resource.RUSAGE_CHILDREN) - before) / 3
+        print(
+            f"{name}: {interval(added)} ms of CPU are added; a probe beside it {separate:.0f} ms", flush=True
+        )
 
 
 def cpu_ms(joins: Interconnect, nodes: Sequence[EmulatedNode], attest: bool) -> float:
@@ -89,8 +91,8 @@ def cpu_ms(joins: Interconnect, nodes: Sequence[EmulatedNode], attest: bool) -> 
     before, point = cpu_seconds(resource.RUSAGE_SELF), two_ranks(joins)
     program = attesters.build(joins.launch["mpi"]) / attesters.ALONE
     with scratch_folder() as scratch:
-        asked = attesters.environment(point, joins, scratch) if attest else {}
-        launch = launch_ranks(point, joins, nodes, [str(program)], asked, scratch)
+        environment = attesters.environment(point, joins, scratch) if attest else {}
+        launch = launch_ranks(point, joins, nodes, [str(program)], environment, scratch)
         done = execute(launch.argv, launch.env, scratch, LIMIT_SECONDS)
         if done.exit_status or attest != bool(attesters.read_probe(scratch, [], [])):
             raise SystemExit(f"{joins.name}: {done.errors or 'not attested'}")
@@ -123,17 +125,17 @@ def runs_of(name: str, joins: Interconnect) -> Iterator[Callable[..., Run]]:
             app.prepare(case, processes, made, base if processes > 1 else None)
         point = replace(two_ranks(joins), case=name)
 
-        def once(label: Interconnect = joins, prefix: Sequence[str] = (), attest: bool = True) -> Run:
+        def run_once(label: Interconnect = joins, prefix: Sequence[str] = (), attest: bool = True) -> Run:
             return run(case, point, prepared, label, nodes, LIMIT_SECONDS, prefix, attest)
 
-        yield once
+        yield run_once
 
 
 def effect(pairs: int) -> None:
     """Print by how much a run is slower that was attested."""
     for name, joins in itertools.product(CASES, [link("tcp_loopback"), link("shared_memory")]):
-        with runs_of(name, joins) as once:
-            times = in_turn(lambda attest, once=once: seconds(once(attest=attest), attest), pairs)
+        with runs_of(name, joins) as run_once:
+            times = in_turn(lambda attest, run_once=run_once: seconds(run_once(attest=attest), attest), pairs)
             ratios = [with_attester / other for with_attester, other in times]
         print(f"{name}, {joins.name}: {interval(ratios)} of the time without", flush=True)
 
@@ -145,7 +147,7 @@ def seconds(done: Run, attest: bool) -> float:
     return done.reading.seconds
 
 
-def faults(trials: int, wanted: str = "") -> None:
+def faults(trials: int, prefix_of_kind: str = "") -> None:
     """Print how many faults of each kind are found and how many sound runs are refused, optionally for named kinds."""
     slow = link("emulated_ten_gigabit")
     slow = replace(slow, emulate=slow.emulate | {"rate_mbps": 1000})
@@ -182,11 +184,11 @@ def faults(trials: int, wanted: str = "") -> None:
     }
     sound = {f"sound: {name}": (link(name), name, ()) for name in SOUND}
     for kind, (joins, called, prefix) in (kinds | sound).items():
-        if not kind.startswith(wanted):
+        if not kind.startswith(prefix_of_kind):
             continue
         label = replace(joins, attest=link(called).attest)
-        with runs_of("barrier-smoke", joins) as once:
-            refusals = sum(judged(once(label, prefix), label) for _ in range(trials))
+        with runs_of("barrier-smoke", joins) as run_once:
+            refusals = sum(judged(run_once(label, prefix), label) for _ in range(trials))
         print(f"{kind}: {refusals} of {trials} refused", flush=True)
 
 

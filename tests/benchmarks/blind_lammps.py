@@ -29,7 +29,7 @@ from workflows.applications import application  # noqa: E402
 from workflows.applications.base import Steps  # noqa: E402
 from workflows.study.cases import load_case  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
-from workflows.tracing import request as wanted  # noqa: E402
+from workflows.tracing import request as trace_request  # noqa: E402
 from workflows.tracing.capture import capture  # noqa: E402
 from workflows.tracing.request import CARRIER, TraceRequest  # noqa: E402
 
@@ -45,7 +45,7 @@ TIME_LIMIT_SECONDS = 1800
 def trace(folder: Path) -> None:
     """Trace the case on each count, unless that is done."""
     application("lammps").steps = Steps(("end of step",), "steps", 0)
-    wanted.SKIPPED_STEPS = 0
+    trace_request.SKIPPED_STEPS = 0
     case, joins = (
         load_case(f"{CASE}-32k", Path(__file__).parent / "cases"),
         load_interconnect(CARRIER, ROOT / "config/interconnects"),
@@ -91,8 +91,10 @@ def main() -> None:
     for name in ("trace", "predict"):
         commands.add_parser(name).add_argument("folder", type=Path)
     commands.add_parser("compare")
-    asked = parser.parse_args()
-    {"trace": trace, "predict": predict}[asked.command](asked.folder) if "folder" in asked else compare()
+    arguments = parser.parse_args()
+    {"trace": trace, "predict": predict}[arguments.command](
+        arguments.folder
+    ) if "folder" in arguments else compare()
 
 
 if __name__ == "__main__":

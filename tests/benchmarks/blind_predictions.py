@@ -50,7 +50,7 @@ from workflows.simulation.replayer import replay  # noqa: E402
 from workflows.study.cases import load_case  # noqa: E402
 from workflows.study.interconnects import load_interconnect  # noqa: E402
 from workflows.tracing import recording  # noqa: E402
-from workflows.tracing import request as wanted  # noqa: E402
+from workflows.tracing import request as trace_request  # noqa: E402
 from workflows.tracing.capture import capture  # noqa: E402
 from workflows.tracing.request import CARRIER, TraceRequest  # noqa: E402
 from workflows.tracing.trace import Trace, read_trace  # noqa: E402
@@ -99,20 +99,20 @@ def main() -> None:
     tracing.add_argument("--repeats", type=int, default=1, help="how often each rank runs alone")
     commands.add_parser("predict").add_argument("folder", type=Path)
     commands.add_parser("compare")
-    asked = parser.parse_args()
-    if asked.command == "compare":
+    arguments = parser.parse_args()
+    if arguments.command == "compare":
         compare()
-    elif asked.command == "trace":
+    elif arguments.command == "trace":
         with tempfile.TemporaryDirectory() as scratch:
             trace(
-                load_case(asked.case, ROOT / "cases"),
-                asked.processes,
-                asked.folder,
-                asked.prepared or Path(scratch),
-                asked.repeats,
+                load_case(arguments.case, ROOT / "cases"),
+                arguments.processes,
+                arguments.folder,
+                arguments.prepared or Path(scratch),
+                arguments.repeats,
             )
     else:
-        predict(asked.folder)
+        predict(arguments.folder)
 
 
 def limit_iterations(prepared: Path) -> None:
@@ -125,7 +125,7 @@ def limit_iterations(prepared: Path) -> None:
 
 def trace(case: Case, counts: Iterable[int], folder: Path, prepared: Path, repeats: int) -> None:
     """Trace a step of a case on each count, unless that is done."""
-    app, base, wanted.SKIPPED_STEPS = application(case.application), prepared / "1", SKIPPED_STEPS
+    app, base, trace_request.SKIPPED_STEPS = application(case.application), prepared / "1", SKIPPED_STEPS
     for count in counts:
         target = folder / case.name.partition("-")[0] / f"processes-{count}"
         if (target / ITERATIONS).exists():
@@ -240,11 +240,13 @@ def predict(folder: Path) -> None:
     """Write what is predicted of every site, case and count that is traced."""
     published = pd.read_csv(PUBLISHED)
     one_node = published[published["nodes"] == 1]
-    asked = published.groupby(["site", "build", "case", "interconnect", "processes"], as_index=False)[
+    targets = published.groupby(["site", "build", "case", "interconnect", "processes"], as_index=False)[
         "nodes"
     ].first()
     replays, rows = Replays(folder), []
-    for (site, build, case, interconnect), group in asked.groupby(["site", "build", "case", "interconnect"]):
+    for (site, build, case, interconnect), group in targets.groupby(
+        ["site", "build", "case", "interconnect"]
+    ):
         here, ours = group.set_index("processes")["nodes"], CASES[case]
         per_node = int(here.index[here == 1][0])
         counts = [count for count in replays.counts(ours) if count in here.index]
@@ -353,11 +355,11 @@ def print_focus(table: pd.DataFrame) -> None:
         for column in ("equal_seconds", "seconds", "measured_seconds"):
             for count in gigabit.index:
                 gain = 100 * (gigabit.loc[count, column] / qdr.loc[count, column] - 1)
-                worth = np.interp(
+                equivalent = np.interp(
                     -np.log(gigabit.loc[count, column]), -np.log(qdr[column]), np.log(qdr.index)
                 )
                 print(
-                    f"{case}, {column}: {count} processes, QDR {gain:+.0f} %, worth {math.exp(worth):.1f} over QDR"
+                    f"{case}, {column}: {count} processes, QDR {gain:+.0f} %, worth {math.exp(equivalent):.1f} over QDR"
                 )
 
 

@@ -54,14 +54,14 @@ def main() -> None:
     parser.add_argument("--processes", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--decompose", type=int, nargs="*", default=[])
     parser.add_argument("--iterations", type=int, nargs="*", default=[])
-    asked = parser.parse_args()
-    for name in asked.names or every_size():
+    arguments = parser.parse_args()
+    for name in arguments.names or every_size():
         case = load_case(name, ROOT / "cases")
         with tempfile.TemporaryDirectory() as folder:
-            if asked.iterations:
-                count_iterations(case, sorted(asked.iterations), Path(folder))
+            if arguments.iterations:
+                count_iterations(case, sorted(arguments.iterations), Path(folder))
             else:
-                measure(case, sorted(asked.processes), sorted(asked.decompose), Path(folder))
+                measure(case, sorted(arguments.processes), sorted(arguments.decompose), Path(folder))
 
 
 def every_size() -> list[str]:

@@ -157,8 +157,10 @@ def main() -> None:
                 application(case.application).prepare(case, processes, prepared, base)
             serial = traces / "1" if processes > 1 else None
             folder = traces / str(processes)
-            beside = base if serial else None
-            request = TraceRequest(case, processes, prepared, carrier, LIMIT_SECONDS, TRACED_STEPS, beside)
+            interleaved = base if serial else None
+            request = TraceRequest(
+                case, processes, prepared, carrier, LIMIT_SECONDS, TRACED_STEPS, interleaved
+            )
             trace = capture(request, folder, serial)
             seconds = trace.about["compute_seconds"]
             serial_work, serial_seconds = serial_work or sum(work), serial_seconds or sum(seconds)
@@ -171,12 +173,12 @@ def main() -> None:
             serial_rate = serial_rate or rate
             calls = share * sum(row["calls"] for row in trace.about["operations"])
             beyond = 1e3 * sum(work) * (1 / rate - 1 / serial_rate) / calls if calls else 0.0
-            alike = statistics.correlation(seconds, work) if processes > 2 else 1.0
+            correlation = statistics.correlation(seconds, work) if processes > 2 else 1.0
             print(
                 f"{processes} processes: instructions {sum(work) / serial_work:.3f} ({sum(work) / 1e6:.0f} million, {rate:.0f} a CPU second, {beyond:+.0f} ns a call), "
                 f"CPU time {trace.about['timing']} {trace.about['inflation']:.2f} (ends of the band "
                 f"{over(trace.factors('low'), trace, serial_seconds):.2f} and "
-                f"{over(trace.factors('high'), trace, serial_seconds):.2f}); by rank they correlate at {alike:.2f}; "
+                f"{over(trace.factors('high'), trace, serial_seconds):.2f}); by rank they correlate at {correlation:.2f}; "
                 f"{trace.about['disturbed_repeats']} runs of ranks waited for their core",
                 flush=True,
             )

@@ -416,12 +416,12 @@ def trials(study: Killed, kills: int, minutes: float) -> str:
         struck[name] += 1
         processes += hit
         now = study.files()
-        lost += sum(now.get(file) != held for file, held in seen.items())
+        lost += sum(now.get(file) != content for file, content in seen.items())
         seen = now
         print(f"{struck.total()}: {name}, {len(seen)} records", file=sys.stderr, flush=True)
     study.finish()
     end = study.files()
-    lost += sum(end.get(file) != held for file, held in seen.items())
+    lost += sum(end.get(file) != content for file, content in seen.items())
     records = [json.loads(text) for text in end.values()]
     counts = count(records, read_beats(study.beats), study.points * study.blocks, study.whole_machine)
     kinds, nothing = (

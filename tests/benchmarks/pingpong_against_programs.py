@@ -78,8 +78,8 @@ def main() -> None:
     install()
     words = sys.argv[1:]
     rounds = int(words.pop(0)) if words and words[0].isdigit() else ROUNDS
-    there = {program: command for program, command in PROGRAMS.items() if shutil.which(program)}
-    for program in PROGRAMS.keys() - there.keys():
+    installed = {program: command for program, command in PROGRAMS.items() if shutil.which(program)}
+    for program in PROGRAMS.keys() - installed.keys():
         print(f"{program}: not installed, left out", flush=True)
     within = []
     with tempfile.TemporaryDirectory() as name:
@@ -87,7 +87,7 @@ def main() -> None:
         for interconnect in words or INTERCONNECTS:
             with two_ranks(interconnect) as run:
                 for size in SIZES:
-                    for title, other in there.values():
+                    for title, other in installed.values():
                         pairs = [(other(run, size, folder), ours(run, size, folder)) for _ in range(rounds)]
                         within.append(compare(interconnect, size, title, pairs))
     return sys.exit(0 if within and all(within) else 1)

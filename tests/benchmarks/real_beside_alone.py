@@ -33,8 +33,8 @@ LIMIT_SECONDS = 600.0
 def computed(trace: Trace) -> float:
     """What the ranks of a trace compute, when they are on one node."""
     taken = zip(trace.about["compute_seconds"], trace.factors("corrected"), strict=True)
-    beside = 1 + trace.corun_percent("corrected") / 100 * (RANKS - 1)
-    return beside * sum(seconds * factor for seconds, factor in taken)
+    slowdown = 1 + trace.corun_percent("corrected") / 100 * (RANKS - 1)
+    return slowdown * sum(seconds * factor for seconds, factor in taken)
 
 
 def ratios(name: str) -> list[float]:

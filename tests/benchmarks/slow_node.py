@@ -167,8 +167,8 @@ def real(trials: int) -> None:
     for share, (slow, runs) in ran.items():
         trial = (runs["block"].astype(int) - 1) // BLOCKS
         names = [flagged_nodes(runs[trial == number].reset_index(drop=True)) for number in range(trials)]
-        right = sum(slow in told_now for told_now in names)
-        wrong = sum(bool(set(told_now) - {slow}) for told_now in names)
+        right = sum(slow in flagged for flagged in names)
+        wrong = sum(bool(set(flagged) - {slow}) for flagged in names)
         scatter = _scatter(runs.assign(trial=trial))
         needed = blocks_by_power(1 / SHARE, scatter / math.sqrt(2), [(1, 1)] * SIZES)
         print(

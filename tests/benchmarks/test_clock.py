@@ -18,9 +18,9 @@ def test_a_cost_shows_its_limit_and_its_peer():
 
 def test_a_cost_includes_all_processes_of_a_command():
     work = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(b\"x\") * 200_000_000'], check=True)"
-    held = bytearray(b"x") * 400_000_000  # belongs to this process, not to the command
+    ballast = bytearray(b"x") * 400_000_000  # belongs to this process, not to the command
     used = cost([sys.executable, "-c", work])
-    assert 200e6 < used.memory_bytes < len(held) and 0 < used.cpu_seconds < 60
+    assert 200e6 < used.memory_bytes < len(ballast) and 0 < used.cpu_seconds < 60
     with pytest.raises(RuntimeError, match="exit status 3: printed"):
         cost([sys.executable, "-c", "print('printed'); raise SystemExit(3)"])
 

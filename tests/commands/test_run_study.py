@@ -47,8 +47,8 @@ def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
     case.write_text((ROOT / "cases/mpi4py/matrix_product/case.yaml").read_text())
     study = "name: mine\ncases: [matrix_product-smoke]\ninterconnects: [shared_memory]\nprocesses: [1, 2]\n"
     (tmp_path / "mine.yaml").write_text(f"{study}blocks: 1\ncases_folder: {tmp_path}/cases\n")
-    asked = ["--dry-run", "--snakefile", ROOT / "Snakefile", "--directory", tmp_path]
-    done = ran(sys.executable, "-m", "snakemake", *asked, "--configfile", tmp_path / "mine.yaml")
+    options = ["--dry-run", "--snakefile", ROOT / "Snakefile", "--directory", tmp_path]
+    done = ran(sys.executable, "-m", "snakemake", *options, "--configfile", tmp_path / "mine.yaml")
     (line,) = (
         line_of_output for line_of_output in done.stderr.splitlines() if "profile" not in line_of_output
     )

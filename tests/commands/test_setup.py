@@ -122,9 +122,9 @@ def test_without_root_one_message_names_all_that_is_missing(debian, sudo):
         debian.add("sudo", sudo)
     shutil.rmtree(debian.clone / ".venv")
     debian.add("python3", "exit 1")  # has no ensurepip
-    wanted = "carver libopenmpi-dev python3-venv solver"
-    asked = f"Without root, ask for: sudo apt-get install --no-install-recommends {wanted}\n"
-    assert debian.set_up() == asked
+    packages = "carver libopenmpi-dev python3-venv solver"
+    message = f"Without root, ask for: sudo apt-get install --no-install-recommends {packages}\n"
+    assert debian.set_up() == message
 
 
 def test_python_itself_is_asked_for(debian):
@@ -133,14 +133,14 @@ def test_python_itself_is_asked_for(debian):
 
 
 @pytest.mark.parametrize(
-    ("there", "taken"),
+    ("status_of_python", "taken"),
     [
         ({"system-python": 0, "python3.11": 0}, "system-python"),
         ({"system-python": 1, "python3.11": 1, "python3.13": 0, "python3": 0}, "python3.13"),
     ],
 )
-def test_the_systems_own_python_is_taken_where_it_fits(debian, there, taken):
-    for python, status in there.items():
+def test_the_systems_own_python_is_taken_where_it_fits(debian, status_of_python, taken):
+    for python, status in status_of_python.items():
         debian.add(python, f"exit {status}")
     path = debian.shell(f". envs/setup.sh && {ONLY_THESE} && find_python").stdout
     assert path == f"{debian.programs}/{taken}\n"

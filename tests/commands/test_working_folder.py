@@ -102,8 +102,8 @@ def test_a_study_in_the_folder_of_the_user(mine):
 
 
 def test_plain_snakemake_in_the_folder_of_the_user(mine):
-    asked = ["--snakefile", ROOT / "Snakefile", "--configfile", "mine.yaml"]
-    results_are_in(mine, ran(SNAKEMAKE, *asked, cwd=mine, timeout=300, NO_COLOR="1"))
+    options = ["--snakefile", ROOT / "Snakefile", "--configfile", "mine.yaml"]
+    results_are_in(mine, ran(SNAKEMAKE, *options, cwd=mine, timeout=300, NO_COLOR="1"))
 
 
 def test_the_default_study_needs_no_configfile(tmp_path):

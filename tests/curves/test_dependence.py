@@ -66,8 +66,8 @@ def test_thirty_blocks_keep_level_and_coverage_however_they_depend(correlation):
         comparison.shift
         for comparison in compare_points([samples(row) for row in series], [0.05] * len(series))
     ]
-    held = np.mean([shift.low <= 0 <= shift.high for shift in shifts])
-    assert 0.94 < held < 0.975 and np.mean([shift.p_value <= 0.05 for shift in shifts]) < 0.06
+    coverage = np.mean([shift.low <= 0 <= shift.high for shift in shifts])
+    assert 0.94 < coverage < 0.975 and np.mean([shift.p_value <= 0.05 for shift in shifts]) < 0.06
     runs = pd.DataFrame({"case": "duct", "interconnect": np.repeat(np.arange(1_000), 30).astype(str),
                          "processes": 2, "block": np.tile(np.arange(30), 1_000)})  # fmt: skip
     table = point_table(
@@ -128,11 +128,11 @@ def test_a_comparison_of_blocks_that_depend_on_each_other_is_wider():
     """The same ratios in an order in which each resembles the one before, and in another."""
     ratios = np.repeat([0.02, 0.10, -0.03, 0.07, 0.12, 0.0], 4) + np.tile([0.001, -0.002, 0.0, 0.003], 6)
     apart = ratios.reshape(6, 4).T.ravel()
-    alike, other = (compare_points([samples(series)], [0.05])[0] for series in (ratios, apart))
-    assert alike.dependent and not other.dependent
-    assert alike.shift.estimate == pytest.approx(other.shift.estimate)
-    assert alike.shift.high - alike.shift.low > 1.5 * (other.shift.high - other.shift.low)
-    assert alike.shift.p_value > other.shift.p_value
+    of_equals, other = (compare_points([samples(series)], [0.05])[0] for series in (ratios, apart))
+    assert of_equals.dependent and not other.dependent
+    assert of_equals.shift.estimate == pytest.approx(other.shift.estimate)
+    assert of_equals.shift.high - of_equals.shift.low > 1.5 * (other.shift.high - other.shift.low)
+    assert of_equals.shift.p_value > other.shift.p_value
 
 
 def test_every_improvement_states_the_dependence_of_its_blocks():

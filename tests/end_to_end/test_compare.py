@@ -62,8 +62,8 @@ def test_merged_runs_keep_kinds_validity_and_reasons(compared):
 def test_changes_between_sites_are_reported(compared):
     changes = pd.read_csv(compared / "tables/changes.csv").set_index(["interconnect", "processes"])
     assert changes.loc[("fast", 4), "change_percent"] == pytest.approx(100 / 3)
-    alike = dict.fromkeys([("slow", 2), ("slow", 4)], "not distinguishable")
-    assert changes["verdict"].to_dict() == {("fast", 2): "faster", ("fast", 4): "faster"} | alike
+    unchanged = dict.fromkeys([("slow", 2), ("slow", 4)], "not distinguishable")
+    assert changes["verdict"].to_dict() == {("fast", 2): "faster", ("fast", 4): "faster"} | unchanged
     scaling = pd.read_csv(compared / "tables/scaling.csv")
     assert scaling.groupby(["site", "kind"]).ngroups == scaling.groupby(["site", "reference_seconds"]).ngroups
 

@@ -353,8 +353,8 @@ def in_jobs(edited, monkeypatch):
         )
         plan.paths.expected(point.case).write_text('{"value": 1, "source": "serial"}')
     for repetition in plan.design.repetitions:
-        held = record(inputs=plan.design.inputs(repetition.point))
-        write_record(plan.paths.record(repetition, 1), held)
+        recorded = record(inputs=plan.design.inputs(repetition.point))
+        write_record(plan.paths.record(repetition, 1), recorded)
     for name, batch in batches(plan).items():
         listed = plan.paths.batch(name)
         listed.parent.mkdir(parents=True, exist_ok=True)

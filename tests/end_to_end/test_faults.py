@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 REASONS = {
     "faulty-hangs": "stopped at its time limit of 3 s (limits.run_seconds)",
     "faulty-crashes": "exit status 1",
-    "faulty-killed": ("exit status 137", "ended by SIG"),  # see `disturbed.told_death`
+    "faulty-killed": ("exit status 137", "ended by SIG"),  # see `disturbed.reports_death`
     "faulty-wrong": "sum 7 differs from the serial answer 42 by 0.83, allowed 1e-06",
     "faulty-cut": "incomplete: no line like '^done$'",
 }

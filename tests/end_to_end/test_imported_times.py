@@ -287,10 +287,10 @@ def rounded(tmp_path_factory):
 def test_a_difference_of_one_step_has_no_verdict(rounded):
     lines = rounded.table("improvement").loc[["one_step", "tenths", "once", "among_full"]]
     assert lines["verdict"].eq("faster or slower within the rounding").all()
-    one_step, tenths, once, _ = (line for _, line in lines.iterrows())
+    one_step, tenths, single, _ = (line for _, line in lines.iterrows())
     assert one_step[["improvement_low", "improvement_high"]].tolist() == pytest.approx([0, 100 * 2 / 27.5])
     assert tenths[["improvement_low", "improvement_high"]].tolist() == pytest.approx([0, 100 * 0.2 / 28.95])
-    assert pd.isna(once["p_value"]) and one_step["p_value"] == 1 and not one_step["distinguishable"]
+    assert pd.isna(single["p_value"]) and one_step["p_value"] == 1 and not one_step["distinguishable"]
 
 
 def test_no_interval_is_narrower_than_the_rounding(rounded):

@@ -22,7 +22,7 @@ limits: {{idle_seconds: 0.1}}
 def test_a_study_that_is_extended_after_a_report(study_folder):
     """Tests at look 2 go by 5 % / 4, so that one takes 2 / 2^8 at most, and at look 3 by 5 % / 8: 2 / 2^9."""
     results = study_folder.results("looked_at")
-    told_of = {1: "at most 0.05,", 2: "at most 0.0125,", 3: "at most 0.00625,"}
+    levels = {1: "at most 0.05,", 2: "at most 0.0125,", 3: "at most 0.00625,"}
     for look, (blocks, needed) in enumerate({2: 6, 3: 8, 4: 9}.items(), 1):
         study = study_folder.write(f"{STUDY}blocks: {blocks}\n")
         study_folder.run_well(study, "--", "results/looked_at/report.json")
@@ -31,7 +31,7 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
         assert study_facts["looks"] == [2, 3, 4][:look]
         sentences = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
         assert (f"This is look {look} at the study" in sentences) == (look > 1)
-        assert told_of[look] in sentences
+        assert levels[look] in sentences
         (row,) = pd.read_csv(results / "tables/improvement.csv").to_dict("records")
         assert (row["blocks_needed"], row["verdict"]) == (needed, f"untestable with {blocks} blocks")
     kept = json.loads((results / "looks.json").read_text())["looks"]

@@ -140,8 +140,8 @@ def bare_system() -> Path:
 
 def _mirror() -> list[str]:
     """The mirror from which this machine has its own packages, if it is a Debian 12; else debootstrap's."""
-    asked = ["Created-By: Packages", "Codename: bookworm", "Component: main"]
-    return ran("apt-get", "indextargets", "--format", "$(SITE)", *asked).stdout.split()[:1]
+    filters = ["Created-By: Packages", "Codename: bookworm", "Component: main"]
+    return ran("apt-get", "indextargets", "--format", "$(SITE)", *filters).stdout.split()[:1]
 
 
 def carry_settings(root: Path) -> None:

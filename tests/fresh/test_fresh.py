@@ -69,9 +69,9 @@ def test_user_without_sudo(debian):
     """One message names all; root types it; the user, whose HOME cannot be written, goes on."""
     debian.type(CLONE, USER)
     status, output = debian.run(STUDY, USER)
-    [asked] = re.findall(r"\AWithout root, ask for: sudo (.*)\n\Z", output)
-    assert status == 1 and "python3-venv" in asked and "nwchem" in asked
-    debian.type(f"apt-get update -qq && DEBIAN_FRONTEND=noninteractive {asked} -y -qq")
+    [packages] = re.findall(r"\AWithout root, ask for: sudo (.*)\n\Z", output)
+    assert status == 1 and "python3-venv" in packages and "nwchem" in packages
+    debian.type(f"apt-get update -qq && DEBIAN_FRONTEND=noninteractive {packages} -y -qq")
     measured(debian, USER, HOME="/proc/none")
     assert "Without root, ask for" in passed(debian, QUICK, USER, HOME="/proc/none")
 

@@ -9,7 +9,7 @@ from analysis.importers import make_mapping, read_foreign, read_mapping
 from analysis.importers.mapping import Field
 from analysis.runs.runs import TableError
 
-WHOLE = """\
+COMPLETE_MAPPING = """\
 case: {from: [test, size], names: {duct-1: duct}}
 interconnect: fabric
 processes: num_tasks
@@ -20,7 +20,7 @@ may_differ: [seed]
 
 
 def test_a_mapping_file(written):
-    mapping = read_mapping(written(WHOLE, "mapping.yaml"))
+    mapping = read_mapping(written(COMPLETE_MAPPING, "mapping.yaml"))
     assert mapping.fields == {
         "case": Field(("test", "size"), names={"duct-1": "duct"}),
         "interconnect": Field(("fabric",)),

@@ -102,11 +102,11 @@ def test_derived_figures_are_tables_of_their_own_and_no_runs():
 
 def test_every_published_file_is_read():
     files = sorted(PUBLISHED.glob("*.csv"))
-    held = [read_foreign(file) for file in files]
-    assert held and all(imported.unread == [] for imported in held)
+    contents = [read_foreign(file) for file in files]
+    assert contents and all(imported.unread == [] for imported in contents)
     assert all(
         (len(imported.runs) > 0) + (len(imported.curves) > 0) + len(imported.derived) == 1
-        for imported in held
+        for imported in contents
     )
 
 

@@ -20,8 +20,8 @@ def read(foreign):
     return read
 
 
-def only(table, **wanted):
-    for column, value in wanted.items():
+def only(table, **values):
+    for column, value in values.items():
         table = table[table[column] == value]
     (row,) = table.to_dict("records")
     return row

@@ -151,8 +151,8 @@ def test_jobs_request_the_resources_of_the_design(scheduler, tmp_path):
 @pytest.mark.slow
 def test_flux_is_asked_for_cores_and_seconds(tmp_path):
     submitted, records = play("flux", tmp_path)
-    asked = [json.loads(line) for line in submitted]
-    assert sorted((request["cores"], request["duration"]) for request in asked[1:]) == [(1, 180), (2, 180)]
+    requests = [json.loads(line) for line in submitted]
+    assert sorted((request["cores"], request["duration"]) for request in requests[1:]) == [(1, 180), (2, 180)]
     assert all(record["reason"] is None or disturbed(record["reason"]) for record in records)
     assert {record["cluster"]["job"] for record in records} == {"f12"}
 

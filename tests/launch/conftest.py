@@ -21,7 +21,7 @@ from workflows.plan.here import unavailable
 from workflows.study.interconnects import load_interconnect
 
 INTERCONNECTS = Path("config/interconnects")
-WANTED = re.compile(rf"\d+|\d+\.messages|{LIBRARIES}|{RANK_VARIABLES}")
+EXPECTED_NAMES = re.compile(rf"\d+|\d+\.messages|{LIBRARIES}|{RANK_VARIABLES}")
 """Files that a run is to leave in its folder."""
 
 
@@ -61,7 +61,7 @@ def run(scratch: Path) -> Iterator[Callable[..., Ran]]:
             launch = launch_ranks(point, interconnect, emulated, command, env, folder)
             execution = execute(launch.argv, launch.env, folder, time_limit_seconds=120)
             placement = read_placement(folder)
-            left = [path for path in folder.iterdir() if not WANTED.fullmatch(path.name)]
+            left = [path for path in folder.iterdir() if not EXPECTED_NAMES.fullmatch(path.name)]
             return Ran(execution, placement, check_placement(placement, point, emulated), left)
 
         yield run

@@ -286,17 +286,17 @@ def test_it_is_attested_once_a_block_where_runs_cannot(monkeypatch):
     case: Case = load_case("barrier-smoke", CASES, "test")
     joins, point = interconnect("openmpi"), Point("none", "tcp_loopback", 2, 1, 1, 2)
 
-    def once(placement, block, link=joins):
+    def attest_block(placement, block, link=joins):
         return attest_once(case, point, link, (), placement, block)
 
-    once(["0", "0"], 1)  # says nothing of the interconnect: not kept
-    first = once(["0", "1"], 1)
+    attest_block(["0", "0"], 1)  # says nothing of the interconnect: not kept
+    first = attest_block(["0", "1"], 1)
     assert first.way == "beside: none of its programs initialised MPI in sight"
-    assert once(["0", "1"], 1) is first
+    assert attest_block(["0", "1"], 1) is first
     assert len(made) == 2
-    once(["0", "1"], 2)
+    attest_block(["0", "1"], 2)
     assert len(made) == 3
     wrong = replace(joins, name="wrong", attest={"latency_us": [1, 2]})
-    assert contradiction(once(["0", "1"], 1, wrong), wrong)
-    assert contradiction(once(["0", "1"], 1, wrong), wrong)
+    assert contradiction(attest_block(["0", "1"], 1, wrong), wrong)
+    assert contradiction(attest_block(["0", "1"], 1, wrong), wrong)
     assert len(made) == 5  # a contradiction is not kept either

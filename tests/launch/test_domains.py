@@ -52,8 +52,10 @@ def played(tmp_path):
 )
 def test_cores_are_dealt_out_by_the_domains_of_the_node(name, placement, each, cores, played):
     cpus, all_cores = played(name)
-    wanted = cores.split()
-    assert [choose_cores(placement, slot, each, all_cores, cpus)[0] for slot in range(len(wanted))] == wanted
+    expected = cores.split()
+    assert [
+        choose_cores(placement, slot, each, all_cores, cpus)[0] for slot in range(len(expected))
+    ] == expected
 
 
 def test_a_node_of_one_domain_cannot_place_anything(played):

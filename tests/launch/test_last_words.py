@@ -9,7 +9,7 @@ NO_LIBRARY = "ImportError: libmpi.so.12: cannot open shared object file: No such
 KILLED = "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed)."
 SEGFAULT = "Program received signal SIGSEGV: Segmentation fault - invalid memory reference."
 ABORTED = "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort"
-TOLD = {
+REASON_OF_LOG = {
     "openmpi_wrong_library": NO_LIBRARY,
     "openmpi_exception": "ZeroDivisionError: division by zero",
     "openmpi_exit_status": "grid too small for 2 ranks",
@@ -30,7 +30,7 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize(("log", "line"), TOLD.items())
+@pytest.mark.parametrize(("log", "line"), REASON_OF_LOG.items())
 def test_the_line_that_names_the_error_counts(log, line):
     assert telling_line((ROOT / f"tests/logs/launchers/{log}.err").read_text()) == line
 

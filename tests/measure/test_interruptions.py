@@ -162,13 +162,13 @@ def test_a_run_that_fails_with_its_job_is_left_to_the_next(at_work, monkeypatch,
     monkeypatch.setattr(allocations, "REFUSED_SECONDS", 0)
     with pytest.raises(JobEndedError, match=message), at_work.here.noted(at_work.path, at_work.planned):
         at_work.here.check_failed(errors)
-    (told_later,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
+    (message_later,) = settle(at_work.cluster, at_work.paths, at_work.here.notes)
     expected = {
         "TIMEOUT": "job 7 ended as TIMEOUT on n[1-2]",
         "PENDING": "job 7 was put back into the queue (restart 1) on n[1-2]",
         "RUNNING": "job 7: a run was not started: Unable to create step for job 7: Memory required on n[1-2]",
     }
-    assert told_later.endswith(expected[became.state])
+    assert message_later.endswith(expected[became.state])
     assert json.loads(at_work.path.read_text())["interrupted"]
 
 

@@ -194,23 +194,23 @@ NODES = (JobNode("n1", "srun", "pmix"),)
 
 def answering(monkeypatch, plugin, *accounts):
     energy._of_scheduler.cache_clear()
-    left, asked = list(accounts), []
+    left, commands = list(accounts), []
 
     def ask(*command, **_):
-        asked.append(command)
+        commands.append(command)
         return CONFIG.format(plugin) if command[0] == "scontrol" else left.pop(0)
 
     monkeypatch.setattr(slurm, "ask", ask)
     monkeypatch.setattr(energy.time, "sleep", lambda _: None)
-    return asked
+    return commands
 
 
 def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp_path):
-    asked = answering(monkeypatch, "ipmi", "", "RUNNING|\n", "COMPLETED|48213\n")
+    commands = answering(monkeypatch, "ipmi", "", "RUNNING|\n", "COMPLETED|48213\n")
     meter = meter_of(NODES, tree(tmp_path, zone("intel-rapl:0", "package-0")))
     assert energy_of(meter, ["41.3\n0 -\n1 -\n"], 2) == Energy(48213, "Slurm: ipmi", 1, 30)
     assert energy_of(meter, [], 2).problem == "0 of 2 machines told their energy"
-    assert "--jobs=41.3" in asked[-1]
+    assert "--jobs=41.3" in commands[-1]
 
 
 def test_without_a_slurm_step_there_is_no_energy(monkeypatch, tmp_path):

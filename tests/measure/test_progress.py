@@ -22,14 +22,14 @@ OVER = Point("cavity-smoke", "shared_memory", 2, 1, nodes=1, cores=2)
 SHOWN = "cavity-smoke, shared_memory, 2 processes, block"
 
 
-def run_two(file, besides=0.0):
+def run_two(file, other_seconds=0.0):
     """Two of the four repetitions of a study: one is valid, one is not."""
     noise = RunNoise(0.0, 0.25, 0.05, 0.0, 0.0)
     records = [
         replace(RECORD, seconds=1.5, attempt=1, valid=True, reason=None, noise=noise),
         replace(RECORD, valid=False, reason="stopped", noise=replace(noise, foreign_cores=0.05)),
     ]
-    with Progress({CASE.name: CASE}, 4, [OVER] * 3, [file], besides) as progress:
+    with Progress({CASE.name: CASE}, 4, [OVER] * 3, [file], other_seconds) as progress:
         for block, record in enumerate(records, 2):
             progress.made(Repetition(OVER, block, ()), record)
         progress.say("report of 1 of 4 blocks")
@@ -89,4 +89,4 @@ def test_a_terminal_has_one_live_line(columns, monkeypatch):
 
 
 def test_the_remaining_time_includes_work_outside_runs():
-    assert run_two(io.StringIO(), besides=500.0) >= 500
+    assert run_two(io.StringIO(), other_seconds=500.0) >= 500

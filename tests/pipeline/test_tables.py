@@ -56,9 +56,9 @@ def test_improvement_by_hand(runs, settings):
     (row,) = make_tables(runs, settings)["improvement"].to_dict("records")
     assert (row["baseline_interconnect"], row["interconnect"], row["at_processes"]) == ("slow", "swift", 4)
     # 6/4 at the peak; over 2 and 4 processes the geometric mean of 8/6 and 6/4; blocks vary together
-    wanted = [50, 50, 50, *[100 * (2**0.5 - 1)] * 3]
+    expected = [50, 50, 50, *[100 * (2**0.5 - 1)] * 3]
     names = [f"{kind}_{end}" for kind in ("improvement", "average") for end in ("percent", "low", "high")]
-    assert [row[name] for name in names] == pytest.approx(wanted)
+    assert [row[name] for name in names] == pytest.approx(expected)
     assert (row["paired"], row["blocks"], row["p_value"], row["p_adjusted"]) == (True, 6, 2 / 64, 2 / 64)
     assert row["distinguishable"] and row["blocks_needed"] == 6 and pd.isna(row["note"])
     assert (row["verdict"], row["coverage"], row["at_processes_other"]) == ("faster", 1 - 2 / 64, 4)
@@ -447,8 +447,8 @@ CONTRACT = {
 
 @pytest.mark.parametrize("name", CONTRACT)
 def test_columns_of_the_contract(runs, settings, name):
-    wanted = CONTRACT[name].split(", ")
-    assert list(make_tables(runs, settings)[name])[: len(wanted)] == wanted
+    expected = CONTRACT[name].split(", ")
+    assert list(make_tables(runs, settings)[name])[: len(expected)] == expected
 
 
 # --- bad input ---

@@ -353,9 +353,9 @@ def test_servers_count_in_the_oversubscription_and_not_in_the_processes():
 
 
 def test_a_process_and_its_server_stay_on_one_node():
-    wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(1, 2, 3))
+    small_study = study(interconnects=("gigabit",), processes=(2,), oversubscription=(1, 2, 3))
     nodes = {"gigabit": interconnect("gigabit", "emulated", nodes=8, cores=1)}
-    planned, left_out = points(wanted, SERVED, nodes)
+    planned, left_out = points(small_study, SERVED, nodes)
     assert planned == [Point("duct", "gigabit", 2, 2, nodes=2, cores=2, servers_per_process=1)]
     assert {entry.reason for entry in left_out} == {
         "a node has too few cores for a process and its servers (1)",
@@ -370,21 +370,21 @@ def test_a_process_and_its_server_stay_on_one_node():
 def test_threads_of_data_servers_are_not_run_over_a_component_that_does_not_know_them():
     threads = Option("server", 1, {"OMPI_MPI_THREAD_LEVEL": "3"})
     over_tcp = replace(interconnect("gigabit"), launch={"mpi": "openmpi", "mca": {"osc": "pt2pt"}})
-    wanted = study(interconnects=("gigabit",), processes=(2,), oversubscription=(2,))
-    planned, (left,) = points(wanted, {"duct": replace(DUCT, option=threads)}, {"gigabit": over_tcp})
+    small_study = study(interconnects=("gigabit",), processes=(2,), oversubscription=(2,))
+    planned, (left,) = points(small_study, {"duct": replace(DUCT, option=threads)}, {"gigabit": over_tcp})
     assert planned == []
     assert (
         left.reason == "Open MPI's one-sided component pt2pt does not work with the threads of data servers"
     )
-    assert len(points(wanted, ONLY, {"gigabit": over_tcp})[0]) == 1
+    assert len(points(small_study, ONLY, {"gigabit": over_tcp})[0]) == 1
 
 
 @given(seed=st.integers(0, 2**31), nodes=st.integers(1, 9), used=st.integers(1, 9), turns=st.integers(1, 3))
 def test_points_rotate_over_nodes_and_compared_points_share_nodes(seed, nodes, used, turns):
     used = min(used, nodes)
-    alike = [Point("duct", name, used, 1, nodes=used, cores=used) for name in ("gigabit", "shared_memory")]
+    compared = [Point("duct", name, used, 1, nodes=used, cores=used) for name in ("gigabit", "shared_memory")]
     chosen = {}
-    for repetition in repetitions(alike, range(1, turns * nodes + 1), seed):
+    for repetition in repetitions(compared, range(1, turns * nodes + 1), seed):
         nodes_of_run = chosen_nodes(nodes, repetition, seed)
         assert len(set(nodes_of_run)) == used and nodes_of_run == sorted(nodes_of_run)
         assert chosen.setdefault(repetition.block, nodes_of_run) == nodes_of_run

@@ -44,9 +44,9 @@ def test_a_job_is_a_block_of_compared_points(plan_of):
 def test_several_blocks_in_a_job(plan_of):
     cut = batches(plan_of("blocks_per_job: 3\n"))
     assert len(cut) == 3 * 2
-    for blocks, there in (("1-3", [1, 2, 3]), ("4-6", [4])):
+    for blocks, numbers in (("1-3", [1, 2, 3]), ("4-6", [4])):
         batch = cut[f"faulty/processes-1/oversubscription-1/blocks-{blocks}"]
-        assert [repetition.block for repetition in batch.repetitions] == there
+        assert [repetition.block for repetition in batch.repetitions] == numbers
 
 
 def test_every_repetition_is_in_one_job(plan_of):
@@ -75,18 +75,20 @@ def test_two_sorts_of_nodes_share_no_job_and_no_block(plan_of):
     study = STUDY.replace("oversubscription:", "processes_per_node: [1, 2]\noversubscription:")
     plan = plan_of("constraint: old&up\nconstraints: {shared_memory: ib}\nreservation: night\n", study)
     jobs = batches(plan)
-    asked = {
+    resources_of_jobs = {
         name.split("/")[-2]: plan.here.cluster.scheduler.resources(
             plan.here.cluster, request_of(plan, batch), batch.selection
         )
         for name, batch in jobs.items()
         if "/processes-2/" in name
     }
-    assert {name: resources["constraint"] for name, resources in asked.items()} == {
+    assert {name: resources["constraint"] for name, resources in resources_of_jobs.items()} == {
         "ib": "ib",
         "old_up": "old&up",
     }
-    assert all("--reservation=night --exclusive" in options["slurm_extra"] for options in asked.values())
+    assert all(
+        "--reservation=night --exclusive" in options["slurm_extra"] for options in resources_of_jobs.values()
+    )
     assert jobs["faulty/processes-1/oversubscription-1/old_up/blocks-1-1"].selection.constraint == "old&up"
     assert preparing_resources(plan.here.cluster) == {
         "constraint": "old&up",
@@ -101,8 +103,8 @@ def test_a_request_by_hand(plan_of):
     """4 processes on 2 nodes of 2: 1.5 x 10 MB / 2 + 2 x 60 + 600 = 727.5 MB; (100 + 20) s + 2 min = 4 min."""
     plan = plan_of()
     batch = batches(plan)["faulty/processes-4/oversubscription-1/blocks-1-1"]
-    asked = request_of(plan, batch)
-    assert (asked.nodes, asked.tasks_per_node, asked.memory_MB, asked.minutes) == (2, 2, 728, 4)
+    request = request_of(plan, batch)
+    assert (request.nodes, request.tasks_per_node, request.memory_MB, request.minutes) == (2, 2, 728, 4)
 
 
 def test_a_walltime_has_a_limit(plan_of):
@@ -129,11 +131,11 @@ def test_a_study_that_adds_blocks_needs_an_allocation(plan_of):
 
 def test_records_of_a_cluster_differ_from_records_of_one_machine(plan_of, tmp_path):
     here = make_plan(tmp_path / "cut.yaml") if plan_of() else None
-    there = plan_of()
-    point = there.design.points[0]
-    assert there.design.inputs(point) != here.design.inputs(point)
-    assert there.design.inputs(point) != plan_of("launcher: mpirun\n").design.inputs(point)
-    assert there.design.inputs(point) == plan_of("minutes: 9\naccount: mine\n").design.inputs(point)
+    on_cluster = plan_of()
+    point = on_cluster.design.points[0]
+    assert on_cluster.design.inputs(point) != here.design.inputs(point)
+    assert on_cluster.design.inputs(point) != plan_of("launcher: mpirun\n").design.inputs(point)
+    assert on_cluster.design.inputs(point) == plan_of("minutes: 9\naccount: mine\n").design.inputs(point)
 
 
 def test_other_modules_are_measured_again(plan_of):

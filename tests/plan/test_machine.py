@@ -64,10 +64,10 @@ def test_the_machine_is_not_shared(tmp_path):
 
 
 def test_a_study_is_run_by_one_process(tmp_path):
-    held = hold_study(tmp_path / "results/mine")
+    lock = hold_study(tmp_path / "results/mine")
     with pytest.raises(InputError, match=r"results/mine: another process is running this study"):
         hold_study(tmp_path / "results/mine")
-    os.close(held)
+    os.close(lock)
     os.close(hold_study(tmp_path / "results/mine"))
 
 

@@ -82,9 +82,9 @@ def test_all_that_a_script_imports_is_found(script):
 
 def test_every_file_belongs_to_a_script_or_to_none_on_purpose():
     followed = {name for script in SCRIPTS for name in sources.sources(script)}
-    every = printed("git", "ls-files", "-co", "--exclude-standard", "analysis", "workflows").split()
-    assert len(followed.intersection(every)) > 100
-    left = [name for name in every if name not in followed and not NOT_RUN.match(name)]
+    all_files = printed("git", "ls-files", "-co", "--exclude-standard", "analysis", "workflows").split()
+    assert len(followed.intersection(all_files)) > 100
+    left = [name for name in all_files if name not in followed and not NOT_RUN.match(name)]
     assert [name for name in left if not name.endswith(".py") and (ROOT / name).is_file()] == []
 
 

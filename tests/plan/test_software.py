@@ -130,8 +130,8 @@ def test_programs_of_an_image_are_on_its_path(image):
 
 
 def test_programs_of_jobs_are_looked_for_in_the_image(image):
-    asked = DeploymentSettings({DeploymentMethod.APPTAINER}, apptainer_args=" --userns")
-    has_program = software_of_jobs({"cluster": str(image)}, asked)
+    deployment = DeploymentSettings({DeploymentMethod.APPTAINER}, apptainer_args=" --userns")
+    has_program = software_of_jobs({"cluster": str(image)}, deployment)
     assert has_program("second_of_image") and not has_program("python3")
     here = software_of_jobs({"cluster": str(image)}, DeploymentSettings())
     assert here("python3") and not here("second_of_image")
@@ -206,7 +206,7 @@ def test_no_apptainer(monkeypatch, tmp_path):
 
 def test_a_dry_run_needs_no_module_system(site, monkeypatch, capsys):
     monkeypatch.delenv("MODULESHOME")
-    asked = {"cluster": str(site)}, DeploymentSettings({DeploymentMethod.ENV_MODULES})
-    assert software_of_jobs(*asked, is_dry_run=True)("solver_of_site")
+    deployment = {"cluster": str(site)}, DeploymentSettings({DeploymentMethod.ENV_MODULES})
+    assert software_of_jobs(*deployment, is_dry_run=True)("solver_of_site")
     assert "modules: there are no environment modules here: planned as if" in capsys.readouterr().err
-    assert "MODULESHOME is not set" in refusal(InputError, software_of_jobs, *asked)
+    assert "MODULESHOME is not set" in refusal(InputError, software_of_jobs, *deployment)

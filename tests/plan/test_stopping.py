@@ -65,7 +65,7 @@ until: {{interval_percent: WIDTH, max_blocks: 7}}
 limits: {{idle_seconds: 0, core_hours: HOURS}}
 """
 
-EVERY = sorted([*range(1, 8)] * 2)
+ALL_RECORDED = sorted([*range(1, 8)] * 2)
 
 
 def plan_of(folder, width, hours=2):
@@ -103,7 +103,7 @@ def blocks_recorded(plan):
 
 def test_it_continues_to_its_last_block_and_states_the_reason(study_folder):
     plan = plan_of(study_folder, width=1e-9)
-    assert plan.design.blocks == 7 and blocks_recorded(plan) == EVERY
+    assert plan.design.blocks == 7 and blocks_recorded(plan) == ALL_RECORDED
     now = stopping(plan, *runs_table(plan))
     assert (now.reached, now.reason) == (False, "7 blocks are the most that the study allows")
     assert now.half_width_percent > 0
@@ -138,7 +138,7 @@ def test_a_block_that_was_broken_off_is_completed(study_folder):
     lost.unlink()
     log = StringIO()
     measure_study(plan_of(study_folder, width=1e-9), log, stopping_by_records)
-    assert blocks_recorded(plan) == EVERY
+    assert blocks_recorded(plan) == ALL_RECORDED
     assert kept[0].read_bytes() == content
     assert log.getvalue().count("block 7") == 1
 

@@ -40,9 +40,9 @@ def point(interconnect, processes, seconds, low=None, high=None, kind="measured"
     return row | {"reference_seconds": 12.0, "reference_processes": 1} | more
 
 
-def peak(interconnect, at, speedup, alike, reached, **more):
+def peak(interconnect, at, speedup, peak_set, reached, **more):
     row = {"case": "duct", "interconnect": interconnect, "kind": "measured", "oversubscription": 1}
-    row |= {"peak_processes": at, "peak_speedup": speedup, "peak_set": alike, "reached": reached}
+    row |= {"peak_processes": at, "peak_speedup": speedup, "peak_set": peak_set, "reached": reached}
     return row | more
 
 

@@ -119,11 +119,13 @@ def test_a_stopped_study_keeps_its_replays(traced, monkeypatch):
     assert not traced.paths.simulated.exists()
     before, stop_at = len(made), None
     replay_study(traced, 1)
-    once = len(made)
+    first_replays = len(made)
     assert simulated_table(traced)[0]["seconds"].equals(whole)
     replay_study(traced, 1)
     assert (
-        before == 3 and len(made) - once == once and not traced.paths.simulated.with_name(".replays").exists()
+        before == 3
+        and len(made) - first_replays == first_replays
+        and not traced.paths.simulated.with_name(".replays").exists()
     )
 
 

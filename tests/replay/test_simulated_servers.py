@@ -194,8 +194,8 @@ def test_tasks_are_timed_by_the_cpu_time_of_serial_runs(tmp_path):
 def test_a_study_from_serial_times_to_records(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     cases = ["data_servers-smoke-polling", "data_servers-smoke-yielding"]
-    asked = {"cases": cases, "processes": [1, 2], "interconnects": ["gigabit_ethernet"], "exclude": []}
-    plan = make_plan(STUDIES / "simulated_gamess.yaml", asked)
+    overrides = {"cases": cases, "processes": [1, 2], "interconnects": ["gigabit_ethernet"], "exclude": []}
+    plan = make_plan(STUDIES / "simulated_gamess.yaml", overrides)
     assert files.traces(plan) == [] and len(files.cases_with_arrays(plan)) == 2 and not plan.design.left_out
     assert "simulated: 6 points of tasks on a distributed array, by serial times" in announcement(plan)
     for file in map(plan.paths.times, files.cases_with_arrays(plan)):

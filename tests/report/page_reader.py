@@ -54,14 +54,14 @@ class Reader:
     def press(self, *keys):
         ActionChains(self.driver, duration=0).send_keys(*keys).perform()
 
-    def wheel(self, element, up, *held):
+    def wheel(self, element, up, *modifiers):
         """Turn the wheel over an element, with keys held."""
         self.centre(element)
         turn = ActionChains(self.driver, duration=0)
-        for key in held:
+        for key in modifiers:
             turn.key_down(key)
         turn.scroll_from_origin(ScrollOrigin.from_element(element), 0, -up)
-        for key in held:
+        for key in modifiers:
             turn.key_up(key)
         turn.perform()
 

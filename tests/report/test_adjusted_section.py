@@ -29,8 +29,10 @@ def test_the_section_has_both_comparisons():
     (printed,) = blocks(adjusted, "table")
     assert len(cells(printed)) == len(table)
     key = ["case", "baseline_interconnect", "interconnect"]
-    plain, beside = (rows.set_index(key)["improvement_percent"] for rows in (made[1]["improvement"], table))
-    assert beside.equals(plain[beside.index])
+    plain, shown_as_plain = (
+        rows.set_index(key)["improvement_percent"] for rows in (made[1]["improvement"], table)
+    )
+    assert shown_as_plain.equals(plain[shown_as_plain.index])
 
 
 def test_an_unrelated_speed_adjusts_nothing():

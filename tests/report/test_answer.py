@@ -65,9 +65,9 @@ class TestDuct:
         assert sentences.endswith(", saving 7 [5, 7] processes, 3 [2, 3] nodes.")
 
     @pytest.mark.parametrize(
-        ("swift", "beside"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
+        ("swift", "saving"), [({4: 20.0, 8: 10.0}, "1 process, but no whole node"), ({}, "nothing")]
     )
-    def test_a_flat_peak_is_also_compared_with_fewer_processes(self, swift, beside):
+    def test_a_flat_peak_is_also_compared_with_fewer_processes(self, swift, saving):
         """Of 8 1/3, 8 processes reach 7.69: 4 + 4 (7.69 - 5) / 5 = 6.15 of the other, so 7; or 7.69, so 8."""
         groups = [
             {"nodes": -(-row["processes"] // 2), **row}
@@ -76,7 +76,7 @@ class TestDuct:
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
-        assert sentences.endswith(f" (against 8 that are nearly as fast, {beside}).")
+        assert sentences.endswith(f" (against 8 that are nearly as fast, {saving}).")
 
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])
@@ -125,7 +125,7 @@ class TestDuct:
             "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
             "latter's best of 16 processes."
         )
-        untold = find_contests(
+        undecided = find_contests(
             {
                 **duct[1],
                 "improvement": duct[1]["improvement"].assign(
@@ -134,7 +134,7 @@ class TestDuct:
             },
             [],
         )
-        assert "takes as long" not in faster.which_is_faster(untold, Facts(), LABELS)
+        assert "takes as long" not in faster.which_is_faster(undecided, Facts(), LABELS)
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def study():
     return make_study(make_runs(3, levels=(1,)), compare_kinds=[])
 
 
-class TestUntold:
+class TestOpenComparisons:
     def test_no_direction_and_no_number(self, study):
         _, tables, facts = study
         sentences = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
@@ -309,7 +309,7 @@ class TestSharedCores:
         assert plain(figure_title(contest, LABELS)).endswith(", with 2 processes per core")
 
 
-class TestWhyNoWorth:
+class TestMissingEquivalents:
     """Reason of a missing node equivalent; it agrees with the faster interconnect."""
 
     def sentences(self, swift, per_node=2, slow=SLOW):

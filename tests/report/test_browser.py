@@ -208,8 +208,8 @@ class TestFilters:
         with opened(browser, tmp_path / "part.html") as reader:
             reader.tick("loopback")
             reader.run("window.old = true; location.reload()")
-            anew = "return !window.old && document.getElementById('shown')?.textContent"
-            WebDriverWait(browser, 30).until(lambda _: reader.run(anew))
+            is_reloaded = "return !window.old && document.getElementById('shown')?.textContent"
+            WebDriverWait(browser, 30).until(lambda _: reader.run(is_reloaded))
             assert not reader.element('#filters input[value="loopback"]').is_selected()
             assert reader.seen("tr[data-interconnect=loopback]") == 0 < reader.seen("tr[data-interconnect]")
             reader.tick("loopback")

@@ -79,8 +79,10 @@ def study(
 
 
 def content(runs, tables, facts):
-    there = [(name, figures) for name, figures in FIGURES.items() if name in tables]
-    drawings = [drawing for name, figures in there for drawing in drawn((runs, tables, facts), figures, name)]
+    present = [(name, figures) for name, figures in FIGURES.items() if name in tables]
+    drawings = [
+        drawing for name, figures in present for drawing in drawn((runs, tables, facts), figures, name)
+    ]
     return Content(runs, tables, facts, [drawing.entry() for drawing in drawings], {})
 
 
@@ -129,8 +131,8 @@ class TestMoney:
     def test_price_per_unit_of_speedup(self, section):
         # 2 nodes: gigabit 2200 / 1.5, infiniband 3000 / 2; 8 nodes: 12000 / 4
         units = {(row[0], row[1]): row[5] for row in table(section, "The Pareto sets")}
-        wanted = {("Serial run", "1"): "1000", ("Gigabit", "2"): "1467", ("Infiniband", "8"): "3000"}
-        assert units.items() >= wanted.items()
+        expected = {("Serial run", "1"): "1000", ("Gigabit", "2"): "1467", ("Infiniband", "8"): "3000"}
+        assert units.items() >= expected.items()
 
     def test_advice_at_each_budget(self, section):
         advice = [text for text in paragraphs(section) if text.startswith("For ") and "at most" in text]

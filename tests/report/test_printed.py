@@ -293,8 +293,8 @@ class TestHtml:
 
     def test_everything_can_be_filtered(self, printed):
         page = Page.of(printed)
-        every = {"case": {"elbow", "cavity"}, "interconnect": {"gigabit", "loopback", "shared_memory"}}
-        for name, values in every.items():
+        expected = {"case": {"elbow", "cavity"}, "interconnect": {"gigabit", "loopback", "shared_memory"}}
+        for name, values in expected.items():
             boxes = {a["value"] for tag, a in page.tags if tag == "input" and a["name"] == name}
             used = {a[f"data-{name}"] for _, a in page.tags if a.get(f"data-{name}")}
             assert boxes == used == values

@@ -186,10 +186,10 @@ class TestPdf:
 
 
 def test_tables_to_paste_have_every_curve(tmp_path):
-    every = sheets(proposal(many(2, 3, (2, 4))), RULE, LABELS)
-    text = to_latex(every)
+    pages = sheets(proposal(many(2, 3, (2, 4))), RULE, LABELS)
+    text = to_latex(pages)
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 6
-    write_word(every, tmp_path / "proposal.docx", "A study")
+    write_word(pages, tmp_path / "proposal.docx", "A study")
     pasted = docx.Document(str(tmp_path / "proposal.docx")).tables
     assert len(pasted) == 6
     assert (

@@ -131,7 +131,7 @@ class TestAlone:
         assert "RDMA GigE (pub)" in (folder / "report.html").read_text(encoding="utf-8")
 
 
-class TestBesideOurs:
+class TestWithMeasurements:
     @pytest.fixture
     def study(self):
         runs, tables, facts = make_study(make_runs())

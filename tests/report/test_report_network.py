@@ -48,7 +48,7 @@ def sweep(name, **labels):
     return [row(1e-6 * (latency + size / rate), size, size, **labels) for size in SIZES]
 
 
-def told_by(case, name):
+def details_of_benchmark(case, name):
     """Details printed by a program: curves, pairs, parts of an exchange, or traffic."""
     latency = 1e-6 * RATES[name][0]
     if case == "pair_matrix":
@@ -113,7 +113,7 @@ def network_study():
     )  # fmt: skip
     runs = complete_runs(runs)
     details = [
-        {"rows": traffic_rows(run["interconnect"]) if run["case"] == "transpose" else told_by(run["case"], "shared_memory" if run["processes"] == 1 else run["interconnect"])}
+        {"rows": traffic_rows(run["interconnect"]) if run["case"] == "transpose" else details_of_benchmark(run["case"], "shared_memory" if run["processes"] == 1 else run["interconnect"])}
         for run in runs.to_dict("records")
     ]  # fmt: skip
     _, tables, facts = make_study(make_runs(blocks=1, cases=("elbow",)))
@@ -211,8 +211,8 @@ def test_imported_collectives_of_all_process_counts_are_shown(network_study):
     )
     both = pd.concat([tables["network"], imported], ignore_index=True)
     section = part(make_report(runs, tables | {"network": both}, facts, []), "network-collectives")
-    every = [group for block in blocks(section, "table") for group in block["groups"]]
-    groups = {plain(group["title"]): group["rows"] for group in every}
+    all_groups = [group for block in blocks(section, "table") for group in block["groups"]]
+    groups = {plain(group["title"]): group["rows"] for group in all_groups}
     assert {f"Allreduce, {count} processes, imported" for count in (2, 4, 8)} <= set(groups)
     assert groups["Allreduce, 8 processes, imported"][0]["cells"][:1] == ["theirs (pub)"]
 

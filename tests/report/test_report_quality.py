@@ -119,12 +119,12 @@ class TestPrecision:
         table = precision[1]["precision"]
         wide = table[~table["reached"] & (table["half_width_percent"] > 0)]
         # 12 blocks, and intervals that narrow with the square root of the blocks
-        wanted = np.ceil(12 * (wide["half_width_percent"] / wide["target_percent"]) ** 2).astype(int)
+        expected = np.ceil(12 * (wide["half_width_percent"] / wide["target_percent"]) ** 2).astype(int)
         assert len(wide) == 2 and set(wide["interconnect"]) == {"loopback", "shared_memory"}
         (text,) = map(plain, precision_sentences(table))
-        assert f"The others would need about {min(wanted)} to {max(wanted)} blocks instead of 12" in text
+        assert f"The others would need about {min(expected)} to {max(expected)} blocks instead of 12" in text
         (printed,) = blocks(section(precision), "table")
-        assert sorted(int(line[-1]) for line in cells(printed)) == sorted(wanted)
+        assert sorted(int(line[-1]) for line in cells(printed)) == sorted(expected)
 
     def test_all_narrow_is_one_sentence(self):
         _, tables, _ = make_whole_study(steady(cases=("elbow",)))

@@ -186,9 +186,9 @@ class TestPoorStudies:
     def test_serial_runs_alone(self):
         """They have no interconnect, and nothing is estimated."""
         report = whole(make_study(make_runs(2, interconnects=(), cases=("elbow",)), baselines=[]))
-        asked = part(report, "asked")
-        assert "1 case, run serially on 1 process: 2 repetitions" in plain(asked)
-        assert [block["caption"] for block in blocks(asked, "table")] == ["Cases."]
+        section_asked = part(report, "asked")
+        assert "1 case, run serially on 1 process: 2 repetitions" in plain(section_asked)
+        assert [block["caption"] for block in blocks(section_asked, "table")] == ["Cases."]
         assert "Serial runs alone count" in plain(part(report, "answer"))
 
     def test_published_results_without_facts(self):

@@ -34,10 +34,10 @@ def design(tmp_path, monkeypatch):
 def records(design, *blocks):
     """A record of each point in some blocks."""
     kept = record(cluster=None)
-    held = {key: getattr(kept, key) for key in ("study", "application", "kind", "repetition", "attempt")}
-    held |= {"started": kept.started}
+    columns = {key: getattr(kept, key) for key in ("study", "application", "kind", "repetition", "attempt")}
+    columns |= {"started": kept.started}
     return [
-        Record.of_point(point, **held, block=block, inputs=design.inputs(point))
+        Record.of_point(point, **columns, block=block, inputs=design.inputs(point))
         for block in blocks
         for point in design.points
     ]

@@ -66,12 +66,12 @@ def test_snakemake_never_sees_a_partial_report(stopped):
 
 def test_the_partial_report_of_a_study_that_runs_is_left_alone(stopped, capsys):
     paths, snakemake_reads = stopped
-    held = hold_study(paths.results)
+    lock = hold_study(paths.results)
     run = snakemake_reads()
     with pytest.raises(InputError, match="another process is running this study"):
         run.start()
     assert paths.report.read_text() == "partial"
-    os.close(held)
+    os.close(lock)
 
 
 def test_a_whole_report_stays(tmp_path):

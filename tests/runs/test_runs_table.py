@@ -180,6 +180,6 @@ def test_one_bad_row_among_many(tmp_path):
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20))
 def test_completing_twice_changes_nothing(times):
     frame = pd.DataFrame({"case": "duct", "interconnect": "a", "processes": 2, "seconds": times})
-    once = complete_runs(frame)
-    pd.testing.assert_frame_equal(complete_runs(once), once)
-    assert np.array_equal(once["seconds"], times)
+    completed_once = complete_runs(frame)
+    pd.testing.assert_frame_equal(complete_runs(completed_once), completed_once)
+    assert np.array_equal(completed_once["seconds"], times)

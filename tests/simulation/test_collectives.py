@@ -31,7 +31,7 @@ DIFFER = {
 """Of Open MPI by ranks, what is not the same message by message. Where these are no power of two, the bytes are about
 the same."""
 
-UNTOLD = -1
+UNKNOWN_LENGTH = -1
 """Bytes of a message that MPICH packs while it sends."""
 
 
@@ -163,7 +163,7 @@ def test_messages_of_collectives_equal_those_of_mpich(mpich, tmp_path, ranks, no
             real[sender // per_node, receiver // per_node, length] += n
         simulated = replayed(tmp_path, operation, size, ranks, "mpich", nodes)
         real, simulated = (between_nodes(of) for of in (real, simulated))
-        if any(length == UNTOLD for *_, length in real):
+        if any(length == UNKNOWN_LENGTH for *_, length in real):
             real, simulated = (pairs_alone(of) for of in (real, simulated))
         assert simulated == real, (operation, size)
 

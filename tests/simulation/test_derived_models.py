@@ -144,11 +144,11 @@ def test_several_pairs_of_processes_give_a_link_no_parameter(benchmark, processe
     one_pair = benchmarks(lambda size: 2 + size / 4000)
     rows = one_pair.assign(benchmark=benchmark, latency_us=np.nan, processes=processes)
     rows[SEVERAL_PAIRS[benchmark]] = 5 + rows["bytes"] / 9000
-    alone, beside = (derive(curves, None, 1, 1024) for curves in (one_pair, pd.concat([one_pair, rows])))
-    assert beside.simulate == alone.simulate
+    alone, with_pairs = (derive(curves, None, 1, 1024) for curves in (one_pair, pd.concat([one_pair, rows])))
+    assert with_pairs.simulate == alone.simulate
     assert (
-        beside.notes[-1].startswith(("Not used: ", "Not used for the link: "))
-        and benchmark in beside.notes[-1]
+        with_pairs.notes[-1].startswith(("Not used: ", "Not used for the link: "))
+        and benchmark in with_pairs.notes[-1]
     )
     only = one_pair.assign(processes=processes, benchmark="imb_pingpong")
     message = refusal(InputError, derive, only, None, 1, 1024)

@@ -203,8 +203,8 @@ RINGS = [[5], [8], [4, 4], [2, 3, 4]]
 def test_a_torus_whose_packets_all_go_round_its_ends_does_not_deadlock(network, sizes, acknowledged):
     """Everyone sends as far as it is, the same way round, with buffers smaller than a packet."""
     grid = np.arange(np.prod(sizes)).reshape(sizes)
-    there = np.roll(grid, [-(size // 2) for size in sizes], range(len(sizes)))
-    pairs = zip(grid.ravel(), there.ravel(), strict=True)
+    targets = np.roll(grid, [-(size // 2) for size in sizes], range(len(sizes)))
+    pairs = zip(grid.ravel(), targets.ravel(), strict=True)
     rows = [(0, source, target, 3000) for source, target in pairs if source != target]
     ring = network(grid.size, {"torus": {"dimensions": sizes}}, buffer_bytes=44, acknowledged=acknowledged)
     assert not np.isnan(arrived_us(ring, *rows)).any()

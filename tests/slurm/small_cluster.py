@@ -143,7 +143,7 @@ def small_cluster(nodes: int, interconnect: str) -> Iterator[SmallCluster]:
         yield cluster
 
 
-def join_anew(nodes: Sequence[EmulatedNode], interconnect: str) -> None:
+def rejoin(nodes: Sequence[EmulatedNode], interconnect: str) -> None:
     """Give nodes the rate and the MTU of another emulated interconnect, none faster than the one that they have."""
     link = load_interconnect(interconnect, INTERCONNECTS).emulate
     for node in nodes:

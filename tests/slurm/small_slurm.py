@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.slurm.small_cluster import SmallCluster, join_anew, small_cluster
+from tests.slurm.small_cluster import SmallCluster, rejoin, small_cluster
 from tests.slurm.unpacked import CACHE
 from workflows.launch.emulation import EmulatedNode
 
@@ -198,7 +198,7 @@ def small_slurm(
         slurm = SmallSlurm(made.nodes, made.head, made.folder, made.first_process)
         of_two = {name: made.nodes[2 * place : 2 * place + 2] for place, name in enumerate(partitions)}
         for name, two in of_two.items():
-            join_anew(two, name)
+            rejoin(two, name)
         _write_configuration(slurm, accounting, of_two, cores or [1] * nodes, energy)
         if energy:
             _begin_counter(slurm)

@@ -58,15 +58,15 @@ def test_limits_that_hold_jobs_are_reported_and_raising_them_completes_the_study
     """sbatch --test-only takes what is held for ever: the account has no minute left, and one node where two are needed."""
     folder.site.write_text(folder.site.read_text() + "account: me\n")
     manage(slurm, "modify", "account", "me", "set", "GrpTRESMins=cpu=0", "GrpTRES=node=1")
-    study, held = folder.start(), "a limit that may never release them"
+    study, reason_for_waiting = folder.start(), "a limit that may never release them"
     for limit, raised in (
         ("AssocGrpCPUMinutesLimit", "GrpTRESMins=cpu=-1"),
         ("AssocGrpNodeLimit", "GrpTRES=node=-1"),
     ):
-        folder.until(lambda limit=limit: f"{limit}, {held}" in folder.output(), 240)
+        folder.until(lambda limit=limit: f"{limit}, {reason_for_waiting}" in folder.output(), 240)
         manage(slurm, "modify", "account", "me", "set", raised)
     output = folder.went_well(study)
-    assert output.count(held) == 2, output
+    assert output.count(reason_for_waiting) == 2, output
     (record,) = folder.records().values()
     assert record["attempt"] == 1 and record["seconds"] == 0.02
     states = slurm.ask("sacct", "--noheader", "--allocations", "--parsable2", "--format=State").split()

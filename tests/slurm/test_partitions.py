@@ -85,8 +85,8 @@ def features(slurm, tmp_path_factory):
     )
     folder = ClusterFolder(slurm, tmp_path_factory.mktemp("features")).faulty("sound", blocks=2)
     folder.study.write_text(folder.study.read_text().replace(f"[{SLOW}]", f"[{SLOW}, {FAST}]"))
-    asked = f"constraints: {SHARED}reservation: night\nextra: --switches=1\n"
-    folder.site.write_text(f"{SITE}{asked}")
+    options = f"constraints: {SHARED}reservation: night\nextra: --switches=1\n"
+    folder.site.write_text(f"{SITE}{options}")
     folder.run_well()
     yield folder
     slurm.ask("scontrol", "delete", "reservation=night")

@@ -54,8 +54,8 @@ def test_most_common_blocks_are_still_shared():
 
 
 def test_below_five_blocks_nothing_is_drawn():
-    four, beside = draw([[1, 2, 3, 4, NAN], [1, 2, 3, 4, 5]])
-    assert np.isnan(four).all() and not np.isnan(beside).any()
+    four, five = draw([[1, 2, 3, 4, NAN], [1, 2, 3, 4, 5]])
+    assert np.isnan(four).all() and not np.isnan(five).any()
 
 
 def strata_of_counts(times, draws=2_000):

@@ -110,7 +110,7 @@ def test_an_unknown_size_is_answered_with_the_sizes(cases):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "wanted"),
+    ("old", "new", "expected"),
     [
         ("title: Echo", "titel: Echo", "titel: unknown key, did you mean 'title'?"),
         ("  program:", "  progam:", "settings.progam: unknown key, did you mean 'program'?"),
@@ -127,11 +127,11 @@ def test_an_unknown_size_is_answered_with_the_sizes(cases):
         ),
     ],
 )
-def test_a_wrong_case_file_is_answered_with_one_line(cases, old, new, wanted):
+def test_a_wrong_case_file_is_answered_with_one_line(cases, old, new, expected):
     folder = cases(MINIMAL.replace(old, new))
     reason = message(folder)
     assert reason.startswith(str(folder / "command/echo/case.yaml"))
-    assert wanted in reason
+    assert expected in reason
 
 
 def test_a_case_lies_in_the_folder_of_its_application(cases):

@@ -13,8 +13,8 @@ CURVES = "benchmark,interconnect,bytes,quantity,value\npingpong,theirs,8,latency
 
 def study(folder, congestion=""):
     (folder / "curves.csv").write_text(CURVES)
-    asked = f"congestion: {congestion}\n" if congestion else ""
-    return study_file(folder, f"name: loads\nimport: [curves.csv]\n{asked}")
+    section = f"congestion: {congestion}\n" if congestion else ""
+    return study_file(folder, f"name: loads\nimport: [curves.csv]\n{section}")
 
 
 def test_it_reaches_the_analysis_with_its_defaults(tmp_path):

@@ -22,16 +22,19 @@ def study(folder, entries):
 
 
 def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
-    asked = study(
+    importing_study = study(
         tmp_path,
         f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {{interconnect: {{value: hdr}}}}}}\n"
         f"  - {{file: {FILES}/imb/mpi1_2018.txt, mapping: {{interconnect: {{value: opa}}, kind: {{value: measured}}}}}}\n"
         f"  - {{file: {FILES}/netpipe/mpi_5.out, format: netpipe, mapping: {{interconnect: {{value: gigabit}}}}}}\n"
         f"  - {PUBLISHED}/pmb.csv\n  - {PUBLISHED}/pmb_peak.csv\n",
     )
-    check_imports(asked)
+    check_imports(importing_study)
     imports = read_imports(
-        asked.imports, asked.import_sites, asked.import_mappings, formats=asked.import_formats
+        importing_study.imports,
+        importing_study.import_sites,
+        importing_study.import_mappings,
+        formats=importing_study.import_formats,
     )
     write_derived(imports.published, tmp_path / "published")
     table = read_imported(tmp_path / "published")
@@ -52,20 +55,20 @@ def test_curves_of_every_tool_reach_the_table_of_curves(tmp_path):
     ],
 )
 def test_a_wrong_mapping_is_reported_in_one_line(tmp_path, mapping, message):
-    asked = study(tmp_path, f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {mapping}}}\n")
-    reason = refusal(InputError, check_imports, asked)
+    importing_study = study(tmp_path, f"  - {{file: {FILES}/osu/latency_7.4.txt, mapping: {mapping}}}\n")
+    reason = refusal(InputError, check_imports, importing_study)
     assert re.search(message, reason)
 
 
 def test_numbers_without_a_heading_need_a_format(tmp_path):
     (tmp_path / "times.txt").write_text("1 100.0 1.00\n2 52.0 1.92\n4 27.5 3.64\n")
     entry = "file: times.txt, mapping: {interconnect: {value: ib}}"
-    asked = study(tmp_path, f"  - {{{entry}}}\n")
-    reason = refusal(InputError, check_imports, asked)
+    importing_study = study(tmp_path, f"  - {{{entry}}}\n")
+    reason = refusal(InputError, check_imports, importing_study)
     assert reason.startswith(f"{tmp_path}/times.txt: has no heading, and Nodeworth does not guess")
     reason = refusal(InputError, study, tmp_path, f"  - {{{entry}, format: netpip}}\n")
     assert reason == (
-        f"{asked.file}: import[0].format: no format 'netpip', did you mean 'netpipe'?; known: {', '.join(sorted(FORMATS))}"
+        f"{importing_study.file}: import[0].format: no format 'netpip', did you mean 'netpipe'?; known: {', '.join(sorted(FORMATS))}"
     )
 
 

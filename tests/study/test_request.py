@@ -238,7 +238,9 @@ def test_keys_of_the_analysis_rerun_no_measurement(tmp_path):
         return make_plan(study_file(tmp_path, GOOD + extra), overrides)
 
     plain = plan()
-    asked = ["analysis: {draws: 500}\n", "queue: {jobs: 9}\n", "proposal: {rule: notur_stallo}\n", MONEY]
-    others = [plan(extra) for extra in asked] + [plan(analysis={"draws": 500})]
+    sections = ["analysis: {draws: 500}\n", "queue: {jobs: 9}\n", "proposal: {rule: notur_stallo}\n", MONEY]
+    others = [plan(extra) for extra in sections] + [plan(analysis={"draws": 500})]
     assert {other.design.digest for other in others} == {plain.design.digest}
-    assert len({plain.design.description, *(other.design.description for other in others)}) == 1 + len(asked)
+    assert len({plain.design.description, *(other.design.description for other in others)}) == 1 + len(
+        sections
+    )

@@ -49,5 +49,7 @@ def test_the_upper_bound_is_the_next_minor_version_after_the_locked_one(name):
 
 def test_conda_has_the_packages_and_bounds_of_pip():
     conda = bounds(read_yaml(ROOT / "envs/python.yaml")["dependencies"])
-    wanted = {CONDA_NAMES.get(name, name): bound for name, bound in OF_RULES.items() if name not in ONLY_PIP}
-    assert {name: bound for name, bound in conda.items() if name not in ONLY_CONDA} == wanted
+    expected = {
+        CONDA_NAMES.get(name, name): bound for name, bound in OF_RULES.items() if name not in ONLY_PIP
+    }
+    assert {name: bound for name, bound in conda.items() if name not in ONLY_CONDA} == expected

@@ -132,12 +132,12 @@ def test_no_ending_of_the_stopped_runs_is_beyond_the_bounds(seed):
     limit = np.array([np.quantile(first, 0.7), np.quantile(second, 0.7)])
     ends = [np.where(times > most, np.inf, times) for times, most in zip((first, second), limit, strict=True)]
     blocks = np.arange(8)
-    held = [
+    samples = [
         Sample(blocks, np.minimum(times, most), longest=end)
         for times, most, end in zip((first, second), limit, ends, strict=True)
     ]
     for paired in (True, False):
-        (bounds,) = compare_points([(*held, paired)], [0.05])
+        (bounds,) = compare_points([(*samples, paired)], [0.05])
         for _ in range(5):
             endings = [
                 np.where(np.isinf(end), most * np.exp(rng.exponential(1, 8)), end)

@@ -51,9 +51,14 @@ def test_accounting_gives_core_hours_outside_runs():
     """Job 7 had half an hour beside its runs, 8 ended with its run, 9, twice, ran for one minute more, 10 had no run."""
     made = make_core_hours(runs(), jobs())
     table, states = made["core_hours"], made["job_states"].set_index("state")
-    beside = {"unused": 2 * 900 / 3600 + 4 * 60 / 3600, "waited": 2 + 0, "prepared": 0.2, "interrupted": 1}
+    outside_runs = {
+        "unused": 2 * 900 / 3600 + 4 * 60 / 3600,
+        "waited": 2 + 0,
+        "prepared": 0.2,
+        "interrupted": 1,
+    }
     # Job 9 was allocated 4 * 180 s in two starts, and its runs were under way for 4 * 240 s: clocks differ.
-    assert hours(table) == pytest.approx({"counted": 1.5} | beside | dict.fromkeys(LOST, 0.05))
+    assert hours(table) == pytest.approx({"counted": 1.5} | outside_runs | dict.fromkeys(LOST, 0.05))
     assert set(table["source"]) == {"accounting"}
     assert states["jobs"].to_dict() == {"COMPLETED": 2, "TIMEOUT": 1, "REQUEUED": 1, "CANCELLED": 1}
     assert states["core_hours"].to_dict() == pytest.approx(

@@ -64,15 +64,15 @@ def test_noise_that_it_does_not_see_is_taken_for_seen_in_a_twentieth(blocks):
 
 @pytest.mark.parametrize("blocks", [6, 10, 30])
 def test_adjusted_intervals_hold_the_truth_and_are_narrower(blocks):
-    held, widths = [], []
+    covered, widths = [], []
     for ratios, effect in studies(blocks, 0.8):
         if effect.p_value <= EXPLAINS:
             plain = paired_shift(ratios.times[None], 0.05)
             shift = paired_shift(adjusted_times(ratios, effect)[None], 0.05)
-            held.append(shift.low[0] <= 0 <= shift.high[0])
+            covered.append(shift.low[0] <= 0 <= shift.high[0])
             widths.append((shift.high[0] - shift.low[0]) / (plain.high[0] - plain.low[0]))
-    assert len(held) > 250  # the test finds it
-    assert np.mean(held) > 0.93
+    assert len(covered) > 250  # the test finds it
+    assert np.mean(covered) > 0.93
     assert np.median(widths) < 0.6
 
 

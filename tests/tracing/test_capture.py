@@ -44,9 +44,9 @@ def prepared(tmp_path_factory):
     return make
 
 
-def traced(case, processes, prepared, folder, serial=None, beside=False, **changes):
+def traced(case, processes, prepared, folder, serial=None, interleaved=False, **changes):
     case = load_case(case, CASES) if isinstance(case, str) else case
-    case_folder, base = prepared(case, processes), prepared(case, 1) if beside else None
+    case_folder, base = prepared(case, processes), prepared(case, 1) if interleaved else None
     request = TraceRequest(case, processes, case_folder, SHARED_MEMORY, 120.0, TRACED_STEPS, base, True, 3)
     return capture(replace(request, **changes), folder, serial)
 
@@ -67,8 +67,8 @@ def test_a_flow_case_is_traced_step_by_step(prepared, tmp_path):
     calls = [[line for line in trace.lines(0) if " compute " not in line] for trace in again]
     assert calls[0] == calls[1], "the calls of a case are the same every time"
     counts = [Counter(words[1] for words in rank) for rank in ranks]
-    every = sum(counts, Counter())
-    assert every["isend"] + every["send"] == every["irecv"] + every["recv"]
+    totals = sum(counts, Counter())
+    assert totals["isend"] + totals["send"] == totals["irecv"] + totals["recv"]
     (together,) = {count["allreduce"] for count in counts}
     assert together > TRACED_STEPS
     rows = (trace.folder / "pairs.csv").read_text().splitlines()
@@ -86,7 +86,7 @@ def test_a_flow_case_is_traced_step_by_step(prepared, tmp_path):
 def test_each_rank_of_other_programs_is_timed_alone_too(name, prepared, tmp_path):
     """LAMMPS sends at its end how long it took; the mpi4py program ends its loops by the clock."""
     serial = traced(name, 1, prepared, tmp_path / "processes-1")
-    trace = traced(name, 3, prepared, tmp_path / "processes-3", serial.folder, beside=True)
+    trace = traced(name, 3, prepared, tmp_path / "processes-3", serial.folder, interleaved=True)
     for traced_run in (serial, trace):
         assert (traced_run.about["timing"], traced_run.about["timing_reason"]) == ("alone", "")
     assert (trace.about["correction"], len(trace.about["serial_beside_seconds"])) == ("serial_beside", 3)
@@ -130,8 +130,8 @@ def test_a_script_is_traced_with_the_library_that_starts_it(prepared, tmp_path):
     need("mpicc.mpich", "mpiexec.mpich")
     mpich = load_interconnect("shared_memory_mpich", INTERCONNECTS)
     serial = traced("gatherv-smoke", 1, prepared, tmp_path / "processes-1")
-    beside = {"beside": True, "interconnect": mpich}
-    trace = traced("gatherv-smoke", 2, prepared, tmp_path / "2", serial.folder, **beside)
+    options = {"interleaved": True, "interconnect": mpich}
+    trace = traced("gatherv-smoke", 2, prepared, tmp_path / "2", serial.folder, **options)
     assert trace.about["mpi_library"].startswith("MPICH") and trace.about["timing"] == "alone"
 
 
@@ -145,7 +145,7 @@ def test_a_rank_alone_has_the_environment_of_the_option(prepared, tmp_path, monk
     case = replace(load_case("gatherv-smoke", CASES), option=Option("own", 0, {"OF_THE_OPTION": "1"}))
     serial = traced(case, 1, prepared, tmp_path / "processes-1", alone=False)
     monkeypatch.setattr("workflows.tracing.recording.execute", execute)
-    trace = traced(case, 2, prepared, tmp_path / "processes-2", serial.folder, beside=True)
+    trace = traced(case, 2, prepared, tmp_path / "processes-2", serial.folder, interleaved=True)
     assert trace.about["timing"] == "alone"
     assert set(seen) == {None, "1"}
     assert seen.count(None) == 3, "three serial runs beside, which need no option"
@@ -163,7 +163,7 @@ def test_an_incomplete_serial_run_means_that_ranks_are_timed_together(made, prep
         return steps_window(raws, skipped)[0], made
 
     monkeypatch.setattr("workflows.tracing.request.steps_window", steps)
-    trace = traced("elbow_segregated-smoke", 2, prepared, tmp_path / "2", serial.folder, beside=True)
+    trace = traced("elbow_segregated-smoke", 2, prepared, tmp_path / "2", serial.folder, interleaved=True)
     reason = {0: "0 steps are marked", 2: "2 steps can be traced, not 3"}[made]
     assert trace.about["timing_reason"] == f"the interleaved serial run: {reason}"
 

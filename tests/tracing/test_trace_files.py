@@ -27,9 +27,9 @@ LOAD = {"cores": 1, "processes_per_core": 1, "pressure_share": 0, "foreign_cores
 LOAD |= {"wall_seconds": 3.0, "cpu_seconds": 2.0}
 
 
-def alone_of(seconds, beside=(), disturbed=0, **together):
+def alone_of(seconds, serial_seconds=(), disturbed=0, **together):
     """What runs of ranks alone came to, of which nothing was sent otherwise."""
-    return Alone([], seconds, np.array(beside), disturbed, 0, **together)
+    return Alone([], seconds, np.array(serial_seconds), disturbed, 0, **together)
 
 
 @pytest.fixture
@@ -90,9 +90,9 @@ def test_the_same_lines_make_the_same_bytes(tmp_path):
     assert len(contents) == 1
 
 
-def refused(folder, *wanted):
+def refused(folder, *expected_words):
     message = refusal(InputError, read_trace, folder)
-    assert [words for words in wanted if words not in message] == [], message
+    assert [words for words in expected_words if words not in message] == [], message
 
 
 def test_a_cut_off_file_is_refused(folder):

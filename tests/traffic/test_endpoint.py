@@ -95,9 +95,9 @@ def test_missing_messages_are_reported_with_their_sender(monkeypatch):
 
 
 def test_slowdown_is_the_ratio_of_bandwidth_alone_to_bandwidth_with_the_other_job():
-    def row(job, beside, accepted, mapping="distributed"):
+    def row(job, load_of_other_job, accepted, mapping="distributed"):
         return {"pattern": "combined", "job": job, "io_mapping": mapping, "application_mapping": "shared",
-                "mean_bytes": 64, "offered_load": 0.5, "beside_load": beside, "accepted_MBps": accepted}  # fmt: skip
+                "mean_bytes": 64, "offered_load": 0.5, "beside_load": load_of_other_job, "accepted_MBps": accepted}  # fmt: skip
 
     rows = [
         row("compute", None, 120.0), row("compute", 0.1, 60.0), row("io", 0.5, 7.0), row("compute", 0.5, 0.0),

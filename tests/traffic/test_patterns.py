@@ -38,24 +38,24 @@ def test_every_permutation_is_one_and_moves_the_bits_as_defined(name, processes)
 
 @given(st.sampled_from(["bit_reversal", "butterfly", "complement", "neighbor"]), POWERS)
 def test_involutions(name, processes):
-    there = permutation(name, processes)
-    assert (there[there] == np.arange(processes)).all()
+    destinations_of = permutation(name, processes)
+    assert (destinations_of[destinations_of] == np.arange(processes)).all()
 
 
 @given(st.integers(1, 6))
 def test_transpose_of_a_square_is_its_own_inverse_and_transposes(half):
     processes = 4**half
-    there = permutation("transpose", processes)
-    assert (there[there] == np.arange(processes)).all()
+    destinations_of = permutation("transpose", processes)
+    assert (destinations_of[destinations_of] == np.arange(processes)).all()
     square = np.arange(processes).reshape(2**half, 2**half)
-    assert (there.reshape(square.shape) == square.T).all()
+    assert (destinations_of.reshape(square.shape) == square.T).all()
 
 
 def test_transpose_of_an_odd_power_is_rectangular():
     # 32 processes: 8 rows of 4
-    there = permutation("transpose", 32)
+    destinations_of = permutation("transpose", 32)
     oblong = np.empty(32, int)
-    oblong[there] = np.arange(32)
+    oblong[destinations_of] = np.arange(32)
     assert (oblong.reshape(4, 8) == np.arange(32).reshape(8, 4).T).all()
 
 

@@ -35,8 +35,8 @@ def schedule_of(name, processes=16, seconds=0.1, seed=1, **settings):
 @given(st.sampled_from(PATTERNS), st.sampled_from([8, 16, 32]), KINDS, KINDS, st.integers(0, 2**40))
 def test_every_message_is_one_the_pattern_has(name, processes, sizes, intervals, seed):
     jobs = jobs_of(pattern_of(name), processes)
-    wanted = demands(sizes=sizes, intervals=intervals, write_ratio=0.5)
-    schedule = make_schedule(jobs, wanted, LINK, 0.01, seed)
+    requested = demands(sizes=sizes, intervals=intervals, write_ratio=0.5)
+    schedule = make_schedule(jobs, requested, LINK, 0.01, seed)
     assert schedule.dtype == MESSAGE
     assert (np.diff(schedule["seconds"]) >= 0).all()
     assert ((schedule["seconds"] > 0) & (schedule["seconds"] < 0.01)).all()
@@ -77,9 +77,9 @@ def test_a_process_sends_the_same_whoever_else_there_is():
 
 @given(st.sampled_from(PATTERNS), st.integers(0, 15))
 def test_a_process_can_make_its_own_messages_alone(name, process):
-    jobs, wanted = jobs_of(pattern_of(name), 16), demands(write_ratio=0.5)
-    everything = make_schedule(jobs, wanted, LINK, 0.02, 5)
-    alone = messages_of(process, jobs, wanted, LINK, 0.02, 5)
+    jobs, requested = jobs_of(pattern_of(name), 16), demands(write_ratio=0.5)
+    everything = make_schedule(jobs, requested, LINK, 0.02, 5)
+    alone = messages_of(process, jobs, requested, LINK, 0.02, 5)
     assert (alone == everything[everything["process"] == process]).all()
 
 
@@ -155,9 +155,9 @@ def test_mean_flows_sum_to_the_offered_load(name, processes, load, ratio):
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_schedule_carries_the_mean_flows(name):
-    jobs, wanted = jobs_of(pattern_of(name), 8), demands(write_ratio=0.5, sizes="uniform")
-    mean = mean_flows(jobs, wanted).groupby(["source", "destination"])["load"].sum()
-    schedule = make_schedule(jobs, wanted, LINK, 20.0, 3)
+    jobs, requested = jobs_of(pattern_of(name), 8), demands(write_ratio=0.5, sizes="uniform")
+    mean = mean_flows(jobs, requested).groupby(["source", "destination"])["load"].sum()
+    schedule = make_schedule(jobs, requested, LINK, 20.0, 3)
     ends, back = (schedule["process"], schedule["destination"]), ~schedule["write"]
     pairs = {"source": np.where(back, ends[1], ends[0]), "destination": np.where(back, ends[0], ends[1])}
     sent = pd.DataFrame(pairs).astype(np.int64).assign(load=schedule["bytes"] / (20.0 * LINK))
@@ -168,8 +168,8 @@ def test_a_schedule_carries_the_mean_flows(name):
 
 def test_the_io_job_of_combined_has_a_load_of_its_own():
     jobs = jobs_of(Pattern("combined", io_mapping="clustered_io", application_mapping="dedicated"), 64)
-    wanted = {"compute": Demand(0.4, 262_144), "io": Demand(0.1, 1_000_000)}
-    flows = mean_flows(jobs, wanted)
+    requested = {"compute": Demand(0.4, 262_144), "io": Demand(0.1, 1_000_000)}
+    flows = mean_flows(jobs, requested)
     assert flows[flows["destination"] >= 56]["load"].sum() == pytest.approx(0.1 * 28)
     assert flows[flows["destination"] < 28]["load"].sum() == pytest.approx(0.4 * 28)
 

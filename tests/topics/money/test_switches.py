@@ -102,9 +102,9 @@ class PartFit(NamedTuple):
 
 def fit_part_prices(counts, published):
     """Least squares of published prices, one a row, on the counts of parts."""
-    matrix, wanted = counts.to_numpy(float), published.to_numpy(float)
-    solution, _, rank, _ = np.linalg.lstsq(matrix, wanted, rcond=None)
-    residuals = pd.Series(matrix @ solution - wanted, counts.index)
+    matrix, prices = counts.to_numpy(float), published.to_numpy(float)
+    solution, _, rank, _ = np.linalg.lstsq(matrix, prices, rcond=None)
+    residuals = pd.Series(matrix @ solution - prices, counts.index)
     return PartFit(pd.Series(solution, counts.columns), residuals, int(rank))
 
 

@@ -116,9 +116,9 @@ def test_two_messages_that_d_mod_k_puts_on_one_link_by_hand():
     # 0 and 1 are on one switch, and go to 2 and 6, both up path 0: they share its link, and split evenly they do not
     flows = pd.DataFrame({"source": [0, 1], "destination": [2, 6], "load": [1.0, 1.0]})
     tree = k_ary_n_tree(2, 3)
-    alike = link_loads(tree, flows, "deterministic")
-    assert between(alike, 1, 2)[:2] == [2, 0]
-    assert accepted_bound(alike) == 0.5 and not free_of_conflict(alike)
+    deterministic = link_loads(tree, flows, "deterministic")
+    assert between(deterministic, 1, 2)[:2] == [2, 0]
+    assert accepted_bound(deterministic) == 0.5 and not free_of_conflict(deterministic)
     even = link_loads(tree, flows, "spread")
     assert between(even, 1, 2)[:2] == [1, 1]
     assert between(even, 2, 3)[:4] == [0.25] * 4
@@ -302,10 +302,10 @@ def test_flow_is_conserved_in_switches_and_arrives_at_nodes(topology, routing, r
 @given(st.sampled_from(TOPOLOGIES), ROUTINGS, st.floats(0.1, 3))
 def test_loads_grow_with_the_flows_and_the_bound_falls(topology, routing, factor):
     flows = flows_of("uniform", topology.nodes)
-    once = link_loads(topology, flows, routing)
+    base_loads = link_loads(topology, flows, routing)
     more = link_loads(topology, flows.assign(load=factor * flows["load"]), routing)
-    assert more["load"].to_numpy() == pytest.approx(factor * once["load"].to_numpy())
-    assert accepted_bound(more) == pytest.approx(min(1, 1 / (factor * once["load"].max())))
+    assert more["load"].to_numpy() == pytest.approx(factor * base_loads["load"].to_numpy())
+    assert accepted_bound(more) == pytest.approx(min(1, 1 / (factor * base_loads["load"].max())))
 
 
 @pytest.mark.parametrize("topology", [k_ary_n_tree(4, 3), Torus((4, 4, 4))], ids=str)

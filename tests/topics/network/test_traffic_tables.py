@@ -66,8 +66,8 @@ def test_other_programs_have_no_rows(details):
 
 
 def test_titles_name_the_choices_that_vary():
-    alike = {"pattern": "multiple_hot_spots", "write_ratio": 0.5, "sizes": "uniform"}
-    choices = [alike | {"io_mapping": mapping} for mapping in ("clustered_io", "distributed")]
+    common = {"pattern": "multiple_hot_spots", "write_ratio": 0.5, "sizes": "uniform"}
+    choices = [common | {"io_mapping": mapping} for mapping in ("clustered_io", "distributed")]
     rows = [row(1.0, 0.5, [1, 1], **chosen) for chosen in (*choices, {})]
     titles = set(with_titles(tables_of([{"rows": rows}])["traffic"])["title"])
     spots = "multiple hot spots"
@@ -103,10 +103,10 @@ def test_message_sizes_distributions_and_compute_loads_have_figures_of_their_own
         ],
         "combined": [
             row(load, 0.5, [1, 1], pattern="combined", io_mapping=place, application_mapping="shared",
-                mean_bytes=1024, **beside)
+                mean_bytes=1024, **with_other_job)
             for load in (0.3, 0.9)
             for place in ("clustered_io", "distributed")
-            for beside in ({}, {"beside_load": 0.5, "slowdown": 2.0})
+            for with_other_job in ({}, {"beside_load": 0.5, "slowdown": 2.0})
         ],
     }  # fmt: skip
     runs = pd.concat([RUNS.head(1).assign(case=case) for case in rows_of_case], ignore_index=True)
