@@ -1,11 +1,13 @@
 """The trial run of a program: both streams are searched, and it must pass before anything is measured."""
 
 import pytest
+from needs import need
+from programs import ran
 from refused import refusal
 
 from workflows.domain import InputError, Line
 from workflows.measure.prepare import prepare, reference_answer
-from workflows.measure.trial import nearest_lines
+from workflows.measure.trial import nearest_lines, trial_seconds
 from workflows.study.asked import read_asked
 
 PROGRAM = """
@@ -37,7 +39,7 @@ def test_the_time_may_stand_in_standard_error(tmp_path, processes):
 def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(tmp_path):
     message = refusal(InputError, tried, tmp_path, r"Wall time:\s+(\S+)")
     assert message == (
-        r"case program: no line of the trial run matches 'Wall time:\\s+(\\S+)'; nearest lines of standard output: "
+        r"case program: no line of the trial run matches 'Wall time:\s+(\S+)'; nearest lines of standard output: "
         "'step 1' and 'finished'; of standard error: 'Core t (s)   Wall t (s)' and "
         "'Time:        0.020        0.010'"
     )
@@ -54,6 +56,34 @@ def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(
 def test_a_failed_trial_run_is_one_line(tmp_path, program, reason):
     message = refusal(InputError, tried, tmp_path, r"Time: (\S+)|here", program=program)
     assert message.startswith(f"case program: the trial run failed on 1 process: {reason}")
+
+
+WATER = """\
+#include "oplsaa.ff/forcefield.itp"
+#include "oplsaa.ff/spc.itp"
+[ system ]
+Water
+[ molecules ]
+"""
+STEPS = "nsteps = 3\ndt = 0.00001\ncoulombtype = PME\n"
+
+
+def test_gromacs_prints_its_time_to_standard_error(tmp_path):
+    """A box of water by GROMACS's own tools; three short steps."""
+    need("gmx_mpi")
+    (tmp_path / "water.top").write_text(WATER)
+    (tmp_path / "steps.mdp").write_text(STEPS)
+    solvate = "solvate -cs spc216.gro -box 3 3 3 -p water.top -o box.gro"
+    for words in (solvate, "grompp -f steps.mdp -c box.gro -p water.top -o topol.tpr -maxwarn 1"):
+        done = ran("gmx_mpi", *words.split(), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "mine.yaml").write_text(
+        "name: mine\ninterconnects: [shared_memory]\nprocesses: [1]\ncases:\n"
+        "- {command: gmx_mpi mdrun -s topol.tpr -ntomp 1, time: 'Time:\\s+\\S+\\s+(\\S+)'}\n"
+    )
+    (case,) = read_asked(tmp_path / "mine.yaml").cases.values()
+    prepare(case, 1, tmp_path / "prepared")
+    assert trial_seconds(case, 1, tmp_path / "prepared", 100) > 0
 
 
 def test_nothing_was_printed():

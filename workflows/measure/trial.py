@@ -49,7 +49,7 @@ def trial_seconds(
     if ended_well and pattern and not any(re.search(pattern, line.text) for line in execution.lines):
         output = [line for line in execution.lines if line not in execution.error_lines]
         raise InputError(
-            f"case {case.name}: no line of the trial run matches {pattern!r}; nearest lines of "
+            f"case {case.name}: no line of the trial run matches '{pattern}'; nearest lines of "
             f"standard output: {nearest_lines(pattern, output)}; "
             f"of standard error: {nearest_lines(pattern, execution.error_lines)}"
         )
