@@ -94,7 +94,7 @@ def replayed(folder, operation, size, ranks, mpi="openmpi", nodes=None):
     link = make_model(simulated_link(mpi=mpi), ROOT)
     model = replace(link, eager_limit_bytes=1 << 30, cores_per_node=ranks // nodes)
     xml = platform_xml(model, nodes, 1.0)
-    property_line = '<prop id="tell_messages" value="1"/>'
+    property_line = '<prop id="print_messages" value="1"/>'
     (folder / "platform.xml").write_text(
         xml.replace('<prop id="hop_us"', f'{property_line}<prop id="hop_us"')
     )

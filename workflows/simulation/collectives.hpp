@@ -1,4 +1,5 @@
-// What the collective operations of every MPI library share here: SimGrid's table of them, which ours are put into.
+// Common to the collective operations of every MPI library: SimGrid's table of algorithms, in which the files
+// openmpi.hpp and mpich.hpp replace entries.
 
 #pragma once
 
@@ -8,7 +9,7 @@
 #include <xbt/config.hpp>
 
 namespace simgrid::smpi {
-struct colls { // as in SimGrid's own header, which Debian does not install
+struct colls { // as declared in a header of SimGrid that Debian does not install
   static int (*allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
   static int (*allgatherv)(const void*, int, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm);
   static int (*allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
@@ -26,8 +27,8 @@ namespace collectives {
 
 using simgrid::smpi::colls;
 
-constexpr int TAG              = 2147483000; // no program's
-constexpr double ELEMENT_BYTES = 8;          // of what is reduced: traces have bytes
+constexpr int TAG              = 2147483000; // unused by applications
+constexpr double ELEMENT_BYTES = 8;          // size of a reduced element; traces state bytes only
 
 inline double bytes_of(int count, MPI_Datatype type)
 {
@@ -36,11 +37,11 @@ inline double bytes_of(int count, MPI_Datatype type)
   return static_cast<double>(count) * size;
 }
 
-// Where the interconnect's file does not name an algorithm.
-template <class Operation> Operation instead(Operation& chosen, Operation ours, const char* key)
+// Replaces SimGrid's algorithm, unless the interconnect's file names an algorithm. Returns SimGrid's algorithm.
+template <class Operation> Operation replace(Operation& entry, Operation algorithm, const char* key)
 {
-  bool named = not simgrid::config::get_value<std::string>(key).empty();
-  return named ? chosen : std::exchange(chosen, ours);
+  bool is_named = not simgrid::config::get_value<std::string>(key).empty();
+  return is_named ? entry : std::exchange(entry, algorithm);
 }
 
 } // namespace collectives

@@ -1,7 +1,7 @@
-// Cores that ranks share: who has one, who would have it, and for how long.
+// Cores that several ranks share: which rank runs, which ranks wait, and for how long each runs.
 //
-// A rank that has its core keeps it for a turn and goes on while nobody else would have it. One that wakes from sleep
-// has it at once, and the other goes on with its turn afterwards.
+// A rank keeps its core for a time slice (a turn), and longer while no other rank wants the core. A rank that wakes
+// from sleep preempts the running rank, which continues its turn afterwards.
 
 #pragma once
 
@@ -10,28 +10,28 @@
 #include <deque>
 #include <set>
 
-constexpr double INSTANT = 1e-9; // SimGrid tells no two times apart that are closer
+constexpr double RESOLUTION = 1e-9; // SimGrid does not distinguish times that are closer
 
 struct Occupant;
 
 struct Core {
   Occupant* running = nullptr;
-  Occupant* last    = nullptr; // had it before
+  Occupant* last    = nullptr; // ran before
   std::deque<Occupant*> queue;
-  std::set<Occupant*> looking; // gave it up, and look from time to time while nobody has it
-  double first_turn = 0; // seconds that whoever has it first keeps it; 0: a turn
-  double turn_ends = 0, settled = 0;
+  std::set<Occupant*> polling; // yielded, and poll while the core is idle
+  double first_turn = 0; // seconds of the first turn; 0: as any other
+  double turn_ends = 0, accounted = 0;
 };
 
 struct Occupant {
-  static inline double turn = 0, change = 0; // seconds of a turn, and until another rank goes on
+  static inline double turn = 0, switch_seconds = 0; // seconds of a turn, and of a context switch
   Core* core;
-  s4u::SemaphorePtr event = s4u::Semaphore::create(0); // something that it may wait for has happened
+  s4u::SemaphorePtr event = s4u::Semaphore::create(0); // signals a condition that the rank may wait for
   double busy = 0, turn_left = 0;
 
   explicit Occupant(Core* core) : core(core) {}
 
-  // Have the core, after all that wanted it before.
+  // Wait for the core, behind the ranks in the queue.
   void have()
   {
     if (!core->running) {
@@ -39,7 +39,7 @@ struct Occupant {
     } else if (core->running != this) {
       if (std::find(core->queue.begin(), core->queue.end(), this) == core->queue.end()) {
         core->queue.push_back(this);
-        core->running->event->release(); // its turn has an end now
+        core->running->event->release(); // from now on, its turn ends
       }
       while (core->running != this)
         event->acquire();
@@ -47,8 +47,8 @@ struct Occupant {
     bool changed = core->last && core->last != this;
     core->last   = this;
     if (changed) {
-      spend(change);
-      have(); // its turn may be over
+      spend(switch_seconds);
+      have(); // the turn may be over
     }
   }
 
@@ -62,10 +62,10 @@ struct Occupant {
       next->event->release();
   }
 
-  // Keep the core busy for so long, in as many turns as it takes.
+  // Compute for some seconds, in as many turns as necessary.
   void spend(double seconds)
   {
-    while (seconds > INSTANT) {
+    while (seconds > RESOLUTION) {
       have();
       double start = now();
       idle_until(start + seconds);
@@ -73,24 +73,24 @@ struct Occupant {
     }
   }
 
-  // Keep the core until the time, the end of the turn or an event; at the end of the turn others have theirs.
+  // Keep the core until a time, the end of the turn or an event, whichever is first. At the end of the turn, yield.
   void idle_until(double time)
   {
-    event->acquire_timeout(std::max(INSTANT, std::min(time, core->turn_ends) - now()));
-    if (core->running == this && now() > core->turn_ends - INSTANT) {
+    event->acquire_timeout(std::max(RESOLUTION, std::min(time, core->turn_ends) - now()));
+    if (core->running == this && now() > core->turn_ends - RESOLUTION) {
       core->queue.push_back(this);
       leave();
     }
   }
 
-  // Give the core to anybody, and look for an event while nobody has it.
-  void look()
+  // Yield the core to any other rank, and poll for an event while the core is idle.
+  void poll()
   {
-    core->looking.insert(this);
+    core->polling.insert(this);
     leave();
     event->acquire();
-    settle();
-    core->looking.erase(this);
+    account();
+    core->polling.erase(this);
   }
 
   void sleep(double seconds)
@@ -106,16 +106,16 @@ struct Occupant {
     have();
   }
 
-  // Say who kept the core busy since the last change: whoever had it, else all that looked in turn.
-  void settle()
+  // Account the time since the last change to the running rank, or in equal parts to the polling ranks.
+  void account()
   {
-    double passed = now() - core->settled;
-    core->settled = now();
+    double passed = now() - core->accounted;
+    core->accounted = now();
     if (core->running)
       core->running->busy += passed;
     else
-      for (Occupant* occupant : core->looking)
-        occupant->busy += passed / core->looking.size();
+      for (Occupant* occupant : core->polling)
+        occupant->busy += passed / core->polling.size();
   }
 
   static double now() { return s4u::Engine::get_clock(); }
@@ -123,12 +123,12 @@ struct Occupant {
 private:
   void give(Occupant* next)
   {
-    settle();
+    account();
     core->running = next;
     if (!next)
       return;
     double left     = std::max(core->first_turn, next->turn_left);
-    core->turn_ends = now() + (left > INSTANT ? left : turn);
+    core->turn_ends = now() + (left > RESOLUTION ? left : turn);
     core->first_turn = next->turn_left = 0;
   }
 };

@@ -1,11 +1,11 @@
-// Most memory that this program had; getrusage would count what its parent had when it was started.
+// Peak resident memory of this program. getrusage would include the memory of its parent at the time of the fork.
 
 #pragma once
 
 #include <fstream>
 #include <string>
 
-inline long most_memory_kB()
+inline long peak_memory_kB()
 {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

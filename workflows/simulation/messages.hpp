@@ -1,11 +1,15 @@
-// What a message costs on a platform that workflows/simulation/platform.py described.
+// Costs of messages on a platform that workflows/simulation/platform.py wrote.
 //
-// The costs are in the properties of the platform's outer zone: "between_nodes" and "inside_node" are knots
-// BYTES:WAIT:SEND:RECEIVE:AFTER:MEETS, in microseconds, separated by spaces and interpolated linearly. WAIT passes on the
-// wire, beside the time that the links need for the bytes; SEND and RECEIVE keep the two ends busy, AFTER the sender when
-// the message has left; MEETS passes too where another is on its way to the sender's node, and then it takes its own as
-// well. "hop_us" is added for each switch after the first. Between two messages that a node sends to others pass "gap_us",
-// and "gap_us_per_byte" for each byte of the first, at least.
+// The costs are properties of the platform's outer zone. "between_nodes" and "inside_node" are knots
+// BYTES:WAIT:SEND:RECEIVE:AFTER:MEETS in microseconds, separated by spaces and interpolated linearly:
+//   WAIT     time on the wire, in addition to the time that the links need for the bytes
+//   SEND     time for which the sender is busy before the message leaves
+//   RECEIVE  time for which the receiver is busy
+//   AFTER    time for which the sender is busy after the message has left
+//   MEETS    additional time on the wire if another message is on its way to the sender's node; that message is
+//            delayed as well
+// "hop_us" is the additional latency of each switch after the first. A node leaves at least "gap_us" between two
+// messages to other nodes, plus "gap_us_per_byte" for each byte of the first message.
 
 #pragma once
 
@@ -23,11 +27,11 @@
 
 namespace s4u = simgrid::s4u;
 
-// SMPI adds its envelope to what goes over the network, not to what its cost callbacks see.
+// SMPI adds an envelope to the bytes on the network, but not to the sizes that its cost callbacks receive.
 constexpr double ENVELOPE_BYTES = 16;
 
-// Seconds by which SimGrid's clock may differ from a sum of the times that it was given.
-constexpr double ROUNDED = 1e-8;
+// Largest rounding error of SimGrid's clock against a sum of delays, in seconds.
+constexpr double ROUNDING = 1e-8;
 
 struct Knot {
   double bytes, wait, send, receive, after, meets;
@@ -58,7 +62,7 @@ public:
     return std::any_of(knots.begin(), knots.end(), [part](const Knot& knot) { return knot.*part > 0; });
   }
 
-  // Seconds that a part of a message takes; constant beyond the last knot but for slopes that go on.
+  // Seconds that a part of a message takes. Beyond the last knot, the last segment is extrapolated.
   double seconds(double bytes, Part part) const
   {
     if (knots.size() == 1)
@@ -72,35 +76,36 @@ public:
   }
 };
 
-// Costs of messages between nodes and inside one; on the wire they are SimGrid's as soon as this is made.
+// Costs of messages between nodes and inside a node. The constructor sets the latencies and bandwidths of SimGrid.
 class Messages {
   Curve between, inside;
-  double hop, gap, gap_a_byte;
-  mutable std::unordered_map<const s4u::Host*, double> free_at; // when a node may send the next message
+  double hop, gap, gap_per_byte;
+  mutable std::unordered_map<const s4u::Host*, double> free_at; // earliest time of a node's next message
 
-  // The last message to a node: whose it is, when it is there, and received at the earliest, and what it takes longer if
-  // it meets another.
-  struct Coming {
+  // The last message to a node: sender, arrival, earliest end of its receive, delay if it meets another message, and
+  // arrival with that delay.
+  struct Incoming {
     const s4u::Host* from = nullptr;
-    double there = 0, received = 0, meets = 0, late_until = 0;
+    double arrival = 0, received = 0, meets = 0, delayed_until = 0;
   };
-  bool meeting;
-  mutable std::unordered_map<const s4u::Host*, Coming> coming;
+  bool has_meets;
+  mutable std::unordered_map<const s4u::Host*, Incoming> incoming;
 
-  // Seconds that a message waits for its node to have sent those before it.
+  // Seconds that a message waits until its node has sent the earlier messages.
   double queued(const s4u::Host* from, double bytes) const
   {
     double now = s4u::Engine::get_clock(), &free = free_at[from], begins = std::max(now, free);
-    free = begins + gap + bytes * gap_a_byte;
+    free = begins + gap + bytes * gap_per_byte;
     return begins - now;
   }
 
   static double microseconds(const s4u::NetZone* zone, const char* property)
   {
-    const char* told = zone->get_property(property);
-    return told ? std::stod(told) * 1e-6 : 0;
+    const char* value = zone->get_property(property);
+    return value ? std::stod(value) * 1e-6 : 0;
   }
 
+  // Factor by which SimGrid multiplies the latencies of the links, so that the message takes its time on the wire.
   double wire(double size, const s4u::Host* from, const s4u::Host* to, const std::vector<s4u::Link*>& links) const
   {
     double nominal = 0, bandwidth = links.front()->get_bandwidth();
@@ -111,40 +116,40 @@ class Messages {
       bandwidth = std::min(bandwidth, link->get_bandwidth());
     }
     double bytes  = std::max(0.0, size - ENVELOPE_BYTES);
-    double wanted = seconds(bytes, from, to, &Knot::wait);
+    double wait   = seconds(bytes, from, to, &Knot::wait);
     if (from != to)
-      wanted += std::max(0, wires - 2) * hop;
-    double passes = std::max(0.0, wanted - (size - bytes) / bandwidth);
+      wait += std::max(0, wires - 2) * hop;
+    double latency = std::max(0.0, wait - (size - bytes) / bandwidth);
     if (from != to) {
-      passes += gap + gap_a_byte > 0 ? queued(from, bytes) : 0;
-      passes += meeting ? meets(from, to, bytes, passes + size / bandwidth) : 0;
+      latency += gap + gap_per_byte > 0 ? queued(from, bytes) : 0;
+      latency += has_meets ? meets(from, to, bytes, latency + size / bandwidth) : 0;
     }
-    return passes / nominal;
+    return latency / nominal;
   }
 
-  // Seconds that a message takes longer since it meets another; that one is late too, which its receiver waits for.
+  // Additional seconds of a message that meets another message. The other message is delayed too: see receiving().
   double meets(const s4u::Host* from, const s4u::Host* to, double bytes, double alone) const
   {
-    double now = s4u::Engine::get_clock(), longer = seconds(bytes, from, to, &Knot::meets);
-    Coming& other = coming[from];
-    bool met      = other.received > now + ROUNDED;
+    double now = s4u::Engine::get_clock(), delay = seconds(bytes, from, to, &Knot::meets);
+    Incoming& other = incoming[from];
+    bool met        = other.received > now + ROUNDING;
     if (met)
-      other.late_until = other.there + other.meets;
-    double there = now + alone + (met ? longer : 0);
-    coming[to]   = {from, there, there + seconds(bytes, from, to, &Knot::receive), met ? 0 : longer, 0};
-    return met ? longer : 0;
+      other.delayed_until = other.arrival + other.meets;
+    double arrival = now + alone + (met ? delay : 0);
+    incoming[to]   = {from, arrival, arrival + seconds(bytes, from, to, &Knot::receive), met ? 0 : delay, 0};
+    return met ? delay : 0;
   }
 
 public:
-  const double eager_limit; // larger messages wait for their receive
+  const double eager_limit; // larger messages wait for their receiver
 
   explicit Messages(s4u::NetZone* zone)
       : between(zone->get_property("between_nodes"))
       , inside(zone->get_property("inside_node"))
       , hop(std::stod(zone->get_property("hop_us")) * 1e-6)
       , gap(microseconds(zone, "gap_us"))
-      , gap_a_byte(microseconds(zone, "gap_us_per_byte"))
-      , meeting(between.has(&Knot::meets))
+      , gap_per_byte(microseconds(zone, "gap_us_per_byte"))
+      , has_meets(between.has(&Knot::meets))
       , eager_limit(std::stod(zone->get_property("eager_limit_bytes")))
   {
     auto* network = zone->get_network_model();
@@ -153,20 +158,21 @@ public:
                                       const std::vector<s4u::Link*>& links,
                                       const auto&) { return wire(size, from, to, links); });
   }
-  Messages(const Messages&) = delete; // SimGrid keeps its address
+  Messages(const Messages&) = delete; // SimGrid's callbacks hold the address
 
   double seconds(double bytes, const s4u::Host* from, const s4u::Host* to, Part part) const
   {
     return (from == to ? inside : between).seconds(bytes, part);
   }
 
-  // Seconds from when a message is there until it is received: if it met another, it is late, and the receiver may be busy.
+  // Seconds from the arrival of a message to the end of its receive. The receive starts later if the message met
+  // another message, or if the receiver is `busy` for some seconds.
   double receiving(double bytes, const s4u::Host* from, const s4u::Host* to, double busy = 0) const
   {
-    double late = busy;
-    if (meeting)
-      if (const Coming& last = coming[to]; last.from == from)
-        late = std::max(late, last.late_until - s4u::Engine::get_clock());
-    return late + seconds(bytes, from, to, &Knot::receive);
+    double delay = busy;
+    if (has_meets)
+      if (const Incoming& last = incoming[to]; last.from == from)
+        delay = std::max(delay, last.delayed_until - s4u::Engine::get_clock());
+    return delay + seconds(bytes, from, to, &Knot::receive);
   }
 };

@@ -1,9 +1,9 @@
-// Collective operations as MPICH 4.0 carries them out, where SimGrid's selector `mpich` does not.
+// Collective operations of MPICH 4.0, where SimGrid's selector `mpich` differs.
 //
-// Which algorithm at which size is from maint/tuning/coll/{mpir,ch4}/generic.json of MPICH 4.0.2, what it sends from the
-// sources beside them. On nodes of several ranks MPICH lets a leader of each speak for it. Inside a node it has a shared
-// buffer; here its ranks send messages along a binomial tree. tests/simulation/test_collectives.py holds all against the
-// messages that the library itself sends.
+// The choice of the algorithm by size is from maint/tuning/coll/{mpir,ch4}/generic.json of MPICH 4.0.2, the algorithms
+// are from its sources. If nodes have several ranks, a leader of each node communicates with the other nodes. Inside a
+// node, MPICH uses a shared buffer, which is replayed as messages along a binomial tree.
+// tests/simulation/test_collectives.py compares the messages with those of the library.
 
 #pragma once
 
@@ -23,29 +23,29 @@ int ranks_of_node = 1;
 constexpr double SHORT_BCAST = 12288, LONG_BCAST = 524288, SHORT_REDUCE = 2048, SHORT_ALLREDUCE = 8,
                  LONG_REDUCE_SCATTER = 524288, LONG_ALLGATHER = 524288,
                  LONG_ALLGATHER_ODD = 81920, ALLGATHERV_PART = 32768, SHORT_ALLTOALL = 256;
-constexpr int FEW_RANKS = 8; // a broadcast to fewer is never scattered
+constexpr int FEW_RANKS = 8; // a broadcast to fewer ranks is never scattered
 
-// Some ranks of a communicator, told by their places among them. What messages hold is never looked at.
+// Ranks of a communicator, identified by their index in the group. The content of messages is irrelevant.
 struct Group {
   MPI_Comm comm;
   std::vector<int> members;
-  int own = -1; // -1 where this rank is none of them
+  int index = -1; // index of this rank; -1 if it is not a member
 
-  Group(MPI_Comm comm, std::vector<int> some) : comm(comm), members(std::move(some))
+  Group(MPI_Comm comm, std::vector<int> ranks) : comm(comm), members(std::move(ranks))
   {
     int rank;
     PMPI_Comm_rank(comm, &rank);
     for (int i = 0; i < size(); i++)
       if (members[i] == rank)
-        own = i;
+        index = i;
   }
   int size() const { return static_cast<int>(members.size()); }
-  int halves() const // the largest power of two of them
+  int power_of_two() const // the largest up to the size
   {
-    int found = 1;
-    while (2 * found <= size())
-      found *= 2;
-    return found;
+    int power = 1;
+    while (2 * power <= size())
+      power *= 2;
+    return power;
   }
   void send(int to, double bytes) const
   {
@@ -57,26 +57,26 @@ struct Group {
   }
   void exchange(int to, double out, int from, double in) const
   {
-    char* own = buffer(std::max(out, in));
-    PMPI_Sendrecv(own, static_cast<int>(out), MPI_BYTE, members[to], TAG, own, static_cast<int>(in), MPI_BYTE,
+    char* data = buffer(std::max(out, in));
+    PMPI_Sendrecv(data, static_cast<int>(out), MPI_BYTE, members[to], TAG, data, static_cast<int>(in), MPI_BYTE,
                   members[from], TAG, comm, MPI_STATUS_IGNORE);
   }
-  void scatter_all(double bytes) const // to all others at once
+  void scatter_all(double bytes) const // messages to all other ranks at once
   {
     std::vector<MPI_Request> requests;
     auto add = [&] { return &requests.emplace_back(MPI_REQUEST_NULL); };
     requests.reserve(2 * members.size());
     for (int i = 1; i < size(); i++)
-      PMPI_Irecv(buffer(bytes), static_cast<int>(bytes), MPI_BYTE, members[(own + i) % size()], TAG, comm, add());
+      PMPI_Irecv(buffer(bytes), static_cast<int>(bytes), MPI_BYTE, members[(index + i) % size()], TAG, comm, add());
     for (int i = 1; i < size(); i++)
-      PMPI_Isend(buffer(bytes), static_cast<int>(bytes), MPI_BYTE, members[(own - i + size()) % size()], TAG, comm, add());
+      PMPI_Isend(buffer(bytes), static_cast<int>(bytes), MPI_BYTE, members[(index - i + size()) % size()], TAG, comm, add());
     PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
 
 private:
   static char* buffer(double bytes)
   {
-    static std::map<size_t, std::vector<char>> blocks; // by powers of two: one that is in use is not moved
+    static std::map<size_t, std::vector<char>> blocks; // by size, powers of two: a buffer in use is never moved
     size_t size = 1024;
     while (size < bytes)
       size *= 2;
@@ -90,13 +90,14 @@ inline void barrier(const Group& group)
 {
   int n = group.size();
   for (int mask = 1; mask < n; mask *= 2)
-    group.exchange((group.own + mask) % n, 0, (group.own - mask + n) % n, 0);
+    group.exchange((group.index + mask) % n, 0, (group.index - mask + n) % n, 0);
 }
 
-// From the root down a binomial tree, the largest part first. What a message to the rank `number` carries: bytes_to.
+// Messages from the root down a binomial tree, to the largest subtree first. `bytes_to(number, mask)` is the size of
+// the message to the rank with this number from the root on, whose subtree has `mask` ranks.
 template <class Bytes> void down_binomial(const Group& group, int root, Bytes bytes_to)
 {
-  int n = group.size(), number = (group.own - root + n) % n, mask = 1;
+  int n = group.size(), number = (group.index - root + n) % n, mask = 1;
   for (; mask < n; mask *= 2)
     if (number & mask) {
       if (double bytes = bytes_to(number, mask); bytes > 0)
@@ -111,7 +112,7 @@ template <class Bytes> void down_binomial(const Group& group, int root, Bytes by
 
 inline void bcast(const Group& group, int root, double bytes)
 {
-  int n = group.size(), number = (group.own - root + n) % n;
+  int n = group.size(), number = (group.index - root + n) % n;
   if (n < FEW_RANKS || bytes <= SHORT_BCAST)
     return down_binomial(group, root, [bytes](int, int) { return bytes; });
   double piece = static_cast<double>((static_cast<long>(bytes) + n - 1) / n);
@@ -119,42 +120,43 @@ inline void bcast(const Group& group, int root, double bytes)
     return std::clamp(bytes - from * piece, 0.0, std::min(count, n - from) * piece);
   };
   down_binomial(group, root, held);
-  if (n == group.halves() && bytes <= LONG_BCAST)
+  if (n == group.power_of_two() && bytes <= LONG_BCAST)
     for (int mask = 1; mask < n; mask *= 2) {
       int other = number ^ mask, with = (other + root) % n;
       group.exchange(with, held(number / mask * mask, mask), with, held(other / mask * mask, mask));
     }
   else
     for (int step = 0; step + 1 < n; step++)
-      group.exchange((group.own + 1) % n, held((number - step + n) % n, 1), (group.own - 1 + n) % n,
+      group.exchange((group.index + 1) % n, held((number - step + n) % n, 1), (group.index - 1 + n) % n,
                      held((number - step - 1 + n) % n, 1));
 }
 
-// Where ranks are no power of two, some of the first give their part to a neighbour. The rest have numbers of their own.
+// If the number of ranks is not a power of two, some of the first ranks pass their part to a neighbour. The remaining
+// ranks, a power of two, are numbered from 0.
 struct Folded {
   const Group& group;
-  int rest, number = -1; // of this rank; -1 where it gave its part away
+  int rest, number = -1; // number of this rank; -1 if it passed its part on
   bool odd_stay;
   Folded(const Group& group, bool odd_stay, double bytes)
-      : group(group), rest(group.size() - group.halves()), odd_stay(odd_stay)
+      : group(group), rest(group.size() - group.power_of_two()), odd_stay(odd_stay)
   {
-    if (group.own >= 2 * rest)
-      number = group.own - rest;
-    else if (group.own % 2 == odd_stay) {
-      group.receive(group.own ^ 1, bytes);
-      number = group.own / 2;
+    if (group.index >= 2 * rest)
+      number = group.index - rest;
+    else if (group.index % 2 == odd_stay) {
+      group.receive(group.index ^ 1, bytes);
+      number = group.index / 2;
     } else
-      group.send(group.own ^ 1, bytes);
+      group.send(group.index ^ 1, bytes);
   }
   int whose(int other) const { return other < rest ? 2 * other + odd_stay : other + rest; }
   void unfold(double bytes) const
   {
-    if (group.own >= 2 * rest || bytes <= 0)
+    if (group.index >= 2 * rest || bytes <= 0)
       return;
     if (number < 0)
-      group.receive(group.own ^ 1, bytes);
+      group.receive(group.index ^ 1, bytes);
     else
-      group.send(group.own ^ 1, bytes);
+      group.send(group.index ^ 1, bytes);
   }
 };
 
@@ -162,11 +164,11 @@ struct Range {
   int from, to;
 };
 
-// Halves what each is responsible for, mask by mask, and gives all ranges that this rank had. `places`: where the part of
-// each number begins, and the end of the last.
+// Recursive halving of the range of each rank, mask by mask. Returns all ranges that this rank had. `places` are the
+// begin of each number's part, and the end of the last part.
 inline std::vector<Range> halve(const Folded& folded, const std::vector<double>& places, const std::vector<int>& masks)
 {
-  std::vector<Range> had{{0, folded.group.halves()}};
+  std::vector<Range> had{{0, folded.group.power_of_two()}};
   for (int mask : masks) {
     Range all = had.back(), low{all.from, (all.from + all.to) / 2}, high{low.to, all.to};
     bool first = not(folded.number & mask);
@@ -186,7 +188,7 @@ inline std::vector<int> powers(int below)
   return found;
 }
 
-// Where the parts of so many begin, of elements that are shared out.
+// Begin of each of several equal parts, in bytes, and the end of the last part.
 inline std::vector<double> shared_out(double bytes, int among)
 {
   long elements = static_cast<long>(bytes / ELEMENT_BYTES);
@@ -198,7 +200,7 @@ inline std::vector<double> shared_out(double bytes, int among)
 
 inline void reduce_binomial(const Group& group, int root, double bytes)
 {
-  int n = group.size(), number = (group.own - root + n) % n;
+  int n = group.size(), number = (group.index - root + n) % n;
   for (int mask = 1; mask < n; mask *= 2) {
     if (number & mask)
       return group.send((number - mask + root) % n, bytes);
@@ -209,7 +211,7 @@ inline void reduce_binomial(const Group& group, int root, double bytes)
 
 inline void reduce(const Group& group, int root, double bytes)
 {
-  int count = group.halves();
+  int count = group.power_of_two();
   if (bytes <= SHORT_REDUCE || bytes < ELEMENT_BYTES * count)
     return reduce_binomial(group, root, bytes);
   Folded folded(group, false, bytes);
@@ -219,9 +221,9 @@ inline void reduce(const Group& group, int root, double bytes)
   if (folded.number >= 0)
     had = halve(folded, places, masks);
   int top = root < 2 * folded.rest ? root / 2 : root - folded.rest;
-  if (root < 2 * folded.rest && root % 2) { // the root gave its part away: it takes the place of number 0
+  if (root < 2 * folded.rest && root % 2) { // the root passed its part on: it replaces number 0
     top = 0;
-    if (group.own == root) {
+    if (group.index == root) {
       group.receive(0, places[1]);
       folded.number = 0;
       had           = {{0, count}};
@@ -237,8 +239,8 @@ inline void reduce(const Group& group, int root, double bytes)
   for (size_t step = masks.size(); step-- > 0;) {
     int other = folded.number ^ masks[step];
     int with  = other == 0 && root < 2 * folded.rest && root % 2 ? root : folded.whose(other);
-    Range own = had[step + 1], all = had[step];
-    double mine = places[own.to] - places[own.from];
+    Range index = had[step + 1], all = had[step];
+    double mine = places[index.to] - places[index.from];
     if (other / masks[step] == top / masks[step])
       return group.send(with, mine);
     group.receive(with, places[all.to] - places[all.from] - mine);
@@ -247,7 +249,7 @@ inline void reduce(const Group& group, int root, double bytes)
 
 inline void allreduce(const Group& group, double bytes)
 {
-  int count = group.halves();
+  int count = group.power_of_two();
   Folded folded(group, true, bytes);
   if (folded.number >= 0) {
     auto masks = powers(count);
@@ -278,42 +280,43 @@ inline Group everyone(MPI_Comm comm)
   return {comm, all};
 }
 
-// The ranks of this rank's node, and the first of each node.
+// The ranks of this rank's node, and the leaders: the first rank of each node.
 struct Nodes {
   Group node, leaders;
-  std::vector<int> node_of; // place among the leaders, by rank
+  std::vector<int> node_of; // index of the node's leader, by rank
   static Nodes of(MPI_Comm comm)
   {
     int ranks, rank;
     PMPI_Comm_size(comm, &ranks);
     PMPI_Comm_rank(comm, &rank);
-    MPI_Group some, all;
-    PMPI_Comm_group(comm, &some);
+    MPI_Group group, all;
+    PMPI_Comm_group(comm, &group);
     PMPI_Comm_group(MPI_COMM_WORLD, &all);
-    std::vector<int> own(ranks), there(ranks), of(ranks), leaders, members;
-    std::iota(own.begin(), own.end(), 0);
-    PMPI_Group_translate_ranks(some, ranks, own.data(), all, there.data());
-    PMPI_Group_free(&some);
+    std::vector<int> local_ranks(ranks), world_ranks(ranks), node_of(ranks), leaders, members;
+    std::iota(local_ranks.begin(), local_ranks.end(), 0);
+    PMPI_Group_translate_ranks(group, ranks, local_ranks.data(), all, world_ranks.data());
+    PMPI_Group_free(&group);
     PMPI_Group_free(&all);
-    std::map<int, int> seen;
+    std::map<int, int> leader_of_node;
     for (int i = 0; i < ranks; i++) {
-      auto [known, first] = seen.try_emplace(there[i] / ranks_of_node, static_cast<int>(leaders.size()));
+      int node            = world_ranks[i] / ranks_of_node;
+      auto [entry, first] = leader_of_node.try_emplace(node, static_cast<int>(leaders.size()));
       if (first)
         leaders.push_back(i);
-      of[i] = known->second;
+      node_of[i] = entry->second;
     }
     for (int i = 0; i < ranks; i++)
-      if (of[i] == of[rank])
+      if (node_of[i] == node_of[rank])
         members.push_back(i);
-    return {{comm, members}, {comm, leaders}, of};
+    return {{comm, members}, {comm, leaders}, node_of};
   }
-  bool leading() const { return leaders.own >= 0; }
-  bool together(int root) const { return node_of[root] == node_of[node.members[node.own]]; }
-  int place(int rank) const // in its node
+  bool is_leader() const { return leaders.index >= 0; }
+  bool has(int root) const { return node_of[root] == node_of[node.members[node.index]]; }
+  int place(int rank) const // index in the node
   {
     return static_cast<int>(std::find(node.members.begin(), node.members.end(), rank) - node.members.begin());
   }
-  bool several() const // nodes of which one has several ranks at least
+  bool several() const // several nodes, and a node with several ranks
   {
     return leaders.size() > 1 && leaders.size() < static_cast<int>(node_of.size());
   }
@@ -324,7 +327,7 @@ inline int barrier(MPI_Comm comm)
   Nodes nodes = Nodes::of(comm);
   if (nodes.several()) {
     reduce_binomial(nodes.node, 0, 0);
-    if (nodes.leading())
+    if (nodes.is_leader())
       barrier(nodes.leaders);
     bcast(nodes.node, 0, 1);
   } else
@@ -338,24 +341,24 @@ inline int bcast(void*, int count, MPI_Datatype type, int root, MPI_Comm comm)
   Group all    = everyone(comm);
   Nodes nodes  = Nodes::of(comm);
   bool few = all.size() < FEW_RANKS, small = few || bytes < SHORT_BCAST;
-  if (not nodes.several() || not(small || (all.size() == all.halves() && bytes < LONG_BCAST))) {
+  if (not nodes.several() || not(small || (all.size() == all.power_of_two() && bytes < LONG_BCAST))) {
     bcast(all, root, bytes);
     return MPI_SUCCESS;
   }
   int leader = nodes.leaders.members[nodes.node_of[root]];
-  bool given = false;
-  if (root != leader && nodes.together(root)) {
-    given = not small;
-    if (given) // all of the root's node
+  bool node_has_data = false;
+  if (root != leader && nodes.has(root)) {
+    node_has_data = not small;
+    if (node_has_data)
       bcast(nodes.node, nodes.place(root), bytes);
-    else if (all.own == root)
+    else if (all.index == root)
       nodes.node.send(0, bytes);
-    else if (all.own == leader)
+    else if (all.index == leader)
       nodes.node.receive(nodes.place(root), bytes);
   }
-  if (nodes.leading())
+  if (nodes.is_leader())
     bcast(nodes.leaders, nodes.node_of[root], bytes);
-  if (not given)
+  if (not node_has_data)
     bcast(nodes.node, 0, bytes);
   return MPI_SUCCESS;
 }
@@ -368,19 +371,19 @@ inline int reduce(const void*, void*, int count, MPI_Datatype type, MPI_Op, int 
   if (not nodes.several())
     reduce(all, root, bytes);
   else if (bytes <= SHORT_REDUCE) {
-    if (not nodes.together(root))
+    if (not nodes.has(root))
       reduce(nodes.node, 0, bytes);
-    if (nodes.leading())
+    if (nodes.is_leader())
       reduce(nodes.leaders, nodes.node_of[root], bytes);
-    if (nodes.together(root))
+    if (nodes.has(root))
       reduce(nodes.node, nodes.place(root), bytes);
   } else {
     reduce(nodes.node, 0, bytes);
-    if (nodes.leading())
+    if (nodes.is_leader())
       reduce(nodes.leaders, 0, bytes);
-    if (root && all.own == 0)
+    if (root && all.index == 0)
       all.send(root, bytes);
-    else if (root && all.own == root)
+    else if (root && all.index == root)
       all.receive(0, bytes);
   }
   return MPI_SUCCESS;
@@ -392,7 +395,7 @@ inline int allreduce(const void*, void*, int count, MPI_Datatype type, MPI_Op, M
   Nodes nodes  = Nodes::of(comm);
   if (nodes.several()) {
     reduce(nodes.node, 0, bytes);
-    if (nodes.leading())
+    if (nodes.is_leader())
       allreduce(nodes.leaders, bytes);
     bcast(nodes.node, 0, bytes);
   } else
@@ -407,30 +410,30 @@ inline int reduce_scatter(const void*, void*, const int* counts, MPI_Datatype ty
   double each = bytes_of(1, type), total = each * std::accumulate(counts, counts + n, 0.0);
   if (total >= LONG_REDUCE_SCATTER) {
     for (int step = 1; step < n; step++) {
-      int to = (all.own + step) % n, from = (all.own - step + n) % n;
-      all.exchange(to, each * counts[to], from, each * counts[all.own]);
+      int to = (all.index + step) % n, from = (all.index - step + n) % n;
+      all.exchange(to, each * counts[to], from, each * counts[all.index]);
     }
     return MPI_SUCCESS;
   }
   Folded folded(all, true, total);
   if (folded.number >= 0) {
     std::vector<double> places{0};
-    for (int i = 0; i < all.halves(); i++) {
+    for (int i = 0; i < all.power_of_two(); i++) {
       int whose = folded.whose(i);
       places.push_back(places.back() + each * (counts[whose] + (whose < 2 * folded.rest ? counts[whose - 1] : 0)));
     }
-    auto masks = powers(all.halves());
+    auto masks = powers(all.power_of_two());
     halve(folded, places, {masks.rbegin(), masks.rend()});
   }
-  if (all.own < 2 * folded.rest)
-    folded.unfold(each * counts[all.own / 2 * 2]);
+  if (all.index < 2 * folded.rest)
+    folded.unfold(each * counts[all.index / 2 * 2]);
   return MPI_SUCCESS;
 }
 
-// Around a ring, what each rank has, in parts of at most `part` bytes.
+// All-gather around a ring, in segments of at most `part` bytes. `bytes` is the size of each rank's contribution.
 inline void ring(const Group& all, const std::vector<double>& bytes, double part)
 {
-  struct Flow { // the parts that a rank passes on, or gets
+  struct Flow { // segments that a rank sends, or receives
     const std::vector<double>& bytes;
     int whose, left;
     double done = 0;
@@ -446,8 +449,8 @@ inline void ring(const Group& all, const std::vector<double>& bytes, double part
       return now;
     }
   };
-  int n = all.size(), right = (all.own + 1) % n, before = (all.own - 1 + n) % n;
-  Flow out{bytes, all.own, n - 1}, in{bytes, before, n - 1};
+  int n = all.size(), right = (all.index + 1) % n, before = (all.index - 1 + n) % n;
+  Flow out{bytes, all.index, n - 1}, in{bytes, before, n - 1};
   while (out.left || in.left) {
     double sent = out.next(part), received = in.next(part);
     if (sent > 0 && received > 0)
@@ -461,7 +464,7 @@ inline void ring(const Group& all, const std::vector<double>& bytes, double part
 
 inline bool by_ring(const Group& all, double total)
 {
-  return total >= (all.size() == all.halves() ? LONG_ALLGATHER : LONG_ALLGATHER_ODD);
+  return total >= (all.size() == all.power_of_two() ? LONG_ALLGATHER : LONG_ALLGATHER_ODD);
 }
 
 decltype(colls::allgather) chosen_allgather;
@@ -491,7 +494,7 @@ inline int allgatherv(const void* from, int count, MPI_Datatype type, void* to, 
   return MPI_SUCCESS;
 }
 
-// SimGrid's has Bruck's algorithm for eight ranks too.
+// On eight ranks, SimGrid uses Bruck's algorithm replace.
 inline int alltoall(const void* from, int count, MPI_Datatype type, void* to, int to_count, MPI_Datatype into, MPI_Comm comm)
 {
   Group all   = everyone(comm);
@@ -502,18 +505,18 @@ inline int alltoall(const void* from, int count, MPI_Datatype type, void* to, in
   return MPI_SUCCESS;
 }
 
-// After SimGrid has set its own.
-inline void take_over(int per_node)
+// Replaces algorithms of SimGrid, after SimGrid has chosen its algorithms.
+inline void replace_algorithms(int per_node)
 {
   ranks_of_node     = per_node;
-  chosen_allgather  = instead(colls::allgather, &allgather, "smpi/allgather");
-  chosen_allgatherv = instead(colls::allgatherv, &allgatherv, "smpi/allgatherv");
-  chosen_alltoall   = instead(colls::alltoall, &alltoall, "smpi/alltoall");
-  instead(colls::allreduce, static_cast<decltype(colls::allreduce)>(&allreduce), "smpi/allreduce");
-  instead(colls::barrier, static_cast<decltype(colls::barrier)>(&barrier), "smpi/barrier");
-  instead(colls::bcast, static_cast<decltype(colls::bcast)>(&bcast), "smpi/bcast");
-  instead(colls::reduce, static_cast<decltype(colls::reduce)>(&reduce), "smpi/reduce");
-  instead(colls::reduce_scatter, &reduce_scatter, "smpi/reduce_scatter");
+  chosen_allgather  = replace(colls::allgather, &allgather, "smpi/allgather");
+  chosen_allgatherv = replace(colls::allgatherv, &allgatherv, "smpi/allgatherv");
+  chosen_alltoall   = replace(colls::alltoall, &alltoall, "smpi/alltoall");
+  replace(colls::allreduce, static_cast<decltype(colls::allreduce)>(&allreduce), "smpi/allreduce");
+  replace(colls::barrier, static_cast<decltype(colls::barrier)>(&barrier), "smpi/barrier");
+  replace(colls::bcast, static_cast<decltype(colls::bcast)>(&bcast), "smpi/bcast");
+  replace(colls::reduce, static_cast<decltype(colls::reduce)>(&reduce), "smpi/reduce");
+  replace(colls::reduce_scatter, &reduce_scatter, "smpi/reduce_scatter");
 }
 
 } // namespace mpich

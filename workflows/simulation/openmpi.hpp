@@ -1,9 +1,9 @@
-// Collective operations as Open MPI 4.1 carries them out on up to 255 ranks, where SimGrid's selector `ompi` does not: it
-// chooses as that does, but has other trees for some broadcasts and reductions, or fails there.
+// Collective operations of Open MPI 4.1 on up to 255 ranks, where SimGrid's selector `ompi` differs: the selector makes
+// the same choices, but uses other trees for some broadcasts and reductions, or fails.
 //
-// Which tree at which size is from coll_tuned_decision_fixed.c of Open MPI 4.1.4, what a tree is from coll_base_topo.c.
-// Open MPI cuts no message into segments there. tests/simulation/test_collectives.py holds all against the messages that
-// the library itself sends. On more ranks, trees are those of 255.
+// The choice of the tree by size is from coll_tuned_decision_fixed.c of Open MPI 4.1.4, the trees are from
+// coll_base_topo.c. Open MPI does not segment messages there. tests/simulation/test_collectives.py compares the
+// messages with those of the library. More ranks use the choices for 255 ranks.
 
 #pragma once
 
@@ -42,7 +42,7 @@ constexpr Choice BCAST[] = {
     {32, ANY, Tree::SCATTER},   {64, 2048, Tree::BINOMIAL},  {128, ANY, Tree::KNOMIAL},  {256, 2, Tree::BINOMIAL},
     {256, 16384, Tree::BINARY}, {256, 32768, Tree::LINEAR},  {256, 65536, Tree::BINARY}, {ANY, ANY, Tree::KNOMIAL}};
 
-// Rabenseifner's algorithm below 8 bytes on two and three ranks is left out.
+// Without Rabenseifner's algorithm, which Open MPI uses below 8 bytes on two and three ranks.
 constexpr Choice REDUCE[] = {
     {4, 8, Tree::IN_ORDER_BINOMIAL}, {4, 16, Tree::BINARY},  {4, 32, Tree::CHAIN},   {4, 262144, Tree::LINEAR},
     {4, ANY, Tree::CHAIN},           {8, 4096, Tree::BINARY}, {8, 65536, Tree::CHAIN}, {8, 262144, Tree::IN_ORDER_BINOMIAL},
@@ -50,8 +50,8 @@ constexpr Choice REDUCE[] = {
     {16, 8192, Tree::BINARY},        {16, ANY, Tree::IN_ORDER_BINOMIAL},             {32, 4096, Tree::BINARY},
     {ANY, ANY, Tree::IN_ORDER_BINOMIAL}};
 
-// Below so many ranks: gathered by rank 0 and sent to all below so many bytes a rank.
-constexpr double ALLGATHERV_BY_ONE[][2] = {{3, 0}, {8, 256}, {16, 1024}, {32, 128}, {128, 256}, {ANY, 0}};
+// {ranks, bytes per rank}: below both, rank 0 gathers all parts and broadcasts them.
+constexpr double ALLGATHERV_BY_ROOT[][2] = {{3, 0}, {8, 256}, {16, 1024}, {32, 128}, {128, 256}, {ANY, 0}};
 
 template <size_t count> Tree choose(const Choice (&among)[count], int ranks, double bytes)
 {
@@ -61,7 +61,7 @@ template <size_t count> Tree choose(const Choice (&among)[count], int ranks, dou
   return among[count - 1].tree;
 }
 
-// By numbers from the root on.
+// Neighbours of a rank in a tree. Ranks are numbered from the root on.
 struct Family {
   int parent = -1;
   std::vector<int> children;
@@ -187,8 +187,8 @@ decltype(colls::allgatherv) chosen_allgatherv;
 decltype(colls::allreduce) chosen_allreduce;
 decltype(colls::alltoallv) chosen_alltoallv;
 
-// A ring needs an element for each rank, Rabenseifner's algorithm one for each of a power of two of them. With fewer, Open
-// MPI doubles recursively, or reduces and broadcasts from rank to rank.
+// A ring needs one element per rank, Rabenseifner's algorithm one element per rank of the largest power of two. With
+// fewer elements, Open MPI uses recursive doubling, or a linear reduction and a linear broadcast.
 inline int allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op operation, MPI_Comm comm)
 {
   int ranks  = Place(0, comm).ranks, halves = 1;
@@ -209,7 +209,7 @@ inline int allgatherv(const void* from, int count, MPI_Datatype type, void* to, 
 {
   Place place(0, comm);
   double all = std::accumulate(counts, counts + place.ranks, 0.0);
-  auto most = std::begin(ALLGATHERV_BY_ONE);
+  auto most = std::begin(ALLGATHERV_BY_ROOT);
   while (place.ranks >= (*most)[0])
     most++;
   if (all * bytes_of(1, into) / place.ranks >= (*most)[1])
@@ -221,7 +221,7 @@ inline int allgatherv(const void* from, int count, MPI_Datatype type, void* to, 
   return bcast(to, static_cast<int>(all), into, 0, comm);
 }
 
-// In pairs, where Open MPI does that and SimGrid cannot: its own takes a power of two alone.
+// Pairwise exchange, where Open MPI uses it and SimGrid cannot: SimGrid's algorithm needs a power of two.
 inline int alltoallv(const void* from, const int* counts, const int* places, MPI_Datatype type, void* to,
                      const int* to_counts, const int* to_places, MPI_Datatype into, MPI_Comm comm)
 {
@@ -236,14 +236,14 @@ inline int alltoallv(const void* from, const int* counts, const int* places, MPI
   return MPI_SUCCESS;
 }
 
-// After SimGrid has set its own.
-inline void take_over()
+// Replaces algorithms of SimGrid, after SimGrid has chosen its algorithms.
+inline void replace_algorithms()
 {
-  chosen_allgatherv = instead(colls::allgatherv, &allgatherv, "smpi/allgatherv");
-  chosen_allreduce  = instead(colls::allreduce, &allreduce, "smpi/allreduce");
-  chosen_alltoallv  = instead(colls::alltoallv, &alltoallv, "smpi/alltoallv");
-  instead(colls::bcast, &bcast, "smpi/bcast");
-  instead(colls::reduce, &reduce, "smpi/reduce");
+  chosen_allgatherv = replace(colls::allgatherv, &allgatherv, "smpi/allgatherv");
+  chosen_allreduce  = replace(colls::allreduce, &allreduce, "smpi/allreduce");
+  chosen_alltoallv  = replace(colls::alltoallv, &alltoallv, "smpi/alltoallv");
+  replace(colls::bcast, &bcast, "smpi/bcast");
+  replace(colls::reduce, &reduce, "smpi/reduce");
 }
 
 } // namespace openmpi

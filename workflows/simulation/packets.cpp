@@ -2,8 +2,7 @@
 //
 //   packets NETWORK SCHEDULE PROCESSES PROCESSES_PER_NODE SECONDS WINDOW BUFFERS HEAD_BYTES
 //
-// Arguments, rules and output are those of traffic.cpp, whose messages share links as fluids do; and (hops N) says
-// over how many links packets went.
+// Arguments, rules and output are those of traffic.cpp, where messages share links like fluids.
 
 #include "memory.hpp"
 #include "packets.hpp"
@@ -37,19 +36,19 @@ struct Transfer {
   bool buffered;
 };
 
-// What is written down as a word and its values, a line each.
+// A file with a key and its value on each line.
 class Description {
-  std::map<std::string, std::string> lines;
+  std::map<std::string, std::string> values;
 
 public:
   explicit Description(const std::string& file)
   {
-    std::ifstream given(file);
-    for (std::string word, rest; given >> word && std::getline(given >> std::ws, rest);)
-      lines[word] = rest;
+    std::ifstream input(file);
+    for (std::string key, value; input >> key && std::getline(input >> std::ws, value);)
+      values[key] = value;
   }
-  const std::string& text(const std::string& word) const { return lines.at(word); }
-  double number(const std::string& word) const { return std::stod(lines.at(word)); }
+  const std::string& text(const std::string& key) const { return values.at(key); }
+  double number(const std::string& key) const { return std::stod(values.at(key)); }
 };
 
 Time picoseconds(double seconds) { return std::llround(seconds * 1e12); }
@@ -62,7 +61,8 @@ class Schedule {
   const std::int64_t eager_limit, head;
   Network network;
 
-  // A head and data, the other way round for a read; small data goes with its head, large data when it has a buffer.
+  // Transfers of a message in their order. A write sends data and receives a head; a read sends a head and receives
+  // data. A head precedes large data, which needs a buffer of its receiver.
   std::vector<Transfer> transfers(const Message& message) const
   {
     int from = message.process, to = message.destination;
@@ -93,7 +93,7 @@ class Schedule {
     network.call_at(network.now + takes, 2 * index + 1);
   }
 
-  // After its start-up a message enters the network; inside a node it has then arrived.
+  // After its start-up, a message enters the network. Inside a node it has arrived by then.
   void started(int index)
   {
     Transfer next = transfers(messages[index])[messages[index].step];
@@ -134,27 +134,29 @@ class Schedule {
     network.call_at(std::max(network.now, messages[index].due), 2 * index);
   }
 
-  void called(int what)
+  // Two calls per message: 2 * index when it is due, 2 * index + 1 after its start-up.
+  void called(int call)
   {
-    if (what % 2)
-      started(what / 2);
+    int index = call / 2;
+    if (call % 2)
+      started(index);
     else if (network.now < end) {
-      messages[what / 2].arrived = -1;
-      begin(what / 2);
+      messages[index].arrived = -1;
+      begin(index);
     }
   }
 
 public:
-  static constexpr Time NEVER = -2; // issued; -1 while it is under way
+  static constexpr Time NEVER = -2; // arrival of a message that was never issued; -1 while it is under way
 
-  Schedule(const Description& given, std::unique_ptr<Topology> topology, const Settings& settings,
+  Schedule(const Description& description, std::unique_ptr<Topology> topology, const Settings& settings,
            std::vector<Message> all, int count, int per_node, double seconds, int window, int buffers, int head_bytes)
-      : messages(std::move(all)), end(picoseconds(seconds)), start_up(picoseconds(given.number("start_up"))),
-        memory_latency(picoseconds(given.number("memory_latency"))),
-        memory_ps_per_byte(1e12 / given.number("memory_rate")),
-        eager_limit(given.number("eager_limit_bytes")), head(head_bytes),
+      : messages(std::move(all)), end(picoseconds(seconds)), start_up(picoseconds(description.number("start_up"))),
+        memory_latency(picoseconds(description.number("memory_latency"))),
+        memory_ps_per_byte(1e12 / description.number("memory_rate")),
+        eager_limit(description.number("eager_limit_bytes")), head(head_bytes),
         network(std::move(topology), settings, messages.size(), [this](int message) { finished(message); },
-                [this](int what) { called(what); })
+                [this](int call) { called(call); })
   {
     for (int rank = 0; rank < count; rank++)
       processes.push_back({rank / per_node, buffers, {}, {}});
@@ -168,7 +170,7 @@ public:
   bool carry()
   {
     network.run();
-    return std::none_of(messages.begin(), messages.end(), [](const Message& one) { return one.arrived == -1; });
+    return std::none_of(messages.begin(), messages.end(), [](const Message& message) { return message.arrived == -1; });
   }
 
   void print() const
@@ -176,8 +178,7 @@ public:
     for (size_t index = 0; index < messages.size(); index++)
       if (messages[index].arrived >= 0)
         std::printf("arrived %zu %.12f\n", index, messages[index].arrived * 1e-12);
-    std::printf("hops %llu\n", (unsigned long long)network.packet_hops());
-    std::printf("memory %ld\n", most_memory_kB());
+    std::printf("memory %ld\n", peak_memory_kB());
     std::printf("end %.12f\n", network.now * 1e-12);
   }
 };
@@ -203,20 +204,20 @@ int main(int argc, char** argv)
     next.arrived = Schedule::NEVER;
     messages.push_back(next);
   }
-  Description given(argv[1]);
-  double node_rate = given.number("node_rate");
-  Settings settings{int(given.number("channels")),
-                    1e12 / given.number("link_rate"),
+  Description description(argv[1]);
+  double node_rate = description.number("node_rate");
+  Settings settings{int(description.number("channels")),
+                    1e12 / description.number("link_rate"),
                     node_rate > 0 ? 1e12 / node_rate : 0.0,
-                    int(given.number("payload_bytes")),
-                    int(given.number("overhead_bytes")),
-                    int(given.number("buffer_bytes")) / 2,
-                    std::int64_t(given.number("turn_bytes")),
-                    picoseconds(given.number("switch")),
-                    picoseconds(given.number("age_step")),
-                    given.number("acknowledged") > 0,
-                    given.number("keeps_channel") > 0};
-  Schedule schedule(given, read_topology(given.text("topology")), settings, std::move(messages), count, per_node,
+                    int(description.number("payload_bytes")),
+                    int(description.number("overhead_bytes")),
+                    int(description.number("buffer_bytes")) / 2,
+                    std::int64_t(description.number("turn_bytes")),
+                    picoseconds(description.number("switch")),
+                    picoseconds(description.number("age_step")),
+                    description.number("acknowledged") > 0,
+                    description.number("keeps_channel") > 0};
+  Schedule schedule(description, read_topology(description.text("topology")), settings, std::move(messages), count, per_node,
                     std::stod(argv[5]), std::stoi(argv[6]), std::stoi(argv[7]), std::stoi(argv[8]));
   if (!schedule.carry()) {
     std::fprintf(stderr, "packets: deadlock\n");

@@ -1,10 +1,11 @@
-// A network that passes packets on: virtual channels with finite buffers, credits, and routes held as wormholes.
+// A packet-switched network: wormhole routing over virtual channels with finite buffers and credits.
 //
-// A packet moves in groups of flits, each half of a channel's buffer. A link sends one group at a time, of its channels
-// in turn, as soon as the group's head is there and the buffer at the link's end has room for all of it. The
-// head of a packet takes a channel of each link on its way, and waits at a gate where none is free. Channels become free
-// when the tail has left their buffer; of an acknowledged network when the target's acknowledgement is back and the
-// sender's end of packet has passed. Credits return at once, and neither they nor acknowledgements take a link's time.
+// A packet moves in groups of flits; a group is half of a channel's buffer. A link sends one group at a time, taking
+// its channels in turn. It sends a group as soon as the head of the group is there and the buffer at the end of the
+// link has room for the whole group. The head of a packet takes a channel of each link on its route; it waits at a gate
+// while no channel is free. A channel becomes free when the tail of the packet has left its buffer. In an acknowledged
+// network, it becomes free when the acknowledgement of the target is back and the end of the packet has passed. Credits
+// return immediately. Neither credits nor acknowledgements occupy links.
 
 #pragma once
 
@@ -22,10 +23,10 @@ using Time = std::int64_t; // picoseconds: sums are exact
 
 struct Settings {
   int channels;
-  double link_ps_per_byte, node_ps_per_byte; // of a node's two directions together; 0 where they ignore each other
+  double link_ps_per_byte, node_ps_per_byte; // of both directions of a node together; 0 if they are independent
   int payload_bytes, overhead_bytes, group_bytes;
-  std::int64_t turn_bytes; // of a message, before the node's next one has its turn
-  Time switch_ps, age_step; // of the ages that are compared, at least 1; 0 where none are
+  std::int64_t turn_bytes; // data that a node sends of a message before its next message has a turn
+  Time switch_ps, age_step; // step in which ages are compared, at least 1; 0 if ages do not count
   bool acknowledged, keeps_channel;
 };
 
@@ -35,39 +36,39 @@ public:
 
 private:
   enum Kind : std::uint32_t { SERVE, SENT, HEAD, DELIVER, CLOSE, CALL };
-  static constexpr int GROUPS = 2; // of a buffer
+  static constexpr int GROUPS = 2; // groups in a buffer
 
   struct Event {
     Time at;
     std::uint64_t order;
     Kind kind;
-    int what;
+    int subject; // link, packet or number, by kind
     bool operator<(const Event& other) const { return at != other.at ? at > other.at : order > other.order; }
   };
   struct Hop {
-    int channel, sent, left; // groups that began on the link, and that have left the buffer at its end
-    Time ready[GROUPS];      // when the head of a group is at the link's end
+    int channel, sent, left; // groups that the link started to send, and that have left the buffer at its end
+    Time ready[GROUPS];      // arrival of the head of a group at the end of the link
   };
   struct Packet {
     int message, source, destination, payload, groups;
-    Time start, handled; // when its node sends it, and when its target has dealt with it
+    Time start, handled; // when its node sends it, and when its target has handled it
     int closed;
     std::vector<Hop> hops;
   };
   struct Channel {
-    int packet = -1, hop = 0; // who has it, as which of its hops
+    int packet = -1, hop = 0; // packet that holds the channel, and the hop of the packet
   };
   struct Wire {
     Time busy_until = 0;
-    int packet = -1, hop = 0; // what it sends, -1 for nothing
-    int turn = 0, taken = 0;  // channel after the last that was served; channels that are taken
+    int packet = -1, hop = 0; // packet that it sends, -1 for none
+    int turn = 0, taken = 0;  // channel to serve next; number of channels that packets hold
   };
   struct Gate {
     std::vector<int> channels, waiting;
   };
   struct Outgoing {
     int message, destination;
-    std::int64_t bytes, turn; // that are left to send, and of its turn
+    std::int64_t bytes, turn; // bytes left to send, and left in this turn
   };
 
   const std::unique_ptr<Topology> topology;
@@ -81,13 +82,13 @@ private:
   std::vector<Time> node_free;
   std::vector<std::int64_t> bytes_left; // of each message
   std::priority_queue<Event> events;
-  std::uint64_t order = 0, passed = 0;
+  std::uint64_t order = 0;
   std::minstd_rand draws{1};
   Arrived arrived, call;
 
   const Link& link_of(int channel) const { return topology->links[channel / settings.channels]; }
   Time delay(int link) const { return topology->links[link].node < 0 ? settings.switch_ps : 0; }
-  void schedule(Time at, Kind kind, int what) { events.push({at, order++, kind, what}); }
+  void schedule(Time at, Kind kind, int subject) { events.push({at, order++, kind, subject}); }
 
   Time duration(const Packet& packet, int group) const
   {
@@ -95,7 +96,7 @@ private:
     return std::llround(std::min(bytes, settings.group_bytes) * settings.link_ps_per_byte);
   }
 
-  // When a node, which sends and receives one after the other, has time for a packet; its time is taken.
+  // Reserves the engine of a node, which sends and receives one packet at a time. Returns when it begins.
   Time node_begins(int node, int payload)
   {
     Time begin      = std::max(now, node_free[node]);
@@ -109,7 +110,8 @@ private:
            (channel - packet.hops.front().channel) % settings.channels == 0;
   }
 
-  // A free channel of a gate, for a packet: of the links where most are free, one at random. -1 where there is none.
+  // A free channel of a gate for a packet, on a link with the most free channels; ties are broken at random. -1 if none
+  // is free.
   int free_channel(const Gate& gate, const Packet& packet)
   {
     int best = -1, taken = settings.channels + 1, ties = 0;
@@ -179,9 +181,9 @@ private:
     }
     auto& waiting = gates[gate_of(channel)].waiting;
     auto next     = waiting.end();
-    for (auto one = waiting.begin(); one != waiting.end(); ++one)
-      if (may_take(packets[*one], channel) && (next == waiting.end() || age(*one) > age(*next)))
-        next = one;
+    for (auto candidate = waiting.begin(); candidate != waiting.end(); ++candidate)
+      if (may_take(packets[*candidate], channel) && (next == waiting.end() || age(*candidate) > age(*next)))
+        next = candidate;
     if (next == waiting.end())
       return;
     int index = *next;
@@ -193,7 +195,7 @@ private:
 
   int gate_of(int channel) const { return link_of(channel).gates[channel % settings.channels % 2]; }
 
-  // The head of a packet is at the end of its last hop.
+  // The head of a packet has reached the end of its last hop.
   void head(int index)
   {
     Packet& packet = packets[index];
@@ -210,7 +212,7 @@ private:
       gate.waiting.push_back(index);
   }
 
-  // Send the next group on a link, if there is any that can go.
+  // Send the next group over a link, if a group is ready.
   void serve(int link)
   {
     Wire& wire = wires[link];
@@ -255,7 +257,7 @@ private:
       schedule(soon, SERVE, link);
   }
 
-  // A link has sent a group, which thereby has left the buffer before it.
+  // A link has sent a group, which has thereby left the buffer before the link.
   void sent(int link)
   {
     Wire& wire     = wires[link];
@@ -266,7 +268,6 @@ private:
     bool last      = topology->links[link].node >= 0;
     if (last)
       packet.hops[hop].left++;
-    passed += tail;
     if (hop) {
       int before = packet.hops[hop - 1].channel;
       packet.hops[hop - 1].left++;
@@ -310,8 +311,8 @@ private:
 public:
   Time now = 0;
 
-  Network(std::unique_ptr<Topology> of, const Settings& set, int messages, Arrived on_arrival, Arrived on_call)
-      : topology(std::move(of)), settings(set), wires(topology->links.size()),
+  Network(std::unique_ptr<Topology> switches, const Settings& chosen, int messages, Arrived on_arrival, Arrived on_call)
+      : topology(std::move(switches)), settings(chosen), wires(topology->links.size()),
         channels(wires.size() * settings.channels), gates(topology->gates), outgoing(topology->nodes),
         node_free(topology->nodes, 0), bytes_left(messages, 0), arrived(std::move(on_arrival)), call(std::move(on_call))
   {
@@ -321,7 +322,7 @@ public:
 
   int nodes() const { return topology->nodes; }
 
-  // Send a message's bytes, 1 or more, between two nodes; when they are all there, its number is handed to `arrived`.
+  // Send a message of 1 byte or more between two nodes. `on_arrival` receives its number when all bytes have arrived.
   void send(int source, int destination, std::int64_t bytes, int message)
   {
     bytes_left[message] = bytes;
@@ -329,8 +330,8 @@ public:
     inject(source);
   }
 
-  // Have a number handed to `call` at a time.
-  void call_at(Time at, int what) { schedule(at, CALL, what); }
+  // Pass a number to `on_call` at a time.
+  void call_at(Time at, int number) { schedule(at, CALL, number); }
 
   void run()
   {
@@ -339,15 +340,13 @@ public:
       events.pop();
       now = event.at;
       switch (event.kind) {
-        case SERVE: serve(event.what); break;
-        case SENT: sent(event.what); break;
-        case HEAD: head(event.what); break;
-        case DELIVER: deliver(event.what); break;
-        case CLOSE: close(event.what); break;
-        case CALL: call(event.what); break;
+        case SERVE: serve(event.subject); break;
+        case SENT: sent(event.subject); break;
+        case HEAD: head(event.subject); break;
+        case DELIVER: deliver(event.subject); break;
+        case CLOSE: close(event.subject); break;
+        case CALL: call(event.subject); break;
       }
     }
   }
-
-  std::uint64_t packet_hops() const { return passed; }
 };

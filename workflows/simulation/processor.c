@@ -1,12 +1,13 @@
-/* How fast one core is, by two benchmarks that have been published of many processors. Prints a line each.
+/* Speed of one core by two benchmarks that are published for many processors. Prints one line per benchmark.
  *
  * linpack_100_Mflops: LINPACK of order 100 (J. Dongarra, "Performance of various computers using standard linear
- *   equations software", CS-89-85): LU decomposition with partial pivoting by columns, and one solution, counted as
- *   2/3 n^3 + 2 n^2 operations, in 64 bits. 160 kB: computing, out of the caches.
- * stream_triad_MBps: a[i] = b[i] + q c[i] (J. McCalpin, STREAM), 24 bytes a turn, in arrays of 256 MB: memory.
+ *   equations software", CS-89-85) in 64 bits: LU decomposition by columns with partial pivoting, and one solution.
+ *   It counts as 2/3 n^3 + 2 n^2 operations. Its 160 kB stay in the caches.
+ * stream_triad_MBps: a[i] = b[i] + q c[i] (J. McCalpin, STREAM), 24 bytes per element, in arrays of 256 MB: the
+ *   bandwidth of memory.
  *
- * Each is the best of many, by CPU time: other work on a machine only adds to it. Built with OpenMP, it prints the
- * triad of all its threads alone, by the clock.
+ * Each result is the best of many passes by CPU time, because other work on the machine only adds time. Built with
+ * OpenMP, the program prints only the triad of all its threads, by wall time.
  */
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ static void axpy(int n, double factor, const double *restrict x, double *restric
         y[i] += factor * x[i];
 }
 
-/* Decompose a, given by columns, and solve a x = b; x replaces b. */
+/* Decompose a, stored by columns, and solve a x = b; x replaces b. */
 static void solve(double a[N][LDA], double *b)
 {
     int pivots[N];
@@ -73,20 +74,20 @@ static void solve(double a[N][LDA], double *b)
     }
 }
 
-/* Million operations a second; the solution is all ones. */
+/* 10^6 operations per second. The elements of the solution are 1. */
 static double linpack(void)
 {
-    static double given[N][LDA], a[N][LDA];
+    static double matrix[N][LDA], a[N][LDA];
     double right[N] = {0}, b[N], best = 1e30;
     int drawn = 1325;
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++) {
             drawn = 3125 * drawn % 65536;
-            given[j][i] = (drawn - 32768.0) / 16384.0;
-            right[i] += given[j][i];
+            matrix[j][i] = (drawn - 32768.0) / 16384.0;
+            right[i] += matrix[j][i];
         }
     for (int trial = 0; trial < TRIALS; trial++) {
-        memcpy(a, given, sizeof a);
+        memcpy(a, matrix, sizeof a);
         memcpy(b, right, sizeof b);
         double begun = seconds();
         solve(a, b);
@@ -101,7 +102,7 @@ static double linpack(void)
     return (2.0 / 3 * N * N * N + 2.0 * N * N) / best / 1e6;
 }
 
-/* Million bytes a second. */
+/* 10^6 bytes per second. */
 static double triad(void)
 {
     double *a = malloc(LENGTH * sizeof *a), *b = malloc(LENGTH * sizeof *b), *c = malloc(LENGTH * sizeof *c);
@@ -110,7 +111,7 @@ static double triad(void)
         fprintf(stderr, "no memory for three arrays of %zu MB\n", LENGTH * sizeof *a / 1000000);
         exit(1);
     }
-#pragma omp parallel for // each thread has its memory near it
+#pragma omp parallel for // first touch: each thread gets local memory
     for (size_t i = 0; i < LENGTH; i++)
         a[i] = 0, b[i] = 2, c[i] = i;
     for (int pass = 0; pass < PASSES; pass++) {

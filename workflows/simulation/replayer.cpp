@@ -1,14 +1,15 @@
-// Replays the messages of a traced run on a platform that workflows/simulation/platform.py described.
+// Replays the messages of a traced run on a platform that workflows/simulation/platform.py wrote.
 //
 //   replayer PLATFORM.xml TRACES PROCESSES PROCESSES_PER_NODE FACTORS [SimGrid options]
 //
-// TRACES holds rank-<r>.txt, in SimGrid's time-independent format; compute amounts are nanoseconds on the traced
-// host. FACTORS are PROCESSES numbers, separated by commas, by which each rank's compute amounts are multiplied.
-// Prints a line for each operation `mark` (mark RANK SECONDS), for each rank when it ends
-// (rank RANK SECONDS COMPUTE_SECONDS), for the program itself (memory KIB), and at the very end (end SECONDS); where the
-// platform has the property tell_messages, for each message that is sent (message HOST HOST BYTES).
+// TRACES is a folder with rank-<r>.txt in SimGrid's time-independent format. Compute amounts are nanoseconds on the
+// traced host. FACTORS are PROCESSES numbers, separated by commas: factors of the compute amounts of each rank.
 //
-// What a message costs: see messages.hpp.
+// Prints one line for each operation `mark` (mark RANK SECONDS) and for each rank at its end
+// (rank RANK SECONDS COMPUTE_SECONDS), then the peak memory (memory KIB) and the simulated time (end SECONDS). If the
+// platform has the property "print_messages", it prints each message that is sent (message HOST HOST BYTES).
+//
+// messages.hpp describes the costs of messages.
 
 #include "messages.hpp"
 #include "mpich.hpp"
@@ -22,47 +23,49 @@
 
 namespace {
 
-constexpr double PRECISION = 1e-9; // SimGrid's, see platform.py: it rounds shorter times up
+constexpr double PRECISION = 1e-9; // SimGrid's precision, set in platform.py: SimGrid rounds shorter times up
 
 using Words     = simgrid::xbt::ReplayAction;
 using Operation = std::function<void(Words&)>;
 
-// Each has a core of its own. Where those of a node do not slow each other down, computing takes a time that is known.
-// It is due until the rank does what others notice: a time that passes costs the simulator nearly as much as a message.
+// A rank has a core. If the ranks of a node do not slow each other, its computing times are known in advance. They are
+// summed up in `due` and pass only before an operation that other ranks notice, because a sleep costs the simulator
+// nearly as much as a message.
 struct Rank {
   std::string name;
   s4u::Host* host;
   double seconds_per_amount;
   double due           = 0.0;
-  double busy_until    = 0.0; // with a message that has left
+  double busy_until    = 0.0; // with a message that has left already
   double computed      = 0.0;
-  double handles_until = 0.0; // messages that carry one-sided calls, one after another
+  double handles_until = 0.0; // messages of one-sided calls, which the rank handles one after another
   bool ended           = false;
-  s4u::MutexPtr computing = s4u::Mutex::create(); // locked meanwhile, where others may ask for an answer
+  s4u::MutexPtr computing = s4u::Mutex::create(); // locked while the rank computes, if other ranks may ask for an answer
 };
 
 std::vector<Rank> ranks;
 std::string folder;
 double eager_limit;
-bool by_messages; // how one-sided calls are carried
-double own_work;  // seconds that such a message takes its receiver longer than another
-double flush_work; // seconds that completing them at a target takes where no message carries them
-double window_work; // seconds that a window takes, beside the barriers where it is made and freed
-std::vector<std::pair<double, double>> after_work; // how long a rank computed, and how much later that has it communicate
+bool by_messages; // whether messages carry one-sided calls
+double one_sided_work; // additional seconds of the receiver of such a message
+double flush_work; // seconds to complete one-sided calls at a target if no message carries them
+double window_work; // seconds for a window, without the barriers that create and free it
+std::vector<std::pair<double, double>> after_work; // computing time, and delay of the communication that follows
 const Messages* messages;
-double corun; // how much longer a rank computes for each other of its node that computes at the same time
+double corun; // slowdown of a computing rank per other rank that computes on its node
 
 Rank& this_rank()
 {
-  return ranks.at(s4u::this_actor::get_pid() - 1); // the numbers that SMPI's own operations suppose
+  return ranks.at(s4u::this_actor::get_pid() - 1); // SMPI's operations assume these numbers
 }
 
-// Seconds until a rank has done with the message that it sent last.
+// Seconds for which a rank is still busy with the message that it sent last.
 double take_busy(Rank& rank)
 {
   return std::max(0.0, std::exchange(rank.busy_until, 0.0) - s4u::Engine::get_clock());
 }
 
+// Seconds that a rank has to compute or is busy before its next operation; resets them.
 double take_due(Rank& rank)
 {
   rank.due += take_busy(rank);
@@ -85,8 +88,9 @@ void let_due_pass(Rank& rank)
     rank.computing->unlock();
 }
 
-// A receive that is posted is not, unless its sender waits for it. What is due before an isend passes with its cost,
-// unless it may take longer.
+// Whether other ranks notice an operation, so that `due` must pass before it. Nobody notices the posting of a receive
+// unless the sender waits for it. The time that is due before an isend passes together with the cost of the isend,
+// unless ranks slow each other.
 bool others_notice(const Words& words)
 {
   const std::string& name = words[1];
@@ -94,8 +98,9 @@ bool others_notice(const Words& words)
          !(name == "irecv" && words.size() == 5 && std::stod(words[4]) <= eager_limit);
 }
 
-// Linear between the points, from none to the first, constant from the last on.
-double later_after(double work)
+// Delay of the communication after some computing time: linear between the points, from 0 at 0, constant after the
+// last.
+double delay_after(double work)
 {
   std::pair<double, double> low = {0.0, 0.0};
   for (const auto& high : after_work) {
@@ -110,32 +115,32 @@ void compute(Words& words)
 {
   Rank& rank     = this_rank();
   double seconds = std::stod(words.at(2)) * rank.seconds_per_amount;
-  rank.due += seconds + later_after(seconds);
+  rank.due += seconds + delay_after(seconds);
   rank.computed += seconds;
 }
 
-// One-sided: a transfer in which the target does nothing. What is fetched is asked for first; where messages carry it,
-// the target sends it and the rank receives it. A rank's own memory is no transfer, so a serial run is the same on
-// every interconnect.
-template <bool ASKS> void transfer(Words& words)
+// One-sided operation: a transfer in which the target does nothing. FETCHES: a request precedes the data; if messages
+// carry one-sided calls, the target sends the data and the rank receives it. Access to the own memory is no transfer,
+// so a serial run is the same on every interconnect.
+template <bool FETCHES> void transfer(Words& words)
 {
   if (words.at(0) == words.at(2))
     return;
   Rank& target = ranks.at(std::stoi(words.at(2)));
   auto* here   = s4u::this_actor::get_host();
   double size = std::stod(words.at(3)), bytes = size + ENVELOPE_BYTES;
-  if (ASKS)
+  if (FETCHES)
     s4u::Comm::sendto(here, target.host, ENVELOPE_BYTES);
-  s4u::Comm::sendto(ASKS ? target.host : here, ASKS ? here : target.host, bytes);
-  if (!ASKS || !by_messages)
+  s4u::Comm::sendto(FETCHES ? target.host : here, FETCHES ? here : target.host, bytes);
+  if (!FETCHES || !by_messages)
     return;
   auto cost      = [&](Part part) { return messages->seconds(size, target.host, here, part); };
   double sending = cost(&Knot::send) + cost(&Knot::after);
   target.due += sending;
-  s4u::this_actor::sleep_for(sending + cost(&Knot::receive) + own_work);
+  s4u::this_actor::sleep_for(sending + cost(&Knot::receive) + one_sided_work);
 }
 
-// Until a rank has handled a message, after those before it.
+// Wait until a rank has handled a message, after the earlier messages.
 void handle(Rank& rank, double seconds, double after = 0)
 {
   double done        = std::max(s4u::Engine::get_clock(), rank.handles_until) + seconds;
@@ -143,8 +148,8 @@ void handle(Rank& rank, double seconds, double after = 0)
   s4u::this_actor::sleep_until(done);
 }
 
-// What was done to the targets is complete there. Where messages carry one-sided calls, each target is asked for that: it
-// answers as soon as it does not compute, and lacks that time later unless it waits for an answer itself.
+// Completes one-sided calls at the targets. If messages carry one-sided calls, the rank asks each target, which answers
+// when it does not compute. The answer delays the target later, unless the target waits for an answer itself.
 void flush(Words& words)
 {
   Rank& rank = this_rank();
@@ -155,7 +160,7 @@ void flush(Words& words)
   for (size_t word = 2; word < words.size(); word++) {
     Rank& target = ranks.at(std::stoi(words[word]));
     auto cost    = [&](Part part) { return messages->seconds(0, rank.host, target.host, part); };
-    double sending = cost(&Knot::send), receiving = cost(&Knot::receive) + own_work, after = cost(&Knot::after);
+    double sending = cost(&Knot::send), receiving = cost(&Knot::receive) + one_sided_work, after = cost(&Knot::after);
     handle(rank, sending, after);
     double waits = s4u::Engine::get_clock();
     s4u::Comm::sendto(rank.host, target.host, ENVELOPE_BYTES);
@@ -179,25 +184,25 @@ void mark(Words& words)
   std::printf("mark %s %.9f\n", words[0].c_str(), s4u::Engine::get_clock());
 }
 
-// Ours, or else SMPI's.
+// Returns an operation of this program, or else of SMPI.
 const Operation& operation(const std::string& name)
 {
-  static std::unordered_map<std::string, Operation> known = {
+  static std::unordered_map<std::string, Operation> operations = {
       {"compute", compute}, {"mark", mark},           {"put", transfer<false>}, {"accumulate", transfer<false>},
       {"get", transfer<true>}, {"fetch", transfer<true>}, {"flush", flush},
       {"window", window}};
-  auto found = known.find(name);
-  if (found == known.end()) {
+  auto entry = operations.find(name);
+  if (entry == operations.end()) {
     try {
-      found = known.emplace(name, xbt_replay_action_get(name.c_str())).first;
+      entry = operations.emplace(name, xbt_replay_action_get(name.c_str())).first;
     } catch (const std::out_of_range&) {
       throw std::invalid_argument("operation " + name + " is unknown");
     }
   }
-  return found->second;
+  return entry->second;
 }
 
-// Words take the memory of those before them.
+// Splits a line into words, reusing the memory of the earlier words.
 void split(const std::string& line, Words& words)
 {
   size_t count = 0;
@@ -210,7 +215,7 @@ void split(const std::string& line, Words& words)
   words.resize(count);
 }
 
-// SMPI's own reader takes a sixth of the time of a replay.
+// Replays a trace line by line. SMPI's own reader would take a sixth of the time of a replay.
 void replay_lines(Rank& rank)
 {
   std::ifstream lines(folder + "/rank-" + rank.name + ".txt");
@@ -226,7 +231,7 @@ void replay_lines(Rank& rank)
       let_due_pass(rank);
     carry_out(words);
   }
-  words = {rank.name, "waitall"}; // for what the trace did not wait for
+  words = {rank.name, "waitall"}; // for requests that the trace did not wait for
   let_due_pass(rank);
   operation("waitall")(words);
 }
@@ -236,7 +241,7 @@ void replay(Rank& rank)
   smpi_replay_init("replay", std::stoi(rank.name), 0);
   try {
     replay_lines(rank);
-  } catch (const std::logic_error& error) { // a word that is missing or is no number
+  } catch (const std::logic_error& error) { // a missing word, or a word that is not a number
     std::string text(error.what());
     std::replace(text.begin(), text.end(), '\n', ' ');
     std::fprintf(stderr, "replayer: rank %s: %s\n", rank.name.c_str(), text.c_str());
@@ -261,8 +266,8 @@ int main(int argc, char** argv)
   int processes = std::stoi(argv[3]);
   int per_node  = std::stoi(argv[4]);
   engine.load_platform(argv[1]);
-  if (const char* told = engine.get_netzone_root()->get_property("corun_percent"))
-    corun = std::stod(told) / 100;
+  if (const char* percent = engine.get_netzone_root()->get_property("corun_percent"))
+    corun = std::stod(percent) / 100;
   std::istringstream numbers(argv[5]);
   for (std::string number; std::getline(numbers, number, ',');) {
     auto* host = engine.host_by_name("node-" + std::to_string(ranks.size() / per_node));
@@ -286,7 +291,7 @@ int main(int argc, char** argv)
   Messages costs(engine.get_netzone_root());
   messages    = &costs;
   eager_limit = costs.eager_limit;
-  own_work    = std::stod(engine.get_netzone_root()->get_property("one_sided_us")) * 1e-6;
+  one_sided_work    = std::stod(engine.get_netzone_root()->get_property("one_sided_us")) * 1e-6;
   flush_work  = std::stod(engine.get_netzone_root()->get_property("flush_us")) * 1e-6;
   window_work = std::stod(engine.get_netzone_root()->get_property("window_us")) * 1e-6;
   std::istringstream points(engine.get_netzone_root()->get_property("after_work_us"));
@@ -301,9 +306,9 @@ int main(int argc, char** argv)
   auto receive = [](size_t size, const s4u::Host* from, const s4u::Host* to) {
     return messages->receiving(static_cast<double>(size), from, to, take_busy(this_rank()));
   };
-  bool tells = engine.get_netzone_root()->get_property("tell_messages");
-  auto send = [cost, tells](size_t size, s4u::Host* from, s4u::Host* to) {
-    if (tells)
+  bool prints = engine.get_netzone_root()->get_property("print_messages");
+  auto send = [cost, prints](size_t size, s4u::Host* from, s4u::Host* to) {
+    if (prints)
       std::printf("message %s %s %zu\n", from->get_cname(), to->get_cname(), size);
     Rank& rank = this_rank();
     double sending  = take_due(rank) + cost(&Knot::send)(size, from, to);
@@ -317,9 +322,9 @@ int main(int argc, char** argv)
   SMPI_app_instance_register("replay", nullptr, processes);
   SMPI_init();
   if (engine.get_netzone_root()->get_property("mpi") == std::string("mpich"))
-    mpich::take_over(per_node);
+    mpich::replace_algorithms(per_node);
   else
-    openmpi::take_over();
+    openmpi::replace_algorithms();
   for (Rank& rank : ranks)
     s4u::Actor::create(rank.name, rank.host, replay, std::ref(rank));
   engine.run();
@@ -334,6 +339,6 @@ int main(int argc, char** argv)
     return 3;
   }
   SMPI_finalize();
-  std::printf("memory %ld\n", most_memory_kB());
+  std::printf("memory %ld\n", peak_memory_kB());
   std::printf("end %.9f\n", s4u::Engine::get_clock());
 }

@@ -1,4 +1,4 @@
-// Trees and tori of switches as links that packets pass, numbered as analysis/topics/congestion/topology.py does.
+// Links of trees and tori of switches, numbered as in analysis/topics/congestion/topology.py.
 
 #pragma once
 
@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-// A link ends at a node or at a switch. Whoever waits for a link waits at a gate: for one link, or for any of several;
-// of a torus, for one class of a link's virtual channels.
+// A link ends at a node or at a switch. A packet that needs a link waits at a gate. A gate belongs to a single link, to
+// several links of which the packet takes any, or, in a torus, to one class of the virtual channels of a link.
 struct Link {
-  int gates[2] = {-1, -1}; // by class; the same two where there are none
-  int node     = -1;       // its end, -1 for a switch
+  int gates[2] = {-1, -1}; // by class of channels; equal if there are no classes
+  int node     = -1;       // node at its end, -1 for a switch
   int from     = -1;       // node whose packets enter here
 };
 
@@ -23,7 +23,7 @@ public:
 
   virtual ~Topology() = default;
   virtual int entry(int node) const = 0;
-  // Gate that a packet waits at when it has passed a link that ends at a switch.
+  // Gate of the next link of a packet that has passed a link to a switch.
   virtual int gate(int link, int source, int destination) const = 0;
 
 protected:
@@ -32,15 +32,16 @@ protected:
 
 inline std::vector<int> whole_numbers(const std::string& text)
 {
-  std::vector<int> found;
+  std::vector<int> numbers;
   std::istringstream words(text);
   for (std::string word; std::getline(words, word, ',');)
-    found.push_back(std::stoi(word));
-  return found;
+    numbers.push_back(std::stoi(word));
+  return numbers;
 }
 
-// Switch (t, j) of level l is above the nodes t below[l] ... (t + 1) below[l] - 1. Down the tree there is one way; up
-// it, that to the destination's number modulo the switches of the level, or any, adaptively.
+// Switch (t, j) of level l is above the nodes t below[l] ... (t + 1) below[l] - 1. Down the tree there is a single
+// route. Up the tree, deterministic routing takes the link with the destination's number modulo the switches of the
+// level; adaptive routing takes any link.
 class Tree : public Topology {
   struct End {
     int level, subtree, path;
@@ -67,19 +68,19 @@ public:
     for (size_t height = 0; height < down.size(); height++) {
       int subtrees = nodes / below[height], here = paths[height + 1];
       first_up.push_back(links.size());
-      for (int one = 0; one < subtrees * here; one++)
-        add(height + 1, one / here / down[height], one % here);
+      for (int index = 0; index < subtrees * here; index++)
+        add(height + 1, index / here / down[height], index % here);
       first_down.push_back(links.size());
-      for (int one = 0; one < subtrees * here; one++)
-        add(height, one / here, one % here % paths[height]);
-      for (int one = 0; one < subtrees * here; one++) {
-        Link& upwards = links[first_up[height] + one];
-        int path = one % here, sibling = path % paths[height]; // the first link up of the same switch
+      for (int index = 0; index < subtrees * here; index++)
+        add(height, index / here, index % here % paths[height]);
+      for (int index = 0; index < subtrees * here; index++) {
+        Link& upwards = links[first_up[height] + index];
+        int path = index % here, sibling = path % paths[height]; // first link up of the same switch
         bool shares      = adaptive && path != sibling;
-        upwards.gates[0] = upwards.gates[1] = shares ? links[first_up[height] + one - path + sibling].gates[0] : add_gate();
+        upwards.gates[0] = upwards.gates[1] = shares ? links[first_up[height] + index - path + sibling].gates[0] : add_gate();
         if (height == 0)
-          upwards.from = one;
-        Link& downwards    = links[first_down[height] + one];
+          upwards.from = index;
+        Link& downwards    = links[first_down[height] + index];
         downwards.gates[0] = downwards.gates[1] = add_gate();
       }
     }
@@ -92,16 +93,16 @@ public:
     const End& at = ends[link];
     if (destination / below[at.level] == at.subtree)
       return links[first_down[at.level - 1] + destination / below[at.level - 1] * paths[at.level] + at.path].gates[0];
-    int way = adaptive ? at.path : destination % paths[at.level + 1];
-    return links[first_up[at.level] + at.subtree * paths[at.level + 1] + way].gates[0];
+    int path = adaptive ? at.path : destination % paths[at.level + 1];
+    return links[first_up[at.level] + at.subtree * paths[at.level + 1] + path].gates[0];
   }
 };
 
-// A switch at every node; packets go along one dimension after another, the shorter way round. Once round the end of a
-// dimension they take the second class of channels, so that no ring of packets waits for itself.
+// A switch at every node. Packets are routed in dimension order, the shorter way round each ring. After the end of a
+// ring they take the second class of channels, so that no cycle of packets waits for itself.
 class Torus : public Topology {
   std::vector<int> sizes, strides, ends;
-  std::vector<int> ways; // first link of each dimension upwards and downwards
+  std::vector<int> first_links; // of each dimension, upwards and downwards
 
   int coordinate(int node, int dimension) const { return node / strides[dimension] % sizes[dimension]; }
 
@@ -114,7 +115,7 @@ class Torus : public Topology {
   }
 
 public:
-  explicit Torus(const std::vector<int>& of_sizes) : sizes(of_sizes), strides(of_sizes.size(), 1)
+  explicit Torus(const std::vector<int>& ring_sizes) : sizes(ring_sizes), strides(ring_sizes.size(), 1)
   {
     for (int dimension = sizes.size() - 2; dimension >= 0; dimension--)
       strides[dimension] = strides[dimension + 1] * sizes[dimension + 1];
@@ -130,7 +131,7 @@ public:
     for (size_t dimension = 0; dimension < sizes.size(); dimension++)
       for (int step : {1, -1}) {
         int size = sizes[dimension];
-        ways.push_back(links.size());
+        first_links.push_back(links.size());
         if (size > 2 || (size == 2 && step == 1))
           for (int node = 0; node < nodes; node++) {
             int here = coordinate(node, dimension);
@@ -150,9 +151,9 @@ public:
       if (steps == 0)
         continue;
       bool upwards = 2 * steps <= size;
-      int begun    = coordinate(source, dimension);
-      bool turned  = upwards ? here < begun : here > begun;
-      return links[ways[2 * dimension + !upwards] + at].gates[turned];
+      int start    = coordinate(source, dimension);
+      bool wrapped = upwards ? here < start : here > start;
+      return links[first_links[2 * dimension + !upwards] + at].gates[wrapped];
     }
     return links[nodes + at].gates[0];
   }

@@ -1,11 +1,13 @@
-// Carries out a schedule of messages on a platform that workflows/simulation/platform.py described.
+// Carries out a schedule of messages on a platform that workflows/simulation/platform.py wrote.
 //
 //   traffic PLATFORM.xml SCHEDULE PROCESSES PROCESSES_PER_NODE SECONDS WINDOW BUFFERS HEAD_BYTES [SimGrid options]
 //
-// SCHEDULE has a message a line, ascending in time: SECONDS PROCESS DESTINATION BYTES WRITE(0 or 1). A process has
-// WINDOW messages under way at most; the others wait, and none is issued after SECONDS. Data above
-// the eager limit needs one of the BUFFERS of its receiver. Prints for each message, in their order, when its process knew that it had
-// arrived (arrived PLACE SECONDS), nothing for one that was never issued; then (memory KIB), and at the end (end SECONDS).
+// SCHEDULE has one message per line, in ascending order of time: SECONDS PROCESS DESTINATION BYTES WRITE(0 or 1). A
+// process has at most WINDOW messages under way; further messages wait. No message is issued after SECONDS. Data above
+// the eager limit needs one of the BUFFERS of its receiver.
+//
+// Prints for each issued message when its process learned of the arrival (arrived INDEX SECONDS), then the peak memory
+// (memory KIB) and the simulated time (end SECONDS).
 
 #include "messages.hpp"
 
@@ -23,7 +25,7 @@ struct Message {
 
 struct Process {
   s4u::Host* host;
-  s4u::MutexPtr core; // one message at a time keeps it busy
+  s4u::MutexPtr core; // busy with at most one message at a time
   s4u::SemaphorePtr buffers;
   std::vector<Message*> messages;
   size_t next = 0;
@@ -33,13 +35,13 @@ std::vector<Process> processes;
 double seconds, head_bytes;
 const Messages* costs;
 
-void busy(Process& whose, double for_seconds)
+void busy(Process& process, double busy_seconds)
 {
-  if (for_seconds <= 0)
+  if (busy_seconds <= 0)
     return;
-  whose.core->lock();
-  s4u::this_actor::sleep_for(for_seconds);
-  whose.core->unlock();
+  process.core->lock();
+  s4u::this_actor::sleep_for(busy_seconds);
+  process.core->unlock();
 }
 
 void transfer(Process& from, Process& to, double bytes)
@@ -50,8 +52,8 @@ void transfer(Process& from, Process& to, double bytes)
   busy(from, costs->seconds(bytes, from.host, to.host, &Knot::after));
 }
 
-// The head and the data. Small data is sent together with its head, larger data when a buffer was given to it.
-void announced(Process& from, Process& to, double bytes)
+// Sends a head and data: small data together with its head, large data when the receiver has a free buffer.
+void send_data(Process& from, Process& to, double bytes)
 {
   if (bytes <= costs->eager_limit) {
     transfer(from, to, bytes);
@@ -68,20 +70,20 @@ void carry(Message& message)
   Process& client = processes[message.process];
   Process& target = processes[message.destination];
   if (message.write) {
-    announced(client, target, message.bytes);
+    send_data(client, target, message.bytes);
     transfer(target, client, head_bytes);
   } else {
     transfer(client, target, head_bytes);
-    announced(target, client, message.bytes);
+    send_data(target, client, message.bytes);
   }
   message.arrived = s4u::Engine::get_clock();
 }
 
-// One of the messages that a process may have under way.
-void slot(Process* own)
+// Issues messages of a process, one after another. Each process has WINDOW such actors.
+void issue(Process* process)
 {
-  while (own->next < own->messages.size()) {
-    Message& message = *own->messages[own->next++];
+  while (process->next < process->messages.size()) {
+    Message& message = *process->messages[process->next++];
     s4u::this_actor::sleep_until(message.due);
     if (s4u::Engine::get_clock() >= seconds)
       return;
@@ -106,8 +108,8 @@ int main(int argc, char** argv)
   head_bytes   = std::stod(argv[8]);
 
   engine.load_platform(argv[1]);
-  Messages all(engine.get_netzone_root());
-  costs = &all;
+  Messages message_costs(engine.get_netzone_root());
+  costs = &message_costs;
 
   std::vector<Message> messages;
   std::ifstream schedule(argv[2]);
@@ -126,12 +128,12 @@ int main(int argc, char** argv)
     processes.at(message.process).messages.push_back(&message);
   for (Process& process : processes)
     for (int number = 0; number < window; number++)
-      s4u::Actor::create("client", process.host, slot, &process);
+      s4u::Actor::create("client", process.host, issue, &process);
   engine.run();
 
   for (size_t index = 0; index < messages.size(); index++)
     if (messages[index].arrived >= 0)
       std::printf("arrived %zu %.9f\n", index, messages[index].arrived);
-  std::printf("memory %ld\n", most_memory_kB());
+  std::printf("memory %ld\n", peak_memory_kB());
   std::printf("end %.9f\n", s4u::Engine::get_clock());
 }
