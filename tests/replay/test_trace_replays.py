@@ -199,7 +199,7 @@ def test_a_rank_communicates_later_after_it_computed(replayer, tmp_path):
             "deadlock after 0.000000 s: 1 of 2 ranks wait for messages that never come (0)",
         ),
         ([["send 1"], ["recv 0 0 8 6"]], "rank 0: parse replay failed"),
-        ([["send 7 0 8 6"], []], "a message to a rank that is not there"),
+        ([["send 7 0 8 6"], []], "a message to a rank that does not exist"),
         ([["compute 1"], ["compute"]], "rank 1: "),
     ],
 )

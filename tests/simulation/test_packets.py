@@ -314,5 +314,7 @@ def test_a_message_to_an_unknown_process_is_refused(network):
 
 def test_a_study_of_traces_is_refused():
     changes = {"interconnects": ["gigabit_ethernet", "quadrics_elan3_packets"]}
-    with pytest.raises(InputError, match=r"elan3_packets has simulate.packets, which carries out patterns"):
+    with pytest.raises(
+        InputError, match=r"elan3_packets has simulate.packets, which only simulates patterns"
+    ):
         read_asked(CONFIG / "studies/simulated_elbow.yaml", changes)
