@@ -98,8 +98,8 @@ def test_slurm_says_what_the_site_has(machine, tmp_path, monkeypatch):
         "limits": {"submitted_jobs": 20},
         "modules": ["gcc/12", "openmpi/4.1.4"],
     }
-    for told in ("long", "chemistry", "pmi2", "icelake", "0:30"):
-        assert told in text
+    for word in ("long", "chemistry", "pmi2", "icelake", "0:30"):
+        assert word in text
     assert lines[0] == f"{tmp_path}/site.yaml: written"
     assert lines[-1] == f"try: {ROOT}/run-study smoke --profile cluster --dry-run"
     assert read_cluster(tmp_path / "site.yaml").nodes_of(None) == (8, 64, 250000)
@@ -159,13 +159,13 @@ def planned(tmp_path: Path, site: str, **environment: str) -> str:
 
 def test_programs_of_slurm_without_a_controller_plan_by_the_site_file(tmp_path):
     nodes = "nodes: 4\ncores_per_node: 8\nmemory_per_node_MB: 8000\n"
-    said = planned(tmp_path, f"{nodes}modules: [openmpi/4.1]\n", MODULESHOME="")
-    assert "planned without slurm, by site.yaml alone: programs and modules are taken to be there" in said, (
-        said
-    )
-    assert "largest job: 2 x 1 cores" in said or "largest job: 1 x 2 cores" in said, said
-    said = planned(tmp_path, "nodes: 4\n")
-    assert said.splitlines()[-1] == (
+    output = planned(tmp_path, f"{nodes}modules: [openmpi/4.1]\n", MODULESHOME="")
+    assert (
+        "planned without slurm, by site.yaml alone: programs and modules are taken to be there" in output
+    ), output
+    assert "largest job: 2 x 1 cores" in output or "largest job: 1 x 2 cores" in output, output
+    output = planned(tmp_path, "nodes: 4\n")
+    assert output.splitlines()[-1] == (
         "nodeworth: site.yaml: cores_per_node, memory_per_node_MB: must be given to plan where there is no "
         "Slurm to ask"
     )

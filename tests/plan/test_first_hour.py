@@ -35,8 +35,8 @@ def study(tmp_path, monkeypatch):
 
 def test_a_missing_folder_of_cases_is_named(study):
     study.write_text(STUDY.replace(str(ROOT / "tests/cases"), "my_cases"))
-    said = refusal(InputError, read_asked, study)
-    assert said == "hour.yaml: cases_folder: my_cases: no such folder"
+    message = refusal(InputError, read_asked, study)
+    assert message == "hour.yaml: cases_folder: my_cases: no such folder"
 
 
 def test_a_duplicate_key_is_named_in_plain_words(study):
@@ -90,8 +90,8 @@ def test_again_failed_without_a_failed_run_is_answered(study, capsys):
     ],
 )
 def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):
-    said = refusal(InputError, request_again, make_plan(study), request_text)
-    assert said.startswith(f"again {request_text}: {line}")
+    message = refusal(InputError, request_again, make_plan(study), request_text)
+    assert message.startswith(f"again {request_text}: {line}")
 
 
 def test_too_few_cells_per_process_get_a_remark(study):

@@ -19,7 +19,7 @@ def test_the_search_finds_a_term_in_a_site_that_was_opened_from_a_file(browser, 
     browser.get(f"file://{tmp_path}/index.html")
     browser.execute_script("document.querySelector('#__search').click()")
     browser.find_element(By.CSS_SELECTOR, ".md-search__input").send_keys("node equivalent")
-    found = WebDriverWait(browser, 30).until(
+    results = WebDriverWait(browser, 30).until(
         lambda page: page.find_elements(By.CSS_SELECTOR, ".md-search-result__link")
     )
-    assert any("economics.html" in link.get_attribute("href") for link in found)
+    assert any("economics.html" in link.get_attribute("href") for link in results)

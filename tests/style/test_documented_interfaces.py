@@ -11,8 +11,6 @@ OURS = ("analysis", "workflows")
 FILES = sorted(file for folder in OURS for file in (ROOT / folder).rglob("*.py"))
 DOCUMENTED = {"_asdict", "_fields", "_make", "_replace"}
 """Names with an underscore that Python documents: those of named tuples."""
-ALLOWED: dict[str, str] = {}
-"""Why a file is excepted, by its path."""
 
 
 def is_private(name: str) -> bool:
@@ -118,9 +116,7 @@ def faults(source: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_libraries_are_used_as_they_are_documented(file):
-    uses = [f"{code} {place}" for code, place in faults(file.read_text())]
-    allowed = file.relative_to(ROOT).as_posix() in ALLOWED
-    assert bool(uses) == allowed, uses or "nothing is wrong: remove its line of ALLOWED"
+    assert [f"{code} {place}" for code, place in faults(file.read_text())] == []
 
 
 @pytest.mark.parametrize(
@@ -159,7 +155,3 @@ def test_undocumented_uses_are_found(source):
 )
 def test_documented_and_own_uses_are_allowed(source):
     assert not list(faults(source))
-
-
-def test_every_exception_is_a_file():
-    assert set(ALLOWED) <= {file.relative_to(ROOT).as_posix() for file in FILES}
