@@ -55,6 +55,8 @@ Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among the
   --profile cluster         makes the runs in jobs of a cluster: docs/cluster.md
 """
 
+UNWRITABLE = "{}: you may not write there; name another folder with --results"
+
 
 @click.command(
     add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
@@ -97,9 +99,7 @@ def run_study(
 
     The study is the first word. An option of Snakemake and its values come after it.
     """
-    folder = here / results if results else working_folder(here)
-    folder.mkdir(parents=True, exist_ok=True)
-    os.chdir(folder)
+    os.chdir(_made(here / results) if results else working_folder(here))
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
 
@@ -237,8 +237,19 @@ def _with_profiles(options: tuple[str, ...], here: Path) -> list[str]:
     return [full(*pair) for pair in pairwise(["", *options])]
 
 
+def _made(folder: Path) -> Path:
+    """Make the folder of ``--results``."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except PermissionError:
+        raise InputError(UNWRITABLE.format(folder)) from None
+    return folder
+
+
 def _run(parser: Any, parsed: Any) -> NoReturn:
     """Run a study in this process, as Snakemake's `main` does."""
+    if not os.access(Path.cwd(), os.W_OK):
+        raise InputError(UNWRITABLE.format(Path.cwd()))
     try:
         succeeded = args_to_api(parsed, parser)
     except Exception as error:

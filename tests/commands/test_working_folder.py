@@ -157,3 +157,19 @@ def test_a_project_that_nobody_has_set_up(nobody):
         assert done.returncode == 1 and done.stderr == (
             f"Nodeworth is not set up: whoever may write to {clone} types ./run-study laptop --dry-run there first.\n"
         )
+
+
+@pytest.mark.parametrize("words", [["smoke", "--dry-run"], ["smoke", "--results", "new"], ["--init"]])
+def test_a_folder_in_which_the_user_may_not_write_is_one_line(nobody, words):
+    folder, become = nobody
+    folder.chmod(0o555)
+    try:
+        done = ran(*become[:-1], "HOME=/tmp", ROOT / "run-study", *words, cwd=folder)
+    finally:
+        folder.chmod(0o755)
+    (line,) = (line for line in done.stderr.splitlines() if not line.startswith("Using"))
+    if "--init" in words:
+        assert line == f"nodeworth: --init: {folder}/site.yaml: Permission denied"
+    else:
+        place = folder / "new" if "new" in words else folder
+        assert line == f"nodeworth: {place}: you may not write there; name another folder with --results"

@@ -57,6 +57,8 @@ def write_site(folder: Path) -> list[str]:
             new.write(text)
     except FileExistsError:
         raise InputError(f"--init: {file} is there already; remove it first, or edit it") from None
+    except OSError as error:
+        raise InputError(f"--init: {file}: {error.strerror}") from None
     is_asked = scheduler.is_here and scheduler.describes_nodes
     missing = [] if is_asked else [key.key for key in keys if key.value is None and key.key != "modules"]
     command = "./run-study" if is_project else f"{ROOT}/run-study"
