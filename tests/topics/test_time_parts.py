@@ -3,8 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from report_parts import blocks
 
+from analysis.presentation.content import Content
+from analysis.runs.facts import Facts
 from analysis.runs.runs import TableError, complete_runs, read_runs
+from analysis.topics.parts_of_time.section import parts_of_time
 from analysis.topics.parts_of_time.tables import at_extremes, make_part_tables
 
 COLUMNS = [
@@ -102,3 +106,14 @@ def test_a_server_per_process_raises_the_oversubscription_of_parallel_runs():
     points = [("duct", 1, 1), ("duct", 2, 1), *served, ("alone", 1, 1)]
     table = pd.DataFrame(points, columns=["case", "processes", "oversubscription"])
     assert list(at_extremes(table).index) == [0, 1, 2, 3, 5]
+
+
+@pytest.mark.parametrize(("column", "values"), [("site", ("before", "after")), ("threads", (1, 2))])
+def test_each_site_and_number_of_threads_has_a_row(runs, column, values):
+    parts = make_part_tables(runs)["parts"]
+    tables = {"parts": pd.concat([parts.assign(**{column: value}) for value in values], ignore_index=True)}
+    section = parts_of_time(Content(runs, tables, Facts(), [], {}))
+    table = blocks(section, "table")[0]
+    rows = [row["cells"] for group in table["groups"] for row in group["rows"]]
+    assert [row[2] for row in rows] == ["1", "1", "2", "2"]
+    assert {row[1] for row in rows} == set(map(str, values))

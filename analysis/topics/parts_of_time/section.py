@@ -171,14 +171,17 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
 
 def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     ends = at_extremes(parts)
+    ends = ends.reindex(columns=ends.columns.union(["site", "threads"], sort=False))
+    if ends["threads"].nunique() < 2:  # the table omits an empty column
+        ends = ends.assign(threads=None)
     groups: dict[str, list[Row]] = {}
-    point = ["processes", "interconnect", "kind", "nodes"]
+    point = ["processes", "interconnect", "kind", "nodes", "site", "threads"]
     for case, rows in labels.by_case(labels.in_order(ends, *point)):
         points = rows.groupby(point, sort=False, dropna=False)
         groups[labels.case(case)] = [_parts_row(parts_of_point, labels) for _, parts_of_point in points]
     columns = [
-        *left("Interconnect"),
-        *right("Processes", *map(str.capitalize, (*_PREPARED, *RUN_PARTS))),
+        *left("Interconnect", "Site"),
+        *right("Threads", "Processes", *map(str.capitalize, (*_PREPARED, *RUN_PARTS))),
         *left("Largest parts of the main loop"),
     ]
     caption = (
@@ -195,6 +198,8 @@ def _parts_row(parts: pd.DataFrame, labels: Labels) -> Row:
     loop = parts[parts["stage"] == MAIN_LOOP].nlargest(MOST_PARTS, "share").to_dict("records")
     cells = [
         labels.interconnect(first["interconnect"], first["kind"]),
+        MISSING if is_missing(first["site"]) else first["site"],
+        formats.whole(first["threads"]),
         formats.whole(first["processes"]),
         *(formats.fixed(seconds[key], PLACES) if key in seconds.index else MISSING for key in keys),
         ", ".join(f"{part['part']} {formats.percent(100 * part['share'])}" for part in loop) or MISSING,
