@@ -105,7 +105,7 @@ def test_routes_that_meet_share_a_link_unless_they_are_spread(network):
 
 def test_both_ways_cannot_be_less_than_one(network):
     with pytest.raises(
-        InputError, match=r"both_ways_MBps: 99 is less than the bandwidth of one direction \(100\)"
+        InputError, match=r"both_ways_MBps: 99 is less than the bandwidth of a single direction \(100\)"
     ):
         network(2, both_ways_MBps=99)
 

@@ -292,7 +292,7 @@ def sizes_and_times(
     Parameters
     ----------
     rows : DataFrame
-        Rows of one benchmark. A row without ``latency_us`` has the time bytes / ``bandwidth_MBps``.
+        Rows of a benchmark. The time is ``latency_us``, or bytes / ``bandwidth_MBps`` if it is missing.
     empty_as : int or None
         Size whose time also counts as the time of 0 bytes.
     where, file : str

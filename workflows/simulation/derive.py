@@ -31,7 +31,7 @@ _NO_PINGPONG = f"no ping-pong ({', '.join(PINGPONGS)}) between two processes"
 SHARED_RATIO, INDEPENDENT_RATIO = 1.01, 1.9
 """Ratios of the bandwidth of both directions to a single direction.
 
-Below the first ratio, the directions share a bandwidth. From the second ratio on, they are independent.
+Below the first ratio, the directions share a bandwidth. At the second ratio and above, they are independent.
 """
 
 MIN_BURST_RATIO = 1.1
@@ -256,7 +256,7 @@ def _protocols(pingpong: _PingPong, eager: int | None) -> tuple[int, _Part]:
 
 
 def _link(curves: pd.DataFrame, pingpong: _PingPong, limit: int) -> _Link:
-    """Derive the bandwidth of the link from the ping-pong and from streams of one pair of processes."""
+    """Derive the bandwidth of the link from the ping-pong and from streams of two processes."""
     rate, notes = link_rate(pingpong.sizes, pingpong.times), []
     streamed = 0.0
     for benchmarks in (STREAMS, PAIRS):
@@ -324,8 +324,8 @@ def _curve_keys(pingpong: _PingPong, link: _Link, exchange: pd.DataFrame | None)
 def _processor_time(curves: pd.DataFrame, limit: int, link: _Link) -> _ProcessorTime | None:
     """Derive how long a message keeps a processor busy; None if no benchmark shows it.
 
-    An exchange sends and receives a message, each of which takes half of its overhead. Without exchanges, the
-    smallest interval of a stream of small messages is an upper bound.
+    Half of the overhead of an exchange belongs to its sent message, half to its received message. If no
+    benchmark has exchanges, the smallest interval of a stream of small messages is an upper bound.
     """
     rows = _rows_of_first(curves, AVAILABILITY)
     if rows is not None and "part" in rows and (time := _overhead_of_exchange(rows, limit, link)):

@@ -60,7 +60,7 @@ class InterconnectModel:
     cores_per_node : int
     both_ways_bytes_per_us : float or None
         Bandwidth that both directions of a node share, in 10^6 bytes/s. On a half-duplex link (a PCI bus) it
-        is the bandwidth of one direction. None if the directions share nothing.
+        is the bandwidth of a single direction. None if the directions share nothing.
     hop_us : float
         Latency of each switch after the first.
     topology : mapping
@@ -282,7 +282,7 @@ def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) ->
     both = float(simulate["both_ways_MBps"])
     if both < curve.bytes_per_us:
         raise InputError(
-            f"{where}: simulate.both_ways_MBps: {both:g} is less than the bandwidth of one direction "
+            f"{where}: simulate.both_ways_MBps: {both:g} is less than the bandwidth of a single direction "
             f"({curve.bytes_per_us:.4g})"
         )
     return both

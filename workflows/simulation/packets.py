@@ -1,4 +1,4 @@
-"""Describe interconnects whose packets are simulated one by one: virtual channels, finite buffers, wormholes.
+"""Describe interconnects for the simulation of each packet: virtual channels, finite buffers, wormholes.
 
 `packets.cpp` reads the description.
 """
@@ -42,7 +42,7 @@ def network_text(model: InterconnectModel, nodes: int) -> str:
     """
     packets = model.packets
     if packets is None:
-        raise ValueError("the model has no packets")
+        raise ValueError("simulate.packets is missing")
     count_nodes(model.topology, nodes)  # raises if the topology has fewer
     link_rate = 1e6 * packets["link_MBps"]
     latency = model.curve.knots()[1][0] * 1e-6

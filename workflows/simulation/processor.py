@@ -32,7 +32,7 @@ BANDWIDTH_ROUNDS = 3
 TIME_LIMIT_SECONDS = 120
 NUMA_NODES = Path("/sys/devices/system/node")
 _BUILD = ("cc", "-O3", "-x", "c", "-", "-o")
-"""Without options for this processor, as Debian builds applications."""
+"""Compiler command, without options for this processor: Debian builds applications this way."""
 
 
 @dataclass(frozen=True)
