@@ -19,7 +19,7 @@ def run_script(name, inputs, output, **params):
     """Run a script of the workflow with what Snakemake would give it."""
     given = {"input": SimpleNamespace(**inputs), "params": SimpleNamespace(**params)}
     snakemake = SimpleNamespace(**given, output=output)
-    runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": snakemake})
+    runpy.run_path(str(SCRIPTS / f"{name}.py"), {"snakemake": snakemake}, run_name="__main__")
 
 
 def print_study(folder, runs, tables, facts, published=None):
