@@ -1,5 +1,7 @@
 """The trial run of a program: both streams are searched, and it must pass before anything is measured."""
 
+import json
+
 import pytest
 from needs import need
 from programs import ran
@@ -8,6 +10,8 @@ from refused import refusal
 from workflows.domain import InputError, Line
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.measure.trial import nearest_lines, trial_seconds
+from workflows.plan.announce import announcement, check_cost
+from workflows.plan.plan import make_plan
 from workflows.study.asked import read_asked
 
 PROGRAM = """
@@ -84,6 +88,21 @@ def test_gromacs_prints_its_time_to_standard_error(tmp_path):
     (case,) = read_asked(tmp_path / "mine.yaml").cases.values()
     prepare(case, 1, tmp_path / "prepared")
     assert trial_seconds(case, 1, tmp_path / "prepared", 100) > 0
+
+
+def test_a_trial_run_gives_the_time_for_planning(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(
+        "name: mine\ncases: [{command: python3 -c pass}]\ninterconnects: [shared_memory]\nprocesses: [2]\nblocks: 1\n"
+    )
+    before = make_plan(tmp_path / "mine.yaml")
+    assert "guessed times: pass" in announcement(before)
+    expected = before.paths.expected("pass")
+    expected.parent.mkdir(parents=True)
+    expected.write_text(json.dumps({"value": None, "source": "none", "trial_seconds": 4000.0}))
+    plan = make_plan(tmp_path / "mine.yaml")
+    assert plan.asked.cases["pass"].serial_seconds == 8000 and "guessed" not in announcement(plan)
+    assert "limits.core_hours: 2 is too little" in refusal(InputError, check_cost, plan)
 
 
 def test_nothing_was_printed():

@@ -267,6 +267,10 @@ class TestWhatCounts:
             "and left out"
         )
 
+    def test_imported_rows_without_a_kind_are_not_called_published(self):
+        sentences = plain(certainty.count_runs(self.runs().assign(kind="published")))
+        assert "imported from other sources" in sentences and "published" not in sentences
+
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
         sentences = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
