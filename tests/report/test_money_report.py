@@ -72,7 +72,7 @@ def study(
             name: {"title": name.capitalize(), "kind": kind}
             for name, kind in zip(("gigabit", "infiniband", "elan"), (*kinds, kinds[1]), strict=True)
         },
-        "study_keys": {"queue": {"jobs": 8, "efficiency": 0.75}},
+        "study_keys": {"name": "duct", "queue": {"jobs": 8, "efficiency": 0.75}},
     }
     facts = replace(Facts.of(entries), economics=Economics(node, {}, mix, lifetime))
     return runs, make_all_tables(runs, request, facts=facts), facts

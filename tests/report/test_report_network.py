@@ -127,7 +127,7 @@ def network_study():
     flows = requested_flows(CONGESTION, topologies, "study")
     tables |= make_congestion_tables(topologies, flows, CONGESTION["matrices"])
     left = [LeftOut("interconnect shared_memory", "there is no such device here")]
-    facts = replace(facts, cases={}, study_keys={"congestion": CONGESTION}, left_out=left)
+    facts = replace(facts, cases={}, study_keys={"name": "network", "congestion": CONGESTION}, left_out=left)
     return runs, tables, facts, published
 
 
