@@ -28,6 +28,8 @@ Runs a study and makes its tables and report. Installs what is missing first.
   ./run-study --command COMMAND [--time PATTERN] [--processes 1,2,4] [--name NAME] [...]
                                              times any program with the files of this folder:
                                              COMMAND without mpirun, PATTERN of the printed seconds
+  ./run-study --case PATH [--processes 1,2,4] [--steps N] [--run-scripts] [...]
+                                             times an input of yours as it is (docs/own-case.md)
   ./run-study --again WHAT [STUDY] [...]     runs WHAT again, as further attempts: failed, or
               CASE[/INTERCONNECT[/PROCESSES[/OVERSUBSCRIPTION[/PROCESSES PER NODE][/threads-N]]]]
   ./run-study --compare BEFORE AFTER [...]   compares two folders of results, point by point
@@ -67,6 +69,9 @@ UNWRITABLE = "{}: you may not write there; name another folder with --results"
 @click.option("--processes")
 @click.option("--name")
 @click.option("--again")
+@click.option("--case")
+@click.option("--steps", type=click.IntRange(3))
+@click.option("--run-scripts", is_flag=True)
 @click.option("--compare", nargs=2)
 @click.option("--model", is_flag=True)
 @click.option("--interconnects", is_flag=True)
@@ -85,6 +90,9 @@ def run_study(
     processes: str | None,
     name: str | None,
     again: str | None,
+    case: str | None,
+    steps: int | None,
+    run_scripts: bool,
     compare: tuple[str, str] | None,
     model: bool,
     interconnects: bool,
@@ -133,8 +141,16 @@ def run_study(
         from workflows.plan.command_study import write_command_study
 
         _start(write_command_study(command, time, processes, name, here), words, here, again)
+    elif case is not None:
+        from workflows.plan.case_study import write_case_study
+
+        if time or name:
+            raise InputError("--time, --name: belong to --command")
+        _start(write_case_study(case, processes, steps, run_scripts, here), words, here, again)
+    elif steps or run_scripts:
+        raise InputError("--steps, --run-scripts: belong to --case")
     elif time or processes or name:
-        raise InputError("--time, --processes, --name: belong to --command")
+        raise InputError("--time, --processes, --name: belong to --command, and --processes to --case")
     else:
         _start(*_study_and_options(words, here), here, again)
 

@@ -86,6 +86,15 @@ def test_its_programs_can_be_installed(name):
 
 
 @every_application
+def test_no_case_of_the_project_is_an_input_of_a_user(name, tmp_path):
+    app = application(name)
+    assert app.adopted is None or app.adopted[:2] in ("a ", "an")
+    assert not app.adopts(tmp_path) and not app.adopts(tmp_path / "missing")
+    for case in cases_of(name):
+        assert app.variants(case) == [] and app.differences(case, {}, {}) == []
+
+
+@every_application
 @given(texts=st.lists(st.text(max_size=80), max_size=6), processes=st.integers(1, 4))
 def test_output_of_another_program_is_never_a_valid_run(name, texts, processes):
     app, case = application(name), cases_of(name)[0]

@@ -131,7 +131,7 @@ def test_any_program_in_one_line_is_a_study(program, started):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        (["--time", "x"], "--time, --processes, --name: belong to --command"),
+        (["--time", "x"], "--time, --processes, --name: belong to --command, and --processes to --case"),
         (["--command", "mpirun -n 2 x"], "--command: mpirun: leave it out with its options"),
         (["--command", "python3", "--time", "("], "--time: '(' is no regular expression: "),
         (

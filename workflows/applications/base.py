@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.domain import Case, Line, Reading, Work
+from workflows.domain import Case, InputError, Line, Reading, Work
 from workflows.launch.last_words import telling_line
 
 
@@ -32,6 +32,56 @@ class Steps:
     untimed: int
 
 
+@dataclass(frozen=True)
+class Adopted:
+    """What an application reads from an input of a user, for the case.yaml that Nodeworth writes.
+
+    Attributes
+    ----------
+    program : str
+        Program of the input, for headings.
+    settings, parameters : dict
+        Sections of case.yaml.
+    changes : tuple of str
+        Phrases on what timed runs change in the user's input, for the report.
+    steps : int or None
+        Number of steps of the user's input; None if the application has no steps.
+    steps_key : str or None
+        Parameter that holds the number of steps.
+    serial_seconds, memory_MB : float
+        Rough time and memory of a serial run before a trial run.
+    """
+
+    program: str
+    settings: dict[str, Any]
+    parameters: dict[str, Any]
+    changes: tuple[str, ...]
+    steps: int | None
+    steps_key: str | None
+    serial_seconds: float
+    memory_MB: float  # noqa: N815
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Difference of a quantity of two runs that should agree.
+
+    Attributes
+    ----------
+    quantity : str
+    value : float
+        Infinite if a run lacks the quantity or it is no finite number.
+    allowed : float
+        Largest value of consistent runs.
+    unit : str
+    """
+
+    quantity: str
+    value: float
+    allowed: float
+    unit: str = "relative difference"
+
+
 class Application(ABC):
     """A program under study.
 
@@ -46,11 +96,14 @@ class Application(ABC):
         Prefixes of the environment variables that change how the program computes. Each record keeps them.
     reads_errors : bool
         Whether `read` gets the lines of standard error too, among those of standard output by their times.
+    adopted : str or None
+        Input of a user that runs as it is, for messages: see `adopt`.
     """
 
     steps: Steps | None = None
     variables: tuple[str, ...] = ()
     reads_errors: bool = False
+    adopted: str | None = None
 
     @abstractmethod
     def programs(self, case: Case) -> list[str]:
@@ -125,6 +178,51 @@ class Application(ABC):
 
         Never raises, however the output is cut off or garbled: `Reading.problem` says what is wrong.
         """
+
+    def adopts(self, source: Path) -> bool:
+        """Return whether `source` is an input of a user that `adopt` accepts; by default nothing is."""
+        return False
+
+    def input_files(self, source: Path) -> dict[str, Path]:
+        """Return the files of a user's input by their relative path in a case; by default `source` itself."""
+        return {source.name: source}
+
+    def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
+        """Read an input of a user, whose files `input_files` are in `folder`, Nodeworth's copy.
+
+        Parameters
+        ----------
+        source : Path
+            Never written to.
+        run_scripts : bool
+            Whether scripts in the input may run.
+        prepare : bool
+            Whether programs of the application may run here, to complete the copy.
+
+        Raises
+        ------
+        InputError
+            The input cannot be run as it is: one line.
+        RuntimeError
+            A program fails: one line.
+        """
+        raise InputError(f"{source}: no input of a user can be run by this application")
+
+    def variants(self, case: Case) -> list[Case]:
+        """Return a user's case in ways that differ on two processes by rounding only; by default none."""
+        return []
+
+    def differences(
+        self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
+    ) -> list[Difference]:
+        """Compare a run of a case without an answer with another run; by default nothing is compared.
+
+        Parameters
+        ----------
+        details, serial : mapping
+            `Reading.details` of the run and of the serial run.
+        """
+        return []
 
     def timed_part(self) -> tuple[str, ...]:
         """Return texts printed at the start and the end of the timed part, which limit what is traced.

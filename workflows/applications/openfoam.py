@@ -8,31 +8,44 @@ dictionaries while it is timed. Fields are written only if the size has a ``writ
 - ``system/functions`` holds the case's functions for controlDict.
 - A case whose ``settings.like`` names another case starts from that case's files.
 - ``lattice.py`` makes the case's blockMeshDict: see `workflows.applications.lattice`.
+
+A user's case (``settings.as_is``) keeps its controlDict and decomposeParDict. This module only adds the
+settings of a timed run at their ends: see `workflows.applications.foam_case`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import re
 import runpy
 import shlex
+import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from workflows.applications import tools
-from workflows.applications.base import Application, Steps
+from workflows.applications import foam_case, tools
+from workflows.applications.base import Adopted, Application, Difference, Steps
 from workflows.applications.lattice import block_mesh_dict
 from workflows.domain import Case, InputError, Line, Reading, Work
 
 _WAYS_TRIED = 8
 """Number of ways to cut the mesh that are compared by their processor faces."""
 DEBIAN_PROJECT_FOLDER = Path("/usr/share/openfoam")
+DEBIAN_EXAMPLES = Path("/usr/share/doc/openfoam-examples/examples")
+RUN_FUNCTIONS = Path(__file__).parent / "RunFunctions"
+FACTS = "prepared.json"
+"""File in a prepared folder with what is known of it."""
+_CONTINUITY_FACTOR = 10
+"""Largest continuity error of a user's case, as a multiple of the serial run's."""
+_AVERAGES_ALLOWED = 0.01
+"""Largest relative difference of a volume average from the serial run's."""
 
 _HEADER = "FoamFile {{ version 2.0; format ascii; class dictionary; object {}; }}\n\n"
 _CONTROL = """\
@@ -51,12 +64,6 @@ timePrecision 12;
 runTimeModifiable false;
 functions {{ #include "functions" }}
 """
-_DECOMPOSITION = """\
-numberOfSubdomains {processes};
-method hierarchical;
-coeffs {{ n ({factors}); order xyz; }}
-"""
-
 _ITERATION_BEGIN = re.compile(r"Time = \S")
 _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
@@ -72,6 +79,7 @@ class OpenFOAM(Application):
 
     steps = Steps(("ExecutionTime = ",), "iterations", 1)
     variables = ("FOAM_", "WM_PROJECT")
+    adopted = "an OpenFOAM folder with system/controlDict"
 
     def programs(self, case: Case) -> list[str]:
         """Return the meshing programs, ``checkMesh``, ``decomposePar`` and the solver."""
@@ -86,6 +94,10 @@ class OpenFOAM(Application):
         InputError
             The case has a file that this module writes, or ``settings.like`` names a missing case.
         """
+        if as_is := case.settings.get("as_is"):
+            files = tools.case_files(case)
+            described = {**as_is, "step": case.parameters["time_step"]}
+            return foam_case.timed_files(files, case.folder, described, int(case.parameters["iterations"]))
         files = _case_files(case)
         for name in ("system/controlDict", "system/decomposeParDict", "system/parameters"):
             if name in files:
@@ -122,13 +134,14 @@ class OpenFOAM(Application):
             A program fails, or checkMesh rejects the mesh.
         """
         facts = self._mesh(case, folder) if base is None else self._decompose(case, processes, folder, base)
-        (folder / "prepared.json").write_text(json.dumps(facts, indent=1) + "\n")
+        (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n")
 
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
         """Link the dictionaries and meshes; each processor folder is new, for the fields of the run."""
         tools.require_empty(folder)
-        for name in ("0", "constant", "system"):
-            (folder / name).symlink_to((prepared / name).absolute())
+        for path in prepared.iterdir():
+            if path.name != FACTS and not path.name.startswith(("processor", ".", "log.")):
+                (folder / path.name).symlink_to(path.absolute())
         for processor in prepared.glob("processor*"):
             tools.link_contents(processor, folder / processor.name)
 
@@ -142,8 +155,7 @@ class OpenFOAM(Application):
         An OpenFOAM environment that is already set (a module, a sourced bashrc) stays as it is. Debian's
         package only needs the folder of its settings.
         """
-        folder = {} if "WM_PROJECT_DIR" in os.environ else {"WM_PROJECT_DIR": str(DEBIAN_PROJECT_FOLDER)}
-        return folder | case.settings["environment"]
+        return _project_folder() | case.settings["environment"]
 
     def unthreaded(self, case: Case, program: str) -> str:
         """Return a reason in every case: OpenFOAM computes with processes only."""
@@ -161,7 +173,6 @@ class OpenFOAM(Application):
         (``ClockTime``) whole seconds. If the main loop does not fit those two, the time stamps are wrong and
         the run does not count.
         """
-        assert case.answer is not None  # the schema requires it
         iterations, limits = case.parameters["iterations"], case.settings["read"]
         begin = next((index for index, line in enumerate(lines) if _ITERATION_BEGIN.match(line.text)), None)
         ends = [index for index, line in enumerate(lines) if _ITERATION_END.match(line.text)]
@@ -172,7 +183,7 @@ class OpenFOAM(Application):
             )
 
         after = lines[ends[-1] + 1 :]
-        value = tools.last_number(limits["answer"], after)
+        value = tools.last_number(limits["answer"], after) if case.answer else None
         convergence = _convergence(lines, begin, ends)
         whole = len(ends) == iterations
         seconds = lines[ends[-1]].seconds - lines[ends[0]].seconds if whole else None
@@ -181,7 +192,7 @@ class OpenFOAM(Application):
             or _incomplete(after, len(ends), iterations, processes)
             or _diverged(convergence, limits)
             or _out_of_range(after, limits["ranges"])
-            or tools.impossible(value, case.answer)
+            or (tools.impossible(value, case.answer) if case.answer else None)
             or _clock(seconds, lines[ends[0]], lines[ends[-1]])
         )
         return Reading(
@@ -197,6 +208,7 @@ class OpenFOAM(Application):
                 "loop_seconds": _equation_seconds(lines[ends[0] : ends[-1] + 1]) if whole else {},
                 "cpu_seconds_of_rank_0": tools.last_number(_ITERATION_END.pattern, lines[: ends[-1] + 1]),
                 **convergence,
+                **(_averages(lines) if "as_is" in case.settings else {}),
                 "solver_iterations": {
                     name: count / len(ends) for name, count in convergence["linear_iterations"].items()
                 },
@@ -205,7 +217,7 @@ class OpenFOAM(Application):
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
         """Return cells times timed iterations: all but the first (see `read`)."""
-        file = prepared / "prepared.json"
+        file = prepared / FACTS
         if not file.exists() or details.get("iterations", 0) < 2:
             return None
         cells = json.loads(file.read_text())["cells"]  # of each rank, in a decomposition
@@ -214,7 +226,7 @@ class OpenFOAM(Application):
 
     def untimed(self, prepared: Path) -> dict[str, float]:
         """Return the seconds of the mesh with its check, or of the decomposition."""
-        file = prepared / "prepared.json"
+        file = prepared / FACTS
         if not file.exists():
             return {}
         facts = json.loads(file.read_text())
@@ -234,6 +246,94 @@ class OpenFOAM(Application):
                 return match[1].strip()
         return None
 
+    def adopts(self, source: Path) -> bool:
+        """Return whether `source` is a folder with system/controlDict."""
+        return foam_case.is_case(source)
+
+    def input_files(self, source: Path) -> dict[str, Path]:
+        """Return the files of a case without results of earlier runs."""
+        left_out = foam_case.results_in(source)
+        return {name: source / name for _, names in tools.input_folders(source, left_out) for name in names}
+
+    def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
+        """Read a user's case; if programs may run, make mesh and first fields, and try its decomposition."""
+        seen = foam_case.look(source, run_scripts)
+        for command in seen.mesh if prepare else ():
+            if command == "setFields":
+                foam_case.restore_fields(folder, seen.start)
+            self._run(shlex.split(command), None, folder)
+            for log in folder.glob("log.*"):
+                log.unlink()
+        foam_case.restore_fields(folder, seen.start)
+        method, changes = self._method(folder, prepare)
+        seen = replace(seen, cells=foam_case.cells_of(folder, seen.start))
+        as_is = {
+            "start": seen.start,
+            "fields": seen.fields,
+            "chaotic": seen.chaotic,
+            "method": method,
+        }
+        mesh = [] if prepare else seen.mesh
+        cells = f" ({seen.cells:,} cells)" if seen.cells else ""
+        return Adopted(
+            program=f"{seen.solver}{cells}",
+            settings={"solver": seen.solver, "mesh": mesh, "as_is": as_is, "read": {}},
+            parameters={"time_step": seen.step},
+            changes=(*seen.changes, *changes),
+            steps=seen.steps,
+            steps_key="iterations",
+            serial_seconds=seen.serial_seconds,
+            memory_MB=seen.memory_MB,
+        )
+
+    def variants(self, case: Case) -> list[Case]:
+        """Return the case cut across x and across y."""
+        if "as_is" not in case.settings:
+            return []
+        return [replace(case, parameters=case.parameters | {"cut": cut}) for cut in ("2 1 1", "1 2 1")]
+
+    def differences(
+        self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
+    ) -> list[Difference]:
+        """Compare continuity error and volume averages with those of the serial run.
+
+        The components of an average differ relative to the serial average of the field's magnitude. A case
+        that resolves turbulence is compared after its first step, and at its end by the averages of density
+        and volume fractions.
+        """
+        found = []
+        if serial_error := serial.get("continuity_error"):
+            ratio = (details.get("continuity_error") or math.inf) / serial_error
+            found.append(Difference("continuity error", ratio, _CONTINUITY_FACTOR, "times the serial value"))
+        for key in ("averages", "conserved"):
+            expected, values = serial.get(key, {}), details.get(key, {})
+            for name in expected:
+                if not name.startswith("mag("):
+                    (magnitude,) = expected.get(f"mag({name})", [1.0])
+                    value = foam_case.difference(values.get(name), expected[name], magnitude or 0.0)
+                    found.append(Difference(f"volume average of {name}", value, _AVERAGES_ALLOWED))
+        return found
+
+    def _method(self, folder: Path, prepare: bool) -> tuple[str | None, list[str]]:
+        """Return the method of the user's decomposeParDict, tried if programs may run, with what changes.
+
+        The method is None if the user names none or if it cannot be used here.
+        """
+        method = foam_case.method_of(folder)
+        if method is None or not prepare:
+            return method, []
+        trial = folder / "system/decomposeParDict.trial"
+        parts = (2, 1, 1) if method in foam_case.CUTS else None
+        trial.write_text(foam_case.with_method(folder, method, 2, parts))
+        try:
+            self._run(["decomposePar", "-dry-run", "-decomposeParDict", str(trial)], None, folder)
+        except RuntimeError:
+            return None, [f"decomposition method {method} is not installed here: hierarchical replaces it"]
+        finally:
+            trial.unlink()
+            (folder / "log.decomposePar").unlink(missing_ok=True)
+        return method, []
+
     def _mesh(self, case: Case, folder: Path) -> dict[str, object]:
         tools.write_inputs(self.inputs(case), folder)
         seconds = {}
@@ -243,7 +343,7 @@ class OpenFOAM(Application):
         checked, seconds["checkMesh"] = self._run(["checkMesh"], case, folder)
         cells = re.search(r"\bcells: +(\d+)", checked)
         box = re.search(r"domain bounding box \((.+?)\) \((.+?)\)", checked)
-        if not (cells and box and "\nMesh OK." in checked):
+        if not (cells and box and ("\nMesh OK." in checked or "as_is" in case.settings)):
             fault = re.search(r"\*\*\*(.+)", checked)
             raise RuntimeError(
                 f"checkMesh: the mesh is not good: {fault[1] if fault else 'no report printed'}"
@@ -255,44 +355,105 @@ class OpenFOAM(Application):
     def _decompose(self, case: Case, processes: int, folder: Path, base: Path) -> dict[str, object]:
         folder.mkdir(parents=True, exist_ok=True)
         tools.require_empty(folder)
-        for name in ("0", "constant"):
-            (folder / name).symlink_to(os.path.relpath(base / name, folder))
+        for path in base.iterdir():
+            if path.name not in ("system", FACTS) and not path.name.startswith((".", "log.")):
+                (folder / path.name).symlink_to(os.path.relpath(path, folder))
         tools.link_contents(base / "system", folder / "system")
-        extent = json.loads((base / "prepared.json").read_text())["extent_m"]
-        ways = factors_by_area(processes, extent)[:_WAYS_TRIED]
-        factors = min(ways, key=lambda way: self._largest_halo(case, folder, processes, way))
-        output, seconds = self._decompose_by(case, folder, processes, factors)
+        method, parts = self._parts(case, processes, folder, base)
+        output, seconds = self._decompose_by(case, folder, processes, method, parts)
         cells = [int(count) for count in re.findall(r"^ +Number of cells = (\d+)", output, re.M)]
         faces = [int(count) for count in re.findall(r"^ +Number of processor faces = (\d+)", output, re.M)]
         if len(cells) != processes or 0 in cells:
             raise RuntimeError(f"decomposePar: not {processes} parts with cells in each: {cells}")
         return {
-            "factors": factors,
+            "method": method,
+            "factors": parts,
             "cells": cells,
             "processor_faces": faces,
             "program_seconds": {"decomposePar": seconds},
         }
 
-    def _largest_halo(self, case: Case, folder: Path, processes: int, factors: Sequence[int]) -> int:
+    def _parts(
+        self, case: Case, processes: int, folder: Path, base: Path
+    ) -> tuple[str, Sequence[int] | None]:
+        """Return the method of the decomposition, and its parts along x, y and z if it cuts along the axes.
+
+        Without parts that the user chose, the cut with the fewest processor faces of a rank is taken.
+        """
+        method = case.settings.get("as_is", {}).get("method") or "hierarchical"
+        if "cut" in case.parameters:
+            return "hierarchical", [int(number) for number in case.parameters["cut"].split()]
+        if method not in foam_case.CUTS:
+            return method, None
+        if given := foam_case.given_parts(folder, method, processes):
+            return method, given
+        extent = json.loads((base / FACTS).read_text())["extent_m"]
+        ways = factors_by_area(processes, extent)[:_WAYS_TRIED]
+        return method, min(ways, key=lambda way: self._largest_halo(case, folder, processes, method, way))
+
+    def _largest_halo(
+        self, case: Case, folder: Path, processes: int, method: str, parts: Sequence[int]
+    ) -> int:
         """Return the most processor faces of a rank, from a decomposition that is not written."""
-        output, _ = self._decompose_by(case, folder, processes, factors, "-dry-run")
+        output, _ = self._decompose_by(case, folder, processes, method, parts, "-dry-run")
         largest = re.search(r"^Faces min:\d+ max:(\d+)", output, re.M)
         if not largest:
             raise RuntimeError("decomposePar: no number of processor faces printed")
         return int(largest[1])
 
     def _decompose_by(
-        self, case: Case, folder: Path, processes: int, factors: Sequence[int], *options: str
+        self,
+        case: Case,
+        folder: Path,
+        processes: int,
+        method: str,
+        parts: Sequence[int] | None,
+        *options: str,
     ) -> tuple[str, float]:
-        dictionary = _DECOMPOSITION.format(processes=processes, factors=" ".join(map(str, factors)))
-        (folder / "system/decomposeParDict").write_text(_HEADER.format("decomposeParDict") + dictionary)
+        text = foam_case.with_method(folder, method, processes, parts)
+        for name in (foam_case.DECOMPOSITION, f"{foam_case.DECOMPOSITION}.gz"):
+            (folder / name).unlink(missing_ok=True)  # a link to the file of the base
+        (folder / foam_case.DECOMPOSITION).write_text(text)
         return self._run(["decomposePar", *options], case, folder)
 
-    def _run(self, argv: list[str], case: Case, folder: Path) -> tuple[str, float]:
-        return tools.run_program(argv, folder, os.environ | self.environment(case), self.explain)
+    def _run(self, argv: list[str], case: Case | None, folder: Path) -> tuple[str, float]:
+        """Run a program of the preparation; `case` is None before the case is known."""
+        environment = os.environ | _project_folder() | (case.settings["environment"] if case else {})
+        with contextlib.ExitStack() as stack:
+            if argv[0] == "sh":
+                environment |= stack.enter_context(_for_scripts(Path(environment["WM_PROJECT_DIR"])))
+            return tools.run_program(argv, folder, environment, self.explain)
 
 
 APPLICATION = OpenFOAM()
+
+
+def _project_folder() -> dict[str, str]:
+    """Return the variable with Debian's folder of OpenFOAM, unless an environment of OpenFOAM is set."""
+    return {} if "WM_PROJECT_DIR" in os.environ else {"WM_PROJECT_DIR": str(DEBIAN_PROJECT_FOLDER)}
+
+
+@contextlib.contextmanager
+def _for_scripts(project: Path) -> Iterator[dict[str, str]]:
+    """Yield variables for a user's script, with RunFunctions of this project where OpenFOAM's are missing."""
+    tutorials = {} if "FOAM_TUTORIALS" in os.environ else {"FOAM_TUTORIALS": str(DEBIAN_EXAMPLES)}
+    if (project / "bin/tools/RunFunctions").is_file():
+        yield tutorials
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        tools.link_contents(project, folder)
+        (folder / "bin").unlink(missing_ok=True)
+        (folder / "bin/tools").mkdir(parents=True)
+        (folder / "bin/tools/RunFunctions").symlink_to(RUN_FUNCTIONS)
+        yield tutorials | {"WM_PROJECT_DIR": scratch}
+
+
+def _averages(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return the volume averages that `workflows.applications.foam_case.timed_files` asks for."""
+    texts = [line.text for line in lines]
+    names = ("averages", "conserved")
+    return {name: foam_case.averages(texts, f"nodeworth_{name}") for name in names}
 
 
 def factors_by_area(processes: int, extent: Sequence[float]) -> list[tuple[int, int, int]]:

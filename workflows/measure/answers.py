@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
+from workflows.applications import application
 from workflows.domain import Case
 from workflows.plan.record import GivenAnswer
+
+_SPREADS = 3
+"""Allowed difference of a quantity from the serial run, in spreads between two ways to divide the work."""
 
 
 class Expected(TypedDict):
     """The answer that every run of a case must give.
 
     ``source`` is ``golden`` or ``serial``, or ``none`` for a case without an answer. ``trial_seconds`` is the
-    wall time of the trial run of a case that needs one.
+    wall time of the trial run of a case that needs one. A user's case has the ``details`` of the serial run
+    and the ``spread`` of each quantity between two ways to divide the work.
     """
 
     value: float | None
     source: str
     trial_seconds: NotRequired[float]
+    details: NotRequired[dict[str, Any]]
+    spread: NotRequired[dict[str, float]]
 
 
 def read_expected(file: Path) -> Expected:
@@ -29,9 +38,14 @@ def read_expected(file: Path) -> Expected:
 
 
 def compare_answer(
-    case: Case, value: float | None, expected: Expected
+    case: Case, value: float | None, expected: Expected, details: Mapping[str, Any] | None = None
 ) -> tuple[GivenAnswer | None, str | None]:
-    """Compare the answer of a run with the expected answer.
+    """Compare the answer of a run with the expected answer, or the run with the serial run.
+
+    Parameters
+    ----------
+    details : mapping
+        `Reading.details` of the run.
 
     Returns
     -------
@@ -42,7 +56,7 @@ def compare_answer(
         One line if the answer is wrong.
     """
     if case.answer is None:
-        return None, None
+        return None, _inconsistency(case, details or {}, expected)
     reference, source, tolerance = expected["value"], expected["source"], case.answer.tolerance
     if reference is None:  # the case had no answer when it was prepared
         return None, f"the expected {case.answer.quantity} is not known: the case cannot be prepared here"
@@ -64,3 +78,17 @@ def compare_answer(
             f"{reference:.10g} by {difference:.2g}, allowed {tolerance:g}"
         )
     return answer, None
+
+
+def _inconsistency(case: Case, details: Mapping[str, Any], expected: Expected) -> str | None:
+    """Return the first difference from the serial run that is too large; None if the run is consistent."""
+    spread = expected.get("spread", {})
+    for difference in application(case.application).differences(case, details, expected.get("details", {})):
+        allowed = max(difference.allowed, _SPREADS * spread.get(difference.quantity, 0.0))
+        if not difference.value <= allowed:
+            value = f"{difference.value:.2g}" if math.isfinite(difference.value) else "no finite number"
+            return (
+                f"not consistent with the serial run: {difference.quantity}: {value} ({difference.unit}), "
+                f"allowed {allowed:.2g}"
+            )
+    return None

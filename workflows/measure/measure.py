@@ -279,7 +279,7 @@ def measure(
             )
             attested = attest_once(case, started, interconnect, nodes, done.placement, block)
         expected = read_expected(plan.paths.expected(case.name))
-        answer, wrong_answer = compare_answer(case, done.reading.answer, expected)
+        answer, wrong_answer = compare_answer(case, done.reading.answer, expected, done.reading.details)
         problem = done.problem or (allocation.neighbour() if allocation else None)
         reason = problem or contradiction(attested, interconnect) or wrong_answer
         reading, ended = done.reading, done.execution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from workflows.applications import application
 from workflows.domain import Case, InputError, Point
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
-from workflows.measure.running import run
+from workflows.measure.running import run, scratch_folder
 from workflows.measure.trial import trial_seconds
 from workflows.study.cases import PREPARED_FROM, digest
 
@@ -59,12 +60,38 @@ def reference_answer(
     if case.trial_processes:
         seconds = trial_seconds(case, case.trial_processes, prepared, time_limit_seconds, nodes)
         return {"value": None, "source": "none", "trial_seconds": seconds}
-    if case.answer is None:
+    if case.answer is None and "as_is" not in case.settings:
         return {"value": None, "source": "none"}
-    if case.answer.golden is not None:
+    if case.answer and case.answer.golden is not None:
         return {"value": case.answer.golden, "source": "golden"}
     point = Point(case.name, None, 1, 1, nodes=1, cores=1)
     serial = run(case, point, prepared, None, nodes, time_limit_seconds)
+    details = serial.reading.details
+    if serial.problem is None and case.answer is None:
+        spread = {} if nodes else _spread(case, prepared, time_limit_seconds)
+        return {"value": None, "source": "serial", "details": details, "spread": spread}
     if serial.problem or serial.reading.answer is None:
         raise InputError(f"case {case.name}: the serial run that gives its answer failed: {serial.problem}")
     return {"value": serial.reading.answer, "source": "serial"}
+
+
+def _spread(case: Case, prepared: Path, time_limit_seconds: float) -> dict[str, float]:
+    """Return the difference of each quantity between two ways to divide the work on two processes.
+
+    Empty if the case cannot be divided in both ways.
+    """
+    app = application(case.application)
+    details = []
+    point = Point(case.name, None, 2, 2, nodes=1, cores=1)  # on one core, processes yield and never spin
+    for variant in app.variants(case):
+        with scratch_folder() as folder:
+            try:
+                app.prepare(variant, 2, folder / "prepared", prepared)
+            except RuntimeError:
+                return {}
+            done = run(variant, point, folder / "prepared", None, (), time_limit_seconds)
+        if done.problem:
+            return {}
+        details.append(done.reading.details)
+    found = app.differences(case, details[1], details[0]) if details else []
+    return {seen.quantity: seen.value for seen in found if math.isfinite(seen.value)}

@@ -58,14 +58,13 @@ def write_command_study(
         entry["time"] = _pattern(time)
     file = shutil.which(program[0], path=None) or str(here / program[0])
     linked = linked_library(file)
-    counts = _doublings(len(usable_cores())) if processes is None else _counts(processes)
     return write_study(
         {
             "name": study,
             "title": f"{case} in {here.name}",
             "cases": [entry],
             "interconnects": list(INTERCONNECTS[linked[0].name if linked else "openmpi"]),
-            "processes": counts,
+            "processes": process_counts(processes),
         }
     )
 
@@ -78,13 +77,17 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _counts(text: str) -> list[int]:
+def process_counts(text: str | None) -> list[int]:
+    """Return the counts of ``--processes``; by default 1, 2, 4 and so on, up to the cores of this machine.
+
+    Raises
+    ------
+    InputError
+        The text is no list of counts.
+    """
+    if text is None:
+        return [2**power for power in range(len(usable_cores()).bit_length())]
     numbers = text.split(",")
     if not all(number.isdecimal() and int(number) for number in numbers) or len(set(numbers)) < len(numbers):
         raise InputError(f"--processes: {text!r} is no list of different counts such as 1,2,4")
     return sorted(map(int, numbers))
-
-
-def _doublings(cores: int) -> list[int]:
-    """Return 1, 2, 4 and so on, up to a number of cores."""
-    return [2**power for power in range(cores.bit_length())]

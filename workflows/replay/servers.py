@@ -83,7 +83,7 @@ def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[st
     seconds = []
     for _ in range(TIMED_RUNS):
         done = run(case, serial, prepared, None, (), time_limit_seconds)
-        wrong = done.problem or compare_answer(case, done.reading.answer, reference)[1]
+        wrong = done.problem or compare_answer(case, done.reading.answer, reference, done.reading.details)[1]
         if wrong:
             raise InputError(f"case {case.name}, serial: its tasks cannot be timed: {wrong}")
         seconds.append(done.reading.seconds * done.reading.details["busy_share"]["processes"])

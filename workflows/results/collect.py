@@ -237,7 +237,7 @@ def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
     return (
         record.problem
         or contradiction(record.probe, interconnect)
-        or compare_answer(asked.cases[record.case], record.answer_value, expected)[1]
+        or compare_answer(asked.cases[record.case], record.answer_value, expected, record.details)[1]
     )
 
 

@@ -16,6 +16,7 @@ from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
 from workflows.study.default_blocks import default_blocks
+from workflows.study.existing import make_case
 from workflows.study.request import request_facts
 from workflows.study.study import (
     Study,
@@ -131,13 +132,18 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
     with contextlib.suppress(ValueError):  # a file outside the current folder keeps its full path in messages
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
-    folder = study.cases_folder or CASES
     _check_folder(study, "cases_folder", study.cases_folder)
+    for given in study.existing.values():
+        make_case(given, study.copies, not study.cluster, study.limits.run_seconds)
     default_cases: dict[str, Case] = {}
     if study.scale:
         default_cases = _named_cases(study, study.cases, "cases")
         study = replace(study, sizes=_sizes_at_scale(study, study.scale, default_cases))
-    measured = _sized_cases(study, folder) if study.sizes else _named_cases(study, study.cases, "cases")
+    measured = (
+        _sized_cases(study, study.cases_folder or CASES)
+        if study.sizes
+        else _named_cases(study, study.cases, "cases")
+    )
     replayed = measured
     if traced := study.simulation.get("cases"):
         replayed = _named_cases(study, traced, "simulation.cases")

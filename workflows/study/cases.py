@@ -35,7 +35,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     InputError
         The case, size or option is unknown, or case.yaml is wrong: one line with the allowed values.
     """
-    case_name, *rest = name.split("-")
+    case_name, rest = _case_and_rest(name, cases)
     file = find(case_name, cases, where)
     document = read_case_file(file)
     sizes = document["sizes"]
@@ -62,6 +62,15 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
         option=_option(option, options[option]) if option else None,
         drop_page_cache=sizes[size].get("drop_page_cache", False),
     )
+
+
+def _case_and_rest(name: str, cases: Path) -> tuple[str, list[str]]:
+    """Split off what follows the name of a case: size and option. The longest name of a case wins."""
+    words = name.split("-")
+    for number in range(len(words), 1, -1):
+        if next(cases.glob(f"*/{'-'.join(words[:number])}/case.yaml"), None):
+            return "-".join(words[:number]), words[number:]
+    return words[0], words[1:]
 
 
 def load_from(name: str, source: str | Mapping[str, Any] | None, where: str | None = None) -> Case:

@@ -1,10 +1,12 @@
-"""A case in one line of a study: the command of any program, and a pattern for its time."""
+"""Cases that a study describes itself: the command of any program, or a path to an input of a user."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from workflows.applications.tools import substitute
 from workflows.domain import Case, InputError
 from workflows.inputs import is_there
 
+_CASE_NAME = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "prterun")
 """Programs that start processes, which Nodeworth does itself."""
 SHELL = re.compile(r"[\d&]?[<>].*|[|&;]+")
@@ -20,6 +23,63 @@ INTERPRETERS = ("python", "bash", "sh", "perl", "julia")
 """Beginnings of the names of programs that run a script."""
 GUESSED_SECONDS, GUESSED_MB = 10.0, 100.0
 """Time and memory of a program that has not run yet, for planning."""
+
+
+@dataclass(frozen=True)
+class Existing:
+    """An input of a user that a study runs as it is.
+
+    Attributes
+    ----------
+    name : str
+        Name of the case.
+    path : Path
+        File or folder of the input.
+    steps : int or None
+        Number of steps of every run.
+    run_scripts : bool
+        Whether scripts in the input may run.
+    file : Path
+        The study file, for messages.
+    """
+
+    name: str
+    path: Path
+    steps: int | None
+    run_scripts: bool
+    file: Path
+
+
+def existing_cases(entries: Sequence[Any], file: Path) -> dict[str, Existing]:
+    """Return the inputs of users among the ``cases`` of a study, by the name of the case.
+
+    Raises
+    ------
+    InputError
+        The name of a file or folder cannot name a case, or the results would go into the folder: one line.
+    """
+    existing = {}
+    for index, entry in enumerate(entries):
+        if isinstance(entry, str) or "path" not in entry:
+            continue
+        path = Path(os.path.abspath(file.parent / Path(entry["path"]).expanduser()))  # noqa: PTH100 - keeps links
+        if Path.cwd().is_relative_to(path.resolve()):
+            raise InputError(
+                f"{file}: cases[{index}]: path: {path}: the results would go into this folder, which is only "
+                "read: start in another folder, or give run-study --results FOLDER"
+            )
+        name = entry.get("name", path.stem if path.is_file() else path.name)
+        if not re.fullmatch(_CASE_NAME, name):
+            raise InputError(
+                f"{file}: cases[{index}]: {name!r} cannot name a case; give another with the key name: "
+                "letters, digits and _ . + -"
+            )
+        if name in existing:
+            raise InputError(
+                f"{file}: cases: {name!r} is there twice; give one another name with the key name"
+            )
+        existing[name] = Existing(name, path, entry.get("steps"), entry.get("run_scripts", False), file)
+    return existing
 
 
 def inline_cases(
@@ -45,7 +105,7 @@ def inline_cases(
     """
     cases: dict[str, dict[str, Any]] = {}
     for index, entry in enumerate(entries):
-        if isinstance(entry, str):
+        if isinstance(entry, str) or "command" not in entry:
             continue
         where = f"{file}: cases[{index}]"
         folder = (file.parent / Path(entry.get("folder", ".")).expanduser()).absolute()

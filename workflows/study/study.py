@@ -11,7 +11,7 @@ from typing import Any
 from workflows import inputs
 from workflows.domain import InputError, Point
 from workflows.paths import RESULTS
-from workflows.study.inline import inline_cases
+from workflows.study.inline import Existing, existing_cases, inline_cases
 
 SiteGiven = str | Mapping[str, str]
 """Site of an imported file, or new names for the sites in it."""
@@ -43,12 +43,14 @@ class Study:
     they need no attribute of their own. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and
     the number of ``blocks`` if the file leaves it out (None here), because both need the cases and
     interconnects. ``inline`` holds the cases that the study describes itself: see `workflows.study.inline`.
+    ``existing`` holds the inputs of users, by the name of the case.
     """
 
     name: str
     title: str
     question: str
     cases: tuple[str, ...]
+    existing: Mapping[str, Existing]
     interconnects: tuple[str, ...]
     processes: tuple[int, ...]
     oversubscription: tuple[int, ...]
@@ -90,7 +92,14 @@ class Study:
 
     def source_of(self, case: str) -> str | Mapping[str, Any] | None:
         """Return where a case is described: an entry of ``inline``, or a folder of cases (None: ours)."""
+        if case in self.existing:
+            return str(self.copies)
         return self.inline.get(case) or (str(self.cases_folder) if self.cases_folder else None)
+
+    @property
+    def copies(self) -> Path:
+        """Folder of the copies of users' inputs, which are cases."""
+        return RESULTS / self.name / "cases"
 
     @property
     def congestion(self) -> Mapping[str, Any]:
@@ -154,7 +163,8 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
     data = inputs.defaults("study") | {"blocks": None} | data
-    inline = _inline(data, file)
+    existing = existing_cases(data.get("cases", ()), file)
+    inline = _inline(data, file, existing)
     fields: dict[str, Any] = {
         **{key: data[key] for key in _AS_GIVEN},
         **{key: tuple(data.get(key, ())) for key in _LISTS},
@@ -166,6 +176,7 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     }
     return Study(
         **fields,
+        existing=existing,
         title=data.get("title", data["name"]),
         question=data.get("question", ""),
         sizes=_sizes(data, file),
@@ -182,13 +193,17 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
     )
 
 
-def _inline(data: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
+def _inline(data: dict[str, Any], file: Path, existing: Mapping[str, Existing]) -> dict[str, dict[str, Any]]:
     """Return the cases that the study describes itself, and leave their names in ``cases``."""
     stated = data.get("cases", [])
     folders = [file.parent / data[key] for key in _FOLDERS if key in data]
     inline = inline_cases(stated, file, [file, RESULTS, *folders], data.get("processes", []))
-    names = iter(inline)
-    data["cases"] = [entry if isinstance(entry, str) else next(names) for entry in stated]
+    names, paths = iter(inline), iter(existing)
+    data["cases"] = [
+        entry if isinstance(entry, str) else next(paths if "path" in entry else names) for entry in stated
+    ]
+    if twice := next((name for name in data["cases"] if data["cases"].count(name) > 1), None):
+        raise InputError(f"{file}: cases: {twice!r} is there twice; give one another name with the key name")
     if inline and data["scaling"] == "weak":
         raise InputError(f"{file}: cases: {next(iter(inline))!r} has no sizes, and scaling is weak")
     if inline and "scale" in data:

@@ -1,0 +1,353 @@
+"""Flow cases of users, run as they are: tutorials of Debian's openfoam-examples."""
+
+import gzip
+import hashlib
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from disturbed import sound_runs, undisturbed_run
+from programs import printed
+from refused import refusal
+
+from workflows.applications import application
+from workflows.applications.foam_dictionary import read
+from workflows.command import main
+from workflows.domain import InputError, Point
+from workflows.measure.answers import compare_answer
+from workflows.measure.prepare import prepare, reference_answer
+from workflows.paths import INTERCONNECTS, ROOT
+from workflows.plan.case_study import write_case_study
+from workflows.study.cases import digest, load_case
+from workflows.study.existing import make_case
+from workflows.study.inline import Existing
+from workflows.study.interconnects import load_interconnect
+from workflows.study.study import read_study
+
+EXAMPLES = Path("/usr/share/doc/openfoam-examples/examples")
+
+pytestmark = pytest.mark.needs("icoFoam", "mpirun.openmpi", f"{EXAMPLES}/Allrun")
+
+
+@pytest.fixture
+def tutorial(tmp_path):
+    """Copies a tutorial into a folder of a user, which nobody may write to."""
+
+    def copy(path, name=None):
+        folder = tmp_path / "run" / (name or Path(path).name)
+        shutil.copytree(EXAMPLES / path, folder)
+        return folder
+
+    return copy
+
+
+@pytest.fixture
+def adopt(tmp_path):
+    """Makes Nodeworth's case of a folder, which must be the same afterwards."""
+
+    def made(folder, steps=50, run_scripts=False, run_here=True):
+        before = state_of(folder)
+        given = Existing(folder.name, folder, steps, run_scripts, Path("mine.yaml"))
+        make_case(given, tmp_path / "cases", run_here, 300)
+        assert state_of(folder) == before
+        return load_case(folder.name, tmp_path / "cases")
+
+    return made
+
+
+def state_of(folder):
+    """Digest of names, contents and times of all files of a folder."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    states = [(str(path), path.stat().st_mtime_ns, path.read_bytes()) for path in paths]
+    return hashlib.sha256(repr(states).encode()).hexdigest()
+
+
+def consistency(case, tmp_path, processes=2):
+    """Why a run on some processes does not count, and what it was compared with."""
+    prepare(case, 1, tmp_path / "1")
+    expected = reference_answer(case, tmp_path / "1", 300)
+    prepare(case, processes, tmp_path / str(processes), tmp_path / "1")
+    interconnect = load_interconnect("shared_memory", INTERCONNECTS)
+    point = Point(case.name, interconnect.name, processes, processes, nodes=1, cores=1)
+    done = undisturbed_run(case, point, tmp_path / str(processes), interconnect, (), 300)
+    assert done.problem is None, (done.problem, done.execution.errors)
+    return compare_answer(case, None, expected, done.reading.details)[1], expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "solver", "steps", "fields", "changed"),
+    [
+        ("incompressible/icoFoam/cavity/cavity", "icoFoam", 50, {"U", "p"}, "Nodeworth ran blockMesh"),
+        (
+            "compressible/rhoPimpleFoam/RAS/cavity",
+            "rhoPimpleFoam",
+            50,
+            {"U", "p", "T"},
+            "no fields are written",
+        ),
+        (
+            "multiphase/interFoam/laminar/damBreak/damBreak",
+            "interFoam",
+            20,
+            {"U", "p_rgh", "alpha.water"},
+            "adjustTimeStep yes is now no, so deltaT stays 0.001",
+        ),
+        (
+            "incompressible/simpleFoam/pitzDaily",
+            "simpleFoam",
+            10,
+            {"U", "p", "k"},
+            "SIMPLE.residualControl of p, U, ",
+        ),
+        (
+            "heatTransfer/buoyantPimpleFoam/hotRoom",
+            "buoyantPimpleFoam",
+            20,
+            {"U", "T"},
+            "ran blockMesh, setFields",
+        ),
+    ],
+)
+def test_a_tutorial_runs_as_it_is_and_its_runs_agree(
+    tutorial, adopt, tmp_path, path, solver, steps, fields, changed
+):
+    case = adopt(tutorial(path), steps)
+    assert (case.settings["solver"], case.parameters["iterations"]) == (solver, steps)
+    assert changed in case.description
+    assert "consistent, which does not show that they are right" in case.description
+    wrong, expected = consistency(case, tmp_path)
+    assert wrong is None
+    assert fields <= expected["details"]["averages"].keys()
+    assert expected["source"] == "serial" and expected["spread"]
+
+
+@pytest.mark.slow
+def test_a_method_of_decomposition_that_is_not_installed_is_replaced(tutorial, adopt, tmp_path):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    shutil.copy(EXAMPLES / "mesh/parallel/cavity/system/decomposeParDict", folder / "system")
+    assert "scotch;" in (folder / "system/decomposeParDict").read_text()
+    case = adopt(folder)
+    assert "decomposition method scotch is not installed here: hierarchical replaces it" in case.description
+    wrong, _ = consistency(case, tmp_path)
+    assert wrong is None
+
+
+@pytest.mark.slow
+def test_functions_and_libraries_stay_and_turbulence_is_compared_after_the_first_step(
+    tutorial, adopt, tmp_path
+):
+    case = adopt(tutorial("incompressible/pisoFoam/LES/pitzDaily"), steps=8)
+    control = read(case.folder, "system/controlDict")
+    assert {"fieldAverage1", "surfaceSampling"} <= control["functions"].keys()
+    assert case.settings["as_is"]["chaotic"]
+    wrong, expected = consistency(case, tmp_path)
+    assert wrong is None and "U" in expected["details"]["averages"]
+
+
+@pytest.mark.slow
+def test_a_run_that_differs_from_the_serial_run_does_not_count(tutorial, adopt, tmp_path):
+    case = adopt(tutorial("incompressible/icoFoam/cavity/cavity"))
+    _, expected = consistency(case, tmp_path)
+    details = expected["details"]
+    assert compare_answer(case, None, expected, details)[1] is None
+    (speed,) = details["averages"]["mag(U)"]
+    faster = details | {
+        "averages": details["averages"] | {"U": [value + 0.3 * speed for value in details["averages"]["U"]]}
+    }
+    assert "volume average of U" in compare_answer(case, None, expected, faster)[1]
+    lost = details | {"averages": details["averages"] | {"p": [None]}}
+    assert "volume average of p: no finite number" in compare_answer(case, None, expected, lost)[1]
+    leaking = details | {"continuity_error": 11 * details["continuity_error"]}
+    assert (
+        "continuity error: 11 (times the serial value), allowed 10"
+        in compare_answer(case, None, expected, leaking)[1]
+    )
+
+
+@pytest.mark.slow
+def test_a_motor_bike_is_meshed_by_snappy_hex_mesh(tutorial, adopt, tmp_path):
+    folder = tutorial("incompressible/simpleFoam/motorBike", "motorBike-v2")
+    surface = EXAMPLES / "resources/geometry/motorBike.obj.gz"
+    shutil.copy(surface, folder / "constant/triSurface")
+    dictionary = folder / "system/snappyHexMeshDict.gz"
+    text = gzip.decompress(dictionary.read_bytes()).decode()
+    for fine, coarse in (("level (5 6)", "level (2 2)"), ("level 6;", "level 1;"), ("1E15 4", "1E15 1")):
+        assert fine in text
+        text = text.replace(fine, coarse)
+    text = text.replace("snap            true", "snap false").replace(
+        "addLayers       true", "addLayers false"
+    )
+    dictionary.write_bytes(gzip.compress(text.encode()))
+    (folder / "system/decomposeParDict.6").unlink()
+    case = adopt(folder, steps=5)
+    assert case.name == "motorBike-v2"
+    assert "surfaceFeatureExtract, blockMesh, snappyHexMesh -overwrite" in case.description
+    wrong, _ = consistency(case, tmp_path)
+    assert wrong is None
+
+
+@pytest.mark.slow
+def test_a_script_runs_only_when_asked(tutorial, adopt):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    script = folder / "Allrun.pre"
+    script.write_text(
+        '#!/bin/sh\ncd "${0%/*}" || exit\n. ${WM_PROJECT_DIR:?}/bin/tools/RunFunctions\n'
+        "runApplication blockMesh\nrestore0Dir\n"
+    )
+    (folder / "0").rename(folder / "0.orig")
+    assert "Allrun.pre was not run (--run-scripts runs it)" in adopt(folder).description
+    case = adopt(folder, run_scripts=True)
+    assert "Nodeworth ran sh ./Allrun.pre. Each" in case.description
+    assert (case.folder / "0/U").is_file()
+
+
+@pytest.mark.slow
+def test_the_number_of_steps_is_the_users_up_to_a_time(tutorial, adopt):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    case = adopt(folder, steps=None)
+    assert 10 <= case.parameters["iterations"] <= 100
+    assert case.serial_seconds > 0 and case.memory_MB > 10
+    before = digest(case)
+    assert digest(adopt(folder, steps=None)) == before
+    with (folder / "constant/transportProperties").open("a") as file:
+        file.write("nu 0.02;\n")
+    assert digest(adopt(folder, steps=None)) != before
+
+
+def test_a_folder_that_cannot_be_written_and_gzipped_files_are_read(tutorial, adopt, tmp_path):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    for name in ("system/controlDict", "system/fvSolution", "0/U"):
+        file = folder / name
+        (folder / f"{name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    for path in folder.rglob("*"):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    case = adopt(folder, run_here=False)
+    files = application("openfoam").inputs(case)
+    assert case.settings["mesh"] == ["blockMesh"] and case.settings["as_is"]["fields"] == ["U", "p"]
+    assert b"endTime 0.25;" in files["system/controlDict"]
+    assert "system/controlDict.gz" not in files and "0/U.gz" in files
+
+
+def test_links_are_followed_or_refused_by_name(tutorial, adopt, tmp_path):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    (folder / "0").rename(tmp_path / "fields")
+    (folder / "0").symlink_to(tmp_path / "fields")
+    assert (adopt(folder, run_here=False).folder / "0/U").read_bytes() == (tmp_path / "fields/U").read_bytes()
+    (folder / "constant/lost").symlink_to("nowhere")
+    line = refusal(InputError, adopt, folder, run_here=False)
+    assert line == f"{folder}/constant/lost: the link leads nowhere"
+    (folder / "constant/lost").unlink()
+    (folder / "constant/loop").symlink_to(folder)
+    line = refusal(InputError, adopt, folder, run_here=False)
+    assert line == f"{folder}/constant/loop: the link leads to a folder that holds it"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "line"),
+    [
+        (lambda folder: (folder / "system/blockMeshDict").unlink(), "no mesh in constant/polyMesh and no "),
+        (lambda folder: shutil.rmtree(folder / "0"), "no fields in 0 or 0.orig"),
+        (lambda folder: (folder / "constant/regionProperties").write_text(""), "has several regions"),
+        (lambda folder: shutil.rmtree(folder / "system"), "is none of the inputs that run as they are"),
+        (lambda folder: (folder / "system/controlDict").write_text("deltaT 1;"), "application: missing"),
+        (
+            lambda folder: (folder / "system/controlDict").write_text("application icoFoam; deltaT x;"),
+            "deltaT: 'x' is not a number",
+        ),
+    ],
+)
+def test_a_case_that_cannot_run_is_refused_in_one_line(tutorial, adopt, spoil, line):
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    spoil(folder)
+    assert line in refusal(InputError, adopt, folder, run_here=False)
+
+
+def test_a_study_names_paths_among_its_cases(tmp_path):
+    file = tmp_path / "mine.yaml"
+    rest = "interconnects: [shared_memory]\nprocesses: [1, 2]\n"
+    file.write_text(f"name: mine\ncases: [cavity, {{path: run/motorBike-v2, steps: 7}}]\n{rest}")
+    study = read_study(file)
+    assert study.cases == ("cavity", "motorBike-v2")
+    existing = study.existing["motorBike-v2"]
+    assert (existing.path, existing.steps) == (tmp_path / "run/motorBike-v2", 7)
+    file.write_text(f"name: mine\ncases: [{{path: a/x}}, {{path: b/x}}]\n{rest}")
+    assert "'x' is there twice" in refusal(InputError, read_study, file)
+    file.write_text(f"name: mine\ncases: [{{path: a b}}]\n{rest}")
+    assert "'a b' cannot name a case" in refusal(InputError, read_study, file)
+
+
+@pytest.mark.slow
+@pytest.mark.alone
+def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
+    folder, place = tutorial("incompressible/icoFoam/cavity/cavity"), tmp_path / "place"
+    place.mkdir()
+    before = state_of(folder)
+    options = ["--processes", "1,2", "--config", "blocks=1", "limits={idle_seconds: 1}"]
+    ran(
+        "sh",
+        "-c",
+        f"cd {place} && exec {ROOT}/run-study --case {folder} {' '.join(map(shlex.quote, options))}",
+    )
+    assert state_of(folder) == before
+    runs = pd.read_csv(place / "results/cavity/runs.csv")
+    assert set(runs["case"]) == {"cavity"} and set(runs["processes"]) == {1, 2}
+    sound_runs(runs)
+    report = (place / "results/cavity/report.html").read_text()
+    assert "SIMPLE" not in report and "endTime 0.5 now follows from the number of steps" in report
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (["--case", "nothing"], "--case: {here}/nothing: no such file or folder"),
+        (["--case", "."], "{here}/--case: cases[0]: path: {here}: the results would go into this folder"),
+        (["--case", "cavity", "--time", "x"], "--time, --name: belong to --command"),
+        (["--case", "cavity", "--processes", "two"], "--processes: 'two' is no list of different counts"),
+        (
+            ["--case", "cavity", "--steps", "2"],
+            "run-study: Invalid value for '--steps': 2 is not in the range",
+        ),
+        (["--steps", "5"], "--steps, --run-scripts: belong to --case"),
+    ],
+)
+def test_one_line_for_a_case_that_cannot_be_timed(tmp_path, monkeypatch, typed, line):
+    (tmp_path / "cavity").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert refusal(InputError, main, typed).startswith(line.format(here=tmp_path))
+
+
+def test_the_results_of_another_folder_stay(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for parent in ("a", "b"):
+        (tmp_path / parent / "cavity").mkdir(parents=True)
+    file = write_case_study("a/cavity", "1,4", 5, True, tmp_path)
+    study = read_study(file)
+    assert study.existing["cavity"].path == tmp_path / "a/cavity"
+    assert (study.existing["cavity"].steps, study.existing["cavity"].run_scripts) == (5, True)
+    assert write_case_study("a/cavity", None, None, False, tmp_path) == file
+    line = refusal(InputError, write_case_study, "b/cavity", None, None, False, tmp_path)
+    assert line.startswith("--case: results/cavity holds another study")
+
+
+class TestDictionary:
+    def test_later_entries_win_sections_merge_and_names_are_replaced(self, tmp_path):
+        (tmp_path / "system").mkdir()
+        (tmp_path / "system/more").write_text("b { y 3; }\n")
+        (tmp_path / "system/x").write_text(
+            'a 1; // one\nb { x $a; z "p;q"; }\n#include "more"\n/* a 5; */ a 2;\nc ( 1 { d 2; } );\n'
+            'functions { #includeFunc mag(U)\n probes { type probes; } }\n#calc "1;"\n'
+        )
+        entries = read(tmp_path, "system/x")
+        assert entries["a"] == "2" and entries["b"] == {"x": "1", "z": '"p;q"', "y": "3"}
+        assert entries["c"] == "( 1 { d 2 ; } )"
+        assert entries["functions"] == {"probes": {"type": "probes"}}
+        assert read(tmp_path, "system/missing") == {}
+
+    def test_a_missing_file_is_named(self, tmp_path):
+        (tmp_path / "x").write_text('#include "more"\n')
+        assert "includes more: no such file" in refusal(InputError, read, tmp_path, "x")
+        (tmp_path / "x").write_text('#includeIfPresent "more"\na 1;\n')
+        assert read(tmp_path, "x") == {"a": "1"}

@@ -1,0 +1,410 @@
+"""An OpenFOAM case of a user: what its files say, and the settings that a timed run changes."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workflows.applications import tools
+from workflows.applications.foam_dictionary import Entries, file_of, read, text_of
+from workflows.domain import InputError
+
+CONTROL, SOLUTION, DECOMPOSITION = "system/controlDict", "system/fvSolution", "system/decomposeParDict"
+CUTS = ("simple", "hierarchical")
+"""Methods of decomposition that cut along the axes, by a number of parts along each."""
+SCRIPT = "Allrun.pre"
+
+_RESULTS = re.compile(r"processor\w*|postProcessing|VTK|dynamicCode|log\..*|.*\.(log|foam|OpenFOAM)")
+"""Names in the folder of a case that runs write."""
+_TIME = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?")
+_ON = ("yes", "on", "true", "y", "t")
+_CONSERVED = re.compile(r"rho|alpha\..+")
+"""Fields whose volume averages are conserved, if nothing flows in or out."""
+_DERIVED = re.compile(r"(nut|mut|alphat|nuSgs|muSgs|alphaSgs)(\..+)?")
+_CELL_SECONDS, _CELL_MB = 3e-6, 0.002
+"""Rough time of a cell and step, and rough memory of a cell, before a trial run."""
+_LEAST_STEPS, _STEPS = 3, 100
+"""Fewest steps that can be timed, and steps of a case whose end time gives fewer."""
+_NOTHING = 1e-12
+"""Largest average of a field that is zero in the serial run."""
+_ESTIMATED_CELLS = 100_000
+"""Cells that are assumed of a mesh that is still to be made."""
+
+_ENDING = """
+
+// Settings of the timed run.
+startFrom startTime;
+startTime {start};
+stopAt endTime;
+endTime {end};
+deltaT {step};
+adjustTimeStep no;
+writeControl timeStep;
+writeInterval {interval};
+runTimeModifiable no;
+timePrecision 12;
+functions
+{{
+{stops}
+{averages}}}
+"""
+_HEADER = "FoamFile { version 2.0; format ascii; class dictionary; object decomposeParDict; }\n"
+_MAGNITUDE = "nodeworth_mag_{field} {{ type mag; libs (fieldFunctionObjects); field {field}; {when} }}\n"
+_AVERAGES = (
+    "{name} {{ type volFieldValue; libs (fieldFunctionObjects); operation volAverage; writeFields no; "
+    "fields ({fields}); {when} }}\n"
+)
+_AT_END = "executeControl onEnd; writeControl {write};"
+_AT_FIRST = "executeControl timeStep; writeControl {write}; timeEnd {first};"
+_PRINTED = r"volAverage\(region0\) of (\S+) = (.+)"
+
+
+@dataclass(frozen=True)
+class FoamCase:
+    """What the files of a case say.
+
+    Attributes
+    ----------
+    solver : str
+    start : str
+        Name of the folder of the time at which it starts.
+    step : float
+        Length of a time step.
+    steps : int
+        Number of steps up to its end time.
+    fields : list of str
+        Fields of that folder.
+    chaotic : bool
+        Whether it resolves turbulence, so that runs differ after some steps.
+    mesh : list of str
+        Commands that make mesh and first fields.
+    cells : int or None
+        Number of cells; None if the mesh is still to be made.
+    changes : list of str
+        Sentences on what a timed run changes.
+    """
+
+    solver: str
+    start: str
+    step: float
+    steps: int
+    fields: list[str]
+    chaotic: bool
+    mesh: list[str]
+    cells: int | None
+    changes: list[str]
+
+    @property
+    def serial_seconds(self) -> float:
+        """Rough time of a serial run, seconds."""
+        return (self.cells or _ESTIMATED_CELLS) * self.steps * _CELL_SECONDS
+
+    @property
+    def memory_MB(self) -> float:  # noqa: N802
+        """Rough memory of a serial run, MB."""
+        return 50 + (self.cells or _ESTIMATED_CELLS) * _CELL_MB
+
+
+def is_case(path: Path) -> bool:
+    """Return whether a folder holds a case: its controlDict."""
+    return path.is_dir() and file_of(path, CONTROL) is not None
+
+
+def results_in(source: Path) -> list[str]:
+    """Return the names in the folder of a case that are results of runs, not part of its input."""
+    start = _start(source, read(source, CONTROL))
+    names = (path.name for path in source.iterdir())
+    return [name for name in names if _RESULTS.fullmatch(name) or (_TIME.fullmatch(name) and name != start)]
+
+
+def look(source: Path, run_scripts: bool) -> FoamCase:
+    """Read a case.
+
+    Parameters
+    ----------
+    run_scripts : bool
+        Whether its script Allrun.pre runs.
+
+    Raises
+    ------
+    InputError
+        The case cannot be run: one line with the reason.
+    """
+    control = read(source, CONTROL)
+    where = source / CONTROL
+    if file_of(source, "constant/regionProperties"):
+        raise InputError(f"{source}: has several regions (constant/regionProperties); one region is needed")
+    if "application" not in control:
+        raise InputError(f"{where}: application: missing; it names the solver")
+    start, step = _start(source, control), _number(control, "deltaT", where)
+    steps = (
+        round((_number(control, "endTime", where) - float(start)) / step) if "endTime" in control else _STEPS
+    )
+    script = source / SCRIPT
+    commands = text_of(script) if run_scripts and script.is_file() else ""
+    mesh = _mesh(source, start, commands)
+    fields = _fields(source, start)
+    if not fields and not commands:
+        raise InputError(f"{source}: no fields in {start} or {start}.orig")
+    turbulence = read(source, "constant/turbulenceProperties").get("simulationType", "")
+    chaotic = turbulence == "LES"
+    changes = [*_changes(source, control), *_preparations(source, mesh, script.is_file() and not commands)]
+    return FoamCase(
+        solver=control["application"].strip('"'),
+        start=start,
+        step=step,
+        steps=steps if steps >= _LEAST_STEPS else _STEPS,
+        fields=fields,
+        chaotic=chaotic,
+        mesh=mesh,
+        cells=cells_of(source, start),
+        changes=changes,
+    )
+
+
+def restore_fields(folder: Path, start: str) -> None:
+    """Copy each missing field of the start from its original: of folder ``0.orig``, or file ``0/T.orig``."""
+    originals = {file.name.removesuffix(".gz"): file for file in (folder / f"{start}.orig").glob("*")}
+    originals |= {file.name.partition(".orig")[0]: file for file in (folder / start).glob("*.orig*")}
+    for name, file in originals.items():
+        target = folder / start / (name + (".gz" if file.suffix == ".gz" else ""))
+        if file.is_dir():
+            for inner in file.glob("*"):
+                _copy_missing(inner, target / inner.name)
+        elif file_of(folder, f"{start}/{name}") is None:
+            _copy_missing(file, target)
+
+
+def timed_files(
+    files: Mapping[str, bytes], folder: Path, case: Mapping[str, Any], steps: int
+) -> dict[str, bytes]:
+    """Return the files of a case with the settings of a timed run at the end of its dictionaries.
+
+    OpenFOAM takes the last of several entries and merges sections, so everything else stays as it is.
+
+    Parameters
+    ----------
+    files : mapping of str to bytes
+        Files of the case by path.
+    folder : Path
+        Folder of the case.
+    case : mapping
+        ``start``, ``step``, ``fields`` and ``chaotic``, as in `FoamCase`.
+    """
+    start, step = case["start"], case["step"]
+    first = f"{float(start) + step:.12g}"
+    when = _AT_FIRST if case["chaotic"] else _AT_END
+    fields = case["fields"]
+    averages = "".join(
+        _MAGNITUDE.format(field=field, when=when.format(write="none", first=first)) for field in fields
+    )
+    on_write = when.format(write="timeStep" if case["chaotic"] else "onEnd", first=first)
+    listed = " ".join([*fields, *(f"mag({field})" for field in fields)])
+    averages += _AVERAGES.format(name="nodeworth_averages", fields=listed, when=on_write)
+    if case["chaotic"] and (conserved := list(filter(_CONSERVED.fullmatch, fields))):
+        at_end = _AT_END.format(write="onEnd")
+        averages += _AVERAGES.format(name="nodeworth_conserved", fields=" ".join(conserved), when=at_end)
+    ending = _ENDING.format(
+        start=start,
+        end=f"{float(start) + steps * step:.12g}",
+        step=f"{step:.12g}",
+        interval=10 * steps,
+        stops="\n".join(f"{name} {{ enabled no; }}" for name in _stopping(read(folder, CONTROL))),
+        averages=averages,
+    )
+    criteria = "".join(
+        f"{section} {{ residualControl {{ {' '.join(f'{key} 0;' for key in keys)} }} }}\n"
+        for section, keys in _criteria(read(folder, SOLUTION)).items()
+    )
+    return appended(appended(files, CONTROL, ending), SOLUTION, f"\n{criteria}")
+
+
+def appended(files: Mapping[str, bytes], name: str, ending: str) -> dict[str, bytes]:
+    """Return the files with a text at the end of one, which is no longer gzipped."""
+    others = {path: content for path, content in files.items() if path not in (name, f"{name}.gz")}
+    content = files[name] if name in files else gzip.decompress(files[f"{name}.gz"])
+    return others | {name: content + ending.encode()}
+
+
+def method_of(folder: Path) -> str | None:
+    """Return the method of the user's decomposeParDict; None without one."""
+    method = read(folder, DECOMPOSITION).get("method")
+    return method.strip('"') if isinstance(method, str) else None
+
+
+def with_method(folder: Path, method: str, processes: int, parts: Sequence[int] | None) -> str:
+    """Return decomposeParDict for a number of processes; the entries of the folder's file stay.
+
+    Parameters
+    ----------
+    parts : sequence of int or None
+        Parts along x, y and z, for the methods in `CUTS`.
+    """
+    given = read(folder, DECOMPOSITION)
+    section = next((name for name in (f"{method}Coeffs", "coeffs") if name in given), f"{method}Coeffs")
+    cut = f"{section} {{ n ({' '.join(map(str, parts))}); }}\n" if parts else ""
+    file = file_of(folder, DECOMPOSITION)
+    head = text_of(file) if file else _HEADER
+    return f"{head}\nnumberOfSubdomains {processes};\nmethod {method};\n{cut}"
+
+
+def given_parts(folder: Path, method: str, processes: int) -> list[int] | None:
+    """Return the user's parts along x, y and z if their product is the number of processes."""
+    given = read(folder, DECOMPOSITION)
+    for name in (f"{method}Coeffs", "coeffs"):
+        parts = [int(number) for number in re.findall(r"\d+", given.get(name, {}).get("n", ""))]
+        if len(parts) == 3 and math.prod(parts) == processes:
+            return parts
+    return None
+
+
+def averages(texts: Sequence[str], name: str) -> dict[str, list[float | None]]:
+    """Return the components of the volume averages that the function `name` printed, by field.
+
+    A component that is no finite number is None.
+    """
+    heading = f"volFieldValue {name} write:"
+    begin = next((index for index in reversed(range(len(texts))) if texts[index].strip() == heading), None)
+    values: dict[str, list[float | None]] = {}
+    for text in texts[begin + 1 :] if begin is not None else ():
+        if match := re.search(_PRINTED, text):
+            values[match[1]] = [tools.number(word) for word in match[2].strip("() ").split()]
+        elif not text.strip():
+            break
+    return values
+
+
+def difference(value: Sequence[float | None] | None, serial: Sequence[float | None], scale: float) -> float:
+    """Return the largest difference of the components of two averages, relative to `scale`.
+
+    It is infinite if a component is missing or no finite number.
+    """
+    if value is None or None in value or None in serial or len(value) != len(serial):
+        return math.inf
+    largest = max(abs(one - other) for one, other in zip(value, serial, strict=True))  # type: ignore[operator]
+    return largest / scale if scale else 0.0 if largest < _NOTHING else math.inf
+
+
+def _copy_missing(source: Path, target: Path) -> None:
+    if not target.exists():
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def _start(source: Path, control: Entries) -> str:
+    """Return the name of the folder of the time at which the case starts."""
+    times = {float(path.name): path.name for path in source.iterdir() if _TIME.fullmatch(path.name)}
+    start: str = control.get("startTime", "0")
+    match control.get("startFrom", "latestTime"):
+        case "firstTime" if times:
+            return times[min(times)]
+        case "latestTime" if times:
+            return times[max(times)]
+    return times.get(float(start), start) if _TIME.fullmatch(start) else start
+
+
+def _number(control: Entries, key: str, where: Path) -> float:
+    text = control.get(key, "")
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{where}: {key}: {text!r} is not a number") from None
+
+
+def cells_of(source: Path, start: str) -> int | None:
+    """Return the number of cells of the mesh; None without a mesh."""
+    owner = file_of(source, "constant/polyMesh/owner") or file_of(source, f"{start}/polyMesh/owner")
+    count = re.search(r"nCells: *(\d+)", text_of(owner, 2000)) if owner else None
+    return int(count[1]) if count else None
+
+
+def _mesh(source: Path, start: str, script: str) -> list[str]:
+    """Return the commands that make mesh and fields.
+
+    Parameters
+    ----------
+    script : str
+        Text of the script that runs before; it may make the mesh.
+    """
+    commands = [f"sh ./{SCRIPT}"] if script else []
+    if any(file_of(source, f"{place}/polyMesh/owner") for place in ("constant", start)):
+        return commands
+    steps = {
+        "surfaceFeatureExtract": "system/surfaceFeatureExtractDict",
+        "blockMesh": "system/blockMeshDict",
+        "snappyHexMesh -overwrite": "system/snappyHexMeshDict",
+        "setFields": "system/setFieldsDict",
+    }
+    has_blocks = bool(
+        file_of(source, steps["blockMesh"]) or file_of(source, "constant/polyMesh/blockMeshDict")
+    )
+    makes_mesh = "blockMesh" in script or "Mesh" in script
+    if not has_blocks and not makes_mesh:
+        hint = f" ({SCRIPT} is there; --run-scripts runs it)" if (source / SCRIPT).exists() else ""
+        raise InputError(f"{source}: no mesh in constant/polyMesh and no system/blockMeshDict{hint}")
+    for command, dictionary in steps.items():
+        wanted = has_blocks if command == "blockMesh" else file_of(source, dictionary)
+        if wanted and command.split()[0] not in script:
+            commands.append(command)
+    return commands
+
+
+def _fields(source: Path, start: str) -> list[str]:
+    """Return the names of the volume fields of the start, without those that other fields determine."""
+    names = set()
+    for file in [*(source / start).glob("*"), *(source / f"{start}.orig").glob("*")]:
+        if file.is_file() and re.search(r"class\s+vol\w+Field\s*;", text_of(file, 4000)):
+            names.add(file.name.removesuffix(".gz").removesuffix(".orig"))
+    return sorted(name for name in names if not _DERIVED.fullmatch(name))
+
+
+def _stopping(control: Entries) -> list[str]:
+    """Return the names of the functions that end a run before its end time."""
+    functions = control.get("functions", {})
+    of_type = {name: entry.get("type") for name, entry in functions.items() if isinstance(entry, dict)}
+    return [name for name, kind in of_type.items() if kind in ("runTimeControl", "abort")]
+
+
+def _criteria(solution: Entries) -> dict[str, list[str]]:
+    """Return the fields whose residuals end a run, by the section of fvSolution."""
+    sections = {
+        name: solution[name] for name in ("SIMPLE", "PIMPLE", "PISO") if isinstance(solution.get(name), dict)
+    }
+    criteria = {name: section.get("residualControl") for name, section in sections.items()}
+    return {
+        name: ending
+        for name, keys in criteria.items()
+        # A criterion with a section of its own ends the loops within a time step.
+        if isinstance(keys, dict) and (ending := [key for key in keys if not isinstance(keys[key], dict)])
+    }
+
+
+def _changes(source: Path, control: Entries) -> list[str]:
+    """Return a phrase on each setting that a timed run changes."""
+    changes = []
+    if (adjust := control.get("adjustTimeStep", "no")).lower() in _ON:
+        changes.append(f"adjustTimeStep {adjust} is now no, so deltaT stays {control['deltaT']}")
+    if control.get("stopAt", "endTime") != "endTime":
+        changes.append(f"stopAt {control['stopAt']} is now endTime")
+    if control.get("startFrom", "latestTime") != "startTime":
+        changes.append(
+            f"startFrom {control.get('startFrom', 'latestTime')} is now startTime {_start(source, control)}"
+        )
+    interval = f"{control.get('writeControl', 'timeStep')} {control.get('writeInterval', '')}".strip()
+    changes.append(f"endTime {control.get('endTime', '')} now follows from the number of steps")
+    changes.append(f"no fields are written (writeControl, writeInterval: {interval})")
+    changes += [f"function {name} is switched off" for name in _stopping(control)]
+    for section, keys in _criteria(read(source, SOLUTION)).items():
+        changes.append(f"{section}.residualControl of {', '.join(keys)} is now 0")
+    return changes
+
+
+def _preparations(source: Path, mesh: list[str], skipped_script: bool) -> list[str]:
+    made = [f"Nodeworth ran {', '.join(mesh)}"] if mesh else []
+    return made + ([f"{SCRIPT} was not run (--run-scripts runs it)"] if skipped_script else [])

@@ -1,0 +1,130 @@
+"""Dictionaries in OpenFOAM's format, as far as a case must be read to be run: see `read`."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError
+
+Entries = dict[str, Any]
+"""Entries of a dictionary: text, or the entries of a section."""
+
+_COMMENTS = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.S)
+_STRING = r'"(?:\\.|[^"\\])*"'
+_TOKEN = re.compile(
+    rf"#\w+\s+{_STRING}|#include\w*\s+[^\s;{{}}(]+(?:\([^)]*\))?|{_STRING}|#\{{.*?#\}}|\$\{{\w+\}}"
+    r'|[{}();]|[^\s{}();"]+',
+    re.S,
+)
+_INCLUDES = {"#include": True, "#includeIfPresent": False, "#sinclude": False}
+"""Directives that read another file, and whether the file must exist."""
+
+
+def file_of(folder: Path, name: str) -> Path | None:
+    """Return a file, or the file with ``.gz`` that stands for it; None if both are missing."""
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+
+
+def text_of(file: Path, most: int = -1) -> str:
+    """Return the text of a file, which may be gzipped, or its first `most` bytes.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    try:
+        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as opened:
+            return opened.read(most).decode(errors="replace")
+    except (OSError, EOFError) as error:
+        raise InputError(f"{file}: cannot be read: {error}") from None
+
+
+def read(folder: Path, name: str) -> Entries:
+    """Read a dictionary of a case with the files that it includes; a missing dictionary has no entries.
+
+    Values are text, with ``$name`` replaced where the name has a value. A later entry replaces an earlier
+    one, and sections merge, as in OpenFOAM. Calculations (``#calc``) and code keep their text. An entry that
+    does not end is left out: OpenFOAM reports it.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the case.
+    name : str
+        Path of the dictionary in it: ``system/controlDict``.
+
+    Raises
+    ------
+    InputError
+        A file that it includes is missing.
+    """
+    entries: Entries = {}
+    if file := file_of(folder, name):
+        _Reader(folder, file).section(entries, ())
+    return entries
+
+
+class _Reader:
+    """Tokens of one file."""
+
+    def __init__(self, case: Path, file: Path) -> None:
+        self.case, self.file = case, file
+        text = _COMMENTS.sub(lambda match: match[1] or " ", text_of(file))
+        self.tokens: Iterator[str] = (match[0] for match in _TOKEN.finditer(text))
+
+    def section(self, entries: Entries, outer: tuple[Entries, ...]) -> None:
+        """Read entries up to the end of the section or the file."""
+        for token in self.tokens:
+            if token == "}":
+                return
+            if token.startswith("#"):
+                self._directive(token, entries, outer)
+            elif token not in "();{":
+                self._entry(token, entries, outer)
+
+    def _entry(self, key: str, entries: Entries, outer: tuple[Entries, ...]) -> None:
+        if key.startswith("$"):  # the entries of another section
+            next(self.tokens, None)
+            entries |= value if isinstance(value := _lookup(key[1:], (entries, *outer)), dict) else {}
+            return
+        words: list[str] = []
+        depth = 0
+        for token in self.tokens:
+            if token == "{" and not words:
+                inner = entries.get(key)
+                entries[key] = inner if isinstance(inner, dict) else {}
+                self.section(entries[key], (entries, *outer))
+                return
+            if token == ";" and not depth:
+                entries[key] = " ".join(_value(word, (entries, *outer)) for word in words)
+                return
+            depth += (token in ("(", "{")) - (token in (")", "}"))
+            words.append(token)
+
+    def _directive(self, directive: str, entries: Entries, outer: tuple[Entries, ...]) -> None:
+        word, _, name = " ".join(directive.split()).partition(" ")
+        name = name.strip('"')
+        if word == "#includeFunc":
+            function = re.sub(r"\W.*", "", name)
+            if file := file_of(self.case, f"system/{function}"):
+                _Reader(self.case, file).section(entries.setdefault(function, {}), (entries, *outer))
+        elif word in _INCLUDES and "$" not in name and "<" not in name:
+            if file := file_of(self.file.parent, name):
+                _Reader(self.case, file).section(entries, outer)
+            elif _INCLUDES[word]:
+                raise InputError(f"{self.file}: includes {name}: no such file")
+
+
+def _value(word: str, scopes: tuple[Entries, ...]) -> str:
+    value = _lookup(word.strip("${}"), scopes) if word.startswith("$") else None
+    return value if isinstance(value, str) else word
+
+
+def _lookup(name: str, scopes: tuple[Entries, ...]) -> Any:
+    name = name.strip("{}:.")
+    return next((scope[name] for scope in scopes if name in scope), None)

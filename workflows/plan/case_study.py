@@ -1,0 +1,74 @@
+"""Write the study for ``./run-study --case PATH``, which times an input of a user on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from workflows.domain import InputError
+from workflows.inputs import read_yaml
+from workflows.launch.emulation import usable_cores
+from workflows.paths import RESULTS
+from workflows.plan.command_study import process_counts
+from workflows.study.inline import as_name, existing_cases
+from workflows.study.written import write_study
+
+
+def write_case_study(
+    given: str, processes: str | None, steps: int | None, run_scripts: bool, here: Path
+) -> Path:
+    """Write the study of one input, over the shared memory of this machine.
+
+    Process counts beyond its cores run with several processes per core.
+
+    Parameters
+    ----------
+    given : str
+        Path of the input, as the user typed it in the folder `here`.
+    processes : str or None
+        Process counts, separated by commas; None for 1, 2, 4, ... up to the cores of this machine.
+    steps : int or None
+        Number of steps of every run.
+
+    Returns
+    -------
+    Path
+        The study file, ``results/<name>/study.yaml``.
+
+    Raises
+    ------
+    InputError
+        The input is missing, an option is wrong, or the folder holds another study: one line.
+    """
+    case: dict[str, Any] = {"path": given} | ({"steps": steps} if steps else {})
+    if run_scripts:
+        case["run_scripts"] = True
+    (existing,) = existing_cases([case], here / "--case").values()
+    if not existing.path.exists():
+        raise InputError(f"--case: {existing.path}: no such file or folder")
+    case["path"] = str(existing.path)
+    name, cores = as_name(existing.name), len(usable_cores())
+    file = RESULTS / name / "study.yaml"
+    if file.parent.exists() and _path_in(file) != case["path"]:
+        raise InputError(f"--case: {file.parent} holds another study; delete it, or write a study file")
+    counts = process_counts(processes)
+    study: dict[str, Any] = {
+        "name": name,
+        "title": f"Scaling of {existing.name}",
+        "cases": [case],
+        "interconnects": ["shared_memory"],
+        "processes": counts,
+    }
+    if (level := -(-max(counts) // cores)) > 1:
+        fitting = [count for count in counts if count <= cores]
+        study["oversubscription"] = [1, level]
+        study["exclude"] = [{"processes": count, "oversubscription": level} for count in fitting]
+    return write_study(study)
+
+
+def _path_in(file: Path) -> str | None:
+    """Return the path of the input of an earlier study of this kind; None without one."""
+    if not file.exists():
+        return None
+    (case, *_) = read_yaml(file).get("cases", [None])
+    return case.get("path") if isinstance(case, dict) else None

@@ -1,0 +1,233 @@
+"""Inputs of users as cases: ``cases: [{path: ~/run/pitzDaily}]``.
+
+Nodeworth copies the input into the folder of the study's results, where the copy is a case like any other
+with a case.yaml. The user's files are only read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import math
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from workflows.applications import application, names
+from workflows.applications.base import Adopted, Application
+from workflows.domain import Case, InputError, Point, short_digest
+from workflows.launch.execution import execute
+from workflows.launch.launch import launch_ranks
+from workflows.study.cases import load_case
+from workflows.study.inline import Existing
+
+SIZE = "as_given"
+"""Name of the only size of such a case."""
+STAMP = ".made-from"
+"""File in the copy: the state of the user's files and the keys of the study that it was made from."""
+
+_LONGEST_SECONDS = 10
+"""Rough time of a serial run, unless the study states the steps."""
+_LEAST_STEPS = 10
+_TRIALS = (5, 50)
+"""Steps of the trial run, and of a second trial run if the first takes less than `_SHORT_SECONDS`."""
+_SHORT_SECONDS = 0.5
+_SERIAL_MB = 100
+
+
+def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> None:
+    """Make the copy of a user's input in ``<cases>/<application>/<name>``, unless it is there.
+
+    Parameters
+    ----------
+    run_here : bool
+        Whether programs may run here: they make the mesh, and a trial run measures time and memory.
+    limit_seconds : float
+        Time limit of the trial run.
+
+    Raises
+    ------
+    InputError
+        The input is missing or cannot be run: one line.
+    """
+    where = f"{given.file}: cases: path: {given.path}"
+    if not given.path.exists():
+        raise InputError(f"{where}: no such file or folder")
+    accepting = [name for name in names() if application(name).adopts(given.path)]
+    if not accepting:
+        accepted = ", ".join(text for name in names() if (text := application(name).adopted))
+        raise InputError(f"{where}: is none of the inputs that run as they are: {accepted}")
+    app = application(accepting[0])
+    files = app.input_files(given.path)
+    folder = cases / accepting[0] / given.name
+    stamp = _stamp(given, files)
+    with _alone(cases):
+        earlier = _earlier(folder)
+        if earlier.get("stamp") == stamp:
+            return
+        with tempfile.TemporaryDirectory(dir=cases) as scratch:
+            # load_case expects <application>/<case>.
+            copy = Path(scratch) / accepting[0] / given.name
+            for name, path in files.items():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy / name)
+            steps = given.steps or earlier.get("steps")
+            try:
+                steps = _complete(app, accepting[0], given, copy, steps, run_here, limit_seconds)
+            except RuntimeError as error:
+                raise InputError(f"{where}: {error}") from None
+            (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps}))
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            copy.rename(folder)
+
+
+def _complete(
+    app: Application,
+    name: str,
+    given: Existing,
+    copy: Path,
+    steps: int | None,
+    run_here: bool,
+    limit_seconds: float,
+) -> int | None:
+    """Complete the copy and write its case.yaml; return the number of steps."""
+    adopted = app.adopt(given.path, copy, given.run_scripts, run_here)
+    if given.steps and adopted.steps_key is None:
+        raise InputError(f"{given.file}: cases: steps: does not belong here: {given.path} has no steps")
+    seconds, memory = adopted.serial_seconds, adopted.memory_MB
+    _write_case(name, given, copy, adopted, steps or adopted.steps, seconds, memory)
+    if run_here:
+        print(f"case {given.name}: a short serial run of {given.path} measures its time", file=sys.stderr)
+        case = load_case(given.name, copy.parents[1])
+        startup, each, memory = _trial(app, case, adopted, limit_seconds)
+    else:
+        startup, each = 0.0, seconds / (adopted.steps or 1)
+    if adopted.steps and steps is None:
+        fitting = max(_round(_LONGEST_SECONDS / each), _LEAST_STEPS)
+        steps = min(adopted.steps, fitting)
+    seconds = startup + each * (steps or 1)
+    _write_case(name, given, copy, adopted, steps, seconds, memory)
+    return steps
+
+
+def _trial(
+    app: Application, case: Case, adopted: Adopted, limit_seconds: float
+) -> tuple[float, float, float]:
+    """Run a case serially for some steps.
+
+    Returns
+    -------
+    float
+        Seconds before and after the steps.
+    float
+        Seconds of a step, or of the whole run without steps.
+    float
+        Memory in MB.
+    """
+    for steps in _TRIALS if adopted.steps_key else (1,):
+        key = {adopted.steps_key: steps} if adopted.steps_key else {}
+        short = replace(case, parameters=case.parameters | key)
+        with tempfile.TemporaryDirectory(dir=_memory_folder()) as name:
+            scratch = Path(name)
+            app.prepare(short, 1, scratch / "prepared", None)
+            (scratch / "run").mkdir()
+            app.stage(short, scratch / "prepared", scratch / "run")
+            point = Point(case.name, None, 1, 1, nodes=1, cores=1)
+            environment = {"OMP_NUM_THREADS": "1"} | app.environment(short)
+            launch = launch_ranks(point, None, (), app.command(short, 1), environment, scratch)
+            done = execute(launch.argv, launch.env, scratch / "run", limit_seconds)
+        reading = app.read(short, 1, done.lines)
+        if done.timed_out:
+            raise RuntimeError(
+                f"the trial run of {steps} steps takes longer than {limit_seconds:g} s (limits.run_seconds)"
+            )
+        if done.exit_status or done.signal or reading.problem:
+            reason = (
+                app.explain(done.errors)
+                or reading.problem
+                or done.signal
+                or f"exit status {done.exit_status}"
+            )
+            raise RuntimeError(f"the trial run failed: {reason}")
+        seconds = reading.seconds or 0.0
+        if seconds >= _SHORT_SECONDS:
+            break
+    timed = steps - (app.steps.untimed if app.steps else 0)
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+    return done.wall_seconds - seconds, max(seconds, 1e-3) / timed, max(memory, _SERIAL_MB)
+
+
+def _write_case(
+    name: str,
+    given: Existing,
+    copy: Path,
+    adopted: Adopted,
+    steps: int | None,
+    seconds: float,
+    memory: float,
+) -> None:
+    """Write the case.yaml of a copy."""
+    made = f" Timed runs make {steps} of its {adopted.steps} steps." if adopted.steps else ""
+    changes = f" In Nodeworth's copy, {'; '.join(adopted.changes)}." if adopted.changes else ""
+    document = {
+        "application": name,
+        "title": given.name[:60],
+        "description": (
+            f"{adopted.program} runs {given.path}.{made}{changes} Each run is compared with the serial run: "
+            "runs that count are consistent, which does not show that they are right."
+        ),
+        "stands_for": "an input of the user",
+        "size": SIZE,
+        "sizes": {
+            SIZE: {
+                "parameters": adopted.parameters | ({adopted.steps_key: steps} if adopted.steps_key else {}),
+                "serial_seconds": float(f"{seconds:.3g}"),
+                "memory_MB": math.ceil(memory),
+            }
+        },
+        "settings": adopted.settings,
+    }
+    with (copy / "case.yaml").open("w") as file:
+        YAML().dump(document, file)
+
+
+def _stamp(given: Existing, files: dict[str, Path]) -> str:
+    """Return a digest of the names, sizes and times of the user's files, and of the keys of the study."""
+    keys = [given.steps, given.run_scripts, str(given.path)]
+    states = [(name, path.stat().st_size, path.stat().st_mtime_ns) for name, path in files.items()]
+    return short_digest(repr([keys, states]).encode())
+
+
+def _earlier(folder: Path) -> dict[str, Any]:
+    with contextlib.suppress(OSError, ValueError):
+        earlier: dict[str, Any] = json.loads((folder / STAMP).read_text())
+        return earlier
+    return {}
+
+
+@contextlib.contextmanager
+def _alone(cases: Path) -> Iterator[None]:
+    """Wait until no other process makes a copy in the folder."""
+    cases.mkdir(parents=True, exist_ok=True)
+    with (cases / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _memory_folder() -> str | None:
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def _round(number: float) -> int:
+    """Round down to one significant digit."""
+    power = 10 ** math.floor(math.log10(max(number, 1)))
+    return int(number // power * power)
