@@ -286,11 +286,7 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
     place.mkdir()
     before = state_of(folder)
     options = ["--processes", "1,2", "--config", "blocks=1", "limits={idle_seconds: 1}"]
-    ran(
-        "sh",
-        "-c",
-        f"cd {place} && exec {ROOT}/run-study --case {folder} {' '.join(map(shlex.quote, options))}",
-    )
+    printed(ROOT / "run-study", "--case", folder, *options, cwd=place, timeout=300)
     assert state_of(folder) == before
     runs = pd.read_csv(place / "results/cavity/runs.csv")
     assert set(runs["case"]) == {"cavity"} and set(runs["processes"]) == {1, 2}

@@ -72,13 +72,16 @@ class Difference:
     value : float
         Infinite if a run lacks the quantity or it is no finite number.
     allowed : float
-        Largest value of consistent runs.
+        Largest value of consistent runs, unless rounding spreads further.
+    most : float
+        Largest value of consistent runs, however far rounding spreads.
     unit : str
     """
 
     quantity: str
     value: float
     allowed: float
+    most: float
     unit: str = "relative difference"
 
 

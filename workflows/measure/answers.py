@@ -13,7 +13,7 @@ from workflows.domain import Case
 from workflows.plan.record import GivenAnswer
 
 _SPREADS = 3
-"""Allowed difference of a quantity from the serial run, in spreads between two ways to divide the work."""
+"""Allowed difference of a quantity from the serial run, in spreads over two ways to divide the work."""
 
 
 class Expected(TypedDict):
@@ -21,7 +21,7 @@ class Expected(TypedDict):
 
     ``source`` is ``golden`` or ``serial``, or ``none`` for a case without an answer. ``trial_seconds`` is the
     wall time of the trial run of a case that needs one. A user's case has the ``details`` of the serial run
-    and the ``spread`` of each quantity between two ways to divide the work.
+    and the ``spread`` of each quantity: see `workflows.measure.prepare.reference_answer`.
     """
 
     value: float | None
@@ -84,7 +84,8 @@ def _inconsistency(case: Case, details: Mapping[str, Any], expected: Expected) -
     """Return the first difference from the serial run that is too large; None if the run is consistent."""
     spread = expected.get("spread", {})
     for difference in application(case.application).differences(case, details, expected.get("details", {})):
-        allowed = max(difference.allowed, _SPREADS * spread.get(difference.quantity, 0.0))
+        spread_limit = min(_SPREADS * spread.get(difference.quantity, 0.0), difference.most)
+        allowed = max(difference.allowed, spread_limit)
         if not difference.value <= allowed:
             value = f"{difference.value:.2g}" if math.isfinite(difference.value) else "no finite number"
             return (
