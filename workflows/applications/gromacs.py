@@ -7,6 +7,7 @@ molecules, repeated ``boxes_per_side`` times along each axis.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.base import Application
+from workflows.applications.base import Adopted, Application, Difference
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
 
 PROGRAM = "gmx_mpi"
@@ -38,6 +39,10 @@ _WRITTEN_KEYS = {"nsteps", "gen-seed", "ld-seed"}
 """Keys of grompp.mdp that this module writes; GROMACS draws a missing seed at random."""
 _COLUMN = 15
 """Characters of a column in the tables of energies."""
+_ENERGY_ALLOWED = 1e-4
+"""Largest relative difference of the energy of the first step, which is computed in single precision."""
+_STEPS, _SECONDS, _MEMORY_MB = 10_000, 60.0, 200.0
+"""Steps, rough time and memory of a user's run input before a trial run."""
 _TIME = r"^ +Time: +\S+ +(\S+) +\S+$"
 _PART = r"^ (\S.*?) +(?:\d+ +\d+ +(?:\d+ +)?)?([\d.]+) +[\d.]+ +[\d.]+$"
 _PROCESSES = r"^Using (\d+) MPI process"
@@ -48,6 +53,7 @@ class GROMACS(Application):
     """Molecular dynamics with GROMACS."""
 
     variables = ("GMX", "GROMACS_")
+    adopted = "a run input of GROMACS (.tpr)"
 
     def programs(self, case: Case) -> list[str]:
         """Return ``gmx_mpi``, which also prepares the run input."""
@@ -63,6 +69,8 @@ class GROMACS(Application):
             missing.
         """
         files, where = tools.case_files(case), case.folder / "grompp.mdp"
+        if "as_is" in case.settings:
+            return files
         if "grompp.mdp" not in files:
             raise InputError(f"{where}: no such file; a GROMACS case needs it")
         options = tools.substitute(files["grompp.mdp"].decode(), case.parameters, str(where))
@@ -89,6 +97,8 @@ class GROMACS(Application):
             return
         files = self.inputs(case)
         tools.write_inputs(files, folder)
+        if RUN_INPUT in files:
+            return
         if "conf.gro" not in files:
             boxes = str(case.parameters["boxes_per_side"])
             self._run(case, folder, "solvate", *_WATER_BOX, "-o", "box.gro")
@@ -111,7 +121,8 @@ class GROMACS(Application):
         """
         repeatable = ["-reprod", "-notunepme", "-dlb", "no", "-npme", "0", "-nb", "cpu"]
         placement = ["-ntomp", str(threads), "-pin", "off"]
-        return [PROGRAM, "-nobackup", "mdrun", "-s", RUN_INPUT, "-noconfout", *repeatable, *placement]
+        steps = ["-nsteps", str(case.parameters["steps"])] if "as_is" in case.settings else []
+        return [PROGRAM, "-nobackup", "mdrun", "-s", RUN_INPUT, "-noconfout", *repeatable, *placement, *steps]
 
     def unthreaded(self, case: Case, program: str) -> str | None:
         """Look for OpenMP among the libraries that the program is linked to."""
@@ -129,20 +140,19 @@ class GROMACS(Application):
             Its ``details`` hold steps, atoms, simulated time, ns/day, load imbalance, and ``loop_seconds``:
             the wall time of each part of the main loop, averaged over the ranks.
         """
-        assert case.answer is not None  # the schema requires it
         limits, steps = case.settings["read"], case.parameters["steps"]
         start = tools.first_match("^Started mdrun on rank 0 ", lines)
         averages = tools.first_match("A V E R A G E S", lines)
         rows = _rows(lines[:averages])
         printed = tools.last_text(_TIME, lines)
         finished = tools.first_match("^Finished mdrun on rank 0 ", lines) is not None
-        answer = rows[-1].get(limits["answer"]) if rows else None
+        answer = rows[-1].get(limits["answer"]) if rows and case.answer else None
         problem = (
             _error([line.text for line in lines])
             or _other_counts(lines, processes, threads)
             or _out_of_range(rows, limits["ranges"])
             or _incomplete(rows, steps, finished and printed is not None)
-            or tools.impossible(answer, case.answer)
+            or (tools.impossible(answer, case.answer) if case.answer else None)
         )
         return Reading(
             seconds=None if printed is None else tools.number(printed),
@@ -157,9 +167,52 @@ class GROMACS(Application):
                 "ns_per_day": tools.last_number(r"^Performance: +(\S+)", lines),
                 "load_imbalance_percent": tools.last_number(r"^ Average load imbalance: ([\d.]+)%", lines),
                 "loop_seconds": _parts(lines),
+                **(
+                    {"first_energy": rows[0].get("Potential") if rows else None}
+                    if case.answer is None
+                    else {}
+                ),
             },
             printed=printed,
         )
+
+    def adopts(self, source: Path) -> bool:
+        """Return whether `source` is a run input, ``.tpr``."""
+        return source.suffix == ".tpr" and source.is_file()
+
+    def input_files(self, source: Path) -> dict[str, Path]:
+        """Return the run input, under the name that runs read."""
+        return {RUN_INPUT: source}
+
+    def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
+        """Read the number of steps of a run input."""
+        steps = _STEPS
+        if prepare:
+            dump = [PROGRAM, "-quiet", "dump", "-s", RUN_INPUT]
+            printed, _ = tools.run_program(dump, folder, dict(os.environ), self.explain)
+            (folder / "log.gmx_mpi").unlink()
+            number = re.search(r"^ *nsteps *= *(\d+)", printed, re.M)
+            steps = int(number[1]) if number and int(number[1]) else _STEPS
+        return Adopted(
+            program="GROMACS",
+            settings={"as_is": True, "read": {}},
+            parameters={},
+            changes=("PME tuning, dynamic load balancing and separate PME ranks are off",),
+            steps=steps,
+            steps_key="steps",
+            serial_seconds=_SECONDS,
+            memory_MB=_MEMORY_MB,
+        )
+
+    def differences(
+        self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
+    ) -> list[Difference]:
+        """Compare the potential energy of the first step: molecular dynamics is chaotic."""
+        first, expected = details.get("first_energy"), serial.get("first_energy")
+        if expected is None:
+            return []
+        value = math.inf if first is None else abs(first - expected) / (abs(expected) or 1.0)
+        return [Difference("potential energy of the first step", value, _ENERGY_ALLOWED, _ENERGY_ALLOWED)]
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
         """Return the simulated time; 1 ps a second is 86.4 ns/day."""
