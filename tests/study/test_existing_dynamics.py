@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from disturbed import undisturbed_run
+from refused import refusal
 
 from workflows.applications import application
-from workflows.domain import Point
+from workflows.domain import InputError, Point
 from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.paths import CASES, INTERCONNECTS
@@ -14,6 +15,22 @@ from workflows.study.cases import load_case
 from workflows.study.existing import make_case
 from workflows.study.inline import Existing
 from workflows.study.interconnects import load_interconnect
+
+MELT = """\
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 8 0 8 0 8
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287
+pair_style lj/cut 2.5
+include pair.txt
+fix 1 all nve
+thermo 20
+run 60
+"""
 
 
 @pytest.mark.slow
@@ -37,3 +54,38 @@ def test_a_run_input_runs_as_it_is_and_its_runs_agree(tmp_path):
     assert compare_answer(case, None, expected, done.reading.details)[1] is None
     other = done.reading.details | {"first_energy": 1.01 * done.reading.details["first_energy"]}
     assert "potential energy of the first step" in compare_answer(case, None, expected, other)[1]
+
+
+@pytest.mark.slow
+@pytest.mark.needs("lmp", "mpirun.openmpi")
+def test_an_input_with_its_files_runs_as_it_is_and_its_runs_agree(tmp_path):
+    folder = tmp_path / "user"
+    folder.mkdir()
+    (folder / "pair.txt").write_text("pair_coeff 1 1 1.0 1.0 2.5\n")
+    source = folder / "in.melt"
+    source.write_text(MELT)
+    make_case(Existing("melt", source, None, False, Path("mine.yaml")), tmp_path / "cases", True, 300)
+    case = load_case("melt", tmp_path / "cases")
+    assert source.read_text() == MELT and sorted(path.name for path in folder.iterdir()) == [
+        "in.melt",
+        "pair.txt",
+    ]
+    assert case.parameters["steps"] == 60 and "of its 60 steps" in case.description
+    prepare(case, 1, tmp_path / "1")
+    prepare(case, 2, tmp_path / "2", tmp_path / "1")
+    expected = reference_answer(case, tmp_path / "1", 300)
+    assert expected["details"]["first_energy"] < 0
+    shared_memory = load_interconnect("shared_memory", INTERCONNECTS)
+    point = Point(case.name, shared_memory.name, 2, 2, nodes=1, cores=1)
+    done = undisturbed_run(case, point, tmp_path / "2", shared_memory, (), 300)
+    assert done.problem is None
+    assert compare_answer(case, None, expected, done.reading.details)[1] is None
+    lost = done.reading.details | {"first_energy": None}
+    assert "energy of the first step: no finite number" in compare_answer(case, None, expected, lost)[1]
+
+
+def test_an_input_with_two_runs_is_refused(tmp_path):
+    (tmp_path / "in.melt").write_text(f"{MELT}run 5\n")
+    given = Existing("melt", tmp_path / "in.melt", None, False, Path("mine.yaml"))
+    line = refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
+    assert line == f"{tmp_path}/in.melt: needs exactly one run with a number of steps, the one that is timed"

@@ -6,6 +6,7 @@ are LAMMPS variables (``-var``).
 
 from __future__ import annotations
 
+import math
 import mmap
 import re
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.base import Application
+from workflows.applications.base import Adopted, Application, Difference
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
 from workflows.launch.programs import shared_libraries
 
@@ -24,6 +25,13 @@ Row = dict[str, float | None]
 
 _FIX_OMP = b"LAMMPS_NS6FixOMPE"
 """Mangled name of a class that every style of the package OPENMP uses."""
+_SETS_UP = rb"^\s*(atom_style|pair_style|units)\s"
+_RUN = r"^\s*run\s+(\d+)\b"
+_ENERGIES = ("PotEng", "E_pair", "TotEng")
+_ENERGY_ALLOWED = 1e-6
+"""Largest relative difference of the energy of the first step."""
+_SECONDS, _MEMORY_MB = 60.0, 200.0
+"""Rough time and memory of a user's input before a trial run."""
 _LOOP = r"^Loop time of (\S+) on (\d+) procs for (\d+) steps with (\d+) atoms"
 _TASKS = r"CPU use with (\d+) MPI tasks x (\d+) OpenMP threads"
 _PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
@@ -31,6 +39,8 @@ _PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
 
 class LAMMPS(Application):
     """Molecular dynamics with LAMMPS."""
+
+    adopted = "an input of LAMMPS (in.NAME, NAME.in or NAME.lmp)"
 
     def programs(self, case: Case) -> list[str]:
         """Return ``lmp``."""
@@ -76,18 +86,17 @@ class LAMMPS(Application):
         the first row of the thermodynamic output, printed just before the loop. The output phase begins with
         the line of the loop time.
         """
-        assert case.answer is not None  # the schema requires it
         limits, steps = case.settings["read"], case.parameters["steps"]
         rows = _thermodynamics(lines)
         end = tools.first_match(_LOOP, lines)
         loop = None if end is None else re.match(_LOOP, lines[end].text)
-        answer = rows[-1][1].get(limits["answer"]) if rows else None
+        answer = rows[-1][1].get(limits["answer"]) if rows and case.answer else None
         problem = (
             _error(lines)
             or _incomplete(lines, rows, loop, steps)
             or _other_counts(loop, lines, processes, threads)
             or _out_of_range(rows, limits["ranges"])
-            or tools.impossible(answer, case.answer)
+            or (tools.impossible(answer, case.answer) if case.answer else None)
         )
         return Reading(
             seconds=tools.number(loop[1]) if loop else None,
@@ -99,9 +108,56 @@ class LAMMPS(Application):
                 "steps": int(loop[3]) if loop else None,
                 "atoms": int(loop[4]) if loop else None,
                 "loop_seconds": {} if end is None else _parts(lines[end:]),
+                **({"first_energy": _energy(rows[0][1]) if rows else None} if case.answer is None else {}),
             },
             printed=loop[1] if loop else None,
         )
+
+    def adopts(self, source: Path) -> bool:
+        """Return whether `source` has the name of an input and sets up atoms."""
+        named = source.name.startswith("in.") or source.suffix in (".in", ".lmp")
+        return named and source.is_file() and re.search(_SETS_UP, source.read_bytes(), re.M) is not None
+
+    def input_files(self, source: Path) -> dict[str, Path]:
+        """Return the input, under the name that runs read, and the files next to it that it names."""
+        words = set(source.read_text(errors="replace").split())
+        named = {name: source.parent / name for name in sorted(words) if not name.startswith(("/", ".."))}
+        files = {name: path for name, path in named.items() if path != source and path.is_file()}
+        return files | {INPUT: source}
+
+    def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
+        """Let a variable hold the number of steps of the only ``run``.
+
+        Raises
+        ------
+        InputError
+            The input does not have exactly one ``run`` with a number of steps.
+        """
+        text = (folder / INPUT).read_text(errors="replace")
+        runs = re.findall(_RUN, text, re.M)
+        if len(runs) != 1 or len(re.findall(r"^\s*run\s", text, re.M)) != 1:
+            raise InputError(f"{source}: needs exactly one run with a number of steps, the one that is timed")
+        (folder / INPUT).write_text(re.sub(_RUN, r"run ${steps}", text, flags=re.M))
+        return Adopted(
+            program="LAMMPS",
+            settings={"as_is": True, "read": {}},
+            parameters={},
+            changes=(f"run {runs[0]} is now run with the number of steps", "no log file is written"),
+            steps=int(runs[0]),
+            steps_key="steps",
+            serial_seconds=_SECONDS,
+            memory_MB=_MEMORY_MB,
+        )
+
+    def differences(
+        self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
+    ) -> list[Difference]:
+        """Compare the energy of the first step: molecular dynamics is chaotic."""
+        first, expected = details.get("first_energy"), serial.get("first_energy")
+        if expected is None:
+            return []
+        value = math.inf if first is None else abs(first - expected) / (abs(expected) or 1.0)
+        return [Difference("energy of the first step", value, _ENERGY_ALLOWED, _ENERGY_ALLOWED)]
 
     def timed_part(self) -> tuple[str, ...]:
         """Return the lines just before and after the main loop."""
@@ -136,6 +192,11 @@ def _thermodynamics(lines: Sequence[Line]) -> list[tuple[float, Row]]:
         elif words and len(words) == len(columns) and words[0].isdecimal():
             rows.append((line.seconds, dict(zip(columns, map(tools.number, words), strict=True))))
     return rows
+
+
+def _energy(row: Row) -> float | None:
+    """Return the energy of a row of the thermodynamic output, the potential energy if it is there."""
+    return next((row[name] for name in _ENERGIES if name in row), None)
 
 
 def _parts(lines: Sequence[Line]) -> dict[str, float]:
