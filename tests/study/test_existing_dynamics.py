@@ -1,4 +1,4 @@
-"""Run inputs of molecular dynamics of users, run as they are."""
+"""Inputs of molecular dynamics and quantum chemistry of users, run as they are."""
 
 from pathlib import Path
 
@@ -16,6 +16,19 @@ from workflows.study.existing import make_case
 from workflows.study.inline import Existing
 from workflows.study.interconnects import load_interconnect
 
+WATER = """\
+start water
+scratch_dir /somewhere
+geometry units angstroms
+O 0 0 0
+H 0 0.757 0.587
+H 0 -0.757 0.587
+end
+basis
+* library sto-3g
+end
+task scf energy
+"""
 MELT = """\
 units lj
 atom_style atomic
@@ -89,3 +102,33 @@ def test_an_input_with_two_runs_is_refused(tmp_path):
     given = Existing("melt", tmp_path / "in.melt", None, False, Path("mine.yaml"))
     line = refusal(InputError, make_case, given, tmp_path / "cases", False, 300)
     assert line == f"{tmp_path}/in.melt: needs exactly one run with a number of steps, the one that is timed"
+
+
+@pytest.mark.slow
+@pytest.mark.needs("nwchem", "mpirun.openmpi")
+def test_an_input_of_chemistry_runs_as_it_is_and_its_runs_agree(tmp_path):
+    source = tmp_path / "water.nw"
+    source.write_text(WATER)
+    make_case(Existing("water", source, None, False, Path("mine.yaml")), tmp_path / "cases", True, 300)
+    case = load_case("water", tmp_path / "cases")
+    assert source.read_text() == WATER and "/somewhere" not in (case.folder / "input.nw").read_text()
+    prepare(case, 1, tmp_path / "1")
+    prepare(case, 2, tmp_path / "2", tmp_path / "1")
+    expected = reference_answer(case, tmp_path / "1", 300)
+    assert expected["details"]["energy"] == pytest.approx(-74.96, abs=0.01)
+    shared_memory = load_interconnect("shared_memory", INTERCONNECTS)
+    point = Point(case.name, shared_memory.name, 2, 2, nodes=1, cores=1)
+    done = undisturbed_run(case, point, tmp_path / "2", shared_memory, (), 300)
+    assert done.problem is None
+    assert compare_answer(case, None, expected, done.reading.details)[1] is None
+    assert "energy" in compare_answer(case, None, expected, done.reading.details | {"energy": -74.0})[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("restart x\ntask scf\n", "restarts an earlier run"), ("task tce energy\n", "needs exactly one task")],
+)
+def test_an_input_that_cannot_be_timed_is_refused(tmp_path, text, line):
+    (tmp_path / "x.nw").write_text(text)
+    given = Existing("x", tmp_path / "x.nw", None, False, Path("mine.yaml"))
+    assert line in refusal(InputError, make_case, given, tmp_path / "cases", False, 300)

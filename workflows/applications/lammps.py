@@ -120,10 +120,7 @@ class LAMMPS(Application):
 
     def input_files(self, source: Path) -> dict[str, Path]:
         """Return the input, under the name that runs read, and the files next to it that it names."""
-        words = set(source.read_text(errors="replace").split())
-        named = {name: source.parent / name for name in sorted(words) if not name.startswith(("/", ".."))}
-        files = {name: path for name, path in named.items() if path != source and path.is_file()}
-        return files | {INPUT: source}
+        return tools.named_files(source, INPUT)
 
     def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
         """Let a variable hold the number of steps of the only ``run``.

@@ -7,12 +7,14 @@ scratch folders inside the run's folder.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.base import Application
+from workflows.applications.base import Adopted, Application, Difference
 from workflows.applications.fullerene import fullerene
 from workflows.applications.water import water_cluster
 from workflows.domain import Case, InputError, Line, Reading
@@ -33,6 +35,14 @@ GENERATORS = {"water_cluster": ("waters", water_cluster), "fullerene": ("atoms",
 """Generated geometries: the parameter of the size with the number of molecules or atoms; the function."""
 _NO_THREADS = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE"
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
+_FRESH = ("start case", "permanent_dir .", "scratch_dir .")
+_REPLACED = (["start"], ["permanent_dir"], ["scratch_dir"])
+_THEORIES = {"scf": "SCF", "dft": "DFT", "mp2": "MP2", "ccsd": "CCSD", "pspw": "PSPW"}
+"""Theory of a task, and the name of its energy in the output."""
+_ENERGY_ALLOWED = 1e-7
+"""Largest relative difference of the energy of a user's input from that of the serial run."""
+_SECONDS, _MEMORY_MB = 60.0, 1000.0
+"""Rough time and memory of a user's input before a trial run."""
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
 _NO_TOTAL = "incomplete: no 'Total times' after the task"
@@ -58,6 +68,7 @@ class NWChem(Application):
     """Quantum chemistry with NWChem."""
 
     variables = ("NWCHEM_",)
+    adopted = "an input of NWChem (.nw)"
 
     def programs(self, case: Case) -> list[str]:
         """Return ``nwchem``."""
@@ -71,6 +82,8 @@ class NWChem(Application):
         InputError
             A parameter or a file is missing, or input.nw holds a directive that this module writes.
         """
+        if "as_is" in case.settings:
+            return tools.case_files(case)
         file = case.folder / INPUT
         text = _check_input(_text(file), file)
         memory = case.parameters.get("memory_limit_MB", case.settings["memory_limit_MB"])
@@ -78,9 +91,11 @@ class NWChem(Application):
         return {INPUT: (head + tools.substitute(text, case.parameters, str(file))).encode()}
 
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
-        """Link the input into the folder of the run, which also receives all scratch files."""
+        """Link the input files into the folder of the run, which also receives all scratch files."""
         tools.require_empty(folder)
-        (folder / INPUT).symlink_to((prepared / INPUT).absolute())
+        for path in prepared.iterdir():
+            if not path.name.startswith("."):
+                (folder / path.name).symlink_to(path.absolute())
 
     def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
         """Return the command of one rank."""
@@ -114,7 +129,6 @@ class NWChem(Application):
               bytes to other processes, of rank 0 by operation.
             - ``cpu_seconds_of_rank_0``, ``printed_seconds``: times that NWChem prints.
         """
-        assert case.answer is not None  # the schema requires it
         theory = re.escape(case.settings["read"]["theory"])
         begin = tools.first_match(_TASK_BEGIN, lines)
         end = tools.first_match(_TASK_END, lines)
@@ -135,7 +149,7 @@ class NWChem(Application):
             or (None if exited_normally and seconds is not None else _NO_TOTAL)
             or ("not converged" if tools.first_match(_NOT_CONVERGED, lines) is not None else None)
             or (None if wall is None else tools.unsure(seconds, wall, wall, "NWChem"))
-            or tools.impossible(energy, case.answer)
+            or (tools.impossible(energy, case.answer) if case.answer else None)
         )
         return Reading(
             seconds=seconds,
@@ -143,9 +157,61 @@ class NWChem(Application):
             output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
             answer=energy,
             problem=problem,
-            details={"cpu_seconds_of_rank_0": cpu, "printed_seconds": wall, **_parts(task), **communication},
+            details={
+                "cpu_seconds_of_rank_0": cpu,
+                "printed_seconds": wall,
+                **({} if case.answer else {"energy": energy}),
+                **_parts(task),
+                **communication,
+            },
             one_sided=any(calls.get(operation) for operation in ("get", "put", "acc", "read&inc")),
         )
+
+    def adopts(self, source: Path) -> bool:
+        """Return whether `source` is an input, ``.nw``."""
+        return source.suffix == ".nw" and source.is_file()
+
+    def input_files(self, source: Path) -> dict[str, Path]:
+        """Return the input, under the name that runs read, and the files next to it that it names."""
+        return tools.named_files(source, INPUT)
+
+    def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
+        """Let the copy of an input start without orbitals of an earlier run, with files in its folder only.
+
+        Raises
+        ------
+        InputError
+            The input restarts a run, or it does not have exactly one task of a known theory.
+        """
+        lines = (folder / INPUT).read_text(errors="replace").splitlines()
+        words = [line.split("#")[0].lower().split() for line in lines]
+        tasks = [line[1] for line in words if line[:1] == ["task"] and len(line) > 1]
+        if ["restart"] in [line[:1] for line in words]:
+            raise InputError(f"{source}: restarts an earlier run; timed runs must start")
+        if len(tasks) != 1 or tasks[0] not in _THEORIES:
+            raise InputError(f"{source}: needs exactly one task, of one of {', '.join(_THEORIES)}")
+        kept = [line for line, word in zip(lines, words, strict=True) if word[:1] not in _REPLACED]
+        (folder / INPUT).write_text("\n".join([*_FRESH, *kept, ""]))
+        return Adopted(
+            program="NWChem",
+            settings={"as_is": True, "read": {"theory": _THEORIES[tasks[0]]}},
+            parameters={},
+            changes=("start, permanent_dir and scratch_dir are those of each run's own folder",),
+            steps=None,
+            steps_key=None,
+            serial_seconds=_SECONDS,
+            memory_MB=_MEMORY_MB,
+        )
+
+    def differences(
+        self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
+    ) -> list[Difference]:
+        """Compare the energy."""
+        energy, expected = details.get("energy"), serial.get("energy")
+        if expected is None:
+            return []
+        value = math.inf if energy is None else abs(energy - expected) / (abs(expected) or 1.0)
+        return [Difference("energy", value, _ENERGY_ALLOWED, _ENERGY_ALLOWED)]
 
     def timed_part(self) -> tuple[str, ...]:
         """Return the headings of the modules and the line that ends a task."""

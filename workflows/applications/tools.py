@@ -62,6 +62,13 @@ def input_folders(folder: Path, left_out: Collection[str] = ()) -> Iterator[tupl
         folders[:] = [name for name in folders if name in kept]
 
 
+def named_files(source: Path, name: str) -> dict[str, Path]:
+    """Return an input of a user under the name that runs read, and the files next to it that it names."""
+    words = set(source.read_text(errors="replace").split())
+    files = {word: source.parent / word for word in sorted(words) if not word.startswith(("/", ".."))}
+    return {word: path for word, path in files.items() if path != source and path.is_file()} | {name: source}
+
+
 def write_inputs(files: Mapping[str, bytes], folder: Path) -> None:
     """Make a folder, which must be new or empty, and write its files by relative path."""
     folder.mkdir(parents=True, exist_ok=True)
