@@ -189,7 +189,7 @@ TWO_THREADS = Point("case", "shared_memory", 1, 1, 1, 2, threads=2)
         (threads(("0", 2.0), ("2", 1.9)), "rank 0: 1 of its threads on core 2, not 1 on each of cores 0-1"),
         (threads(("0", 2.0), ("0-1", 0.01)), "rank 0 computed with 1 thread, not 2"),
         (threads(*[("0-1", 2.0)] * 3), "rank 0 computed with 3 threads, not 2"),
-        (placed(("vm", "0-1")), "rank 0 told nothing of its threads"),
+        (placed(("vm", "0-1")), "rank 0 reported no threads"),
     ],
 )
 def test_threads_that_ran_elsewhere_are_noticed(placement, message):

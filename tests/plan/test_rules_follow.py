@@ -22,7 +22,9 @@ from workflows.study.cases import load_case
 
 openfoam = application("openfoam")
 
-RULES = "\n".join(file.read_text() for file in sorted((ROOT / "workflows/rules").glob("*.smk")))
+OF_STUDIES = [file for file in (ROOT / "workflows/rules").glob("*.smk") if file.stem != "find_interconnects"]
+"""Rule files of studies. The rule of `./run-study --interconnects` runs each time."""
+RULES = "\n".join(file.read_text() for file in sorted(OF_STUDIES))
 MEASURING = ("measure", "measure_batch")
 """The scripts whose records follow the digests of cases and interconnects alone."""
 SCRIPTS = sorted({*re.findall(r'"\.\./scripts/(\w+)\.py"', RULES)})

@@ -15,11 +15,11 @@ from workflows.jobs.cluster import read_cluster, site_file
 from workflows.plan.jobs import site_modules
 from workflows.plan.software import software_of_jobs
 
-config["cluster"] = str(site_file(config["cluster"], Path("results")))
+site = site_file(config["cluster"], Path("results"))
 
 with one_line_errors():
-    software_of_jobs(config, workflow.deployment_settings)
-    cluster = read_cluster(Path(config["cluster"]))
+    software_of_jobs({**config, "cluster": str(site)}, workflow.deployment_settings)
+    cluster = read_cluster(site)
     resources_of_job = job_resources(cluster)
 
 
