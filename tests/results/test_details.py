@@ -93,7 +93,9 @@ def test_a_damaged_table_is_reported_in_one_line(tmp_path):
 
 def test_a_table_of_an_earlier_version_names_the_remedy(tmp_path):
     (tmp_path / "traces.csv").write_text("case,processes\nduct,2\n")
-    with pytest.raises(TableError, match=r"traces\.csv: column '\w+': is missing; .* --forcerun collect makes it again$"):
+    with pytest.raises(
+        TableError, match=r"traces\.csv: column '\w+': is missing; .* --forcerun collect makes it again$"
+    ):
         read_details(tmp_path)
 
 
