@@ -262,12 +262,12 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _run(parser: Any, parsed: Any) -> NoReturn:
-    """Run a study in this process, as Snakemake's `main` does."""
+def _run(parser: Any, arguments: Any) -> NoReturn:
+    """Run a study in this process and exit, with status 1 if the study fails."""
     if not os.access(Path.cwd(), os.W_OK):
         raise InputError(UNWRITABLE.format(Path.cwd()))
     try:
-        succeeded = args_to_api(parsed, parser)
+        succeeded = args_to_api(arguments, parser)
     except Exception as error:
         print_exception(error)
         sys.exit(1)

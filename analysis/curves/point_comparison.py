@@ -61,17 +61,18 @@ class Contrast:
 
 
 def compare_points(samples: Sequence[Samples], alphas: Sequence[float]) -> list[Comparison]:
-    """Compare pairs of points.
+    """Compare the two points of each element of `samples`.
 
-    Below two pairs, or two blocks of either point, the result is the ratio of the medians without a test. No
-    interval is narrower than the rounding of the times. A direction within the rounding is withheld.
+    With fewer than two blocks (common blocks if the points are paired), the result is the ratio of the
+    medians, without interval and test. No interval is narrower than the rounding of the times. If rounding
+    alone could explain that a point is faster, the verdict names no faster point.
 
     Parameters
     ----------
     samples : sequence of Samples
-        Pairs of points.
+        Two points each, and whether they are paired.
     alphas : sequence of float
-        Probability with which each interval may miss.
+        Probability with which the interval of each comparison may miss the true ratio.
     """
     exact = _compare_unrounded(samples, alphas)
     return [_rounded(comparison, *pair[:2]) for comparison, pair in zip(exact, samples, strict=True)]

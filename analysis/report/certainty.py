@@ -21,8 +21,9 @@ from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, rows_like
 from analysis.runs.kinds import side
+from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.improvement.sentences import ROUNDED, WITHHELD
-from analysis.topics.quality.sentences import DISTURBED_CORES, count_disturbed
+from analysis.topics.quality.sentences import count_disturbed
 
 ORIGINS = {
     "measured": "measured",

@@ -94,7 +94,11 @@ def _without_runs(content: Content) -> list[Block]:
 
 
 def _notes(contests: Sequence[Contest], content: Content) -> list[str]:
-    """Explain names, references, brackets and rules, and anything unusual."""
+    """Write the notes below the table of page one.
+
+    They explain short names, the reference of speedups, brackets, when a difference counts, and anything
+    unusual.
+    """
     labels, study = content.labels, content.facts.study
     scaling = pd.concat([contest.scaling for contest in contests])
     notes = [labels.explain(content.tables["peaks"]), _reference_note(scaling, content)]
@@ -102,10 +106,11 @@ def _notes(contests: Sequence[Contest], content: Content) -> list[str]:
     if scaling["speedup_low"].notna().any():
         notes.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
     notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
-    if contests[0].improvement["improvement_percent"].notna().any():
+    if any(contest.improvement["improvement_percent"].notna().any() for contest in contests):
         notes.append(
-            "Against its baseline: how much longer the baseline takes on the same count, the one where the "
-            "baseline is best; if that is one process, the other's best."
+            "Against its baseline: how much longer the baseline takes. Both are compared at the process "
+            "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
+            "fastest on one process, they are compared at the count where the other is fastest."
         )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts exclude data servers, but processes per core include them.")

@@ -84,7 +84,7 @@ class Groups:
 
     @classmethod
     def of(cls, *keys: Integers) -> Groups:
-        """Group rows with equal keys, in the order of the keys (see `combined`)."""
+        """Group the rows that agree in all `keys`; groups ascend by the first key, then by the next."""
         key = combined(keys)
         order = np.argsort(key, kind="stable")
         return cls(order, *runs_of(key[order]))

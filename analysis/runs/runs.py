@@ -27,6 +27,9 @@ from analysis.runs.groups import Groups, coded
 from analysis.runs.kinds import ORDER
 from analysis.statistics import Integers
 
+DISTURBED_CORES = 0.2
+"""Mean number of cores kept busy by other programs above which a repetition counts as disturbed."""
+
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
@@ -162,7 +165,8 @@ FURTHER_COLUMNS = {
     "startup_seconds, output_seconds": ("Time from the launch to the main loop; time of writing at the end."),
     "wall_seconds, cpu_seconds": ("Wall time and CPU time of the whole run with its launcher."),
     "foreign_cores": (
-        "Mean number of CPUs that other programs kept busy. Above 0.2 the repetition is called disturbed."
+        "Mean number of CPUs that other programs kept busy. "
+        f"Above {DISTURBED_CORES} the repetition is called disturbed."
     ),
     "stolen_cores": "Mean number of CPUs that the hypervisor gave to other machines.",
     "idle_wait_seconds": "Delay of the run until the machine was idle.",

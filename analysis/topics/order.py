@@ -30,14 +30,15 @@ MOST_SHADES = 200
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Select the repetitions that have a start time, in the order of execution, without simulated points.
+    """Select the repetitions with a start time, without simulated points, and sort them by it.
 
     Returns
     -------
     DataFrame
-        `runs` with ``order`` (from 1), ``deviation_percent`` and ``outlier`` (see
-        `analysis.topics.quality.tables.flag_outliers`). The deviation is the time over the median of the
-        valid repetitions of its point, less 1, in percent; it is empty if either is missing.
+        `runs` with ``start_time``, ``order`` (from 1), ``outlier`` and ``relative_seconds`` (both from
+        `analysis.topics.quality.tables.flag_outliers`) and ``deviation_percent``: by how many percent the
+        time of a repetition exceeds the median of the valid repetitions of the same point. It is empty if the
+        repetition has no time, or the point no valid repetition.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
     timed = runs.assign(start_time=started.where(runs["kind"] != "simulated")).dropna(subset="start_time")

@@ -137,7 +137,11 @@ class OpenFOAM(Application):
         (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n")
 
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
-        """Link the dictionaries and meshes; each processor folder is new, for the fields of the run."""
+        """Link the files of `prepared`.
+
+        The ``processor*`` folders are real folders with links inside, so the solver writes its fields to
+        `folder`.
+        """
         tools.require_empty(folder)
         for path in prepared.iterdir():
             if path.name != FACTS and not path.name.startswith(("processor", ".", "log.")):

@@ -98,7 +98,15 @@ def main(program: Callable[..., Tasks]) -> None:
 
 
 def run(comm: MPI.Comm, tasks: Tasks) -> tuple[list[Row], int]:
-    """Measure tasks one after another; return their rows, and the number of wrong bytes on all ranks."""
+    """Measure tasks one after another; send the row of each back to the generator `tasks`.
+
+    Returns
+    -------
+    rows : list of dict
+        One row of results per task.
+    wrong_bytes : int
+        Received bytes, over all ranks, that differ from the sent bytes.
+    """
     rows: list[Row] = []
     wrong_bytes = 0
     gc.disable()

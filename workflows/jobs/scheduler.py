@@ -361,12 +361,14 @@ class Scheduler(ABC):
         return None
 
     def step_energy(self, step: str) -> float | None:
-        """Return the joules of an ended step (``JOB.STEP``); None until it is in the accounting.
+        """Return the joules of an ended step (``JOB.STEP``); None until the accounting has the step.
 
         Raises
         ------
         InputError
-            If nothing was counted.
+            The accounting has no energy for the step.
+        NotImplementedError
+            The scheduler counts no energy; the default.
         """
         raise NotImplementedError(f"{self.title} counts no energy")
 

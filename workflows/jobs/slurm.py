@@ -258,7 +258,14 @@ class Slurm(Scheduler):
         return {"SLURM_OVERLAP": "1"}
 
     def check_image(self, enter: Sequence[str], cluster: Cluster) -> None:
-        """Raise an `InputError` unless Slurm answers in an image and has the plugin of ``srun``."""
+        """Check that jobs can start ranks in an image.
+
+        Raises
+        ------
+        InputError
+            ``sinfo`` fails inside the image. Or ``srun`` is the launcher, and lacks the MPI plugin of the
+            cluster file; it runs outside the image.
+        """
         failure = f"{cluster.file}: container: in {enter[-1]} Slurm gives no answer"
         output_of([*enter, "sh", "-c", "sinfo --noheader >/dev/null"], failure)
         if cluster.launcher != self.own_launcher:

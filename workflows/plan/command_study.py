@@ -58,12 +58,15 @@ def write_command_study(
         entry["time"] = _pattern(time)
     file = shutil.which(program[0], path=None) or str(here / program[0])
     linked = linked_library(file)
+    library = linked[0].name if linked else "openmpi"
+    if library not in INTERCONNECTS:
+        raise InputError(f"--command: {file} uses {library}; write a study that names its interconnects")
     return write_study(
         {
             "name": study,
             "title": f"{case} in {here.name}",
             "cases": [entry],
-            "interconnects": list(INTERCONNECTS[linked[0].name if linked else "openmpi"]),
+            "interconnects": list(INTERCONNECTS[library]),
             "processes": process_counts(processes),
         }
     )

@@ -510,7 +510,11 @@ def _message_rate(curves: pd.DataFrame, interval_us: float | None) -> _Part:
 
 
 def _node(inside: pd.DataFrame | None, cores: int | None) -> _Part:
-    """Derive the section ``node``."""
+    """Derive the section ``simulate.node`` of a model.
+
+    It has the cores of a node, and latency and bandwidth between two processes of one node. `inside` holds
+    curves measured within a node; without them, latency and bandwidth are assumed.
+    """
     node, notes = dict(ASSUMED_INSIDE), []
     if inside is None:
         notes.append("Latency and bandwidth inside a node are assumed.")

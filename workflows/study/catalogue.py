@@ -30,8 +30,8 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.parts_of_time.solver_work import algorithmic_efficiency
-from analysis.topics.quality.sentences import DISTURBED_CORES
 from workflows.paths import CASES, ROOT
 from workflows.study.cases import case_files, read_case_file
 

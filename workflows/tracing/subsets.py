@@ -48,102 +48,105 @@ def _swap(target: int, source: int, sent: int, received: int) -> Iterator[Step]:
     yield "wait", target, 0
 
 
-def _barrier(me: int, count: int) -> Iterator[Step]:
+def _barrier(me: int, n_members: int) -> Iterator[Step]:
     distance = 1
-    while distance < count:  # dissemination
-        yield from _swap((me + distance) % count, (me - distance) % count, 0, 0)
+    while distance < n_members:  # dissemination
+        yield from _swap((me + distance) % n_members, (me - distance) % n_members, 0, 0)
         distance *= 2
 
 
-def _bcast(me: int, count: int, size: int, root: int = 0) -> Iterator[Step]:
-    relative, bit = (me - root) % count, 1
-    while bit < count and not relative & bit:
-        bit *= 2
+def _bcast(me: int, n_members: int, size_bytes: int, root: int = 0) -> Iterator[Step]:
+    """Binomial tree: receive from the parent, which lacks the lowest set bit; then send to the children."""
+    relative, lowest_bit = (me - root) % n_members, 1
+    while lowest_bit < n_members and not relative & lowest_bit:
+        lowest_bit *= 2
     if relative:
-        yield "recv", (relative - bit + root) % count, size
-    while bit > 1:
-        bit //= 2
-        if relative + bit < count:
-            yield "send", (relative + bit + root) % count, size
+        yield "recv", (relative - lowest_bit + root) % n_members, size_bytes
+    distance = lowest_bit // 2
+    while distance:
+        if relative + distance < n_members:
+            yield "send", (relative + distance + root) % n_members, size_bytes
+        distance //= 2
 
 
-def _reduce(me: int, count: int, size: int, _computed: int = 0, root: int = 0) -> Iterator[Step]:
-    for action, partner, amount in reversed(list(_bcast(me, count, size, root))):  # the tree, upwards
+def _reduce(me: int, n_members: int, size_bytes: int, _computed: int = 0, root: int = 0) -> Iterator[Step]:
+    upwards = reversed(list(_bcast(me, n_members, size_bytes, root)))
+    for action, partner, amount in upwards:
         yield "recv" if action == "send" else "send", partner, amount
 
 
-def _allreduce(me: int, count: int, size: int, _computed: int = 0) -> Iterator[Step]:
-    if count & (count - 1):  # no power of two
-        yield from _reduce(me, count, size)
-        yield from _bcast(me, count, size)
+def _allreduce(me: int, n_members: int, size_bytes: int, _computed: int = 0) -> Iterator[Step]:
+    if n_members & (n_members - 1):  # no power of two
+        yield from _reduce(me, n_members, size_bytes)
+        yield from _bcast(me, n_members, size_bytes)
         return
     distance = 1
-    while distance < count:
-        yield from _swap(me ^ distance, me ^ distance, size, size)
+    while distance < n_members:
+        yield from _swap(me ^ distance, me ^ distance, size_bytes, size_bytes)
         distance *= 2
 
 
-def _gather(me: int, count: int, size: int, _received: int, root: int = 0) -> Iterator[Step]:
-    yield from _gatherv(me, count, size, *[size] * count, root)
+def _gather(me: int, n_members: int, size_bytes: int, _received: int, root: int = 0) -> Iterator[Step]:
+    yield from _gatherv(me, n_members, size_bytes, *[size_bytes] * n_members, root)
 
 
-def _gatherv(me: int, count: int, size: int, *counts_and_root: int) -> Iterator[Step]:
+def _gatherv(me: int, n_members: int, size_bytes: int, *counts_and_root: int) -> Iterator[Step]:
     *counts, root = counts_and_root
     if me != root:
-        yield "send", root, size
+        yield "send", root, size_bytes
         return
-    for place in range(count):
+    for place in range(n_members):
         if place != root:
             yield "recv", place, counts[place]
 
 
-def _scatter(me: int, count: int, size: int, _received: int, root: int = 0) -> Iterator[Step]:
-    yield from _scatterv(me, count, *[size] * count, size, root)
+def _scatter(me: int, n_members: int, size_bytes: int, _received: int, root: int = 0) -> Iterator[Step]:
+    yield from _scatterv(me, n_members, *[size_bytes] * n_members, size_bytes, root)
 
 
-def _scatterv(me: int, count: int, *counts_size_root: int) -> Iterator[Step]:
-    *counts, size, root = counts_size_root
+def _scatterv(me: int, n_members: int, *counts_size_root: int) -> Iterator[Step]:
+    *counts, size_bytes, root = counts_size_root
     if me != root:
-        yield "recv", root, size
+        yield "recv", root, size_bytes
         return
-    for place in range(count):
+    for place in range(n_members):
         if place != root:
             yield "send", place, counts[place]
 
 
-def _allgather(me: int, count: int, size: int, _received: int) -> Iterator[Step]:
-    yield from _allgatherv(me, count, size, *[size] * count)
+def _allgather(me: int, n_members: int, size_bytes: int, _received: int) -> Iterator[Step]:
+    yield from _allgatherv(me, n_members, size_bytes, *[size_bytes] * n_members)
 
 
-def _allgatherv(me: int, count: int, _size: int, *counts: int) -> Iterator[Step]:
-    for step in range(count - 1):  # a ring: forward the last received part
-        sent, received = counts[(me - step) % count], counts[(me - step - 1) % count]
-        yield from _swap((me + 1) % count, (me - 1) % count, sent, received)
+def _allgatherv(me: int, n_members: int, _size: int, *counts: int) -> Iterator[Step]:
+    for step in range(n_members - 1):  # a ring: forward the last received part
+        sent, received = counts[(me - step) % n_members], counts[(me - step - 1) % n_members]
+        yield from _swap((me + 1) % n_members, (me - 1) % n_members, sent, received)
 
 
-def _alltoall(me: int, count: int, size: int, _received: int) -> Iterator[Step]:
-    for step in range(1, count):
-        yield from _swap((me + step) % count, (me - step) % count, size, size)
+def _alltoall(me: int, n_members: int, size_bytes: int, _received: int) -> Iterator[Step]:
+    for step in range(1, n_members):
+        yield from _swap((me + step) % n_members, (me - step) % n_members, size_bytes, size_bytes)
 
 
-def _alltoallv(me: int, count: int, _sent: int, *rest: int) -> Iterator[Step]:
-    sent, received = rest[:count], rest[count + 1 :]
-    for step in range(1, count):
-        target, source = (me + step) % count, (me - step) % count
+def _alltoallv(me: int, n_members: int, _sent: int, *rest: int) -> Iterator[Step]:
+    sent, received = rest[:n_members], rest[n_members + 1 :]
+    for step in range(1, n_members):
+        target, source = (me + step) % n_members, (me - step) % n_members
         yield from _swap(target, source, sent[target], received[source])
 
 
-def _reducescatter(me: int, count: int, *counts_and_computed: int) -> Iterator[Step]:
-    counts = counts_and_computed[:count]
-    yield from _reduce(me, count, sum(counts))
-    yield from _scatterv(me, count, *counts, counts[me], 0)
+def _reducescatter(me: int, n_members: int, *counts_and_computed: int) -> Iterator[Step]:
+    counts = counts_and_computed[:n_members]
+    yield from _reduce(me, n_members, sum(counts))
+    yield from _scatterv(me, n_members, *counts, counts[me], 0)
 
 
-def _scan(me: int, count: int, size: int, _computed: int = 0) -> Iterator[Step]:
+def _scan(me: int, n_members: int, size_bytes: int, _computed: int = 0) -> Iterator[Step]:
     if me > 0:
-        yield "recv", me - 1, size
-    if me < count - 1:
-        yield "send", me + 1, size
+        yield "recv", me - 1, size_bytes
+    if me < n_members - 1:
+        yield "send", me + 1, size_bytes
 
 
 _STEPS: dict[str, Callable[..., Iterator[Step]]] = {

@@ -74,7 +74,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
 
 
 def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate the mean improvement over the cases."""
+    """Tabulate the means over the cases, one row per pair of interconnects and kind of mean."""
     fields = [
         texts("Interconnect", labels.compared),
         texts("Mean", MEANS.get, "mean"),
@@ -82,14 +82,17 @@ def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
         numbers("Improvement (%)", percent_cell("improvement")),
         numbers("Average (%)", percent_cell("average")),
     ]
-    caption = "Mean over the cases of the table above: of the ratios (geometric), of the percentages (plain)."
+    caption = (
+        "Means over the cases of the table above. Geometric: of the ratios of times. Plain: of the "
+        "percentages. By the weights of the mix: geometric, weighted."
+    )
     if means["improvement_low"].notna().any():
         caption += (
-            f" Brackets hold {labels.confidence} intervals of Student's t over the cases: they are about "
-            "cases like these, as if these had been drawn from them, and wide where cases are few."
+            f" Brackets hold {labels.confidence} intervals (Student's t), which treat the cases as a random "
+            "sample of similar cases. With few cases they are wide."
         )
     if means["cases"].lt(3).any():
-        caption += " Fewer than three cases say nothing of others: no interval."
+        caption += " There is no interval with fewer than three cases."
     lines = labels.lines(means, "baseline_interconnect", "oversubscription", "interconnect")
     return line_table(caption, fields, lines, _over_baseline(means, labels), of_cases=False)
 

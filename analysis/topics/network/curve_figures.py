@@ -143,7 +143,7 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
 def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     """Draw the variability of ping-pongs and exchanges, within a run and from run to run.
 
-    The list is empty if no benchmark was run twice.
+    The list is empty if no ping-pong and no exchange was run more than once.
     """
     rows = spreads(network)
     if rows.empty:
@@ -151,21 +151,21 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
     names = ordered(set(rows["benchmark"]))
     columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
     caption = (
-        "Variability of the time of a message. Left: difference of the slowest and the fastest run's "
-        "median, in percent of the median of all runs. Right: 95th percentile over the batches of a run "
-        f"less the median, in percent of the median. Values below {formats.percent(LEAST_PERCENT)} are drawn "
-        f"at {formats.percent(LEAST_PERCENT)}."
+        "Variability of the time of a message. Left: median of the slowest run minus median of the fastest "
+        "run, in percent of the median over the runs. Right: how far the 95th percentile over the batches "
+        "lies above the median, in percent of the median; both are medians over the runs. Values below "
+        f"{formats.percent(LEAST_PERCENT)} are drawn at {formats.percent(LEAST_PERCENT)}."
     )
     with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:
         grid = drawing.figure.subplots(len(names), 2, sharex=True, squeeze=False)
-        for line, name in zip(grid, names, strict=True):
+        for pair_of_axes, name in zip(grid, names, strict=True):
             panel = rows[rows["benchmark"] == name]
-            for axes, (column, title) in zip(line, columns.items(), strict=True):
+            for axes, (column, title) in zip(pair_of_axes, columns.items(), strict=True):
                 shown = panel.assign(
-                    place=positions(panel["bytes"]), spread=panel[column].clip(lower=LEAST_PERCENT)
+                    position=positions(panel["bytes"]), spread=panel[column].clip(lower=LEAST_PERCENT)
                 )
                 for curve in network_parts(shown):
-                    draw_lines(drawing, axes, curve, "place", "spread", labels, every=3)
+                    draw_lines(drawing, axes, curve, "position", "spread", labels, every=3)
                 log_axis(axes, list(shown["spread"]), most=5)
                 axes.set_title(benchmark(name))
                 axes.set_ylabel(title)

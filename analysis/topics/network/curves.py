@@ -225,9 +225,9 @@ def spreads(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows of 0 bytes and powers of two. ``between_percent`` is the slowest less the fastest run's median,
-        in percent of the median of all runs. ``within_percent`` is the 95th percentile over the batches of a
-        run less their median, in percent of the median.
+        Rows of 0 bytes and powers of two. ``between_percent`` is the median of the slowest run minus the
+        median of the fastest run, in percent of the median over the runs. ``within_percent`` is how far the
+        95th percentile over the batches lies above the median, in percent; both are medians over the runs.
     """
     rows = powers_only(sized(table))
     rows = rows[rows["benchmark"].isin(DIRECTIONS) & (rows["runs"] > 1)]

@@ -10,11 +10,9 @@ from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, percent_interval
-from analysis.runs.runs import timed_rows
+from analysis.runs.runs import DISTURBED_CORES, timed_rows
 from analysis.topics.quality.tables import FEWEST, OUTLIER_RULE, POINT, has_unknown_order, points_of
 
-DISTURBED_CORES = 0.2
-"""Mean number of cores kept busy by other programs above which a repetition counts as disturbed."""
 COARSE = 5e-3
 """Share of a time above which the report states the step of its rounding."""
 MOST = 4

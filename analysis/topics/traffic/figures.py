@@ -291,13 +291,13 @@ def _figures_by_interconnect(
 
 
 def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the bandwidth of every process at the highest offered load of its pattern."""
+    """Draw the bandwidth of every process at the highest offered load of each panel."""
     highest = rows.groupby("title")["offered_load"].transform("max")
     rows = rows[rows["offered_load"] == highest]
     count = int(rows["processes"].iloc[0])
     caption = (
-        f"Accepted bandwidth of each of {counted(count, 'process')} at the highest offered load. A level "
-        "line is fair; a process without a point sends nothing in the pattern."
+        f"Accepted bandwidth of each of {counted(count, 'process')} at the highest offered load. If all "
+        "points have one height, the network is fair; a process without a point sends nothing in the pattern."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -305,7 +305,11 @@ def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
 
     columns, titles = ("process", "accepted_MBps"), ("Process", "Accepted (MB/s)")
-    return [_figure("traffic-processes", caption, rows, columns, titles, labels, finish, False, False)]
+    return [
+        _figure(
+            "traffic-processes", caption, rows, columns, titles, labels, finish, share=False, joined=False
+        )
+    ]
 
 
 def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
