@@ -248,6 +248,19 @@ def test_blocks_added_later_go_on_counting_and_stay_together():
     assert block_numbers(records) == [1, 1, 3, 3, 3]
 
 
+def test_runs_of_an_edited_case_stay_together_if_only_a_part_was_measured_before():
+    both = ["a", "b"]
+    edited = {"inputs": INPUTS | {"case": "edited"}}
+    records = [
+        planned("a", 1, both, "2026-01-01T12:00:00"),
+        replace(planned("a", 1, both, "2026-01-02T12:00:00", attempt=2), **edited),
+        replace(planned("b", 1, both, "2026-01-02T12:00:01"), **edited),
+        replace(planned("a", 2, both, "2026-01-02T12:00:02"), **edited),
+        replace(planned("b", 2, both, "2026-01-02T12:00:03"), **edited),
+    ]
+    assert block_numbers(records) == [1, 2, 2, 3, 3]
+
+
 def test_a_further_attempt_and_a_changed_interconnect_are_in_blocks_of_their_own():
     both = ["a", "b"]
     records = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, chain
@@ -213,22 +214,27 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     """Number the blocks so that runs share a number only if they were planned to run back to back.
 
     If an interconnect is added to a study or changed, its block 1 did not run together with block 1 of the
-    others. Its blocks are therefore numbered after all earlier blocks. The same holds for further attempts.
+    others. Its blocks are therefore numbered after all earlier blocks. The same holds for an edited case and
+    for further attempts.
 
     Returns
     -------
     list of int
         A number for each record, starting at 1 for each case, number of threads and oversubscription.
     """
+    sets = _sets(records)
     largest: dict[Key, dict[Key, int]] = {}
-    for record in sorted(records, key=attrgetter("started")):
+    for record, runs_together in sorted(zip(records, sets, strict=True), key=lambda pair: pair[0].started):
         blocks = largest.setdefault(_group_key(record), {})
-        blocks[_companions(record)] = max(blocks.get(_companions(record), 0), record.block)
+        blocks[runs_together] = max(blocks.get(runs_together, 0), record.block)
     offsets = {
         group: dict(zip(blocks, accumulate(blocks.values(), initial=0), strict=False))
         for group, blocks in largest.items()
     }
-    return [record.block + offsets[_group_key(record)][_companions(record)] for record in records]
+    return [
+        record.block + offsets[_group_key(record)][runs_together]
+        for record, runs_together in zip(records, sets, strict=True)
+    ]
 
 
 def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
@@ -296,6 +302,23 @@ def _group_key(record: Record) -> Key:
     return record.case, record.point.computing, record.oversubscription
 
 
-def _companions(record: Record) -> Key:
-    """Return a key that records share if they were planned together."""
-    return record.attempt, tuple(sorted(record.companions.items()))
+def _sets(records: Sequence[Record]) -> list[Key]:
+    """Return a key for each record, which records share if they were planned to run back to back.
+
+    Attempts are counted separately for each version of the case: if an edited case was measured in part
+    before, all its new runs still belong together.
+    """
+    attempts: dict[Key, list[int]] = {}
+    for record in records:
+        bisect.insort(attempts.setdefault(_repetition_key(record), []), record.attempt)
+    return [
+        (attempts[_repetition_key(record)].index(record.attempt), *_version_key(record)) for record in records
+    ]
+
+
+def _repetition_key(record: Record) -> Key:
+    return record.point, record.block, *_version_key(record)
+
+
+def _version_key(record: Record) -> Key:
+    return record.inputs.get("case"), tuple(sorted(record.companions.items()))
