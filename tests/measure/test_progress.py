@@ -45,6 +45,16 @@ def test_a_log_has_a_line_a_run():
     assert lines[2:] == ["report of 1 of 4 blocks"]
 
 
+def test_the_time_left_excludes_a_wait_for_another_study(monkeypatch):
+    clock = iter([0.0, 1000.0, 1001.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    log = io.StringIO()
+    with Progress({CASE.name: CASE}, 3, [OVER] * 3, [log]) as shown:
+        shown.begin()
+        shown.made(Repetition(OVER, 1, ()), replace(RECORD, seconds=0.5))
+    assert log.getvalue().rstrip().endswith("about 2 s left")
+
+
 def test_a_log_states_the_waits_for_an_idle_machine():
     log, waited = io.StringIO(), replace(RECORD, seconds=1.5, noise=RunNoise(0.0, 0.0, 0.0, 8.2, 0.7))
     with Progress({CASE.name: CASE}, 2, [OVER] * 2, [log]) as progress:

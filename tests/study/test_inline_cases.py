@@ -3,6 +3,8 @@
 import dataclasses
 import os
 import re
+import subprocess
+import sys
 
 import pytest
 from programs import write_program
@@ -10,6 +12,7 @@ from refused import refusal
 
 from workflows.applications import application
 from workflows.domain import InputError
+from workflows.paths import ROOT
 from workflows.study.asked import read_asked
 from workflows.study.cases import digest
 from workflows.study.study import read_study
@@ -61,6 +64,44 @@ def test_neither_the_study_nor_its_results_change_the_case(folder):
     (folder / "results/runs.csv").touch()
     inside = dataclasses.replace(case, settings=case.settings | {"left_out": ["mine.yaml", "results"]})
     assert list(application("command").inputs(inside)) == ["solve.sh"]
+
+
+def test_logs_are_no_input(folder):
+    before = digest(case_of(folder))
+    for name in ("study.log", "nohup.out", "slurm-17.out"):
+        (folder / name).write_text("written meanwhile\n")
+    assert digest(case_of(folder)) == before
+    (folder / "notes.txt").touch()
+    assert digest(case_of(folder)) != before
+
+
+def test_a_study_names_what_is_no_input(folder):
+    file = folder / "mine.yaml"
+    file.write_text(
+        STUDY.format(command="./solve.sh").replace("interconnects:", "    ignore: [log.txt]\ninterconnects:")
+    )
+    (folder / "log.txt").touch()
+    (folder / "a.log").touch()
+    (case,) = read_asked(file).cases.values()
+    assert list(application("command").inputs(case)) == ["a.log", "solve.sh"]
+
+
+def test_the_file_of_redirected_output_is_no_input(folder):
+    """``run-study --command ... > log.txt`` in the folder of the input."""
+    code = (
+        "from pathlib import Path; from workflows.plan.command_study import write_command_study;"
+        "write_command_study('./solve.sh', None, '1,2', 'mine', Path.cwd())"
+    )
+    with (folder / "log.txt").open("w") as log:
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=log,
+            check=True,
+        )
+    (case,) = read_asked(folder / "results/mine/study.yaml").cases.values()
+    assert list(application("command").inputs(case)) == ["solve.sh"]
 
 
 @pytest.mark.parametrize("change", ["input", "command", "time", "outside"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 import os
 import re
@@ -38,7 +39,7 @@ def case_files(case: Case) -> dict[str, bytes]:
 def input_folders(folder: Path, left_out: Collection[str] = ()) -> Iterator[tuple[str, list[str]]]:
     """Yield `folder` and each folder below it with the files in it, as sorted relative paths.
 
-    Links are followed. Hidden files and backups, and what `left_out` names, are omitted.
+    Links are followed. Hidden files, backups, and files that match a pattern of `left_out` are omitted.
 
     Raises
     ------
@@ -52,7 +53,11 @@ def input_folders(folder: Path, left_out: Collection[str] = ()) -> Iterator[tupl
             for name in sorted([*folders, *files])
             if not name.startswith(".") and not name.endswith("~")
         }
-        kept = {name: path for name, path in below.items() if path not in left_out}
+        kept = {
+            name: path
+            for name, path in below.items()
+            if not any(fnmatch.fnmatchcase(path, pattern) for pattern in left_out)
+        }
         for name in kept:
             if not (above / name).exists():
                 raise InputError(f"{above / name}: the link leads nowhere")

@@ -191,6 +191,7 @@ def _run_all(
     first_block: bool,
 ) -> None:
     """Run repetitions one after another, with a report between two blocks; perhaps only the first block."""
+    progress.begin()
     until = plan.asked.study.until is not None
     for (repetition, attempt), following in zip_longest(missing, missing[1:]):
         if first_block and repetition.block > 1:

@@ -65,6 +65,10 @@ class Progress(AbstractContextManager):
         for line in self._lines:
             line.end()
 
+    def begin(self) -> None:
+        """Start the clock of the time left, after any wait for another study."""
+        self._started = time.monotonic()
+
     def say(self, text: str) -> None:
         """Write one line."""
         say(text, self._files)

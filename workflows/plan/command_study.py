@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from workflows.domain import InputError
 from workflows.launch.emulation import usable_cores
 from workflows.launch.mpi.registry import linked_library
 from workflows.paths import RESULTS
-from workflows.study.inline import as_name, name_of, split_command
+from workflows.study.inline import LOGS, as_name, name_of, split_command
 from workflows.study.written import write_study
 
 INTERCONNECTS = {
@@ -56,6 +58,8 @@ def write_command_study(
     entry: dict[str, Any] = {"command": command, "folder": str(here)}
     if time is not None:
         entry["time"] = _pattern(time)
+    if files := _output_files(here):
+        entry["ignore"] = [*LOGS, *files]
     file = shutil.which(program[0], path=None) or str(here / program[0])
     linked = linked_library(file)
     library = linked[0].name if linked else "openmpi"
@@ -70,6 +74,14 @@ def write_command_study(
             "processes": process_counts(processes),
         }
     )
+
+
+def _output_files(folder: Path) -> list[str]:
+    """Return the files of a folder to which the output of this process is redirected: they are no input."""
+    streams = [os.fstat(descriptor) for descriptor in (1, 2)]
+    written = {(status.st_dev, status.st_ino) for status in streams if stat.S_ISREG(status.st_mode)}
+    statuses = {path.name: path.stat() for path in sorted(folder.iterdir()) if path.is_file()}
+    return [name for name, status in statuses.items() if (status.st_dev, status.st_ino) in written]
 
 
 def _pattern(text: str) -> str:

@@ -21,6 +21,8 @@ SHELL = re.compile(r"[\d&]?[<>].*|[|&;]+")
 """Words that only a shell understands."""
 INTERPRETERS = ("python", "bash", "sh", "perl", "julia")
 """Beginnings of the names of programs that run a script."""
+LOGS = ("*.log", "nohup.out", "slurm-*.out")
+"""Patterns of files that hold the output of a command; they are no input."""
 GUESSED_SECONDS, GUESSED_MB = 10.0, 100.0
 """Time and memory of a program that has not run yet, for planning."""
 
@@ -120,9 +122,12 @@ def inline_cases(
             "program": program,
             "folder": str(folder),
             "left_out": [
-                path.absolute().relative_to(folder).as_posix()
-                for path in left_out
-                if folder in path.absolute().parents
+                *entry.get("ignore", LOGS),
+                *(
+                    path.absolute().relative_to(folder).as_posix()
+                    for path in left_out
+                    if folder in path.absolute().parents
+                ),
             ],
             "outside": outside,
             "trial_processes": min(processes, default=1),
