@@ -15,6 +15,7 @@ from snakemake.cli import args_to_api, parse_args, parse_config, print_exception
 from snakemake.exceptions import CliException
 
 from workflows.errors import InputError, one_line_errors
+from workflows.inputs import nearest
 from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.plan import make_plan
@@ -288,8 +289,8 @@ def study_file(name: str, here: Path) -> Path:
             return file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
     if _path(name, here).exists():
         raise InputError(f"{name}: is no study file; study files end in .yaml")
-    shipped = ", ".join(sorted(file.stem for file in STUDIES.glob("*.yaml")))
-    raise InputError(f"{name}: no such study file, nor one of {shipped}")
+    shipped = sorted(file.stem for file in STUDIES.glob("*.yaml"))
+    raise InputError(f"{name}: no such study file{nearest(name, shipped)}; studies: {', '.join(shipped)}")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ def choose(
     if value in choices:
         return value
     listed = listing() if listing else ", ".join(choices)
-    raise InputError(f"{where}: no {noun} {value!r}{_nearest(value, choices)}; known: {listed or 'none'}")
+    raise InputError(f"{where}: no {noun} {value!r}{nearest(value, choices)}; known: {listed or 'none'}")
 
 
 @contextlib.contextmanager
@@ -234,7 +234,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
             names = sorted(schema.get("properties", {}))
             unknown = next(name for name in value if name not in names)
             path = dotted([*error.absolute_path, unknown])
-            return f"{path}: unknown key{_nearest(unknown, names)}; allowed: {', '.join(names) or 'none'}"
+            return f"{path}: unknown key{nearest(unknown, names)}; allowed: {', '.join(names) or 'none'}"
         case "required":
             missing = next(name for name in allowed if name not in value)
             description = schema.get("properties", {}).get(missing, {}).get("description")
@@ -244,7 +244,7 @@ def _explain(error: jsonschema.ValidationError) -> str:
             return f"{at}{_show(value)} is not {_types(allowed)}"
         case "enum":
             texts = [str(name) for name in allowed]
-            return f"{at}no {_show(value)} here{_nearest(str(value), texts)}; allowed: {', '.join(texts)}"
+            return f"{at}no {_show(value)} here{nearest(str(value), texts)}; allowed: {', '.join(texts)}"
         case "const":
             return f"{at}{_show(value)} must be {_show(allowed)}"
         case "format":
@@ -276,7 +276,8 @@ def _types(allowed: str | list[str]) -> str:
     return " or ".join(_TYPES[name][1] for name in names)
 
 
-def _nearest(value: str, names: Iterable[str]) -> str:
+def nearest(value: str, names: Iterable[str]) -> str:
+    """Return the end of a message that suggests the nearest name; empty if none is near."""
     near = difflib.get_close_matches(str(value), list(names), n=1)
     return f", did you mean {near[0]!r}?" if near else ""
 

@@ -104,5 +104,5 @@ def process_counts(text: str | None) -> list[int]:
         return [2**power for power in range(len(usable_cores()).bit_length())]
     numbers = text.split(",")
     if not all(number.isdecimal() and int(number) for number in numbers) or len(set(numbers)) < len(numbers):
-        raise InputError(f"--processes: {text!r} is no list of different counts such as 1,2,4")
+        raise InputError(f"--processes: {text!r} is no list of different counts from 1 on, such as 1,2,4")
     return sorted(map(int, numbers))
