@@ -122,9 +122,9 @@ class CasePoints:
     samples : list of Sample
         Block times of each point.
     draws : list of array (scenarios, B)
-        Bootstrap draws of each point's median time; NaN without draws. A simulated point has no blocks to
-        draw from: it has one value per scenario of `corners`. If times are rounded coarsely, measured points
-        have these scenarios too.
+        Bootstrap draws of each point's median time. A measured point has one scenario, or the scenarios of
+        `corners` if any times are rounded coarsely. A simulated point has no blocks to draw from, so it has
+        the scenarios of `corners` and B = 1. All NaN if a point has no draws, as with a stopped run.
     """
 
     case: str

@@ -15,7 +15,7 @@ from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_mis
 from analysis.runs.kinds import comparable_sets, ran
 
 ROUNDING = 1e-9
-"""An excess over a whole number of processes that is rounding error."""
+"""Largest excess over a whole number of processes or nodes that is taken for rounding error."""
 NEARLY = 0.9
 """Share of the highest speedup at which a smaller count is nearly as good."""
 
@@ -167,9 +167,9 @@ def whole_processes(count: float) -> int:
 
 
 def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
-    """Return the nodes of a process count on a curve, given the rows of the curve.
+    """Return how many nodes `count` processes need, at the most processes per node in a curve's `rows`.
 
-    None if nodes are unknown, or if all processes share a node.
+    None if the rows have no nodes, or if no row has more than one node.
     """
     with_nodes = rows.dropna(subset="nodes")
     if with_nodes.empty or with_nodes["nodes"].max() < 2:

@@ -152,14 +152,15 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
     """Compute the percentile interval of bootstrap draws.
 
     The ends are the k-th smallest and the k-th largest of B draws, k = (B + 1)(1 - confidence) / 2 rounded
-    down (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 5.3.1). There is no
-    interpolation, so infinite draws stay infinite.
+    down, but at least 1 (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 5.3.1).
+    There is no interpolation, so infinite draws stay infinite.
 
     Parameters
     ----------
     draws : array (..., scenarios, B)
-        Scenarios are a simulated time and the ends of its band. The interval covers all scenarios. The last
-        axis is all NaN or has no NaN.
+        Scenarios are choices of the ends of bands, of simulated or coarsely rounded times; there may be one.
+        The interval reaches from the lowest to the highest end over the scenarios. The last axis is all NaN
+        or has no NaN.
     confidence : float
         Nominal coverage.
 

@@ -307,7 +307,7 @@ def test_a_case_that_is_edited_while_another_is_prepared(edited):
     edited.ask_for("count", "slow")
     printed = changed_while_running(
         edited,
-        "Finding the answer that runs of slow must give",
+        "Checking slow before it is measured",
         lambda: (time.sleep(1), (case / "count.sh").write_text("echo n = 2\necho took 0.1 s\n")),
     )
     assert "give the same command again" in printed

@@ -83,5 +83,5 @@ def test_a_study_that_lost_its_interconnect_fails(study_folder):
     assert done.returncode == 1
     line = done.stderr.splitlines()[-1]
     assert re.match(r"nodeworth: no run over shared_memory is valid; \d of 6 runs are invalid", line), line
-    assert line.endswith("; report and proposal of the others in results/faulty")
+    assert line.endswith(f"report of the others: {study_folder.results('faulty')}/report.pdf")
     assert (study_folder.results("faulty") / "report.pdf").exists()

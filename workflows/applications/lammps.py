@@ -114,7 +114,7 @@ class LAMMPS(Application):
         )
 
     def adopts(self, source: Path) -> bool:
-        """Return whether `source` has the name of an input and sets up atoms."""
+        """Return whether `source` is named like an input and sets units, atom_style or pair_style."""
         named = source.name.startswith("in.") or source.suffix in (".in", ".lmp")
         return named and source.is_file() and re.search(_SETS_UP, source.read_bytes(), re.M) is not None
 
@@ -237,7 +237,7 @@ def _other_counts(
 
 
 def _out_of_range(rows: Sequence[tuple[float, Row]], ranges: Mapping[str, Sequence[float]]) -> str | None:
-    """Return which column leaves its range first, and at which step."""
+    """Return which column first leaves its range or has no finite value, and at which step."""
     for _, row in rows:
         for name, (low, high) in ranges.items():
             value = row.get(name)

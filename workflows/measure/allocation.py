@@ -147,8 +147,9 @@ class Allocation:
 
     @contextlib.contextmanager
     def noted(self, path: Path, planned: Record) -> Iterator[None]:
-        """Keep a note of a run until it is recorded; the note holds the reason if the run is given up.
+        """Keep a note of a run until it is recorded.
 
+        If an exception ends the run, the note stays; a `JobEndedError` adds its reason.
         The folder of notes must exist.
         """
         note = {

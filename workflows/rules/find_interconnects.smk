@@ -39,6 +39,8 @@ rule find_interconnects:
         *site_modules(cluster),
     resources:
         **resources_of_job,
+    params:
+        site=str(site),
     message:
         "Finding the interconnects of the cluster"
     script:

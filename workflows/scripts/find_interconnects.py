@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 if __name__ == "__main__":
     with end_with_snakemake(), one_line_errors():
-        interconnects = find_in_job(Path(snakemake.config["cluster"]))
+        interconnects = find_in_job(Path(snakemake.params.site))
         Path(snakemake.output.found).write_text(interconnects.as_json())

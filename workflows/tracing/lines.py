@@ -1,4 +1,4 @@
-"""Compact storage of a rank's lines: each distinct line is stored once, as a run repeats few calls."""
+"""Compact storage of a rank's lines: a run repeats few distinct lines, so each is stored once."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def pack(rank: int, lines: Sequence[str]) -> Lines:
     Parameters
     ----------
     lines : sequence of str
-        Lines of the rank. A compute line without an integer amount is kept as text.
+        Lines of the rank. A line of computing without an integer amount is kept as text.
     """
     indices: defaultdict[str, int] = defaultdict(itertools.count().__next__)
     index_of_line = np.fromiter(map(indices.__getitem__, lines), np.int32, len(lines))

@@ -99,7 +99,7 @@ def saving_at(trade: Exchange, price: float) -> Floats:
 
 
 def direction_of(trade: Exchange) -> Texts:
-    """Return whether a trade pays "always", "above" or "below" its break-even price, or "never"."""
+    """Return on which side of its break-even value a trade pays: "above", "below", "always" or "never"."""
     cheaper = trade.extra < 0
     cases = [(trade.saved >= 0) & cheaper, trade.saved > 0, cheaper]
     return np.select(cases, ["always", "above", "below"], "never").astype(object)

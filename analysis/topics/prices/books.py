@@ -88,8 +88,8 @@ def read_book(path: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows of the file sorted by item and size. Prices ``per`` cluster are divided by the nodes. A missing
-        `price` is the middle of its range.
+        Rows of the file sorted by item and `nodes_from`. Prices ``per`` cluster are divided by `nodes_from`,
+        so that all are per node. A missing `price` is the middle of its range.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def read_book(path: str | Path) -> pd.DataFrame:
     """
     book = read_listing(path, BOOK, _BOOK_RULES)
     book = book.sort_values(["item", "nodes_from"], kind="stable", ignore_index=True)
-    share = book["nodes_from"].astype(float).where(book["per"] == "cluster", 1.0)
-    prices = book[["price", "price_low", "price_high"]].div(share, axis=0)
+    divisor = book["nodes_from"].astype(float).where(book["per"] == "cluster", 1.0)
+    prices = book[["price", "price_low", "price_high"]].div(divisor, axis=0)
     middle = prices[["price_low", "price_high"]].mean(axis=1)
     return book.assign(**prices).assign(price=prices["price"].fillna(middle))
 

@@ -56,6 +56,7 @@ def _room(blocks: Sequence[Block]) -> int:
 
 
 def _description(about: AboutCase) -> list[str]:
+    """Return one paragraph with the description of a case and its check, or none."""
     sentences = [about.description] if about.description else []
     if check := about.answer:
         unit = f" {check.unit}" if check.unit else ""
