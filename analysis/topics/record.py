@@ -44,7 +44,7 @@ MACHINE_KEYS = {
     "governor": "Frequency governor",
     "adapters": "Network adapters",
     "ucx": "UCX",
-    "slurm": "Slurm (last run)",
+    "slurm": "Cluster job (last run)",  # of any scheduler
     "mpi": "MPI library",
     "transports": "Transports that it chose",
 }
