@@ -43,7 +43,7 @@ class Found:
     def from_json(cls, text: str) -> Found:
         """Read what `as_json` wrote."""
         data: dict[str, Any] = json.loads(text)
-        pairs = [(Selectable(**found), PingPong(**played)) for found, played in data["interconnects"]]
+        pairs = [(Selectable(**each), PingPong(**played)) for each, played in data["interconnects"]]
         return cls(data["host"], data["asked"], pairs)
 
 
@@ -62,15 +62,15 @@ def find(nodes: Sequence[JobNode] = (), cores: int = 0) -> Found:
     return Found(
         nodes[0].name if nodes else platform.node(),
         {name: report.problem for name, report in reports.items()},
-        [(found, play(found, nodes, cores) if cores else NOT_PLAYED) for found in listed],
+        [(each, play(each, nodes, cores) if cores else NOT_PLAYED) for each in listed],
     )
 
 
-def listing(found: Found) -> list[str]:
+def listing(discovered: Found) -> list[str]:
     """List the interconnects in columns, with a line for each that fails and each tool without an answer."""
-    was_measured = any(played.best or played.failed for _, played in found.interconnects)
+    was_measured = any(played.best or played.failed for _, played in discovered.interconnects)
     rows = [("name", "kind", "library", "where", *(["ping-pong"] if was_measured else []), "settings")]
-    for each, played in found.interconnects:
+    for each, played in discovered.interconnects:
         library = MPI_LIBRARIES[each.launch["mpi"]].title
         where = "between nodes" if each.joins_nodes else "inside a node"
         result = [_result(played)] if was_measured else []
@@ -79,12 +79,12 @@ def listing(found: Found) -> list[str]:
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    answered = ", ".join(name for name, problem in found.asked.items() if problem is None)
+    answered = ", ".join(name for name, problem in discovered.asked.items() if problem is None)
     failures = [
-        f"{each.name} fails: {played.reason}" for each, played in found.interconnects if played.failed
+        f"{each.name} fails: {played.reason}" for each, played in discovered.interconnects if played.failed
     ]
-    silent = [f"{name}: {problem}" for name, problem in found.asked.items() if problem]
-    heading = f"Interconnects that runs on {found.host} can select, as {answered or 'no tool'} report:"
+    silent = [f"{name}: {problem}" for name, problem in discovered.asked.items() if problem]
+    heading = f"Interconnects that runs on {discovered.host} can select, as {answered or 'no tool'} report:"
     return [heading, *lines, *failures, *silent]
 
 
@@ -94,7 +94,7 @@ def _result(played: PingPong) -> str:
     return "fails" if played.failed else played.reason or ""
 
 
-def write_files(found: Found, folder: Path) -> list[str]:
+def write_files(discovered: Found, folder: Path) -> list[str]:
     """Write a file for each interconnect, with the ranges of its ping-pong; return a line for each group.
 
     An existing file is kept. An interconnect over which the ping-pong failed gets no file.
@@ -102,14 +102,14 @@ def write_files(found: Found, folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     written, kept, failed = [], [], []
     unmeasured: dict[str, list[str]] = {}
-    for each, played in found.interconnects:
+    for each, played in discovered.interconnects:
         file = folder / f"{each.name}.yaml"
         if played.failed:
             failed.append(each.name)
         elif file.exists():
             kept.append(each.name)
         else:
-            file.write_text(as_yaml(each, played.ranges, found.host), encoding="utf-8")
+            file.write_text(as_yaml(each, played.ranges, discovered.host), encoding="utf-8")
             written.append(each.name)
             if played.reason:
                 unmeasured.setdefault(played.reason, []).append(each.name)

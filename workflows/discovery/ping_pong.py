@@ -1,4 +1,4 @@
-"""Play a short ping-pong over a found interconnect, and derive the ranges that its file attests."""
+"""Play a short ping-pong over a discovered interconnect, and derive the ranges that its file attests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PingPong:
     failed: bool = False
 
 
-def play(found: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
+def play(selectable: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
     """Play ping-pong between two ranks, in one node or on two nodes of a job.
 
     Parameters
@@ -62,13 +62,13 @@ def play(found: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
     cores : int
         Usable cores of a node.
     """
-    if found.joins_nodes and len(nodes) < 2:
+    if selectable.joins_nodes and len(nodes) < 2:
         return PingPong(reason="needs two nodes (--profile cluster)")
-    if not found.joins_nodes and cores < 2:
+    if not selectable.joins_nodes and cores < 2:
         return PingPong(reason="needs two cores of a node")
-    count = 2 if found.joins_nodes else 1
-    point = Point("ping_pong", found.name, processes=2, oversubscription=1, nodes=count, cores=2)
-    interconnect = _loaded(found)
+    count = 2 if selectable.joins_nodes else 1
+    point = Point("ping_pong", selectable.name, processes=2, oversubscription=1, nodes=count, cores=2)
+    interconnect = _loaded(selectable)
     latencies, bandwidths, transports = [], [], []
     for _ in range(LAUNCHES):
         result = probe(point, interconnect, nodes[:count])
@@ -77,7 +77,7 @@ def play(found: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
         latencies.append(result.latency_us)
         bandwidths.append(result.bandwidth_MBps)
         transports = list(result.transports)
-    better = BETTER_BETWEEN if found.joins_nodes else BETTER_INSIDE
+    better = BETTER_BETWEEN if selectable.joins_nodes else BETTER_INSIDE
     latency = [min(latencies) / better, max(latencies) * WORSE]
     bandwidth = [min(bandwidths) / WORSE, max(bandwidths) * better]
     ranges = dict(zip(QUANTITIES, (latency, bandwidth), strict=True))
@@ -88,14 +88,14 @@ def play(found: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
     )
 
 
-def as_yaml(found: Selectable, ranges: dict[str, list[float]], host: str) -> str:
+def as_yaml(selectable: Selectable, ranges: dict[str, list[float]], host: str) -> str:
     """Return the text of an interconnect file."""
-    content = found.content(ranges, host)
+    content = selectable.content(ranges, host)
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110, default_flow_style=None)
 
 
-def _loaded(found: Selectable) -> Interconnect:
-    """Return a found interconnect as its file would be read."""
+def _loaded(selectable: Selectable) -> Interconnect:
+    """Return a discovered interconnect as its file would be read."""
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / f"{found.name}.yaml").write_text(as_yaml(found, {}, "this machine"))
-        return load_interconnect(found.name, Path(folder))
+        (Path(folder) / f"{selectable.name}.yaml").write_text(as_yaml(selectable, {}, "this machine"))
+        return load_interconnect(selectable.name, Path(folder))

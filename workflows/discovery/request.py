@@ -105,16 +105,16 @@ def find_interconnects(
     request = Request.of(words)
     folder = _folder(study_file(request.study, here) if request.study else None, here)
     if request.profile:
-        found = _find_on_cluster(request.profile, request.options)
+        discovered = _find_on_cluster(request.profile, request.options)
     elif request.writes:
         with only_study_on_this_machine(lambda line: print(line, file=sys.stderr, flush=True)):
-            found = find(cores=len(usable_cores()))
+            discovered = find(cores=len(usable_cores()))
     else:
-        found = find(cores=0)
-    lines = [*listing(found), *_shipped(is_cluster=bool(request.profile))]
+        discovered = find(cores=0)
+    lines = [*listing(discovered), *_shipped(is_cluster=bool(request.profile))]
     if not request.writes:
         return [*lines, f"--write measures each with a ping-pong and writes its file into {folder}"]
-    lines += write_files(found, folder)
+    lines += write_files(discovered, folder)
     if not request.study:
         lines.append(f"A study in {here} uses them with the key interconnects_folder: {FOLDER}")
     return lines

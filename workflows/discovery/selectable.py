@@ -125,10 +125,10 @@ def _of_open_mpi(resources: Resources) -> Iterator[Selectable]:
             yield _tcp(interface, "", _open_mpi(mca))
     if "pml/ucx" in components:
         one_sided = {"osc": "ucx"} if "osc/ucx" in components else {}
-        for found in _through_ucx(resources, "{},sm,self"):
-            mca = {"pml": "ucx", **one_sided, **({} if found.is_rdma else ANY_UCX)}
-            launch = _open_mpi(mca, found.variables)
-            yield found.interconnect(launch, prefix="ucx_", library="UCX")
+        for path in _through_ucx(resources, "{},sm,self"):
+            mca = {"pml": "ucx", **one_sided, **({} if path.is_rdma else ANY_UCX)}
+            launch = _open_mpi(mca, path.variables)
+            yield path.interconnect(launch, prefix="ucx_", library="UCX")
     if {"pml/cm", "mtl/ofi"} <= components:
         for provider, interface, carrier in _providers(resources):
             mca = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": provider}
@@ -154,12 +154,12 @@ def _of_mpich(resources: Resources) -> Iterator[Selectable]:
             joins_nodes=False,
         )
     if "ch4:ucx" in devices:
-        for found in _through_ucx(resources, "self,{}"):
-            variables = found.variables
-            if found.device == LOOPBACK:  # ranks of a node would otherwise use shared memory
+        for path in _through_ucx(resources, "self,{}"):
+            variables = path.variables
+            if path.device == LOOPBACK:  # ranks of a node would otherwise use shared memory
                 variables = {**variables, "MPIR_CVAR_NOLOCAL": 1}
             launch = {"mpi": "mpich", "env": variables}
-            yield found.interconnect(launch, suffix="_mpich", library="UCX, MPICH")
+            yield path.interconnect(launch, suffix="_mpich", library="UCX, MPICH")
     if "ch4:ofi" in devices:
         for provider, interface, carrier in _providers(resources):
             variables = {"FI_PROVIDER": provider, **_interface_variable(interface)}
