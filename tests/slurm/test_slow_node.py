@@ -74,4 +74,5 @@ def test_a_node_at_four_fifths_speed_is_flagged(slurm, tmp_path):
     assert table["blocks"].to_dict() == dict.fromkeys((node.name for node in slurm.nodes), 2 * BLOCKS // 3)
     assert table.index[table["slow"]].tolist() == ["emulated-node2"]
     low, high = sure.loc["emulated-node2", ["slower_low", "slower_high"]]
-    assert low - 0.5 < 25 < high + 0.5  # what else a run does takes the same time on all nodes
+    # The rest of a run takes the same time on all nodes, and more on a busy machine: 25 % is an upper bound.
+    assert low - 3 < 25 < high + 3
