@@ -23,7 +23,7 @@ STEADY = """
 import platform, time
 begun = time.monotonic()
 for _ in range(5 if platform.node() == "emulated-node2" else 4):
-    time.sleep(0.05)  # each as much too long as the others
+    time.sleep(0.2)  # on a busy machine each sleep is longer by about the same
 print(f"took {time.monotonic() - begun} s", "sum = 42", "done", sep="\\n")
 """
 BLOCKS = 9
@@ -74,5 +74,4 @@ def test_a_node_at_four_fifths_speed_is_flagged(slurm, tmp_path):
     assert table["blocks"].to_dict() == dict.fromkeys((node.name for node in slurm.nodes), 2 * BLOCKS // 3)
     assert table.index[table["slow"]].tolist() == ["emulated-node2"]
     low, high = sure.loc["emulated-node2", ["slower_low", "slower_high"]]
-    # The rest of a run takes the same time on all nodes, and more on a busy machine: 25 % is an upper bound.
-    assert low - 3 < 25 < high + 3
+    assert low - 0.5 < 25 < high + 0.5  # the rest of a run takes the same time on all nodes
