@@ -25,14 +25,26 @@ from analysis.runs.columns import (
 )
 
 _PERCENT = pa.Column(float, pa.Check.in_range(0, 100), nullable=True)
-_LIFETIME = {
-    "lifetime_years": POSITIVE,
-    **with_interval("lifetime_cost", MONEY),
-    **{f"{part}_percent": _PERCENT for part in ("purchase", "energy", "maintenance", "licences")},
-    **with_interval("kilowatts", MONEY),
-    **with_interval("lifetime_kWh", MONEY),
-    **with_interval("lifetime_CO2_kg", MONEY),
-}
+_LIFETIME = with_descriptions(
+    {
+        "lifetime_years": POSITIVE,
+        **with_interval("lifetime_cost", MONEY),
+        **{f"{part}_percent": _PERCENT for part in ("purchase", "energy", "maintenance", "licences")},
+        **with_interval("kilowatts", MONEY),
+        **with_interval("lifetime_kWh", MONEY),
+        **with_interval("lifetime_CO2_kg", MONEY),
+    },
+    lifetime_years="Years of operation in the study.",
+    lifetime_cost="Price, energy, maintenance and licences of all years, at one process per core. The ends "
+    "combine the ranges of the inputs.",
+    purchase_percent="Share of the price in that cost.",
+    energy_percent="Share of energy.",
+    maintenance_percent="Share of maintenance.",
+    licences_percent="Share of licences.",
+    kilowatts="Power while all nodes compute; with pue, power of the building.",
+    lifetime_kWh="Energy over all years.",
+    lifetime_CO2_kg="Carbon dioxide of that energy.",
+)
 """Cost, power and energy of a cluster over its years; empty unless the study states a lifetime."""
 _PRICE = {"currency": TEXT, **with_interval("cluster_price", MONEY)}
 
@@ -65,20 +77,7 @@ MONEY_TABLES = table_schemas(
         source=described(NOTE, "Source of the price."),
         note=NOTE,
         node_year=described(COUNT, "Year of the node's price."),
-        **with_descriptions(
-            _LIFETIME,
-            lifetime_years="Years of operation in the study.",
-            lifetime_cost="Price, energy, maintenance and licences of all years, at one process "
-            "per core. The "
-            "ends combine the ranges of the inputs.",
-            purchase_percent="Share of the price in that cost.",
-            energy_percent="Share of energy.",
-            maintenance_percent="Share of maintenance.",
-            licences_percent="Share of licences.",
-            kilowatts="Power while all nodes compute; with pue, power of the building.",
-            lifetime_kWh="Energy over all years.",
-            lifetime_CO2_kg="Carbon dioxide of that energy.",
-        ),
+        **_LIFETIME,
     ),
     table_schema(
         "value",
@@ -152,9 +151,8 @@ MONEY_TABLES = table_schemas(
         note=NOTE,
         **with_descriptions(
             with_interval("lifetime_saving", NUMBER),
-            lifetime_saving="Total cost of the baseline over all years − that of the "
-            "interconnect. The interval "
-            "combines that of the node equivalents with all ranges.",
+            lifetime_saving="Total cost of the baseline over all years minus total cost of the interconnect. "
+            "The interval combines the interval of the node equivalents with all ranges.",
         ),
         lifetime_saving_percent=described(NUMBER, "That saving in percent of the baseline's total cost."),
         lifetime_verdict=described(NOTE, "As `verdict`, for that saving."),
@@ -223,20 +221,7 @@ MONEY_TABLES = table_schemas(
         may_be_best=described(MARK, "Whether it may be the best, by multiple comparisons with the best."),
         note=NOTE,
         kilowatts_limit=described(POSITIVE, "Largest power of the cluster; empty without a limit."),
-        **with_descriptions(
-            _LIFETIME,
-            lifetime_years="Years of operation in the study.",
-            lifetime_cost="Price, energy, maintenance and licences of all years, at one process "
-            "per core. The "
-            "ends combine the ranges of the inputs.",
-            purchase_percent="Share of the price in that cost.",
-            energy_percent="Share of energy.",
-            maintenance_percent="Share of maintenance.",
-            licences_percent="Share of licences.",
-            kilowatts="Power while all nodes compute; with pue, power of the building.",
-            lifetime_kWh="Energy over all years.",
-            lifetime_CO2_kg="Carbon dioxide of that energy.",
-        ),
+        **_LIFETIME,
     ),
 )
 """Schemas by table name."""
