@@ -52,7 +52,7 @@ KEY_PAGES = {
         "studies",
         ["record", "simulated"],
     ),
-    "facts": ("What a study says about itself, `results/<study>/facts.json`", "studies", ["facts"]),
+    "facts": ("Facts of a study, `results/<study>/facts.json`", "studies", ["facts"]),
 }
 """By page: its title, the page that says what to do, and the schemas on it."""
 ASSUMED = read_yaml(SCHEMAS / "assumed.yaml")
@@ -95,7 +95,7 @@ Schema = Mapping[str, Any]
 
 
 class Key(NamedTuple):
-    """A key of a file: its path, what its value may be, and what it means."""
+    """A key of a file: its path, its allowed values and its meaning."""
 
     path: str
     value: str
@@ -228,7 +228,7 @@ def columns(schema: pa.DataFrameSchema, made: pa.DataFrameSchema | None = None) 
 
 
 def table_pages() -> dict[str, str]:
-    """Pages of the tables that a study writes, of their side tables, and of those that it reads."""
+    """Make the pages on written tables, side tables and imported tables."""
     written = [
         MADE,
         "# Columns of the tables\n",

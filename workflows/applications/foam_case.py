@@ -1,4 +1,4 @@
-"""An OpenFOAM case of a user: what its files say, and the settings that a timed run changes."""
+"""An OpenFOAM case of a user: the settings in its files, and the settings that a timed run changes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _PRINTED = r"volAverage\(region0\) of (\S+) = (.+)"
 
 @dataclass(frozen=True)
 class FoamCase:
-    """What the files of a case say.
+    """Settings in the files of a case.
 
     Attributes
     ----------

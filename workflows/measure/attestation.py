@@ -112,7 +112,7 @@ def probe(
     nodes: Sequence[Node],
     placement: Sequence[Mapping[str, Any]] | None = None,
 ) -> Probe:
-    """Measure latency and bandwidth between two ranks, as far apart as those of a repetition that has ended.
+    """Measure latency and bandwidth between two ranks, at the same distance as in an ended repetition.
 
     A small program attests the interconnect in the same way as a run. Without a compiler, it is in Python.
 

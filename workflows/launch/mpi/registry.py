@@ -16,7 +16,7 @@ MPI_LIBRARIES: dict[str, MpiLibrary] = {library.name: library for library in (Op
 """By the name that interconnects use (``launch.mpi``)."""
 
 SERIAL_LIBRARY = MPI_LIBRARIES["openmpi"]
-"""Starts serial runs on this machine. A single rank needs no other library, whatever it is linked to."""
+"""Starts serial runs on this machine. It starts a single rank of any library."""
 
 RANK_VARIABLES = "variables"
 """Name of the file in a run's scratch folder from which ``rank`` reads the variables of the launcher."""
