@@ -87,21 +87,23 @@ def test_a_study_names_what_is_no_input(folder):
 
 
 def test_the_file_of_redirected_output_is_no_input(folder):
-    """``run-study --command ... > log.txt`` in the folder of the input."""
-    code = (
-        "from pathlib import Path; from workflows.plan.command_study import write_command_study;"
-        "write_command_study('./solve.sh', None, '1,2', 'mine', Path.cwd())"
-    )
-    with (folder / "log.txt").open("w") as log:
-        subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
-            stdout=log,
-            check=True,
+    """``run-study --command ... > log.txt`` in the folder of the input, before and after without a log."""
+
+    def written(log):
+        code = (
+            "from pathlib import Path; from workflows.plan.command_study import write_command_study;"
+            "write_command_study('./solve.sh', None, '1,2', 'mine', Path.cwd())"
         )
-    (case,) = read_asked(folder / "results/mine/study.yaml").cases.values()
-    assert list(application("command").inputs(case)) == ["solve.sh"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, stdout=log, check=True)
+        (case,) = read_asked(folder / "results/mine/study.yaml").cases.values()
+        assert list(application("command").inputs(case)) == ["solve.sh"]
+        return digest(case)
+
+    before = written(subprocess.DEVNULL)
+    with (folder / "log.txt").open("w") as log:
+        assert written(log) == before
+    assert written(subprocess.DEVNULL) == before
 
 
 @pytest.mark.parametrize("change", ["input", "command", "time", "outside"])

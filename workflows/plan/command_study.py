@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError
+from workflows.inputs import read_yaml
 from workflows.launch.emulation import usable_cores
 from workflows.launch.mpi.registry import linked_library
 from workflows.paths import RESULTS
@@ -58,8 +59,8 @@ def write_command_study(
     entry: dict[str, Any] = {"command": command, "folder": str(here)}
     if time is not None:
         entry["time"] = _pattern(time)
-    if files := _output_files(here):
-        entry["ignore"] = [*LOGS, *files]
+    if files := {*_output_files(here), *_ignored_before(folder / "study.yaml")}:
+        entry["ignore"] = [*LOGS, *sorted(files - {*LOGS})]
     file = shutil.which(program[0], path=None) or str(here / program[0])
     linked = linked_library(file)
     library = linked[0].name if linked else "openmpi"
@@ -82,6 +83,14 @@ def _output_files(folder: Path) -> list[str]:
     written = {(status.st_dev, status.st_ino) for status in streams if stat.S_ISREG(status.st_mode)}
     statuses = {path.name: path.stat() for path in sorted(folder.iterdir()) if path.is_file()}
     return [name for name, status in statuses.items() if (status.st_dev, status.st_ino) in written]
+
+
+def _ignored_before(study: Path) -> list[str]:
+    """Return the ``ignore`` of a study that was written before: files of earlier output stay no input."""
+    if not study.exists():
+        return []
+    (entry,) = read_yaml(study)["cases"]
+    return list(entry.get("ignore", ()))
 
 
 def _pattern(text: str) -> str:

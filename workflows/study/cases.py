@@ -241,9 +241,10 @@ def digest(case: Case) -> str:
 
     It covers the input files of this size, the parameters, settings and option, and whether the page cache is
     dropped. It omits descriptions, planning numbers, and how the output is read and judged
-    (``settings.read``, ``answer``): they change the meaning of a record, not the run.
+    (``settings.read``, ``answer``): they change the meaning of a record, not the run. It omits the patterns
+    of files that are no input, since it covers the files that remain.
     """
-    settings = {key: value for key, value in case.settings.items() if key != "read"}
+    settings = {key: value for key, value in case.settings.items() if key not in ("read", "left_out")}
     head: dict[str, Any] = {
         "application": case.application,
         "parameters": case.parameters,
