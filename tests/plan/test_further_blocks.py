@@ -40,6 +40,12 @@ def test_twenty_minutes_narrow_the_widest_interval(tmp_path, monkeypatch):
     )
 
 
+def test_a_wide_interval_is_a_plain_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    line = offer_of_blocks(plan_with(tmp_path, "cavity-4k,130.4,5\n"))
+    assert line and line.startswith("the widest interval is ±130 %; ") and "e+" not in line
+
+
 @pytest.mark.parametrize("rows", ["cavity-4k,4.9,5\n", "cavity-4k,,5\n", ""])
 def test_narrow_or_missing_intervals_get_no_offer(tmp_path, monkeypatch, rows):
     monkeypatch.chdir(tmp_path)

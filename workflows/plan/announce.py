@@ -181,9 +181,13 @@ def offer_of_blocks(plan: Plan) -> str | None:
         return None
     narrower = widest * (made / blocks) ** 0.5
     return (
-        f"the widest interval is ±{widest:.2g} %; {further} more blocks (about {FURTHER_MINUTES:.0f} min) "
-        f"narrow it to about ±{narrower:.2g} %: --config blocks={blocks}"
+        f"the widest interval is ±{_percent(widest)}; {further} more blocks (about "
+        f"{FURTHER_MINUTES:.0f} min) narrow it to about ±{_percent(narrower)}: --config blocks={blocks}"
     )
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
 
 
 def _invalid_runs(runs: Counts) -> str:
