@@ -109,7 +109,7 @@ def run(comm: MPI.Comm, tasks: Tasks) -> tuple[list[Row], int]:
     """
     rows: list[Row] = []
     wrong_bytes = 0
-    gc.disable()
+    gc.disable()  # a collection would be part of a timed batch
     while True:
         try:
             task = tasks.send(rows[-1]) if rows else next(tasks)
