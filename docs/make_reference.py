@@ -28,6 +28,7 @@ from analysis.runs.side_tables import DETAILS  # noqa: E402
 from analysis.topics.prices.books import BOOK  # noqa: E402
 from analysis.topics.prices.parts import PART_LIST  # noqa: E402
 from analysis.topics.proposal import rules  # noqa: E402
+from analysis.topics.run_cost.book import NODE_HOURS  # noqa: E402
 from workflows.applications import names  # noqa: E402
 from workflows.inputs import SCHEMAS, read_yaml  # noqa: E402
 
@@ -63,6 +64,7 @@ IMPORTED_TABLES = {
     **DERIVED,
     BOOK.name: BOOK,
     PART_LIST.name: PART_LIST,
+    NODE_HOURS.name: NODE_HOURS,
 }
 SOURCE_OF = {
     "jobs": "job_states",

@@ -7,6 +7,7 @@ import difflib
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
@@ -241,7 +242,8 @@ def _explain(error: jsonschema.ValidationError) -> str:
             path = dotted([*error.absolute_path, missing])
             return f"{path}: missing" + (f" ({_joined(description).rstrip('.')})" if description else "")
         case "type":
-            return f"{at}{_show(value)} is not {_types(allowed)}"
+            quotes = "; put it in quotes" if isinstance(value, date) else ""  # YAML has dates, JSON has none
+            return f"{at}{_show(value)} is not {_types(allowed)}{quotes}"
         case "enum":
             texts = [str(name) for name in allowed]
             return f"{at}no {_show(value)} here{nearest(str(value), texts)}; allowed: {', '.join(texts)}"

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from analysis.runs.json_parts import JsonPart, each
 from analysis.runs.lifetime import Lifetime
-from analysis.runs.settings import Chosen, Mix, NodePrice, Rule, Settings
+from analysis.runs.settings import Chosen, Mix, NodePrice, Rule, RunCosts, Settings
 
 Pairs = Sequence[Sequence[str]]
 Part = TypeVar("Part", bound=JsonPart)
@@ -209,6 +209,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "settings": Chosen.of,
     "proposal": Rule.of,
     "economics": Economics.of,
+    "run_costs": RunCosts.of,
     "interconnects": each(AboutInterconnect.of),
     "sites": each(Site.of),
     "left_out": lambda entries: [LeftOut.of(entry) for entry in entries],
@@ -232,6 +233,7 @@ class Facts(JsonPart, converters=_CONVERTERS):
     proposal: Rule | None = None
     proposal_interconnect: str | None = None
     economics: Economics | None = None
+    run_costs: RunCosts | None = None
     interconnects: Mapping[str, AboutInterconnect] = field(default_factory=dict)
     sites: Mapping[str, Site] = field(default_factory=dict)
     left_out: Sequence[LeftOut] = ()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
-from analysis.runs.json_parts import JsonPart
+from analysis.runs.json_parts import JsonPart, each
 from analysis.runs.lifetime import Assumed
 
 DISTINGUISHABLE = 0.05
@@ -153,6 +154,74 @@ class NodePrice(JsonPart, converters={"price_range": tuple}, optional={"cores", 
             raise ValueError(f"price of a node: {least:g}; above 0")
         if self.cores is not None and self.cores < 1:
             raise ValueError(f"cores of a node: {self.cores}; 1 or more")
+
+
+@dataclass(frozen=True)
+class SystemPrice(JsonPart, converters={"price_range": tuple}, optional={"price_range"}):
+    """Price of a node hour of a system, an interconnect or a site.
+
+    Attributes
+    ----------
+    price : float
+        Above 0. By default the middle of its range.
+    price_range : pair of float or None
+        Smallest and largest possible price.
+    terms : str or None
+        Terms of the purchase, such as ``on_demand`` or ``spot``.
+    date, source : str or None
+        Date and source of the price.
+    """
+
+    price: float
+    price_range: tuple[float, float] | None = None
+    terms: str | None = None
+    date: str | None = None
+    source: str | None = None
+
+    @classmethod
+    def of(cls, data: float | Mapping[str, Any]) -> Self:
+        """Make it from a number, or from a section; a missing price is the middle of its range."""
+        given: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"price": data}
+        if given.get("price") is None:
+            given["price"] = sum(given["price_range"]) / 2
+        return super().of(given)
+
+    @property
+    def prices(self) -> tuple[float, float, float]:
+        """Price, and the ends of its range."""
+        return (self.price, *(self.price_range or (self.price, self.price)))
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for impossible values."""
+        _, low, high = self.prices
+        if not 0 < low <= self.price <= high < math.inf:
+            raise ValueError(f"price_range: {low:g} to {high:g} does not hold the price {self.price:g}")
+
+
+@dataclass(frozen=True)
+class RunCosts(
+    JsonPart,
+    converters={"prices": each(SystemPrice.of), "deadlines": tuple, "budgets": tuple},
+    optional={"file"},
+):
+    """Prices of node hours, and the questions about the cost of a run.
+
+    Attributes
+    ----------
+    prices : mapping of interconnect or site to SystemPrice
+    deadlines : tuple of float
+        Times to solution in seconds.
+    budgets : tuple of float
+        Costs of a run in the currency.
+    file : str or None
+        Price book.
+    """
+
+    currency: str
+    prices: Mapping[str, SystemPrice]
+    deadlines: tuple[float, ...] = ()
+    budgets: tuple[float, ...] = ()
+    file: str | None = None
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from analysis.topics.prices import topic as prices
 from analysis.topics.proposal import topic as proposal
 from analysis.topics.published import topic as published
 from analysis.topics.quality import topic as quality
+from analysis.topics.run_cost import topic as run_cost
 from analysis.topics.scaling import topic as scaling
 from analysis.topics.simulated import topic as simulated
 from analysis.topics.topic import Topic
@@ -56,6 +57,7 @@ TOPICS: Sequence[Topic] = (
     oversubscription.TOPIC,
     hybrid.TOPIC,
     placement.TOPIC,
+    run_cost.TOPIC,
     money.TOPIC,
     turnaround.TOPIC,
     proposal.TOPIC,

@@ -13,7 +13,7 @@ from small_records import record
 from study_files import study_file
 
 from analysis.runs.facts import Economics, Facts, Offer
-from analysis.runs.settings import NodePrice
+from analysis.runs.settings import NodePrice, RunCosts, SystemPrice
 from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
@@ -135,12 +135,18 @@ def test_price_books_are_part_of_it(plan, tmp_path):
     (tmp_path / "mine.csv").write_text("item\n")
     files = ("config/prices/ames_2004.csv", str(tmp_path / "mine.csv"), str(tmp_path / "gone.csv"))
     offers = {name: Offer("book", file, "item", []) for name, file in zip("abc", files, strict=True)}
-    facts = Facts(economics=Economics(NodePrice(1000, "USD", 2004), offers))
+    hours = "config/prices/node_hours/clouds_2024.csv"
+    run_costs = RunCosts("USD", {"aws_eks": SystemPrice(2.88)}, file=hours)
+    facts = Facts(economics=Economics(NodePrice(1000, "USD", 2004), offers), run_costs=run_costs)
     (plan.paths.results / "facts.json").write_text(json.dumps(facts.as_json()))
     archive_study(plan, anonymise=False)
     prices = {name: data for name, data in contents(plan).items() if "prices" in name}
-    assert sorted(name.partition("-")[2] for name in prices) == ["ames_2004.csv", "mine.csv"]
-    assert (ROOT / files[0]).read_bytes() in prices.values()
+    assert sorted(name.partition("-")[2] for name in prices) == [
+        "ames_2004.csv",
+        "clouds_2024.csv",
+        "mine.csv",
+    ]
+    assert {(ROOT / files[0]).read_bytes(), (ROOT / hours).read_bytes()} <= {*prices.values()}
 
 
 def test_metadata_name_every_file_with_its_digest(plan):

@@ -76,7 +76,7 @@ PARTS = {
     "processor": facts_types.AboutProcessor,
     "economics": facts_types.Economics, "offers": facts_types.Offer, "sites": facts_types.Site, "left_out": facts_types.LeftOut,
     "runs": facts_types.Counts, "proposal": facts_types.Rule, "limits": Limit, "settings": facts_types.Chosen,
-    "node": facts_types.NodePrice, "mix": facts_types.Mix,
+    "node": facts_types.NodePrice, "mix": facts_types.Mix, "run_costs": facts_types.RunCosts,
 }  # fmt: skip
 
 

@@ -113,9 +113,11 @@ def _inputs(asked: Asked, paths: StudyPaths) -> Files:
             files |= {f"{target}/{path}": data for path, data in _files_below(file)}
         elif file.is_file():
             files[target] = file.read_bytes()
-    economics = read_facts(paths.facts).economics
-    offers = economics.offers.values() if economics else ()
-    for number, file in enumerate(sorted({ROOT / offer.file for offer in offers}), 1):
+    facts = read_facts(paths.facts)
+    books = {offer.file for offer in facts.economics.offers.values()} if facts.economics else set()
+    if facts.run_costs and facts.run_costs.file:
+        books.add(facts.run_costs.file)
+    for number, file in enumerate(sorted(ROOT / book for book in books), 1):
         if file.is_file():
             files[f"study/prices/{number}-{file.name}"] = file.read_bytes()
     return files

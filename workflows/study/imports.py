@@ -144,7 +144,8 @@ def check_imported_names(study: Study, imported: Imported) -> None:
     tables = [imported.runs, *(table for table in imported.published.values() if "interconnect" in table)]
     named = {name for table in tables if len(table) for name in table["interconnect"].dropna()}
     cases = {*study.cases, *study.replayed.cases, *(imported.runs["case"] if len(imported.runs) else ())}
-    check_names(study, cases, {*study.interconnects, *named})
+    sites = imported.runs["site"].dropna() if "site" in imported.runs else ()
+    check_names(study, cases, {*study.interconnects, *named}, {*sites, *filter(None, [study.site])})
 
 
 def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from analysis.runs.facts import Economics, Facts, Offer
 from analysis.runs.lifetime import Lifetime
-from analysis.runs.settings import Chosen, Mix, NodePrice, Rule
+from analysis.runs.settings import Chosen, Mix, NodePrice, Rule, RunCosts, SystemPrice
 from analysis.topics.proposal.rules import read_rule
 from workflows.domain import InputError, Interconnect
-from workflows.inputs import choose, table_errors_in
+from workflows.inputs import choose, defaults, table_errors_in
 from workflows.study.study import Study
 
 _Part = TypeVar("_Part")
@@ -30,8 +30,9 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     Returns
     -------
     Facts
-        Only ``study_keys``, ``settings``, ``proposal``, ``proposal_interconnect`` and ``economics`` are set.
-        ``economics`` is None for a study without a node's price.
+        Only ``study_keys``, ``settings``, ``proposal``, ``proposal_interconnect``, ``economics`` and
+        ``run_costs`` are set. ``economics`` is None for a study without a node's price, and ``run_costs`` for
+        a study without prices of node hours.
 
     Raises
     ------
@@ -46,6 +47,7 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
         proposal=_rule(study, config / "proposals"),
         proposal_interconnect=study.proposal.get("interconnect"),
         economics=_economics(study, interconnects, config) if "node" in study.economics else None,
+        run_costs=_run_costs(study, config / "prices/node_hours"),
     )
     if study.congestion:
         from workflows.study.congestion import check_congestion  # here: a job that measures loads no NumPy
@@ -54,12 +56,14 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     return facts
 
 
-def check_names(study: Study, cases: Collection[str], interconnects: Collection[str]) -> None:
-    """Check that the settings of the analysis name existing cases and interconnects.
+def check_names(
+    study: Study, cases: Collection[str], interconnects: Collection[str], sites: Collection[str] = ()
+) -> None:
+    """Check that the settings of the analysis name existing cases, interconnects and sites.
 
     Parameters
     ----------
-    cases, interconnects : collection of str
+    cases, interconnects, sites : collection of str
         Names in the study and in its imports.
 
     Raises
@@ -74,6 +78,11 @@ def check_names(study: Study, cases: Collection[str], interconnects: Collection[
         "analysis.reference_interconnect": ("interconnect", [reference] if reference else (), interconnects),
         "proposal.interconnect": ("interconnect", [shown] if shown else (), interconnects),
         "baselines": ("interconnect", study.baselines, interconnects),
+        "run_costs.prices": (
+            "interconnect or site",
+            study.run_costs.get("prices", ()),
+            {*interconnects, *sites},
+        ),
     }
     for key, (noun, names, existing) in named.items():
         for name in names:
@@ -135,6 +144,51 @@ def _economics(study: Study, interconnects: Mapping[str, Interconnect], config: 
     return Economics(node, offers, Mix.of(mix) if mix else None, lifetime)
 
 
+def _run_costs(study: Study, folder: Path) -> RunCosts | None:
+    """Return the prices of node hours from the book and the study, with the deadlines and budgets."""
+    section, where = study.run_costs, f"{study.file}: run_costs"
+    if "book" not in section and "prices" not in section:
+        if section != defaults("study", "run_costs"):
+            raise InputError(f"{where}: needs book, prices or both")
+        return None
+    prices, currency, file = _book_prices(section, study.file.parent, folder, where)
+    currency = currency or section.get("currency")
+    if currency is None:
+        raise InputError(f"{where}.currency: missing, since prices are given without a book")
+    if section.get("currency", currency) != currency:
+        raise InputError(
+            f"{where}.currency: {section['currency']}, but {section['book']} has prices in {currency}; "
+            f"{_NO_EXCHANGE}"
+        )
+    for name, given in section.get("prices", {}).items():
+        try:
+            prices[name] = SystemPrice.of(given)
+        except ValueError as error:
+            raise InputError(f"{where}.prices.{name}.{error}") from None
+    deadlines, budgets = tuple(section["deadlines"]), tuple(section["budgets"])
+    return RunCosts(currency, prices, deadlines, budgets, file)
+
+
+def _book_prices(
+    section: Mapping[str, Any], base: Path, folder: Path, where: str
+) -> tuple[dict[str, SystemPrice], str | None, str | None]:
+    """Return the prices of a book at the terms of the section, their currency, and the file."""
+    if "book" not in section:
+        return {}, None, None
+    from analysis.topics.run_cost.book import prices_at, read_node_hours  # here: see `_offer`
+
+    file = _file(section["book"], ".csv", folder, base, "price book", f"{where}.book")
+    with table_errors_in(f"{where}.book"):
+        book = read_node_hours(file)
+    choose(section["terms"], set(book["terms"]), "terms", f"{where}.terms: book {section['book']}")
+    return prices_at(book, section["terms"]), book["currency"].iloc[0], _shown(file, folder.parents[2])
+
+
+def _shown(file: Path, project: Path) -> str:
+    """Write the path of a file, relative to the project if it is inside."""
+    return str(file.relative_to(project) if file.is_relative_to(project) else file)
+
+
 def _checked(make: Callable[[Mapping[str, Any]], _Part], study: Study, section: str) -> _Part:
     try:
         return make(study.economics[section])
@@ -180,6 +234,4 @@ def _offer(price: _Price, node: NodePrice, study_file: Path, folder: Path) -> Of
         )
     records = rows.where(rows.notna(), None).to_dict("records")
     plain = [{str(column): value for column, value in record.items()} for record in records]
-    project = folder.parent.parent
-    shown = file.relative_to(project) if file.is_relative_to(project) else file
-    return Offer(source, str(shown), item, plain)
+    return Offer(source, _shown(file, folder.parent.parent), item, plain)

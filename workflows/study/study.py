@@ -67,6 +67,7 @@ class Study:
     compare_kinds: tuple[tuple[str, str], ...]
     analysis: Mapping[str, Any]
     economics: Mapping[str, Any]
+    run_costs: Mapping[str, Any]
     proposal: Mapping[str, Any]
     for_analysis: Mapping[str, Any]
     limits: Limits
@@ -131,7 +132,7 @@ _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
 _OF_RUNS = ("until", "processes_per_node", "threads", "site", "scale")
-_OF_ANALYSIS = ("analysis", "economics", "proposal")
+_OF_ANALYSIS = ("analysis", "economics", "run_costs", "proposal")
 _AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation", "report_while_running")
 _FOLDERS = ("cases_folder", "interconnects_folder")
 _LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")

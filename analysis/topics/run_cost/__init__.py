@@ -1,0 +1,1 @@
+"""What does a run cost, and which system meets a deadline or a budget best?"""

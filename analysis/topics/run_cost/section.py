@@ -1,0 +1,141 @@
+"""The section on the cost of a run, and its candidate for page one."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import Block, Section, bullets, on_screen, paragraph, section
+from analysis.presentation.content import Content
+from analysis.presentation.formats import MISSING, listed
+from analysis.presentation.labels import Labels
+from analysis.presentation.rows import MOST_ROWS, line_table, numbers, texts
+from analysis.runs.frames import Line, interval, is_missing
+from analysis.runs.runs import valid_rows
+from analysis.topics.money.sentences import amount
+from analysis.topics.run_cost.sentences import (
+    answer,
+    by_question,
+    cost_headlines,
+    extremes,
+    question_title,
+    same_speed,
+)
+from analysis.topics.run_cost.tables import BUDGET, DEADLINE, SAME_SPEED
+from analysis.topics.topic import Headline, Page
+
+WEAK = "Run costs need strong scaling: in weak scaling a run on more nodes does more work."
+
+SCOPE = (
+    "The cost covers the node hours of the recorded time. Start-up, storage, traffic and idle nodes are left "
+    "out."
+)
+
+
+def run_cost_section(content: Content) -> Section | None:
+    """Report the cost of runs against their time; None without prices of node hours."""
+    asked, labels = content.facts.run_costs, content.labels
+    if asked is None:
+        return None
+    if labels.weak:
+        return section("run_cost", "What does a run cost?", [paragraph(WEAK)])
+    if "run_costs" not in content.tables or "run_choices" not in content.tables:
+        return None
+    costs, choices = content.tables["run_costs"], content.tables["run_choices"]
+    blocks = [bullets([*extremes(costs, labels), *_left_out(content, costs), SCOPE])]
+    is_asked = choices["question"].isin([DEADLINE, BUDGET])
+    is_speed = choices["question"] == SAME_SPEED
+    several = choices["case"].nunique() > 1
+    for case, rows in labels.by_case(choices):
+        answers = [answer(lines, labels) for lines in by_question(rows[is_asked])]
+        equal = [text for lines in by_question(rows[is_speed]) if (text := same_speed(lines, labels))]
+        lists = {"Deadlines and budgets": answers, "The same speed": equal}
+        for name, sentences in lists.items():
+            if sentences:
+                blocks.append(bullets(sentences, _title(name, case, several, labels), case))
+    blocks += content.figures("run_cost")
+    blocks.append(_price_table(costs, labels))
+    if is_asked.any():
+        blocks.append(_choice_table(choices[is_asked], "Deadlines and budgets.", labels))
+    rest = _choice_table(choices[~is_asked], "The speed and the cost of each system on all systems.", labels)
+    blocks.append(on_screen(rest))
+    return section("run_cost", "What does a run cost?", blocks)
+
+
+def _title(text: str, case: str, several: bool, labels: Labels) -> str:
+    """Write the title of a list, with its case if there are several."""
+    return f"{labels.case(case)}: {text[0].lower()}{text[1:]}" if several else text
+
+
+def _left_out(content: Content, costs: pd.DataFrame) -> list[str]:
+    """State the systems without a price, and the runs on an unknown number of nodes."""
+    runs = valid_rows(content.runs)
+    runs = runs[runs["interconnect"].notna()]
+    economics = content.facts.economics
+    unknown = runs["nodes"].isna() & (economics is None or economics.node.cores is None)
+    sentences = []
+    if unknown.any():
+        count = formats.counted(int(unknown.sum()), "run")
+        sentences.append(f"Left out: {count} on an unknown number of nodes.")
+    unpriced = runs.loc[~unknown & ~runs["interconnect"].isin(costs["interconnect"]), "interconnect"]
+    if len(unpriced):
+        names = listed(map(content.labels.interconnect, content.labels.sorted_interconnects(unpriced)))
+        sentences.append(f"No price per node hour, so no cost: {names}.")
+    return sentences
+
+
+def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the price of each system with its terms, date and source."""
+    columns = ["interconnect", "kind", "node_hour_price", "terms", "price_date", "price_source"]
+    prices = costs.drop_duplicates(columns)
+
+    def stated(text: object) -> str:
+        return MISSING if is_missing(text) else str(text)
+
+    fields = [
+        texts("System", labels.interconnect, "interconnect", "kind"),
+        numbers("Price", lambda line: amount(line, "node_hour_price")),
+        texts("Terms", lambda text: stated(text).replace("_", " "), "terms"),
+        texts("Date", stated, "price_date"),
+        texts("Source", stated, "price_source"),
+    ]
+    currency = costs["currency"].iloc[0]
+    caption = f"Price per node hour in {currency}; a range in brackets widens the intervals of costs."
+    return line_table(caption, fields, labels.lines(prices, "interconnect"), of_cases=False)
+
+
+def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
+    """Tabulate the answers of all systems to each question."""
+    several = choices["case"].nunique() > 1
+
+    def title(line: Line) -> str:
+        return _title(question_title(line, labels), line["case"], several, labels)
+
+    def nodes(line: Line) -> str:
+        count, low, high = interval(line, "nodes")
+        return MISSING if is_missing(count) else f"{formats.whole(count)}{formats.ends(low, high, 0)}"
+
+    fields = [
+        texts("System", lambda line: ("▸ " if line["best"] else "") + labels.curve(line)),
+        numbers("Nodes", nodes),
+        numbers("Time (s)", lambda line: formats.bracketed(*interval(line, "seconds"))),
+        numbers(f"Cost ({choices['currency'].iloc[0]})", lambda line: amount(line, "cost")),
+        texts("Note", lambda note: "" if is_missing(note) else note, "note"),
+    ]
+    lines = [line for answers in by_question(choices) for line in answers]
+    caption += (
+        f" Whole nodes, between measured counts; ▸ marks the best. Brackets: {labels.intervals(choices)}."
+    )
+    if len(lines) > MOST_ROWS:
+        lines = lines[:MOST_ROWS]
+        caption += " All rows: tables/run_choices.csv."
+    return line_table(caption, fields, lines, title)
+
+
+def headline(page: Page) -> Headline | None:
+    """Offer a sentence about deadlines, budgets or the cost of equal speed."""
+    choices = page.content.tables.get("run_choices")
+    if choices is None or not page.contests:
+        return None
+    sentences = cost_headlines(choices, page.contests[0], page.content.labels)
+    return Headline(sentences=sentences) if sentences else None

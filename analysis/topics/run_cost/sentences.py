@@ -1,0 +1,126 @@
+"""Sentences about the cost of a run: cheapest and fastest runs, deadlines, budgets and equal speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.contests import Contest
+from analysis.presentation.formats import SPACE, counted
+from analysis.presentation.labels import Labels
+from analysis.runs.frames import Line, as_lines, interval, is_missing
+from analysis.topics.money.sentences import money, priced
+from analysis.topics.run_cost.tables import BUDGET, DEADLINE, LAST, SAME_SPEED
+
+QUESTION = ["case", "compared_kinds", "question", "value", "of_system"]
+"""Columns that identify a question of the table ``run_choices``."""
+
+
+def by_question(choices: pd.DataFrame) -> Iterator[Sequence[Line]]:
+    """Yield the answers to each question, the best first and systems without an answer last."""
+    for keys, rows in choices.groupby(QUESTION, sort=False, dropna=False):
+        in_time = keys[QUESTION.index("question")] in (DEADLINE, SAME_SPEED)
+        order = ["cost", "seconds"] if in_time else ["seconds", "cost"]
+        yield as_lines(rows.sort_values(["best", *order], ascending=[False, True, True], kind="stable"))
+
+
+def question_title(line: Line, labels: Labels) -> str:
+    """Write the question of a row of ``run_choices``."""
+    if line["question"] == DEADLINE:
+        return f"In at most {formats.exact(line['value'])}{formats.THIN}s"
+    if line["question"] == BUDGET:
+        return f"For at most {formats.exact(line['value'])}{SPACE}{line['currency']} per run"
+    system = labels.interconnect(line["of_system"])
+    if line["question"] == SAME_SPEED:
+        return f"As fast as the fastest run of {system} ({formats.seconds(line['value'])})"
+    return f"For the cost of the cheapest run of {system} ({money(line['value'])}{SPACE}{line['currency']})"
+
+
+def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the cheapest and the fastest measured run of each case."""
+    sentences = []
+    for case, of_case in labels.by_case(costs):
+        for _, rows in of_case.groupby("compared_kinds", sort=False):
+            cheapest, fastest = (
+                rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
+                for name, other in (("cost", "seconds"), ("seconds", "cost"))
+            )
+            text = f"{labels.case(case)}: the cheapest run is {_run(cheapest, labels)}"
+            if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
+                sentences.append(f"{text}; it is also the fastest.")
+                continue
+            largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
+            last = ", best measured" if fastest["nodes"] == largest else ""
+            sentences.append(f"{text}. The fastest is {_run(fastest, labels)}{last}.")
+    return sentences
+
+
+def _run(line: Line, labels: Labels) -> str:
+    """Describe a run: its system, nodes, time and cost."""
+    return f"{on_nodes(line, labels)}, {formats.seconds(line['seconds'])} for {priced(line, 'cost')}"
+
+
+def on_nodes(line: Line, labels: Labels) -> str:
+    """Name the system of a row with its number of nodes."""
+    return f"{labels.curve(line)} on {counted(int(line['nodes']), 'node')}"
+
+
+def answer(lines: Sequence[Line], labels: Labels) -> str:
+    """Answer a deadline or a budget: the best system, and the next one."""
+    title, (best, *others) = question_title(lines[0], labels), lines
+    if is_missing(best["seconds"]):
+        return f"{title}: {best['note']}."
+    in_time = best["question"] == DEADLINE
+    text = f"{title}, {labels.curve(best)} {'costs least' if in_time else 'is fastest'}: {_detail(best)}"
+    if best["note"] == LAST:
+        text += f" ({LAST})"
+    reached = [line for line in others if not is_missing(line["seconds"])]
+    if reached:
+        text += f". Next is {labels.curve(reached[0])}: {_detail(reached[0])}"
+    elif others:
+        text += (
+            f". No other system {'is as fast' if in_time else 'is as cheap'} at any measured number of nodes"
+        )
+    return f"{text}."
+
+
+def _detail(line: Line) -> str:
+    """Write the nodes, time and cost of a choice, with the interval of the answer."""
+    nodes = counted(int(line["nodes"]), "node")
+    if line["question"] == DEADLINE:
+        return f"{nodes}, {priced(line, 'cost')}, {formats.seconds(line['seconds'])}"
+    seconds = formats.bracketed(*interval(line, "seconds"))
+    return f"{nodes}, {seconds}{formats.THIN}s, {money(line['cost'])}{SPACE}{line['currency']}"
+
+
+def same_speed(lines: Sequence[Line], labels: Labels) -> str:
+    """Compare the cost of a system's fastest run with that of the cheapest system of the same speed.
+
+    Empty if the system is itself the cheapest.
+    """
+    best = lines[0]
+    own = next((line for line in lines if line["interconnect"] == best["of_system"]), None)
+    if own is None or is_missing(best["seconds"]) or own is best or is_missing(own["seconds"]):
+        return ""
+    saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
+    return (
+        f"{labels.curve(best)} with {counted(int(best['nodes']), 'node')} is at least as fast as "
+        f"{labels.curve(own)} with {counted(int(own['nodes']), 'node')} "
+        f"({formats.seconds(own['seconds'])}), for {priced(best, 'cost')} instead of {priced(own, 'cost')} "
+        f"per run: {saved} less."
+    )
+
+
+def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:
+    """Answer the deadlines and budgets of the headline case; without any, compare costs at equal speed."""
+    of_case = choices[choices["case"] == contest.case]
+    asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
+    case = labels.case(contest.case)
+    sentences = [answer(lines, labels) for lines in by_question(asked)]
+    if not sentences:
+        equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
+        equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
+        sentences = list(filter(None, (same_speed(lines, labels) for lines in equal)))
+    return [f"What a run of {case} costs: {sentences[0][0].lower()}{sentences[0][1:]}"] if sentences else []
