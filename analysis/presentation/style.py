@@ -38,8 +38,7 @@ KNOWN = (
     "ethernet_cloud_tcp infiniband_verbs infiniband_verbs_qdr intel_mpi_infiniband aws_parallel_cluster",
     "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree aws_eks",
     "infiniband infiniband_mpi infiniband_verbs_sdr infiniband_100 infiniband_4x_pcie "
-    "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs "
-    "azure_cyclecloud",
+    "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs",
     "myrinet_single_port_mpi infiniband_edr emulated_gigabit_mtu1500 myrinet_dual_port "
     "myrinet_dual_port_mpi myrinet_single_port quadrics_elan3_adaptive ucx_ipoib "
     "emulated_two_gigabit_model azure_aks_placement",
@@ -53,7 +52,8 @@ KNOWN = (
     "shared_memory_openmp shared_memory_packed google_gke",
     "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback emulated_two_gigabit "
     "shared_memory_spread google_compute_engine",
-    "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory",
+    "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory "
+    "azure_cyclecloud",
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
     "shared_memory_collated slingshot_11 tcp_loopback_mpich",
 )

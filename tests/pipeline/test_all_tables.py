@@ -22,6 +22,7 @@ from analysis.topics.parts_of_time.solver_work import SOLVER_WORK
 from analysis.topics.parts_of_time.tables import PART_TABLES
 from analysis.topics.prices.books import BOOK, read_book
 from analysis.topics.quality.tables import QUALITY
+from analysis.topics.run_cost.tables import RUN_COST_TABLES
 from analysis.topics.simulated.tables import SIMULATED_TABLES
 from analysis.topics.topic import Request
 from analysis.topics.traffic.tables import TRAFFIC_TABLES
@@ -62,6 +63,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
         *SOLVER_WORK,
         "network_transports",
         "improvement_mean",
+        *RUN_COST_TABLES,
         "hybrid",
         *DATA_SERVER_TABLES,
     }
