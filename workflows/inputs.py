@@ -139,6 +139,11 @@ def keys(schema_name: str, mark: str | None = None) -> list[str]:
     return [key for key, value in properties.items() if mark is None or value.get(mark, False)]
 
 
+def entry_keys(schema_name: str, key: str) -> list[str]:
+    """Return the keys of an entry of a list in a schema."""
+    return list(_schema(f"{schema_name}.yaml")["properties"][key]["items"]["properties"])
+
+
 def choose(
     value: str, names: Iterable[str], noun: str, where: str, listing: Callable[[], str] | None = None
 ) -> str:

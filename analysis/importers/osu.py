@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import Target, has_line, quoted, read_row, whole_lines
+from analysis.importers.lines import Target, has_line, has_only_numbers, quoted, read_row, whole_lines
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import, make_curves
 
@@ -31,14 +32,17 @@ COLUMNS: dict[str, Target] = {
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """Parse the output of OSU micro-benchmarks to rows of network curves, and list the skipped lines.
 
-    Lines of other programs are listed too.
+    Each run of a benchmark is a curve. Lines of other programs, which do not begin with a number, are listed
+    together.
     """
     rows: list[dict] = []
     unread: list[str] = []
+    foreign: list[tuple[int, str]] = []
     benchmark = ""
     heading: list[str] = []
     targets: list[Target | None] = []
     processes: dict[str, int] = {}
+    runs: Counter[str] = Counter()
     for number, line in whole_lines(text, source, unread):
         title = TITLE.match(line)
         names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith("#") else []
@@ -46,6 +50,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         if title:
             benchmark = "osu_" + re.sub(r"\W+", "_", title["title"]).strip("_").lower()
             heading, targets, processes = [], [], {}
+            runs[benchmark] += 1
         elif pairs := PAIRS.match(line):
             processes = {"processes": 2 * int(pairs["pairs"])}
         elif benchmark and any(key in COLUMNS for key in keys):
@@ -57,13 +62,21 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             ]
         elif line.strip() and not line.startswith("#"):
             cells = line.split()
+            if not has_only_numbers(cells[0]):
+                foreign.append((number, line))
+                continue
             row = read_row(cells, targets) if targets else "is no row of a table"
             if "validation" in heading and "Fail" in cells:
                 row = "failed its validation"
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                rows.append({"benchmark": benchmark, **processes, "line": number, **row})
+                run = {"benchmark": benchmark, "run": runs[benchmark], **processes}
+                rows.append({**run, "line": number, **row})
+    if foreign:
+        number, line = foreign[0]
+        lines = "is a line" if len(foreign) == 1 else f"is the first of {len(foreign)} lines"
+        unread.append(f"{source}: line {number}: {quoted(line)} {lines} of another program")
     return rows, unread
 
 

@@ -129,7 +129,8 @@ def make_curves(
     Parameters
     ----------
     rows : iterable of mappings
-        Columns of `CURVES` that the output holds, and ``line``, the number of its line.
+        Columns of `CURVES` that the output holds, and ``line``, the number of its line. The optional ``run``
+        separates runs of a benchmark in one file.
     unread : list of str
         One line for each part of the output that was skipped.
     mapping : Mapping
@@ -148,14 +149,23 @@ def make_curves(
         raise TableError(NO_INTERCONNECT, source, column="interconnect")
     name = Path(source).name
     stated = [{key: value for key, value in row.items() if value is not None} for row in rows]
+    places = ({"record": f"{_run(name, row)}: line {row['line']}"} for row in stated)
     frame = pd.DataFrame(
-        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in stated]
+        [
+            {"kind": "published", **constants, **row, **place}
+            for row, place in zip(stated, places, strict=True)
+        ]
     )
     try:
         curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)), lazy=True)
     except SchemaErrors as errors:
         raise first_fault(errors, source) from None
     return Import(curves=curves, unread=unread)
+
+
+def _run(name: str, row: Entries[str, object]) -> str:
+    """Return the name of a file, with the number of the run of a benchmark from the second on."""
+    return name if row.get("run", 1) == 1 else f"{name} (run {row['run']})"
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:

@@ -78,7 +78,20 @@ def test_several_benchmarks_and_other_programs_lines_in_one_file(foreign, shared
     imported = read_foreign(written("MPI says hello\n" + "".join(texts)), mapping=shared_memory)
     assert imported.curves["benchmark"].value_counts().to_dict() == {"osu_latency": 17, "osu_bandwidth": 17}
     assert [line.rpartition("file: ")[2] for line in imported.unread] == [
-        "line 1: 'MPI says hello' is no row of a table"
+        "line 1: 'MPI says hello' is a line of another program"
+    ]
+
+
+def test_osu_runs_of_one_benchmark_in_one_file_are_curves_of_their_own(foreign, shared_memory, written):
+    text = (foreign / "osu/latency_7.4.txt").read_text()
+    noise = "+ mpirun osu_latency\nreal 2.07\nuser 0.02\n"
+    imported = read_foreign(written(noise + text + noise + text), mapping=shared_memory)
+    assert imported.curves["record"].str.partition(":")[0].value_counts().to_dict() == {
+        "file": 17,
+        "file (run 2)": 17,
+    }
+    assert [line.rpartition("file: ")[2] for line in imported.unread] == [
+        "line 1: '+ mpirun osu_latency' is the first of 6 lines of another program"
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,46 @@ class Adopted:
     steps_key: str | None
     serial_seconds: float
     memory_MB: float  # noqa: N815
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """What a log states about its run, which Nodeworth did not start; None where the log does not state it.
+
+    Attributes
+    ----------
+    seconds : float or None
+        Time of the main loop.
+    wall_seconds : float or None
+        Time of the whole job.
+    processes, threads, nodes : int or None
+        ``threads`` is the number of threads of each process.
+    started : str or None
+        Date and time as printed.
+    work : Work or None
+    answer : float or None
+    problem : str or None
+        Why the run does not count; None for a sound run.
+    line : int or None
+        Index of the line of the time or the problem.
+    resolution_seconds : float or None
+        Step of ``seconds``, if it is coarser than the printed digits show.
+    loop_seconds : mapping of str to float
+        Time of each part of the main loop.
+    """
+
+    seconds: float | None = None
+    wall_seconds: float | None = None
+    processes: int | None = None
+    threads: int | None = None
+    nodes: int | None = None
+    started: str | None = None
+    work: Work | None = None
+    answer: float | None = None
+    problem: str | None = None
+    line: int | None = None
+    resolution_seconds: float | None = None
+    loop_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -181,6 +221,13 @@ class Application(ABC):
 
         Never raises, however the output is cut off or garbled: `Reading.problem` says what is wrong.
         """
+
+    def read_log(self, lines: list[Line]) -> LoggedRun | None:
+        """Read a log without its case and without arrival times; None, the default, if that is impossible.
+
+        Lines of other programs may surround the output. Never raises, like `read`.
+        """
+        return None
 
     def adopts(self, source: Path) -> bool:
         """Return whether `source` is an input of a user that `adopt` accepts; by default nothing is."""

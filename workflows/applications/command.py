@@ -82,7 +82,7 @@ class Command(Application):
         patterns = case.settings["read"]
         last = lines[-1].seconds if lines else None
         printed = tools.last_text(patterns["seconds"], lines) if "seconds" in patterns else None
-        seconds = last if "seconds" not in patterns else None if printed is None else _seconds(printed)
+        seconds = last if "seconds" not in patterns else None if printed is None else tools.duration(printed)
         value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
         return Reading(
             seconds=seconds,
@@ -109,15 +109,6 @@ def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
     """Return how often every pattern matches; None for a single pattern or unequal counts."""
     counts = {sum(bool(re.search(pattern, line.text)) for line in lines) for pattern in patterns}
     return counts.pop() if len(counts) == 1 < len(patterns) else None
-
-
-def _seconds(printed: str) -> float | None:
-    """Convert a printed time: a number of seconds, or a time with units such as ``1h 2m`` or ``1m 2.5s``."""
-    match = re.fullmatch(r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s?)?", printed.strip())
-    if not match or not any(match.groups()):
-        return tools.number(printed)
-    parts = [tools.number(part or "0") for part in match.groups()]
-    return None if None in parts else sum(a * b for a, b in zip(parts, (3600, 60, 1), strict=True) if a)
 
 
 def _problem(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.base import Adopted, Application, Difference
+from workflows.applications.base import Adopted, Application, Difference, LoggedRun
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
 
 PROGRAM = "gmx_mpi"
@@ -45,7 +45,9 @@ _STEPS, _SECONDS, _MEMORY_MB = 10_000, 60.0, 200.0
 """Steps, rough time and memory of a user's run input before a trial run."""
 _TIME = r"^ +Time: +\S+ +(\S+) +\S+$"
 _PART = r"^ (\S.*?) +(?:\d+ +\d+ +(?:\d+ +)?)?([\d.]+) +[\d.]+ +[\d.]+$"
-_PROCESSES = r"^Using (\d+) MPI process"
+_PROCESSES = r"^Using (\d+) MPI (?:process|thread)"
+_STEPS_REQUESTED = r"^(?: +nsteps += |Overriding nsteps with value passed on the command line:) *(-?\d+)"
+_FIRST_STEP = r"^ +init-step += +(\d+)"
 _THREADS = r"^Using (\d+) OpenMP thread"
 
 
@@ -176,6 +178,34 @@ class GROMACS(Application):
             printed=printed,
         )
 
+    def read_log(self, lines: list[Line]) -> LoggedRun:
+        """Read the wall time of the main loop, and the potential energy of the last step as answer."""
+        times, rows = tools.matches(_TIME, lines), _rows(lines[: tools.first_match("A V E R A G E S", lines)])
+        finished = tools.first_match("^Finished mdrun on rank 0 ", lines) is not None
+        answer = rows[-1].get("Potential") if rows else None
+        simulated = rows[-1]["Time"] if rows else None
+        problem = (
+            _error([line.text for line in lines])
+            or (None if times else "incomplete: no table of times")
+            or tools.several("'Time:'", times)
+            or (None if finished else "incomplete: no 'Finished mdrun'")
+            or _stopped_early(lines, rows)
+            or ("diverged: the last energy is no finite number" if rows and answer is None else None)
+        )
+        printed = tools.last_text(_TIME, lines)
+        return LoggedRun(
+            seconds=tools.number(printed) if printed else None,
+            processes=tools.count(_PROCESSES, lines),
+            threads=tools.count(_THREADS, lines),
+            nodes=tools.count(r"^Running on (\d+) nodes? ", lines),
+            started=tools.last_text(r"^Started mdrun on rank 0 (.+)", lines),
+            work=Work(simulated, "ps of simulated time") if simulated else None,
+            answer=answer,
+            problem=problem,
+            loop_seconds=_parts(lines),
+            line=times[-1] if times else tools.first_match("^(Fatal error|Error):?", lines),
+        )
+
     def adopts(self, source: Path) -> bool:
         """Return whether `source` is a run input, ``.tpr``."""
         return source.suffix == ".tpr" and source.is_file()
@@ -296,6 +326,15 @@ def _other_counts(lines: Sequence[Line], processes: int, threads: int) -> str | 
     if ran_threads not in (None, threads):
         return f"ran with {counted(int(ran_threads), 'thread')} a process, not {threads}"
     return None
+
+
+def _stopped_early(lines: Sequence[Line], rows: Sequence[Row]) -> str | None:
+    """Return how many of the requested steps were run, if a signal or a time limit ended the run."""
+    requested, first = (tools.last_number(pattern, lines) for pattern in (_STEPS_REQUESTED, _FIRST_STEP))
+    done = rows[-1]["Step"] if rows else 0
+    if requested is None or done is None or requested < 0 or done >= requested + (first or 0):
+        return None
+    return f"incomplete: {done:g} of {requested:g} steps"
 
 
 def _incomplete(rows: Sequence[Row], steps: int, finished: bool) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.base import Adopted, Application, Difference
+from workflows.applications.base import Adopted, Application, Difference, LoggedRun
 from workflows.domain import Case, InputError, Line, Reading, Work, counted
 from workflows.launch.programs import shared_libraries
 
@@ -34,6 +34,8 @@ _SECONDS, _MEMORY_MB = 60.0, 200.0
 """Rough time and memory of a user's input before a trial run."""
 _LOOP = r"^Loop time of (\S+) on (\d+) procs for (\d+) steps with (\d+) atoms"
 _TASKS = r"CPU use with (\d+) MPI tasks x (\d+) OpenMP threads"
+_TOTAL = r"^Total wall time: (\d+:\d\d:\d\d)"
+_ERROR = r"^ERROR(?: on proc \d+)?: (.+)"
 _PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
 
 
@@ -111,6 +113,37 @@ class LAMMPS(Application):
                 **({"first_energy": _energy(rows[0][1]) if rows else None} if case.answer is None else {}),
             },
             printed=loop[1] if loop else None,
+        )
+
+    def read_log(self, lines: list[Line]) -> LoggedRun:
+        """Read the loop time, the total wall time, and the potential energy of the last step as answer.
+
+        The total is truncated to whole seconds; a total below the loop time is left out.
+        """
+        loops, rows = tools.matches(_LOOP, lines), _thermodynamics(lines)
+        loop = re.match(_LOOP, lines[loops[-1]].text) if loops else None
+        tasks = next(filter(None, (re.search(_TASKS, line.text) for line in lines)), None)
+        stopped = tools.first_match(_ERROR, lines)
+        total = tools.last_text(_TOTAL, lines)
+        seconds, whole = tools.number(loop[1]) if loop else None, tools.duration(total) if total else None
+        answer = _energy(rows[-1][1]) if rows else None
+        problem = (
+            _error(lines)
+            or (None if loop else "incomplete: no 'Loop time'")
+            or tools.several("'Loop time'", loops)
+            or (None if total else "incomplete: no 'Total wall time' at the end")
+            or ("diverged: the last energy is no finite number" if rows and answer is None else None)
+        )
+        return LoggedRun(
+            seconds=seconds,
+            wall_seconds=whole if whole and seconds and whole >= seconds else None,
+            processes=int(tasks[1]) if tasks else int(loop[2]) if loop else None,
+            threads=int(tasks[2]) if tasks else None,
+            work=Work(float(loop[3]) * float(loop[4]), "atom steps") if loop else None,
+            answer=answer,
+            problem=problem,
+            line=stopped if stopped is not None else loops[-1] if loops else None,
+            loop_seconds=_parts(lines[loops[-1] :]) if loops else {},
         )
 
     def adopts(self, source: Path) -> bool:
@@ -204,7 +237,7 @@ def _parts(lines: Sequence[Line]) -> dict[str, float]:
 
 
 def _error(lines: Sequence[Line]) -> str | None:
-    matches = (re.match(r"ERROR(?: on proc \d+)?: (.+)", line.text) for line in lines)
+    matches = (re.match(_ERROR, line.text) for line in lines)
     message = next((match[1] for match in matches if match), None)
     return None if message is None else f"LAMMPS stopped: {re.sub(r' [(][^ ()]+:[0-9]+[)]$', '', message)}"
 
@@ -215,7 +248,7 @@ def _incomplete(
     done = rows[-1][1]["Step"] if rows else 0
     if loop is None or done != steps or int(loop[3]) != steps:
         return f"incomplete: {done:g} of {steps} steps"
-    if tools.first_match(r"^Total wall time: \d+:\d\d:\d\d", lines) is None:
+    if tools.first_match(_TOTAL, lines) is None:
         return "incomplete: no 'Total wall time' at the end"
     return None
 

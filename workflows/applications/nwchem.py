@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from workflows.applications import tools
-from workflows.applications.base import Adopted, Application, Difference
+from workflows.applications.base import Adopted, Application, Difference, LoggedRun
 from workflows.applications.fullerene import fullerene
 from workflows.applications.water import water_cluster
 from workflows.domain import Case, InputError, Line, Reading
@@ -46,7 +46,7 @@ _SECONDS, _MEMORY_MB = 60.0, 1000.0
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
 _NO_TOTAL = "incomplete: no 'Total times' after the task"
-_IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +[\d.]+s"
+_IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +([\d.]+)s"
 _REUSED = r"(Loading old vectors from job|Restarting from old vector in)"
 _PARTS = {
     "Hartree-Fock": r"^ +NWChem SCF Module",
@@ -165,6 +165,35 @@ class NWChem(Application):
                 **communication,
             },
             one_sided=any(calls.get(operation) for operation in ("get", "put", "acc", "read&inc")),
+        )
+
+    def read_log(self, lines: list[Line]) -> LoggedRun:
+        """Read the wall times that NWChem prints for its only task and for the whole run, and the energy.
+
+        The energy of the highest theory is the last that is printed.
+        """
+        ends = tools.matches(_TASK_END, lines)
+        printed = re.search(_TASK_END, lines[ends[-1]].text) if ends else None
+        total = tools.last_text(_IN_ORDER, lines)
+        energy = rf"^ *Total (?:{'|'.join(_THEORIES.values())}) energy *[:=]? *(\S+)"
+        processes = tools.count(r"^ +nproc += +(\d+)", lines)
+        stopped = tools.first_match(r"^ *current input line :", lines)
+        problem = (
+            _error(lines)
+            or (None if processes is None else _start(lines, processes))
+            or (None if printed else "incomplete: no 'Task  times'")
+            or tools.several("'Task  times'", ends)
+            or (None if total else _NO_TOTAL)
+            or ("not converged" if tools.first_match(_NOT_CONVERGED, lines) is not None else None)
+        )
+        return LoggedRun(
+            seconds=tools.number(printed[2]) if printed else None,
+            wall_seconds=tools.number(total) if total else None,
+            processes=processes,
+            started=tools.last_text(r"^ +date += (.+)", lines),
+            answer=tools.last_number(energy, lines) if total else None,
+            problem=problem,
+            line=stopped if stopped is not None else ends[-1] if ends else None,
         )
 
     def adopts(self, source: Path) -> bool:

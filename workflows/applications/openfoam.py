@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.applications import foam_case, tools
-from workflows.applications.base import Adopted, Application, Difference, Steps
+from workflows.applications.base import Adopted, Application, Difference, LoggedRun, Steps
 from workflows.applications.lattice import block_mesh_dict
 from workflows.domain import Case, InputError, Line, Reading, Work
 
@@ -69,6 +69,8 @@ _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
 _EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
 _CLOCK = r"ClockTime = (\S+) s"
+_CLOCK_STEP = 2.0
+"""Step of a difference of two times of this clock, seconds: each is truncated to whole seconds."""
 _BLOCK = re.compile(r"\bhex\s*\([^)]*\)\s*\w*\s*\(\s*(\d+)\s+(\d+)\s+(\d+)\s*\)")
 _CONTINUITY = r"continuity errors : sum local = ([^ ,]+)"
 _COURANT = re.compile(r"Courant Number(?:s = \S+| mean: \S+ max:) (\S+)")
@@ -217,6 +219,39 @@ class OpenFOAM(Application):
                     name: count / len(ends) for name, count in convergence["linear_iterations"].items()
                 },
             },
+        )
+
+    def read_log(self, lines: list[Line]) -> LoggedRun:
+        """Read the time that passed on OpenFOAM's clock between the first and the last iteration.
+
+        ``ClockTime`` has whole seconds, so the difference is up to 1 s off. ``ExecutionTime`` is the CPU time
+        of rank 0, which lacks the time in which the rank sleeps.
+        """
+        ends = [index for index, line in enumerate(lines) if _ITERATION_END.match(line.text)]
+        stopped = tools.first_match("FOAM FATAL (IO )?ERROR", lines)
+        processes = tools.count(r"^nProcs +: (\d+)$", lines)
+        passed = _passed(_CLOCK, lines[ends[0]], lines[ends[-1]]) if ends else None
+        seconds = passed if passed and passed >= _CLOCK_STEP else None
+        hosts = tools.first_match(r"^Hosts +:", lines)
+        finished = _unfinished(lines[ends[-1] + 1 :], processes or 1) if ends else "incomplete: no iteration"
+        date, time = (tools.last_text(rf"^{name} +: (.+)", lines) for name in ("Date", "Time"))
+        problem = (
+            (None if stopped is None else self.explain("\n".join(line.text for line in lines[stopped:])))
+            or finished
+            or tools.several("'End'", tools.matches("^End$", lines))
+            or _not_finite(lines, ends)
+            or (None if seconds else f"whole seconds of ClockTime are too coarse; {tools.CHOOSE}")
+        )
+        return LoggedRun(
+            seconds=seconds,
+            resolution_seconds=_CLOCK_STEP if seconds else None,
+            wall_seconds=tools.last_number(_CLOCK, lines) or None,
+            processes=processes or (1 if ends else None),
+            nodes=None if hosts is None else _hosts(lines[hosts:]),
+            started=f"{date} {time}" if date and time else None,
+            work=Work(float(len(ends) - 1), "iterations") if len(ends) > 1 else None,
+            problem=problem,
+            line=stopped if stopped is not None else ends[-1] if ends else None,
         )
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
@@ -546,11 +581,30 @@ def _other_processes(lines: Sequence[Line], processes: int) -> str | None:
 def _incomplete(after: Sequence[Line], done: int, iterations: int, processes: int) -> str | None:
     if done != iterations:
         return f"incomplete: {done} of {iterations} iterations"
+    return _unfinished(after, processes)
+
+
+def _unfinished(after: Sequence[Line], processes: int) -> str | None:
+    """Return which line is missing at the end of a finished run."""
     texts = {line.text.strip() for line in after}
     for text in ("End", *(["Finalising parallel run"] if processes > 1 else [])):
         if text not in texts:
             return f"incomplete: no '{text}' after the last iteration"
     return None
+
+
+def _not_finite(lines: Sequence[Line], ends: Sequence[int]) -> str | None:
+    """Return which residual of the last iteration is no finite number."""
+    residuals = _convergence(lines, 0, ends)["initial_residuals"]
+    name = next((name for name, value in residuals.items() if value is None), None)
+    return None if name is None else f"diverged: residual of {name} is no finite number"
+
+
+def _hosts(lines: Sequence[Line]) -> int | None:
+    """Return the number of nodes in the header's list of hosts; None if the list is not printed."""
+    text = "\n".join(line.text for line in lines[:5_000])
+    listed = re.match(r"Hosts +:\s*\d*\s*\((?:\s*\(\S+ \d+\))+\s*\)", text)
+    return len(re.findall(r"\(\S+ \d+\)", listed[0])) if listed else None
 
 
 def _clock(seconds: float | None, first: Line, last: Line) -> str | None:

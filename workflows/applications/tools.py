@@ -18,6 +18,8 @@ from workflows.launch.last_words import telling_line
 from workflows.launch.programs import shared_libraries
 
 PREPARE_LIMIT_SECONDS = 3600
+CHOOSE = "state read.seconds to choose a time"
+"""End of the reason of a log whose times cannot be used as they are."""
 TIME_UNSURE = "time unsure"
 """Beginning of the reason of a run whose time stamps contradict the program's clock."""
 _OPENMP = r"lib(gomp|iomp5|omp)\b"
@@ -171,6 +173,37 @@ def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
     """Return the number in the text of `last_text`; None if it is not a finite number."""
     text = last_text(pattern, lines)
     return None if text is None else number(text)
+
+
+def count(pattern: str, lines: Sequence[Line]) -> int | None:
+    """Return the number in the text of `last_text` as a whole number; None without one."""
+    value = last_number(pattern, lines)
+    return None if value is None else int(value)
+
+
+def several(what: str, places: Sequence[int]) -> str | None:
+    """Return why a log with several times cannot be read: their number and lines; None for a single time."""
+    if len(places) < 2:
+        return None
+    numbers = ", ".join(str(place + 1) for place in places[:5]) + (", …" if len(places) > 5 else "")
+    return f"prints {len(places)} times {what} (lines {numbers}); {CHOOSE}"
+
+
+def duration(printed: str) -> float | None:
+    """Convert a printed time to seconds: a number, ``1h 2m``, ``1m 2.5s``, ``0:02:25`` or ``2:25.1``."""
+    clock = re.fullmatch(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d*)?)", printed.strip())
+    units = re.fullmatch(r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s?)?", printed.strip())
+    match = clock or units
+    if not match or not any(match.groups()):
+        return number(printed)
+    parts = [number(part or "0") for part in match.groups()]
+    return None if None in parts else sum(a * b for a, b in zip(parts, (3600, 60, 1), strict=True) if a)
+
+
+def matches(pattern: str, lines: Sequence[Line]) -> list[int]:
+    """Return the indices of all lines that match."""
+    compiled = re.compile(pattern)
+    return [index for index, line in enumerate(lines) if compiled.search(line.text)]
 
 
 def first_match(pattern: str, lines: Sequence[Line]) -> int | None:

@@ -47,7 +47,7 @@ def announce(plan: Plan) -> None:
     if cluster and cluster.is_elsewhere:
         alone = f"planned without {cluster.scheduler.name}, by {cluster.file} alone"
         foreseen.append(f"{alone}: programs and modules are taken to be there")
-    if plan.asked.study.imports:
+    if plan.asked.study.imported_files:
         from workflows.study.imports import check_imports  # takes seconds that other studies can spare
 
         kinds = {interconnect.kind for interconnect in plan.asked.interconnects.values()}
@@ -60,7 +60,7 @@ def announcement(plan: Plan) -> str:
     asked, design, study = plan.asked, plan.design, plan.asked.study
     cost = design.cost
     if not study.cases:
-        return f"{study.name}: nothing is run; imported files: {len(study.imports)}"
+        return f"{study.name}: nothing is run; imported files: {len(study.imported_files)}"
     names = recorded(plan.paths)
     made = sum(record_name(repetition, 1) in names for repetition in design.repetitions)
     least = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"

@@ -108,8 +108,8 @@ def imports(plan: Plan) -> list[str]:
 
     The last changed file of a folder stands for the folder.
     """
-    files = plan.asked.study.imports
-    existing = (path for path in dict.fromkeys((*files, *beside(files))) if path.exists())
+    files = plan.asked.study.imported_files
+    existing = (path for path in dict.fromkeys((*files, *beside(plan.asked.study.imports))) if path.exists())
     return [str(newest(path) if path.is_dir() else path) for path in existing]
 
 

@@ -75,7 +75,7 @@ def make_plan(
     asked = timed_by_trials(asked, paths)
     here = look(asked, cluster, has_program)
     chosen = design(asked, here, blocks_until_now(study, paths))
-    is_empty = not (chosen.points or chosen.simulated or study.imports)
+    is_empty = not (chosen.points or chosen.simulated or study.imported_files)
     if is_empty and not paths.records.exists():
         reasons = "; ".join(f"{left_out.what}: {left_out.reason}" for left_out in chosen.left_out)
         raise InputError(f"{study.file}: nothing of this study can be run here: {reasons}")

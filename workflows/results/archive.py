@@ -107,7 +107,7 @@ def _inputs(asked: Asked, paths: StudyPaths) -> Files:
     for case in asked.cases.values():
         folder = f"study/cases/{case.application}/{case.folder.name}"
         files |= {f"{folder}/{path}": data for path, data in _files_below(case.folder)}
-    for number, file in enumerate(asked.study.imports, 1):
+    for number, file in enumerate(asked.study.imported_files, 1):
         target = f"study/imports/{number}-{file.name}"
         if file.is_dir():
             files |= {f"{target}/{path}": data for path, data in _files_below(file)}
@@ -160,7 +160,7 @@ def _missing(plan: Plan) -> list[str]:
     recorded, planned = len(record_files(plan.paths)), len(plan.design.repetitions)
     if recorded < planned:
         missing.append(f"{planned - recorded} of {planned} planned repetitions")
-    missing += [f"import {file}" for file in plan.asked.study.imports if not file.exists()]
+    missing += [f"import {file}" for file in plan.asked.study.imported_files if not file.exists()]
     return missing
 
 

@@ -38,7 +38,7 @@ from workflows.plan.records import read_all, read_simulated
 from workflows.results.details import make_details
 from workflows.results.facts import facts
 from workflows.study.asked import Asked
-from workflows.study.imports import check_imported_names, check_pairs, check_references, read_imports
+from workflows.study.imports import check_imported_names, check_pairs, check_references, imports_of
 
 EARLIER_INPUTS = "made with an earlier version of the case's or the interconnect's files, or elsewhere"
 _IDENTITY = (
@@ -106,7 +106,7 @@ def collect(plan: Plan) -> Collected:
     recorded, records = runs_table(plan)
     simulated, replayed = simulated_table(plan)
     study = plan.asked.study
-    imports = read_imports(study.imports, study.import_sites, study.import_mappings, study.import_formats)
+    imports = imports_of(study)
     imported = imports.runs.assign(study=study.name, origin="import")
     if len(simulated):
         recorded = pd.concat([recorded, simulated], ignore_index=True)
@@ -117,7 +117,7 @@ def collect(plan: Plan) -> Collected:
         raise InputError(f"{study.file}: there is no run to report")
     runs = pd.concat(tables, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_COLUMNS, *runs])))
-    if study.imports:
+    if study.imported_files:
         origins = [*((plan.paths.results / name, None) for name in recorded["record"]), *imports.origins]
         check_references(runs, origins)
         check_pairs(runs, study.compare_sites, str(study.file))

@@ -17,6 +17,8 @@ from analysis.topics.changes.tables import check_site_names, check_sites
 from analysis.topics.network.imports import FILE
 from workflows.domain import InputError, LeftOut
 from workflows.inputs import table_errors_in
+from workflows.study.log_rows import read_logs
+from workflows.study.logs import Logs
 from workflows.study.request import check_names
 from workflows.study.sites import at_site
 from workflows.study.study import SiteGiven, Study, check_kinds
@@ -57,6 +59,7 @@ def read_imports(
     sites: Mapping[Path, SiteGiven],
     mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
     formats: Mapping[Path, str] = MappingProxyType({}),
+    logs: Sequence[Logs] = (),
 ) -> Imported:
     """Read results of other tools and other studies.
 
@@ -68,6 +71,8 @@ def read_imports(
         Meaning of the columns of files: see `analysis.importers.make_mapping`.
     formats : mapping of Path to str
         Formats that the study states for files: see `analysis.importers.read_foreign`.
+    logs : sequence of Logs
+        Logs of runs; those of an entry of the study count as a file.
 
     Raises
     ------
@@ -83,16 +88,30 @@ def read_imports(
         raise InputError(str(error)) from None
     if curves := [imported.curves for imported in results.values() if len(imported.curves)]:
         published[Path(FILE).stem] = pd.concat(curves, ignore_index=True)
-    for number, (file, imported) in enumerate(results.items(), 1):
-        runs = with_resolution(imported.runs).dropna(axis="columns", how="all")
-        runs = at_site(runs, file, sites.get(file))
-        order = imported.runs["order_from"].fillna("block") + f" of file {number}"
-        tables.append(runs.assign(block=imported.runs["block"] + blocks, order_from=order))
-        origins += [(file, row) for row in range(len(runs))]
-        blocks += int(imported.runs["block"].max()) if len(runs) else 0
+    parts: list[tuple[pd.DataFrame, list[Origin]]] = []
+    for file, imported in results.items():
+        runs = at_site(imported.runs, file, sites.get(file))
+        parts.append((runs, [(file, row) for row in range(len(runs))]))
         unread += [LeftOut(f"in {file}", line) for line in imported.unread]
+    for entry in logs:
+        rows = read_logs(entry)
+        parts.append((rows.runs, [(file, None) for file in rows.files]))
+        unread += rows.unread
+    for number, (table, from_files) in enumerate(parts, 1):
+        runs = with_resolution(table).dropna(axis="columns", how="all")
+        order = table["order_from"].fillna("block") + f" of file {number}"
+        tables.append(runs.assign(block=table["block"] + blocks, order_from=order))
+        origins += from_files
+        blocks += int(table["block"].max()) if len(runs) else 0
     runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return Imported(runs, tuple(origins), published, unread)
+
+
+def imports_of(study: Study) -> Imported:
+    """Read everything that a study imports: see `read_imports`."""
+    return read_imports(
+        study.imports, study.import_sites, study.import_mappings, study.import_formats, study.logs
+    )
 
 
 def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
@@ -109,7 +128,7 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
         A file cannot be read, a case has two references, a named case, interconnect, kind or site does not
         exist, or two sites have no point in common: one line.
     """
-    imported = read_imports(study.imports, study.import_sites, study.import_mappings, study.import_formats)
+    imported = imports_of(study)
     check_references(imported.runs, imported.origins)
     check_imported_names(study, imported)
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})

@@ -39,7 +39,7 @@ def request_facts(study: Study, interconnects: Mapping[str, Interconnect], confi
     InputError
         A setting is wrong: one line with file and key.
     """
-    if not study.imports:
+    if not study.imported_files:
         check_names(study, study.cases, study.interconnects)
     facts = Facts(
         study_keys=study.for_analysis,

@@ -6,12 +6,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workflows import inputs
 from workflows.domain import InputError, Point
 from workflows.paths import RESULTS
 from workflows.study.inline import Existing, existing_cases, inline_cases
+
+if TYPE_CHECKING:
+    from workflows.study.logs import Logs
 
 SiteGiven = str | Mapping[str, str]
 """Site of an imported file, or new names for the sites in it."""
@@ -77,6 +80,7 @@ class Study:
     import_sites: Mapping[Path, SiteGiven]
     import_mappings: Mapping[Path, Mapping[str, Any]]
     import_formats: Mapping[Path, str]
+    logs: tuple[Logs, ...]
     site: str | None
     compare_sites: tuple[tuple[str, str], ...]
     simulation: Mapping[str, Any]
@@ -96,6 +100,11 @@ class Study:
         if case in self.existing:
             return str(self.copies)
         return self.inline.get(case) or (str(self.cases_folder) if self.cases_folder else None)
+
+    @property
+    def imported_files(self) -> tuple[Path, ...]:
+        """All files that the study imports, logs included."""
+        return (*self.imports, *(file for logs in self.logs for file in logs.files))
 
     @property
     def copies(self) -> Path:
@@ -222,27 +231,50 @@ def _for_analysis(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """Return the fields of `Study` on imports: the files, and the site, mapping and format of each."""
-    stated = [{"file": entry} if isinstance(entry, str) else entry for entry in data.get("import", ())]
-    paths = [file.parent / entry["file"] for entry in stated]
-    for index, path in enumerate(paths):
-        if path in paths[:index]:
-            where = f"{file}: import[{index}]"
-            raise InputError(f"{where}: {stated[index]['file']!r} is there twice; each only once")
-        if "format" in stated[index]:
+    """Return the fields of `Study` on imports: the files, the site, mapping and format of each, and logs."""
+    entries: dict[Path, Mapping[str, Any]] = {}
+    logs: list[Logs] = []
+    listed: dict[Path, str] = {}
+    for index, entry in enumerate(data.get("import", ())):
+        where = f"{file}: import[{index}]"
+        stated = {"file": entry} if isinstance(entry, str) else entry
+        if "format" in stated:
             from analysis.importers import FORMATS  # takes seconds to import
 
-            inputs.choose(stated[index]["format"], FORMATS, "format", f"{file}: import[{index}].format")
-    entries = dict(zip(paths, stated, strict=True))
-    sites = {path: entry["site"] for path, entry in entries.items() if "site" in entry}
-    mappings = {path: entry["mapping"] for path, entry in entries.items() if "mapping" in entry}
-    formats = {path: entry["format"] for path, entry in entries.items() if "format" in entry}
+            inputs.choose(stated["format"], FORMATS, "format", f"{where}.format")
+        if "file" in stated:
+            _only_with(stated, "file", where)
+            files: Mapping[Path, Mapping[str, Any]] = {file.parent / stated["file"]: stated}
+        else:
+            from workflows.study.logs import files_of_format, read_logs_entry  # takes seconds to import
+
+            _only_with(stated, "logs", where)
+            files = files_of_format(stated, file.parent, where) if "format" in stated else {}
+            logs += [] if files else [read_logs_entry(stated, file.parent, where)]
+        entries |= files
+        for path in files or logs[-1].files:
+            if path in listed:
+                name = stated["file"] if "file" in stated else str(path)
+                raise InputError(f"{where}: {name!r} is there twice; each only once")
+            listed[path] = where
     return {
-        "imports": tuple(paths),
-        "import_sites": sites,
-        "import_mappings": mappings,
-        "import_formats": formats,
+        "imports": tuple(entries),
+        **{
+            f"import_{key}s": {path: entry[key] for path, entry in entries.items() if key in entry}
+            for key in ("site", "mapping", "format")
+        },
+        "logs": tuple(logs),
     }
+
+
+def _only_with(entry: Mapping[str, Any], key: str, where: str) -> None:
+    """Refuse keys that belong to the other sort of import."""
+    both = {key, "site", "mapping", "format"}
+    allowed = both if key == "file" else set(inputs.entry_keys("study", "import")) - {"file"}
+    if "format" not in entry and key == "logs":
+        allowed -= {"mapping"}
+    if odd := next((name for name in entry if name not in allowed), None):
+        raise InputError(f"{where}.{odd}: does not belong here, next to {key}")
 
 
 def _simulation(data: Mapping[str, Any], file: Path) -> dict[str, Any]:

@@ -111,13 +111,16 @@ def _parts(valid: pd.DataFrame) -> pd.DataFrame:
 
 
 def _run_parts(valid: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return start-up, main loop, output and the rest of the runs that record their start-up."""
-    columns = ("startup_seconds", "output_seconds", "wall_seconds")
-    if any(name not in valid for name in columns):
+    """Return start-up, main loop, output and the rest of the runs whose whole time is known.
+
+    A start-up or output that a run does not record is part of the rest.
+    """
+    if "wall_seconds" not in valid:
         return {}
-    startup, output, wall = (valid[name] for name in columns)
-    seconds = valid["seconds"].where(startup.notna())
-    rest = (wall - startup - seconds - output).clip(lower=0)
+    wall = valid["wall_seconds"]
+    startup, output = (valid.get(name, 0 * wall + np.nan) for name in ("startup_seconds", "output_seconds"))
+    seconds = valid["seconds"].where(wall.notna())
+    rest = (wall - startup.fillna(0) - seconds - output.fillna(0)).clip(lower=0)
     return dict(zip(RUN_PARTS, (startup, seconds, output, rest), strict=True))
 
 
