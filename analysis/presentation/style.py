@@ -35,7 +35,8 @@ COLOURS = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 KNOWN = (
     "gigabit_ethernet emulated_gigabit emulated_gigabit_delayed emulated_ten_gigabit_mtu1500 "
-    "ethernet_cloud_tcp infiniband_verbs infiniband_verbs_qdr intel_mpi_infiniband aws_parallel_cluster",
+    "ethernet_cloud_tcp infiniband_verbs infiniband_verbs_qdr intel_mpi_infiniband aws_parallel_cluster "
+    "aws_eks_noefa",
     "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree aws_eks",
     "infiniband infiniband_mpi infiniband_verbs_sdr infiniband_100 infiniband_4x_pcie "
     "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs",
@@ -44,10 +45,10 @@ KNOWN = (
     "emulated_two_gigabit_model azure_aks_placement",
     "quadrics_elan4 quadrics_mpi efa efa_hpc6a emulated_gigabit_model ethernet_10_cloud_tcp "
     "infiniband_qdr_fibre intel_mpi_omni_path quadrics_elan3 quadrics_elan3_packets_in_order "
-    "shared_memory_mpich aws_eks_noefa",
+    "shared_memory_mpich",
     "rdma_gigabit_ethernet emulated_ten_gigabit_mpich gigabit_ethernet_acenic gigabit_ethernet_broadcom "
     "infiniband_ddr myrinet_dual_port_tcp myrinet_single_port_tcp quadrics_elan3_memory roce_100 sci_3d "
-    "shared_memory_model azure_aks",
+    "shared_memory_model",
     "sci_mpi tofu emulated_gigabit_mtu9000 infiniband_verbs_ddr omni_path sci sci_2d ucx_tcp "
     "shared_memory_openmp shared_memory_packed google_gke",
     "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback emulated_two_gigabit "
@@ -55,7 +56,7 @@ KNOWN = (
     "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory "
     "azure_cyclecloud",
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
-    "shared_memory_collated slingshot_11 tcp_loopback_mpich",
+    "shared_memory_collated slingshot_11 tcp_loopback_mpich azure_aks",
 )
 """Interconnects of this project, one text per colour. Interconnects of a study seldom share a colour."""
 LineStyle = Literal["-", "none"] | tuple[float, Sequence[float]]
