@@ -164,6 +164,10 @@ CONTRADICTIONS = [
         "    expected_answer: {value: -5.7, tolerance: 1.0e-3}\n",
         "wrong answer: -5.75009, expected -5.7 within",
     ),
+    (
+        "    read: {wall_seconds: 'Loop time of \\S+ on (\\S+)'}\n",
+        "the main loop of 3.27801 s is longer than the job of",
+    ),
     ("    read: {complete: '^END$'}\n", "incomplete: nothing in the log matches read.complete"),
     ("    read: {answer: 'Loop (time)'}\n", "read.answer: 'time' is no number"),
     ("    read: {seconds: 'time = (\\S+)'}\n", "incomplete: nothing in the log matches read.seconds"),

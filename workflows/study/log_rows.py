@@ -27,6 +27,8 @@ from workflows.study.logs import READ, Logs
 _TAG = re.compile(r"(?:\[\d+,\d+\]<std(?:out|err)>: ?|\s*\d+: )")
 """Rank of a line, as ``mpirun --tag-output`` and ``srun --label`` print it."""
 _TAGGED_SHARE = 0.8
+_CLOCKS = 0.01
+"""Relative difference of two clocks of a run."""
 _NO_PROCESSES = "no number of processes: state processes, or processes_per_node and nodes"
 _DATES = ("%a %b %d %H:%M:%S %Y", "%b %d %Y %H:%M:%S")
 """Dates of NWChem and GROMACS, and of OpenFOAM."""
@@ -122,7 +124,8 @@ def _row(logs: Logs, lines: list[Line], of_path: Mapping[str, str]) -> tuple[dic
     stated = {**logs.settings, **logs.stated, **place}
     counts, contradiction = _counts(stated, run)
     problem = run.problem or (None if run.seconds else "prints no time above 0")
-    problem = problem or contradiction or _wrong_answer(logs, run)
+    whole = (None if "wall_seconds" in logs.read else elapsed(text)) or run.wall_seconds
+    problem = problem or contradiction or _too_long(run, whole) or _wrong_answer(logs, run)
     last = max((number for number, line in enumerate(lines, 1) if line.text.strip()), default=1)
     row = {
         "case": logs.application or "logs",
@@ -133,7 +136,7 @@ def _row(logs: Logs, lines: list[Line], of_path: Mapping[str, str]) -> tuple[dic
         "seconds": run.seconds,
         **{LOOP_SECONDS + part: seconds for part, seconds in run.loop_seconds.items()},
         "resolution_seconds": run.resolution_seconds,
-        "wall_seconds": (None if "wall_seconds" in logs.read else elapsed(text)) or run.wall_seconds,
+        "wall_seconds": whole,
         "started": _date(run.started),
         "work": run.work.amount if run.work and problem is None else None,
         "work_unit": run.work.unit if run.work and problem is None else None,
@@ -201,6 +204,16 @@ def _counts(stated: Mapping[str, Any], run: LoggedRun) -> tuple[dict[str, int | 
     if each and nodes and processes and -(-processes // each) != nodes:
         return counts, f"{processes} processes on {nodes} nodes contradict processes_per_node, {each}"
     return counts, None
+
+
+def _too_long(run: LoggedRun, whole: float | None) -> str | None:
+    """Return how the time of the main loop contradicts the time of the job, or its parts the main loop."""
+    seconds, parts = run.seconds or 0.0, sum(run.loop_seconds.values())
+    if whole is not None and seconds > (1 + _CLOCKS) * whole:
+        return f"the main loop of {seconds:g} s is longer than the job of {whole:g} s"
+    if parts > (1 + _CLOCKS) * seconds:
+        return f"parts of {parts:g} s are longer than the main loop of {seconds:g} s"
+    return None
 
 
 def _wrong_answer(logs: Logs, run: LoggedRun) -> str | None:

@@ -119,7 +119,7 @@ def _run_parts(valid: pd.DataFrame) -> dict[str, pd.Series]:
         return {}
     wall = valid["wall_seconds"]
     startup, output = (valid.get(name, 0 * wall + np.nan) for name in ("startup_seconds", "output_seconds"))
-    seconds = valid["seconds"].where(wall.notna())
+    seconds = valid["seconds"].where(wall.notna()).clip(upper=wall)  # the clocks of both may differ a little
     rest = (wall - startup.fillna(0) - seconds - output.fillna(0)).clip(lower=0)
     return dict(zip(RUN_PARTS, (startup, seconds, output, rest), strict=True))
 
