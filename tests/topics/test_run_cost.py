@@ -330,6 +330,12 @@ def test_without_questions_page_one_compares_costs_at_equal_speed():
     assert plain(first).endswith("69 % less.")  # 3 x 13.3 node seconds instead of 8 x 16
 
 
+def test_overlapping_costs_are_not_called_less():
+    runs = two_systems((0.7, 0.8, 1, 1.2, 1.3))
+    text = sentences_of(run_cost_section(report(runs, {"slow": 1.0, "swift": 3.0})))
+    assert "USD per run: not clearly less, since the intervals overlap." in text
+
+
 def test_runs_without_nodes_and_systems_without_a_price_are_named():
     runs = unplaced(
         rows("duct", "slow", {2: 40.0, 4: 20.0}, ONCE, nodes=2),

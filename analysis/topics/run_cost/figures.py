@@ -94,10 +94,10 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, drawing: Drawing, facts: Facts, 
         (fastest, slowest), (cheapest, dearest) = axes.get_xlim(), axes.get_ylim()
         for seconds in facts.run_costs.deadlines:
             if fastest < seconds < slowest:
-                axes.axvline(seconds, color=style.INK, linestyle=":", linewidth=0.7, zorder=0)
+                axes.axvline(seconds, color=style.INK, linestyle=":", linewidth=0.7, zorder=1)
         for budget in facts.run_costs.budgets:
             if cheapest < budget < dearest:
-                axes.axhline(budget, color=style.INK, linestyle=":", linewidth=0.7, zorder=0)
+                axes.axhline(budget, color=style.INK, linestyle=":", linewidth=0.7, zorder=1)
 
 
 def _point(line: Line, labels: FigureLabels) -> Point:

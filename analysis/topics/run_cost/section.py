@@ -44,11 +44,11 @@ def run_cost_section(content: Content) -> Section | None:
     costs, choices = content.tables["run_costs"], content.tables["run_choices"]
     blocks = [bullets([*extremes(costs, labels), *_left_out(content, costs), SCOPE])]
     is_asked = choices["question"].isin([DEADLINE, BUDGET])
-    is_speed = choices["question"] == SAME_SPEED
     several = choices["case"].nunique() > 1
     for case, rows in labels.by_case(choices):
-        answers = [answer(lines, labels) for lines in by_question(rows[is_asked])]
-        equal = [text for lines in by_question(rows[is_speed]) if (text := same_speed(lines, labels))]
+        answers = [answer(lines, labels) for lines in by_question(rows[is_asked[rows.index]])]
+        of_speed = by_question(rows[rows["question"] == SAME_SPEED])
+        equal = [text for lines in of_speed if (text := same_speed(lines, labels))]
         lists = {"Deadlines and budgets": answers, "The same speed": equal}
         for name, sentences in lists.items():
             if sentences:
@@ -85,15 +85,29 @@ def _left_out(content: Content, costs: pd.DataFrame) -> list[str]:
 
 
 def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate the price of each system with its terms, date and source."""
-    columns = ["interconnect", "kind", "node_hour_price", "terms", "price_date", "price_source"]
-    prices = costs.drop_duplicates(columns)
+    """Tabulate the prices with their terms, date and source, and the systems that each applies to."""
+    price = [
+        *(f"node_hour_price{end}" for end in ("", "_low", "_high")),
+        "terms",
+        "price_date",
+        "price_source",
+    ]
+    systems = labels.in_order(costs.drop_duplicates(["interconnect", "kind", *price]), "interconnect")
+    lines = [
+        {
+            **rows.iloc[0].to_dict(),
+            "interconnect": listed(
+                labels.interconnect(*pair) for pair in zip(rows["interconnect"], rows["kind"], strict=True)
+            ),
+        }
+        for _, rows in systems.groupby(price, sort=False, dropna=False)
+    ]
 
     def stated(text: object) -> str:
         return MISSING if is_missing(text) else str(text)
 
     fields = [
-        texts("System", labels.interconnect, "interconnect", "kind"),
+        texts("System", str, "interconnect"),
         numbers("Price", lambda line: amount(line, "node_hour_price")),
         texts("Terms", lambda text: stated(text).replace("_", " "), "terms"),
         texts("Date", stated, "price_date"),
@@ -101,7 +115,7 @@ def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
     ]
     currency = costs["currency"].iloc[0]
     caption = f"Price per node hour in {currency}; a range in brackets widens the intervals of costs."
-    return line_table(caption, fields, labels.lines(prices, "interconnect"), of_cases=False)
+    return line_table(caption, fields, lines, of_cases=False)
 
 
 def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:

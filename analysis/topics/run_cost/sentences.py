@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from analysis.curves.sites import without_threads
 from analysis.presentation import formats
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import SPACE, counted
@@ -101,15 +102,18 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     Empty if the system is itself the cheapest.
     """
     best = lines[0]
-    own = next((line for line in lines if line["interconnect"] == best["of_system"]), None)
+    named = (line for line in lines if without_threads(line["interconnect"]) == best["of_system"])
+    own = next(named, None)
     if own is None or is_missing(best["seconds"]) or own is best or is_missing(own["seconds"]):
         return ""
-    saved = formats.percent(100 * (1 - best["cost"] / own["cost"]))
+    saved = f"{formats.percent(100 * (1 - best['cost'] / own['cost']))} less"
+    if best["cost_high"] >= own["cost_low"]:
+        saved = "not clearly less, since the intervals overlap"
     return (
         f"{labels.curve(best)} with {counted(int(best['nodes']), 'node')} is at least as fast as "
         f"{labels.curve(own)} with {counted(int(own['nodes']), 'node')} "
         f"({formats.seconds(own['seconds'])}), for {priced(best, 'cost')} instead of {priced(own, 'cost')} "
-        f"per run: {saved} less."
+        f"per run: {saved}."
     )
 
 
