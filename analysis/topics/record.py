@@ -30,7 +30,7 @@ WEAK_WORDS = (
     "point's."
 )
 MOST_INVALID = 50
-"""Largest number of invalid repetitions in the table of the report."""
+"""Largest number of invalid repetitions, and of parts that are left out, in the report."""
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
@@ -187,7 +187,10 @@ def invalid_blocks(content: Content) -> list[Block]:
         blocks.append(_invalid_table(invalid, labels))
     blocks += _unknown_medians(content) + _missing_repetitions(content)
     if left_out := content.facts.left_out:
-        blocks.append(bullets([f"{item.what}: {item.reason}." for item in left_out], "Left out"))
+        lines = [f"{item.what}: {item.reason}." for item in left_out[:MOST_INVALID]]
+        if more := len(left_out) - len(lines):
+            lines.append(f"{counted(more, 'further entry', 'further entries')}: see left_out in facts.json.")
+        blocks.append(bullets(lines, "Left out"))
     return blocks
 
 

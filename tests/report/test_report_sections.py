@@ -13,7 +13,7 @@ from synthetic_study import make_runs, make_study
 from analysis.pipeline import draw_figures, read_tables, write_tables
 from analysis.presentation.blocks import bullets, left, paragraph, right, row, section, table
 from analysis.report import make_report
-from analysis.runs.facts import Counts, Facts
+from analysis.runs.facts import Counts, Facts, LeftOut
 from analysis.runs.runs import TableError
 
 
@@ -283,6 +283,13 @@ class TestPoorStudies:
         sentences = plain(part(make_report(complete, tables, facts, []), "invalid"))
         bad = int((~complete["valid"]).sum())
         assert f"The first 50; the other {bad - 50} are in runs.csv." in sentences
+
+    def test_a_long_list_of_left_out_parts_is_cut_with_a_note(self):
+        runs, tables, facts = make_study(make_runs(2))
+        facts = replace(facts, left_out=[LeftOut(f"{number}.out: line 1", "cut off") for number in range(53)])
+        sentences = plain(part(make_report(runs, tables, facts, []), "invalid"))
+        assert "49.out: line 1: cut off." in sentences and "50.out: line 1" not in sentences
+        assert "3 further entries: see left_out in facts.json." in sentences
 
 
 class TestParts:

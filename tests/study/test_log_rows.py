@@ -230,3 +230,15 @@ def test_osu_files_of_a_folder(tmp_path):
         (network, name): 2 for network in ("eth", "ib") for name in ("osu_latency", "osu_bandwidth")
     }
     assert len(content.unread) == 2 and "is a line of another program" in content.unread[0].reason
+
+
+def test_an_osu_file_without_a_curve_is_listed_unless_there_is_no_other(tmp_path):
+    table = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n1                      15.53\n"
+    empty = "# OSU MPI Latency Test v5.8\nflux-job: task(s) exited with exit code 143\n"
+    entry = "    format: osu\n    interconnect: eth\n"
+    content = imported(tmp_path, entry, sound=table, stopped=empty)
+    assert len(content.published["network_curves"]) == 1
+    (listed,) = content.unread
+    assert "stopped.out: holds no curve: " in listed.reason and "line 2: 'flux-job: " in listed.reason
+    (tmp_path / "sound.out").unlink()
+    assert "stopped.out: holds no curve: " in refusal_of(imported, tmp_path, entry)

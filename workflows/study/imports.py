@@ -59,6 +59,7 @@ def read_imports(
     sites: Mapping[Path, SiteGiven],
     mappings: Mapping[Path, Mapping[str, Any]] = MappingProxyType({}),
     formats: Mapping[Path, str] = MappingProxyType({}),
+    matches: frozenset[Path] = frozenset(),
     logs: Sequence[Logs] = (),
 ) -> Imported:
     """Read results of other tools and other studies.
@@ -71,6 +72,8 @@ def read_imports(
         Meaning of the columns of files: see `analysis.importers.make_mapping`.
     formats : mapping of Path to str
         Formats that the study states for files: see `analysis.importers.read_foreign`.
+    matches : frozenset of Path
+        Files that a pattern of the study matches. Unreadable files among them are listed, if one can be read.
     logs : sequence of Logs
         Logs of runs; those of an entry of the study count as a file.
 
@@ -82,12 +85,22 @@ def read_imports(
     tables, origins, unread, blocks = [], [], [], 0
     try:
         meanings = {file: make_mapping(entry, f"mapping of {file}") for file, entry in mappings.items()}
-        results = {file: read_foreign(file, formats.get(file), meanings.get(file)) for file in files}
+        results, faults = {}, list[TableError]()
+        for file in files:
+            try:
+                results[file] = read_foreign(file, formats.get(file), meanings.get(file))
+            except TableError as error:
+                if file not in matches:
+                    raise
+                faults.append(error)
+        if faults and not matches & results.keys():
+            raise faults[0]
         published = merge_derived(results)
     except TableError as error:
         raise InputError(str(error)) from None
     if curves := [imported.curves for imported in results.values() if len(imported.curves)]:
         published[Path(FILE).stem] = pd.concat(curves, ignore_index=True)
+    unread += [LeftOut("unreadable", str(error)) for error in faults]
     parts: list[tuple[pd.DataFrame, list[Origin]]] = []
     for file, imported in results.items():
         runs = at_site(imported.runs, file, sites.get(file))
@@ -110,7 +123,12 @@ def read_imports(
 def imports_of(study: Study) -> Imported:
     """Read everything that a study imports: see `read_imports`."""
     return read_imports(
-        study.imports, study.import_sites, study.import_mappings, study.import_formats, study.logs
+        study.imports,
+        study.import_sites,
+        study.import_mappings,
+        study.import_formats,
+        study.import_matches,
+        study.logs,
     )
 
 

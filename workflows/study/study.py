@@ -43,10 +43,11 @@ class Study:
 
     ``sizes`` holds the size of each case at each process count if scaling is weak or the study has a
     ``scale``; else it is empty. ``for_analysis`` holds the keys that the schema marks ``reaches_analysis``;
-    they need no attribute of their own. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and
-    the number of ``blocks`` if the file leaves it out (None here), because both need the cases and
-    interconnects. ``inline`` holds the cases that the study describes itself: see `workflows.study.inline`.
-    ``existing`` holds the inputs of users, by the name of the case.
+    they need no attribute of their own. ``import_matches`` holds the imports that a pattern matches; some of
+    them may be unreadable. `workflows.study.asked.read_asked` adds the sizes of a ``scale``, and the number
+    of ``blocks`` if the file leaves it out (None here), because both need the cases and interconnects.
+    ``inline`` holds the cases that the study describes itself: see `workflows.study.inline`. ``existing``
+    holds the inputs of users, by the name of the case.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Study:
     import_sites: Mapping[Path, SiteGiven]
     import_mappings: Mapping[Path, Mapping[str, Any]]
     import_formats: Mapping[Path, str]
+    import_matches: frozenset[Path]
     logs: tuple[Logs, ...]
     site: str | None
     compare_sites: tuple[tuple[str, str], ...]
@@ -263,6 +265,7 @@ def _imports(data: Mapping[str, Any], file: Path) -> dict[str, Any]:
             f"import_{key}s": {path: entry[key] for path, entry in entries.items() if key in entry}
             for key in ("site", "mapping", "format")
         },
+        "import_matches": frozenset(path for path, entry in entries.items() if "file" not in entry),
         "logs": tuple(logs),
     }
 
