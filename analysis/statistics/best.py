@@ -1,9 +1,9 @@
 """Choice between options: multiple comparisons with the best, and the Pareto set.
 
-Each option is compared with each other option by a one-sided t test of how far it is behind. It is ruled out
-if one t exceeds its quantile at alpha / (K - 1). The best of K options is then ruled out in at most alpha of
-all studies (Hsu, Multiple Comparisons, 1996, chapter 4). Bonferroni's inequality stands in for the joint
-distribution, since the options may have unequal spread.
+A one-sided t test compares each option with each other option. An option is ruled out if one of its K - 1
+tests finds it worse at level alpha / (K - 1). The best of K options is then ruled out in at most alpha of all
+studies (Hsu, Multiple Comparisons, 1996, chapter 4). The level follows from Bonferroni's inequality, since
+the joint distribution is unknown for options of unequal spread.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ FEWEST = 5
 
 
 class Differences(NamedTuple):
-    """Differences between each option (…, options, 1) and each other option (…, 1, options).
+    """Differences between pairs of options: the option of the row minus the option of the column.
 
     Attributes
     ----------
-    mean, variance : array (…, options, options)
-        Mean difference, the smallest that the rounding of the times allows, and its variance. The variance
-        is NaN if no spread is known.
+    mean : array (…, options, options)
+        Mean difference. If times were rounded, the smallest mean difference that the rounding allows.
+    variance : array (…, options, options)
+        Variance of the mean difference; NaN if no spread is known.
     freedom : array (…, options, options)
         Degrees of freedom, 1 or more.
     """
@@ -42,10 +43,10 @@ class Differences(NamedTuple):
 
 
 def pairwise_differences(values: Floats, rounding: Floats | None = None) -> Differences:
-    """Compare options whose smallest value is the best.
+    """Compute the differences between all pairs of options, of which the smallest value is the best.
 
-    Two options are compared over their common blocks if these are at least half of the shorter one's blocks,
-    else by Welch's t. An option of one block takes the spread of the other option.
+    A pair is compared over its common blocks, by a paired t, if these blocks are at least half of the blocks
+    of the option that has fewer. Otherwise the pair is compared by Welch's t.
 
     Parameters
     ----------
@@ -55,26 +56,15 @@ def pairwise_differences(values: Floats, rounding: Floats | None = None) -> Diff
         Half the step of the rounding as a share of each option's value.
     """
     present = ~np.isnan(values)
-    weight = present.astype(float)
-    blocks = weight.sum(axis=-1)
-    middle = np.where(present, values, 0).sum(axis=-1) / np.maximum(blocks, 1)
-    residual = np.where(present, values - middle[..., None], 0)
-    common = weight @ _transposed(weight)
-    excess = residual @ _transposed(weight)
-    excess = excess - _transposed(excess)
-    squares = residual**2 @ _transposed(weight)
-    squares = squares + _transposed(squares) - 2 * residual @ _transposed(residual)
+    carried = present.astype(float)
+    blocks = carried.sum(axis=-1)
+    means = np.where(present, values, 0).sum(axis=-1) / np.maximum(blocks, 1)
+    residuals = np.where(present, values - means[..., None], 0)
+    common = carried @ _transposed(carried)
     paired = (2 * common >= np.minimum(blocks[..., None], blocks[..., None, :])) & (common > 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        paired_variance = (squares - excess**2 / common) / (common - 1) / common
-        spread = np.broadcast_to(((residual**2).sum(axis=-1) / (blocks - 1))[..., None], common.shape)
-        error = np.where(np.isnan(spread), _transposed(spread), spread) / blocks[..., None]
-        unpaired_variance = error + _transposed(error)
-        share = error**2 / (blocks[..., None] - 1)
-        freedom = unpaired_variance**2 / (share + _transposed(share))
-        freedom = np.where(blocks[..., None] > 1, freedom, blocks[..., None, :] - 1)
-        freedom = np.where(blocks[..., None, :] > 1, freedom, blocks[..., None] - 1)
-        mean = middle[..., None] - middle[..., None, :] + np.where(paired, excess / common, 0)
+    correction, paired_variance = _over_common_blocks(residuals, carried, common)
+    unpaired_variance, freedom = _welch(residuals, blocks)
+    mean = means[..., None] - means[..., None, :] + np.where(paired, correction, 0)
     variance = np.where(paired, paired_variance, unpaired_variance)
     if rounding is not None and rounding.any():
         mean = mean + np.log1p(-rounding)[..., :, None] - np.log1p(rounding)[..., None, :]
@@ -83,6 +73,61 @@ def pairwise_differences(values: Floats, rounding: Floats | None = None) -> Diff
         np.where(variance <= EQUAL**2, 0, variance),
         np.where(paired, common - 1, freedom),
     )
+
+
+def _over_common_blocks(residuals: Floats, carried: Floats, common: Floats) -> tuple[Floats, Floats]:
+    """Compute mean and variance of the differences of residuals over the common blocks of each pair.
+
+    Parameters
+    ----------
+    residuals : array (…, options, blocks)
+        Values minus the mean of their option; 0 if an option lacks a block.
+    carried : array (…, options, blocks)
+        1 for a block that the option has, else 0.
+    common : array (…, options, options)
+        Number of common blocks.
+
+    Returns
+    -------
+    mean, variance : arrays (…, options, options)
+        The mean corrects the difference of the two means of all blocks to the common blocks.
+    """
+    sums = residuals @ _transposed(carried)
+    sums = sums - _transposed(sums)
+    squares = residuals**2 @ _transposed(carried)
+    squares = squares + _transposed(squares) - 2 * residuals @ _transposed(residuals)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = (squares - sums**2 / common) / (common - 1) / common
+        return sums / common, variance
+
+
+def _welch(residuals: Floats, blocks: Floats) -> tuple[Floats, Floats]:
+    """Compute variance and degrees of freedom of the differences of means by Welch's t.
+
+    An option of one block takes the spread of the other option.
+
+    Parameters
+    ----------
+    residuals : array (…, options, blocks)
+        Values minus the mean of their option; 0 if an option lacks a block.
+    blocks : array (…, options)
+        Number of blocks of each option.
+
+    Returns
+    -------
+    variance, freedom : arrays (…, options, options)
+    """
+    of_row, of_column = blocks[..., :, None], blocks[..., None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = (residuals**2).sum(axis=-1) / (blocks - 1)
+        spread = np.broadcast_to(spread[..., None], (*blocks.shape, blocks.shape[-1]))
+        spread = np.where(np.isnan(spread), _transposed(spread), spread)
+        error = spread / of_row
+        variance = error + _transposed(error)
+        share = error**2 / (of_row - 1)
+        freedom = variance**2 / (share + _transposed(share))
+    freedom = np.where(of_row > 1, freedom, of_column - 1)
+    return variance, np.where(of_column > 1, freedom, of_row - 1)
 
 
 def _transposed(values: Floats) -> Floats:
@@ -136,7 +181,10 @@ def may_be_best(
 
 
 def within_bands(low: Floats, high: Floats) -> Flags:
-    """Return which options (…, options) are the smallest somewhere in their bands; none if an end is NaN."""
+    """Return which options (…, options) may be the smallest, given the ends of their bands.
+
+    No option may be the smallest if an end of any band is NaN.
+    """
     return np.asarray(low <= high.min(axis=-1, keepdims=True))
 
 

@@ -30,10 +30,10 @@ def median_draws(
     Whole sweeps are drawn with replacement within strata. A stratum holds the sweeps that carry the same
     counts. A stratum of fewer than `FEWEST` sweeps joins the stratum with the most counts in common.
 
-    A point with n sweeps in a stratum takes the first n drawn sweeps that it has. It draws any that are then
-    still missing from its own sweeps. So each point is resampled with its own n. Points with the same sweeps
+    A point with n sweeps in a stratum needs n sweeps per draw. It takes the first n drawn sweeps that it has.
+    If the draw holds fewer of them, the point draws the rest from its own sweeps. Points with the same sweeps
     share every draw. Points without a common sweep are independent. If sweeps depend on the sweeps before,
-    only their effective number is drawn (`analysis.statistics.dependence.effective_sweeps`).
+    each draw holds only their effective number (`analysis.statistics.dependence.effective_sweeps`).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def median_draws(
 
 
 def _strata(present: Flags, counts: Integers) -> list[Integers]:
-    """Return the sweeps of each stratum; small strata are joined."""
+    """Return the sweeps of each stratum, with small strata joined as `median_draws` describes."""
     carried = np.stack([present[counts == count].any(axis=0) for count in np.unique(counts)])
     patterns, pattern_of_sweep = np.unique(carried, axis=1, return_inverse=True)
     strata = [
@@ -112,40 +112,64 @@ def _resampled_medians(
     draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return medians (points, draws) of resamples with the given number of sweeps from each stratum."""
+    """Compute medians (points, draws) of resampled times, for points that share sweeps.
+
+    Parameters
+    ----------
+    times, present : arrays (points, sweeps)
+        Seconds, and whether the point has the sweep.
+    strata : list of arrays
+        Positions of the sweeps of each stratum.
+    sizes : list of int
+        Effective number of sweeps of each stratum.
+    """
     medians = np.full((len(times), draws), np.nan)
-    streams = [rng.integers(len(stratum), size=(draws, len(stratum))) for stratum in strata]
+    shared_draws = [rng.integers(len(stratum), size=(draws, len(stratum))) for stratum in strata]
     patterns, pattern_of_point = np.unique(present, axis=0, return_inverse=True)
-    for number, pattern in enumerate(patterns):
-        points = np.flatnonzero(pattern_of_point.ravel() == number)
+    for number, pattern in enumerate(patterns):  # points of a pattern have the same sweeps
         if pattern.sum() < FEWEST:
             continue
-        columns: list[Integers] = []
+        sweeps: list[Integers] = []
         picks: list[Integers] = []
-        offset = 0
-        for stratum, stream, size in zip(strata, streams, sizes, strict=True):
+        sweeps_before = 0
+        for stratum, drawn, size in zip(strata, shared_draws, sizes, strict=True):
             carried = pattern[stratum]
             if carried.any():
                 number_drawn = max(round(carried.sum() * size / len(stratum)), 1)
-                picks.append(_picks(stream, carried, rng)[:, :number_drawn] + offset)
-                columns.append(stratum[carried])
-                offset += len(columns[-1])
-        resamples = np.hstack(picks)
-        for point in points:
-            medians[point] = np.median(times[point, np.concatenate(columns)][resamples], axis=1)
+                picks.append(_picks(drawn, carried, rng)[:, :number_drawn] + sweeps_before)
+                sweeps.append(stratum[carried])
+                sweeps_before += len(sweeps[-1])
+        pattern_sweeps, resamples = np.concatenate(sweeps), np.hstack(picks)
+        for point in np.flatnonzero(pattern_of_point.ravel() == number):
+            medians[point] = np.median(times[point, pattern_sweeps][resamples], axis=1)
     return medians
 
 
-def _picks(stream: Integers, carried: Flags, rng: np.random.Generator) -> Integers:
-    """Pick among the n sweeps marked in `carried`, from a stream over all sweeps; array (draws, n)."""
+def _picks(drawn: Integers, carried: Flags, rng: np.random.Generator) -> Integers:
+    """Pick sweeps for a point that has n sweeps of a stratum.
+
+    Parameters
+    ----------
+    drawn : array (draws, sweeps)
+        Positions of drawn sweeps among all sweeps of the stratum.
+    carried : array (sweeps,)
+        Whether the point has the sweep; n are true.
+
+    Returns
+    -------
+    array (draws, n)
+        Positions among the n sweeps of the point: the first drawn sweeps that the point has, then random
+        sweeps of the point.
+    """
     if carried.all():
-        return stream
-    sweeps = int(carried.sum())
-    usable = carried[stream]
-    first = np.argsort(~usable, axis=1, kind="stable")[:, :sweeps]
-    picks = np.take_along_axis((np.cumsum(carried) - 1)[stream], first, axis=1)
-    shared = np.arange(sweeps) < usable.sum(axis=1, keepdims=True)
-    return np.where(shared, picks, rng.integers(sweeps, size=picks.shape))
+        return drawn
+    n = int(carried.sum())
+    usable = carried[drawn]
+    usable_first = np.argsort(~usable, axis=1, kind="stable")[:, :n]
+    position_in_point = np.cumsum(carried) - 1
+    picks = np.take_along_axis(position_in_point[drawn], usable_first, axis=1)
+    is_usable = np.arange(n) < usable.sum(axis=1, keepdims=True)
+    return np.where(is_usable, picks, rng.integers(n, size=picks.shape))
 
 
 def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
@@ -158,9 +182,9 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
     Parameters
     ----------
     draws : array (..., scenarios, B)
-        Scenarios are choices of the ends of bands, of simulated or coarsely rounded times; there may be one.
-        The interval reaches from the lowest to the highest end over the scenarios. The last axis is all NaN
-        or has no NaN.
+        B draws for each scenario, all NaN or without NaN. A scenario takes each simulated or coarsely rounded
+        time at one end of its band; other studies have one scenario. The interval reaches from the lowest to
+        the highest end over the scenarios.
     confidence : float
         Nominal coverage.
 
@@ -169,7 +193,7 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
     low, high : arrays (...)
         NaN if the draws are NaN.
     """
-    ordered, k = np.sort(draws, axis=-1), tail(draws.shape[-1], confidence)
+    ordered, k = np.sort(draws, axis=-1), end_rank(draws.shape[-1], confidence)
     low, high = ordered[..., k - 1], ordered[..., -k]
     missing = np.isnan(draws[..., 0])
     low[missing] = high[missing] = np.nan
@@ -182,8 +206,8 @@ def interval_columns(name: str, draws: Floats, confidence: float) -> dict[str, F
     return {f"{name}_low": low, f"{name}_high": high}
 
 
-def tail(draws: int, confidence: float) -> int:
-    """Return the rank, from either end, at which the percentile interval of `draws` draws ends."""
+def end_rank(draws: int, confidence: float) -> int:
+    """Return the rank k, counted from either end, of the draw at which the percentile interval ends."""
     return max(int((draws + 1) * (1 - confidence) / 2 + 1e-9), 1)
 
 
@@ -223,7 +247,7 @@ def median_interval(
     ordered = np.sort(times, axis=1)
     if effective is None:
         return ordered[:, k - 1], ordered[:, blocks - k], coverage
-    middle, row = (blocks + 1) / 2, np.arange(len(times))
+    rows, middle_rank = np.arange(len(times)), (blocks + 1) / 2
     wider = np.sqrt((blocks - 1) / (effective - 1))
-    ranks = np.floor(middle - (middle - k) * wider + 1e-9).clip(min=1).astype(int)
-    return ordered[row, ranks - 1], ordered[row, blocks - ranks], coverage
+    ranks = np.floor(middle_rank - (middle_rank - k) * wider + 1e-9).clip(min=1).astype(int)
+    return ordered[rows, ranks - 1], ordered[rows, blocks - ranks], coverage

@@ -33,9 +33,9 @@ def lag_one(series: Floats) -> tuple[Floats, Flags]:
 
     A correlation counts if its p-value is at most `CREDIBLE`, or `LIKELY` from `MANY` blocks on.
 
-    r = sum of d_t d_(t+1) / sum of d_t^2, with d the deviations from the mean. For independent blocks its
-    mean is -1/n and its variance about (n - 2)^2 / (n^2 (n - 1)) (Moran, Biometrika 35, 1948). The test
-    takes r as normal.
+    The correlation r is the sum of d_t d_(t+1) divided by the sum of d_t^2, with d the deviations from the
+    mean. For independent blocks, the mean of r is -1/n and its variance is about (n - 2)^2 / (n^2 (n - 1))
+    (Moran, Biometrika 35, 1948). The test takes r as normal.
 
     Parameters
     ----------
@@ -61,9 +61,9 @@ def lag_one(series: Floats) -> tuple[Floats, Flags]:
 
 
 def credible(correlation: Floats | float, n: Floats | int, looks: int = 1) -> Flags:
-    """Return whether lag-one correlations of n blocks are credible.
+    """Return whether lag-one correlations of n blocks are credible: their p-value is at most `CREDIBLE`.
 
-    A test that assumes independent blocks is refused only if the correlation is credible.
+    Nodeworth refuses a test that assumes independent blocks only if their correlation is credible.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def credible(correlation: Floats | float, n: Floats | int, looks: int = 1) -> Fl
     n : array or int
         Number of blocks.
     looks : int
-        Number of correlations from which the largest was chosen (Bonferroni).
+        Number of correlations from which the largest was chosen; divides `CREDIBLE` (Bonferroni).
     """
     return _significant(correlation, n, CREDIBLE / looks)
 
@@ -178,13 +178,17 @@ def spread_about(series: Floats, centre: Floats, factor: Floats) -> Floats:
 
 
 def effective_sweeps(times: Floats, counts: Integers) -> int:
-    """Compute the number of a stratum's sweeps to draw: all, unless their dependence is credible.
+    """Compute how many of a stratum's n sweeps a draw holds: all, unless their dependence is credible.
 
-    Three lag-one correlations of all points' log times are judged: of the deviations themselves, of those
-    without the mean of their sweep, and of those without the mean of their count in a sweep. The last two
-    cancel in ratios. The test compares with random orders of whole sweeps, so that the common part of a sweep
-    counts only one time. Drawing m of n with replacement (Bickel, Goetze and van Zwet, Statistica Sinica 7,
-    1997) widens intervals by the square root of n/m.
+    Three lag-one correlations of log times are tested. Each is a mean over all points:
+
+    - of the deviations from the mean of the point;
+    - of these deviations minus their mean in the sweep, which cancels in ratios of points;
+    - of these deviations minus their mean over the sweep's points of equal count, which cancels in ratios at
+      one count.
+
+    If a correlation is credible, a draw holds m < n sweeps, with replacement. This widens intervals by the
+    square root of n/m (Bickel, Goetze and van Zwet, Statistica Sinica 7, 1997).
 
     Parameters
     ----------
@@ -209,16 +213,27 @@ def effective_sweeps(times: Floats, counts: Integers) -> int:
     mean_of_count = same_count / same_count.sum(axis=1, keepdims=True)
     fewest = n
     for deviations in (logs, logs - logs.mean(axis=0), logs - mean_of_count @ logs):
-        if (square := np.einsum("pt,pt->p", deviations, deviations)).max() < 1e-20:
-            continue
-        scaled = deviations / np.sqrt(np.where(square > 1e-20, square, 1))[:, None]
-        products = scaled.T @ scaled
-        correlation = np.trace(products, 1) / np.trace(products)
-        first, second = _random_orders(n)
-        shuffled = products[first, second].sum(axis=1) / np.trace(products)
-        if (1 + (shuffled >= correlation).sum()) / (1 + len(shuffled)) <= CREDIBLE:
+        correlation, p_value = _correlation_of_sweeps(deviations)
+        if p_value <= CREDIBLE:
             fewest = min(fewest, int(independent_blocks(correlation, n)))
     return fewest
+
+
+def _correlation_of_sweeps(deviations: Floats) -> tuple[Floats, float]:
+    """Compute the mean lag-one correlation of the points' deviations (points, sweeps), and its p-value.
+
+    The test compares the correlation with that of `ORDERS` random orders of whole sweeps. A disturbance that
+    all points of a sweep share thus counts one time only. Without any deviation, the p-value is 1.
+    """
+    squares = np.einsum("pt,pt->p", deviations, deviations)
+    if squares.max() < 1e-20:
+        return np.zeros(()), 1.0
+    scaled = deviations / np.sqrt(np.where(squares > 1e-20, squares, 1))[:, None]
+    products = scaled.T @ scaled
+    correlation = np.trace(products, 1) / np.trace(products)
+    first, second = _random_orders(deviations.shape[1])
+    shuffled = products[first, second].sum(axis=1) / np.trace(products)
+    return correlation, float((1 + (shuffled >= correlation).sum()) / (1 + len(shuffled)))
 
 
 @cache

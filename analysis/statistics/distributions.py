@@ -18,7 +18,7 @@ EXACT = 10_000
 
 
 def thinned(values: Floats) -> Floats:
-    """Shorten values (..., n) of more than `MOST` blocks to medians of consecutive groups."""
+    """Shorten values (..., blocks) of more than `MOST` blocks to the medians of `MOST` consecutive groups."""
     if values.shape[-1] <= MOST:
         return values
     groups = np.array_split(values, MOST, axis=-1)
@@ -86,7 +86,13 @@ def rank_sum_p(first: int, second: int, above: int) -> float:
 
 @cache
 def divisions(first: int, second: int) -> Integers:
-    """List all positions of the first sample among the ordered values, array (divisions, first)."""
+    """List all sets of positions that the first sample can take among the ordered values of both samples.
+
+    Returns
+    -------
+    array (divisions, first)
+        Positions from 0, in increasing order per division.
+    """
     count = comb(first + second, first)
     flat = chain.from_iterable(combinations(range(first + second), first))
     return np.fromiter(flat, np.int64, count * first).reshape(count, first)

@@ -59,7 +59,8 @@ class ScalingModel:
         missing = np.isnan(seconds)
         weights = np.where(missing, 0, seconds if self.is_rate else 1 / seconds)
         fitted = nonnegative_fit(self.terms(np.asarray(processes, float)), weights)
-        fitted[:, len(missing) - missing.sum(axis=0, dtype=np.int32) < self.coefficients] = np.nan
+        fitted_counts = (~missing).sum(axis=0)
+        fitted[:, fitted_counts < self.coefficients] = np.nan
         return fitted
 
     def seconds(self, processes: ArrayLike, coefficients: Floats) -> Floats:
@@ -168,7 +169,17 @@ def turning_point(costs: Floats) -> Floats:
 
 
 def least_seconds(costs: Floats, turning: Floats) -> Floats:
-    """Compute the time at the turning point, or the limit for infinitely many processes."""
+    """Compute the smallest time of each curve, array (draws,), in seconds.
+
+    It is the time at the turning point. For an infinite turning point, it is the limit b.
+
+    Parameters
+    ----------
+    costs : array (4, draws)
+        As `cost_terms` returns it.
+    turning : array (draws,)
+        As `turning_point` returns it.
+    """
     a, b, c, d = costs
     always_falls = np.isinf(turning)
     p = np.where(always_falls, 1, turning)

@@ -47,13 +47,14 @@ def blocks_needed(tests: int, paired: bool, alpha: float = 0.05) -> int:
 
 
 def chosen_p(chooser: Floats, other: Floats, by_sign: bool) -> float:
-    """Compute the two-sided p-value of a comparison at the count with the chooser's smallest median time.
+    """Compute the two-sided p-value of a comparison at a count that was chosen from the same data.
 
-    Under the null hypothesis, either curve could have had the other's times in each sweep. So whole sweeps
-    change sides, in all 2^n patterns (Fisher, The Design of Experiments, 1935, section 21). Each pattern
-    chooses its count again (Westfall and Young, Resampling-Based Multiple Testing, 1993, section 2.3). The
-    statistic is the sum of the signed ranks of the log ratios at this count, divided by their root sum of
-    squares. The p-value is the share of patterns with a statistic at least as large as the observed one.
+    The chosen count is that of the chooser's smallest median time. Under the null hypothesis, either curve
+    could have had the other's times in each sweep. So whole sweeps change sides, in all 2^n patterns (Fisher,
+    The Design of Experiments, 1935, section 21). Each pattern chooses its count again (Westfall and Young,
+    Resampling-Based Multiple Testing, 1993, section 2.3). The statistic is the sum of the signed ranks of the
+    log ratios at this count, divided by their root sum of squares. The p-value is the share of patterns whose
+    statistic is at least as large as the observed statistic.
 
     Parameters
     ----------
@@ -65,16 +66,17 @@ def chosen_p(chooser: Floats, other: Floats, by_sign: bool) -> float:
     Returns
     -------
     float
-        NaN if the ratios at a count that a pattern may choose credibly depend on the ratios before. Then
-        sweeps cannot change sides independently.
+        NaN if log ratios depend credibly on the log ratios of earlier sweeps, at any count that a pattern may
+        choose. Then sweeps cannot change sides independently.
     """
     counts, sweeps = chooser.shape
     flips = np.arange(2**sweeps)[:, None] >> np.arange(sweeps) & 1 == 1  # the first pattern flips nothing
     timed = ~np.isnan(chooser + other)
-    least = [np.median(np.minimum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
-    most = [np.median(np.maximum(*pair)[both]) for *pair, both in zip(chooser, other, timed, strict=True)]
+    smaller = np.where(timed, np.minimum(chooser, other), np.nan)
+    larger = np.where(timed, np.maximum(chooser, other), np.nan)
+    least_medians, largest_medians = np.nanmedian(smaller, axis=1), np.nanmedian(larger, axis=1)
     medians, statistics = [], []
-    for row in np.flatnonzero(least <= np.min(most) + EQUAL):  # no pattern chooses another count
+    for row in np.flatnonzero(least_medians <= np.min(largest_medians) + EQUAL):  # no pattern chooses others
         both = timed[row]
         times, other_times, flipped = chooser[row, both], other[row, both], flips[:, both]
         if credible(lag_one(other_times - times)[0], int(both.sum()), looks=counts):

@@ -1,11 +1,12 @@
 """Location of the difference between two sets of log times, with its interval and its test.
 
-One functional yields the estimate, the interval and the test.
+The estimate, the interval and the test belong to the same location.
 
-Paired times: the pseudo-median of the log ratios, which is the median of all means of two ratios (Hodges and
-Lehmann, Annals of Mathematical Statistics 34, 1963), with the interval and the test of the signed ranks.
-
-Unpaired times: the median of all differences, with a permutation test and the interval that follows from it.
+- Paired times: the pseudo-median of the log ratios, with the interval and the test of the signed ranks. The
+  pseudo-median is the median of all means of two ratios (Hodges and Lehmann, Annals of Mathematical
+  Statistics 34, 1963).
+- Unpaired times: the median of all differences, with a permutation test. The interval holds the shifts that
+  the test does not reject.
 """
 
 from __future__ import annotations
@@ -174,28 +175,35 @@ def unpaired_shift(first: Floats, second: Floats, alpha: float) -> Shift[float]:
     p_value = _p_values_by_shift(differences)
 
     def last_kept(kept: int, rejected: int) -> int:
+        """Find, by bisection, the last number of differences below the shift that is not rejected."""
         while abs(kept - rejected) > 1:
             between = (kept + rejected) // 2
             kept, rejected = (between, rejected) if p_value(between) > alpha else (kept, between)
         return kept
 
-    least = 2 / comb(len(first) + len(second), len(first))
+    least_p = 2 / comb(len(first) + len(second), len(first))
     low = high = coverage = np.nan
-    if least <= alpha:
+    if least_p <= alpha:
         low = float(ordered[last_kept(count // 2, 0) - 1])
         high = float(ordered[last_kept(count // 2, count)])
         fewer, more = sorted((len(first), len(second)))
         coverage = _coverage(fewer, more, alpha)
     below, above = int((ordered < -EQUAL).sum()), int((ordered > EQUAL).sum())
-    at_zero = 1.0  # differences of 0 count for the smaller side
+    p_at_zero = 1.0  # differences of 0 count for the smaller side
     if max(below, above) > count / 2:
-        at_zero = max(p_value(below), p_value(count - above))
+        p_at_zero = max(p_value(below), p_value(count - above))
     estimate = float((ordered[(count - 1) // 2] + ordered[count // 2]) / 2)
-    return Shift(estimate, low, high, coverage, at_zero, least)
+    return Shift(estimate, low, high, coverage, p_at_zero, least_p)
 
 
 def _p_values_by_shift(differences: Floats) -> Callable[[int], float]:
-    """Return the two-sided p-value as a function of how many differences (n, m) lie below the shift."""
+    """Return a function from the number of differences below a shift to the two-sided p-value of the shift.
+
+    Parameters
+    ----------
+    differences : array (n, m)
+        Each first log time minus each second log time.
+    """
     count = differences.size
     rank = np.empty(count, np.int64)
     rank[np.argsort(differences, axis=None, kind="stable")] = np.arange(count)
@@ -214,10 +222,17 @@ def _least_overlapping_p(blocks: int) -> float:
 
 
 def _enumerated_p(ranks: Integers, null: Floats) -> Floats:
-    """Compute the two-sided p-values of shifts above 0, 1, … n m differences, from their ranks (n, m).
+    """Compute the two-sided p-values of shifts that lie above 0, 1, … n m differences, array (n m + 1,).
 
-    Each p-value is the largest of all shifts farther out, since the probit may grow slower than its standard
-    error.
+    The p-values fall from the middle outwards: each is the largest of its own and of all p-values farther
+    out, since the probit may grow slower than its standard error.
+
+    Parameters
+    ----------
+    ranks : array (n, m)
+        Ranks of the differences, from 0.
+    null : array (divisions,)
+        As `_studentised_null` returns it.
     """
     n, m = ranks.shape
     above = ranks >= np.arange(n * m + 1)[:, None, None]
@@ -232,7 +247,13 @@ def _enumerated_p(ranks: Integers, null: Floats) -> Floats:
 
 
 def _approximate_p(above: Flags) -> float:
-    """Compute the two-sided p-value from `above` (n, m): whether each first value is above each second."""
+    """Compute the two-sided p-value without enumeration, by Student's t and by the rank sum.
+
+    Parameters
+    ----------
+    above : array (n, m)
+        Whether each first value is above each second value.
+    """
     n, m = above.shape
     below_first, below_second = above.sum(axis=1), n - above.sum(axis=0)
     variances = below_first.var(ddof=1) / n / m**2, below_second.var(ddof=1) / m / n**2
@@ -246,9 +267,19 @@ def _approximate_p(above: Flags) -> float:
 
 
 def _studentised(above: Integers, pairs: int, variance: Floats) -> Floats:
-    """Divide the probit of the share of pairs whose first is above by its standard error, without sign.
+    """Compute the studentised statistic: the absolute probit of a share, divided by its standard error.
 
-    Infinite for separated samples, whose variance is 0.
+    The share is that of the pairs of values in which the first value is the larger. The statistic is infinite
+    for separated samples, whose variance is 0.
+
+    Parameters
+    ----------
+    above : array (divisions,)
+        Number of pairs in which the first value is the larger.
+    pairs : int
+        Number of all pairs.
+    variance : array (divisions,)
+        Variance of the share.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(variance > 0, _probits(pairs)[above] / np.sqrt(variance), np.inf)
@@ -279,7 +310,15 @@ def _studentised_null(fewer: int, more: int) -> Floats | None:
 
 @cache
 def _coverage(fewer: int, more: int, alpha: float) -> float:
-    """Compute the coverage of the interval of shifts that are not rejected."""
+    """Compute the coverage of the interval that holds all shifts with a p-value above `alpha`.
+
+    Parameters
+    ----------
+    fewer, more : int
+        Blocks of the smaller and of the larger sample.
+    alpha : float
+        Probability with which the interval may miss.
+    """
     null = _studentised_null(fewer, more)
     if null is None:
         return 1 - alpha

@@ -51,26 +51,27 @@ def trend(values: Floats, confidence: float = 0.95, dependent: bool = False) -> 
     confidence : float
         Nominal coverage of the interval; it covers at least this.
     dependent : bool
-        Whether values may depend on the values before. S is then multiplied by the square root of the share
-        of effective values about the line (Yue and Wang, Water Resources Management 18, 2004).
+        Whether values may depend on the values before. Then m < n effective values remain about the line, and
+        S is multiplied by the square root of m / n (Yue and Wang, Water Resources Management 18, 2004).
     """
     n = len(values)
     first, second = np.triu_indices(n, 1)
     steps = values[second] - values[first]
     slopes = np.sort(steps / (second - first) * (n - 1))
     change, score, pairs = np.median(slopes), np.sign(steps).sum(), len(slopes)
-    share = 1.0
+    shrink = 1.0
     if dependent:
         line = change * np.linspace(0, 1, n)
-        share = np.sqrt(effective_blocks((values - line)[None])[1][0] / n)
+        _, effective, _ = effective_blocks((values - line)[None])
+        shrink = np.sqrt(effective[0] / n)
     ties = tuple(sorted(np.unique(values, return_counts=True)[1].tolist()))
     untied = pairs - _tied_pairs(ties)
     tau = score / np.sqrt(pairs * untied) if untied else np.nan
     low = high = np.nan
     critical = _critical(n, ties, confidence)
-    if critical is not None and (rank := int((pairs - critical / share) // 2)) >= 0:
+    if critical is not None and (rank := int((pairs - critical / shrink) // 2)) >= 0:
         low, high = slopes[rank], slopes[pairs - 1 - rank]
-    return Trend(change, low, high, tau, float(_p_value(n, ties, score * share)))
+    return Trend(change, low, high, tau, float(_p_value(n, ties, score * shrink)))
 
 
 def _tied_pairs(ties: tuple[int, ...]) -> int:
@@ -110,14 +111,17 @@ def _p_value(n: int, ties: tuple[int, ...], score: Floats | float) -> Floats:
     if not pairs:
         return np.ones(np.shape(score))
     if n > EXACT:
-        variance = (
-            sum(sign * m * (m - 1) * (2 * m + 5) for m, sign in ((n, 1), *((m, -1) for m in ties))) / 18
-        )
+        variance = _kendall_variance(n) - sum(map(_kendall_variance, ties))
         deviation = np.sqrt(variance)
         return np.asarray(np.minimum(1, 2 * stats.norm.cdf((1 - np.abs(score)) / deviation)))
     tail = np.cumsum(_distribution(n, ties))
     inversions = np.ceil((pairs - np.abs(score)) / 2).astype(int)
     return np.asarray(np.minimum(1, 2 * tail[inversions]))
+
+
+def _kendall_variance(n: int) -> float:
+    """Compute the variance of S for n different values; ties subtract the variance of each group."""
+    return n * (n - 1) * (2 * n + 5) / 18
 
 
 def _critical(n: int, ties: tuple[int, ...], confidence: float) -> int | None:

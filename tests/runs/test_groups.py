@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.runs.groups import Groups, coded, combined, labelled
-from analysis.statistics.bootstrap import percentile_interval, tail
+from analysis.statistics.bootstrap import end_rank, percentile_interval
 
 ROWS = st.lists(
     st.tuples(st.sampled_from(["b", "a", None]), st.integers(1, 3), st.floats(-9, 9)), min_size=1, max_size=30
@@ -47,7 +47,7 @@ def test_keys_of_many_values_still_sort_as_they_do():
 def test_ends_computed_in_parts_equal_those_of_all_draws(count, level, endless):
     draws = np.random.default_rng(count).normal(size=(3, 2, count)).round(2)
     draws[0, 0, : count // 2] = np.inf if endless else 0
-    ordered, k = np.sort(draws, axis=-1), tail(count, level)
+    ordered, k = np.sort(draws, axis=-1), end_rank(count, level)
     low, high = percentile_interval(draws, level)
     assert low.tolist() == ordered[..., k - 1].min(axis=1).tolist()
     assert high.tolist() == ordered[..., -k].max(axis=1).tolist()
