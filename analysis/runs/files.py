@@ -1,4 +1,4 @@
-"""CSV files against a closed schema; an error names the file and the line."""
+"""Reading of CSV files with a closed schema; an error names the file and the line."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ RowRule = tuple[str, Callable[[pd.DataFrame], pd.Series], str]
 
 
 def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRule]) -> pd.DataFrame:
-    """Read a CSV file against a closed schema and rules about several cells.
+    """Read a CSV file, and check it against a closed schema and rules about several cells.
 
     Parameters
     ----------
     path : path of a UTF-8 CSV file
     schema : DataFrameSchema
-        Checks have an ``error`` that continues a sentence after the value.
+        The ``error`` of each check follows the wrong value in the message, such as "must be above 0".
     rules : list of RowRule
         Rules about several cells.
 
@@ -42,10 +42,11 @@ def read_listing(path: str | Path, schema: pa.DataFrameSchema, rules: list[RowRu
     """
     frame, lines = _read_text(Path(path))
     names = list(schema.columns)
-    odd = next((name for name in [*names, *frame] if (name in frame) != (name in names)), None)
-    if odd is not None:
-        fault_text = "is missing" if odd in names else "is no column of this table"
-        raise TableError(f"{fault_text} (columns: {', '.join(names)})", str(path), column=odd)
+    unexpected = [name for name in names if name not in frame] + [name for name in frame if name not in names]
+    if unexpected:
+        name = unexpected[0]
+        message = "is missing" if name in names else "is no column of this table"
+        raise TableError(f"{message} (columns: {', '.join(names)})", str(path), column=name)
     if frame.empty:
         raise TableError("holds no row", str(path))
     frame = frame[names]

@@ -1,4 +1,4 @@
-"""Rows and values of tables, and tables from pieces."""
+"""Access to rows and values of tables, and tables made of pieces."""
 
 from __future__ import annotations
 

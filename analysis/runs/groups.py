@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from analysis.statistics import Floats, Integers
 
-_ROOM = 2**62
+_LARGEST = 2**62
+"""Limit of a combined key, which is an int64."""
 
 
 def coded(column: pd.Series) -> tuple[Integers, Any]:
@@ -33,35 +34,40 @@ def coded(column: pd.Series) -> tuple[Integers, Any]:
 
 
 def labelled(column: pd.Series, missing: str | int) -> tuple[Integers, NDArray]:
-    """Encode a column as numbers in the order of its values; `missing` replaces missing values, first.
+    """Encode a column as numbers in the order of its values; missing values have code 0.
+
+    Parameters
+    ----------
+    missing : str or int
+        Label of missing values.
 
     Returns
     -------
     codes : array (rows,)
     labels : array (values + 1,)
-        Value of each code: whole numbers for counts, else objects.
+        Label of each code, `missing` first: whole numbers if `missing` is a number, else objects.
     """
     codes, values = pd.factorize(column, sort=True)
     return codes + 1, np.array([missing, *values], np.int64 if isinstance(missing, int) else object)
 
 
 def combined(keys: Sequence[Integers]) -> Integers:
-    """Combine keys into one number per row that sorts like them, by the first key first.
+    """Combine several keys into one key, array (rows,), that sorts rows by the first key, then by the next.
 
     Parameters
     ----------
     keys : sequence of arrays (rows,)
         Whole numbers of 0 or more.
     """
-    whole = np.zeros(len(keys[0]), np.int64)
-    room = 1
+    joint_key = np.zeros(len(keys[0]), np.int64)
+    joint_values = 1
     for key in keys:
-        size = int(key.max(initial=0)) + 1
-        if room * size > _ROOM:
-            whole = np.unique(whole, return_inverse=True)[1].astype(np.int64)
-            room = int(whole.max(initial=0)) + 1
-        whole, room = whole * size + key, room * size
-    return whole
+        values = int(key.max(initial=0)) + 1
+        if joint_values * values > _LARGEST:  # number the values in use without gaps
+            joint_key = np.unique(joint_key, return_inverse=True)[1].astype(np.int64)
+            joint_values = int(joint_key.max(initial=0)) + 1
+        joint_key, joint_values = joint_key * values + key, joint_values * values
+    return joint_key
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +128,25 @@ class Groups:
 
 
 def runs_of(ordered: NDArray) -> tuple[Integers, Integers]:
-    """Return first position and length of each run of equal values, arrays (runs,)."""
+    """Return the first position and the length of each run of equal values in a row, arrays (runs,)."""
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(ordered)])
     return first, np.diff(first, append=len(ordered))
 
 
 def rectangles(first: Integers, size: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield, for each length, the slices of this length (slices,) and their positions (slices, length)."""
+    """Yield the slices of each length as a rectangle of positions.
+
+    Parameters
+    ----------
+    first, size : arrays (slices,)
+        First position and length of each slice.
+
+    Yields
+    ------
+    slices : array (slices of this length,)
+        Indices of the slices.
+    positions : array (slices of this length, length)
+    """
     for length in np.unique(size):
         slices = np.flatnonzero(size == length)
         yield slices, first[slices][:, None] + np.arange(length)

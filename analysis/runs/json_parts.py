@@ -9,15 +9,16 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True)
 class JsonPart:
-    """Part of a file; its attributes are written in their order.
+    """Part of a JSON file; each attribute is a key, and `as_json` writes them in this order.
 
-    A subclass states two things: ``converters`` maps keys to functions that convert plain data to attributes,
-    and ``optional`` lists keys that are written only if they have a value.
+    A subclass may state ``converters``, functions by key that convert plain data to attributes. It may also
+    state ``optional``, the keys that `as_json` leaves out if their value is None.
 
     Attributes
     ----------
     absent : frozenset of str
-        Keys that the file lacks. They have their defaults, and are not written while they keep them.
+        Keys that the file lacks. Their attributes have their defaults; `as_json` leaves out each key whose
+        attribute still has its default.
     """
 
     _converters: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
@@ -34,17 +35,19 @@ class JsonPart:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """Make a part from the content of a file, which has been checked."""
-        given = {
+        """Make a part from the content of a file, which a schema has checked."""
+        converted = {
             key: convert(data[key]) for key, convert in cls._converters.items() if data.get(key) is not None
         }
-        return cls(**{**data, **given}, absent=frozenset(key.name for key in cls.entries()) - data.keys())
+        keys = frozenset(key.name for key in cls.entries())
+        return cls(**{**data, **converted}, absent=keys - data.keys())
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of the file."""
-        return {key.name: _plain(getattr(self, key.name)) for key in self.entries() if not self._lacks(key)}
+        written = [key for key in self.entries() if not self._is_left_out(key)]
+        return {key.name: _plain(getattr(self, key.name)) for key in written}
 
-    def _lacks(self, key: Field[Any]) -> bool:
+    def _is_left_out(self, key: Field[Any]) -> bool:
         value = getattr(self, key.name)
         if key.name in self.absent:
             default = key.default if key.default_factory is MISSING else key.default_factory()

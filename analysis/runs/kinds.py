@@ -1,4 +1,4 @@
-"""Kinds of results, and which of them may be compared."""
+"""Kinds of results, and rules about which kinds may be compared."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def comparable_sets(kinds: Iterable[str], declared: Sequence[Sequence[str]]) -> 
 
 
 def ran(kind: str) -> bool:
-    """Return whether results of a kind, or one side of a comparison, come from runs.
+    """Return whether a kind, or at least one side of a pair of kinds, is measured or emulated.
 
     Examples
     --------

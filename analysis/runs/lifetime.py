@@ -29,7 +29,7 @@ class Assumed(JsonPart, converters={"range": tuple}, optional={"range", "year", 
 
     @classmethod
     def of(cls, data: float | Mapping[str, Any]) -> Self:
-        """Make it from a number, or from a section; a missing value is the middle of its range."""
+        """Make it from a number, or from a section of keys; a missing value is the middle of its range."""
         given: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"value": data}
         if "value" not in given and "range" not in given:
             raise ValueError("needs a value or a range")
@@ -73,11 +73,12 @@ _NUMBERS = (
     "licence_per_core",
     "CO2_kg_per_kWh",
 )
-_BOUNDS = {
+_BOUNDS: dict[str, tuple[float, float, str]] = {
     "years": (0, math.inf, "above 0"),
     "node_loaded_watts": (0, math.inf, "above 0"),
     "utilisation": (0, 1, "above 0, at most 1"),
 }
+"""Bounds of numbers: above the first, at most the second, and both in words."""
 _ONE_OF = (("maintenance_percent", "maintenance_per_node"), ("licence_per_process", "licence_per_core"))
 
 
@@ -117,36 +118,46 @@ class Lifetime(
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         """Make it from the content of a file; an error names the key."""
-        for key, given in data.items():
-            ports = given.items() if key == "ports" else ()
-            port_watts = {f"ports.{name}.{way}": watts for name, port in ports for way, watts in port.items()}
-            for name, number in (port_watts or {key: given}).items():
-                _check(name, number)
+        ports = data.get("ports", {})
+        numbers = {key: number for key, number in data.items() if key != "ports"}
+        numbers |= {
+            f"ports.{name}.{way}": watts for name, port in ports.items() for way, watts in port.items()
+        }
+        for key, number in numbers.items():
+            _check(key, number)
         return super().of(data)
 
     def __post_init__(self) -> None:
         """Raise `ValueError` for impossible values."""
-        for name, (low, high, allowed) in _BOUNDS.items():
-            least, most = getattr(self, name).ends if getattr(self, name) else (high, high)
-            if not (low < least and most <= high):
-                raise ValueError(f"{name}: {least if least <= low else most:g}; {allowed}")
+        for name, (above, highest, allowed) in _BOUNDS.items():
+            number = getattr(self, name)
+            if number is None:
+                continue
+            least, most = number.ends
+            if least <= above or most > highest:
+                raise ValueError(f"{name}: {least if least <= above else most:g}; {allowed}")
         if self.pue and self.pue.ends[0] < 1:
             raise ValueError(f"pue: {self.pue.ends[0]:g}; 1 or more")
         for first, second in _ONE_OF:
             if getattr(self, first) and getattr(self, second):
                 raise ValueError(f"{second}: does not belong here, since {first} is given")
+        self._check_watts()
+
+    def _check_watts(self) -> None:
+        """Raise `ValueError` if the power of a node is missing, or if idle power exceeds loaded power."""
         idle_watts, loaded_watts = self.node_idle_watts, self.node_loaded_watts
-        for name in ("node_idle_watts", "node_loaded_watts"):
-            counted = self.pue or self.energy_price or self.CO2_kg_per_kWh or self.ports
-            if (idle_watts or loaded_watts or counted) and getattr(self, name) is None:
-                raise ValueError(f"{name}: missing, since power is counted")
+        uses_of_power = (self.pue, self.energy_price, self.CO2_kg_per_kWh, self.ports)
+        if any((idle_watts, loaded_watts, *uses_of_power)):
+            for name in ("node_idle_watts", "node_loaded_watts"):
+                if getattr(self, name) is None:
+                    raise ValueError(f"{name}: missing, since power is counted")
         pairs = {f"ports.{name}.": (port.idle_watts, port.loaded_watts) for name, port in self.ports.items()}
         if idle_watts and loaded_watts:
             pairs["node_"] = idle_watts, loaded_watts
-        for owner, (idle, loaded) in pairs.items():
+        for prefix, (idle, loaded) in pairs.items():
             for less, more in zip((idle.value, *idle.ends), (loaded.value, *loaded.ends), strict=True):
                 if less > more:
-                    raise ValueError(f"{owner}idle_watts: {less:g}; at most {owner}loaded_watts, {more:g}")
+                    raise ValueError(f"{prefix}idle_watts: {less:g}; at most {prefix}loaded_watts, {more:g}")
 
     @property
     def licensed(self) -> bool:

@@ -47,14 +47,17 @@ INTERRUPTED = "interrupted"
 SOLVER_ITERATIONS = "solver_iterations."
 GLOBAL_ARRAYS = ("global_array_calls.", "global_array_bytes.", "global_array_remote_bytes.")
 RECORDED = (LOOP_SECONDS, SOLVER_ITERATIONS, *GLOBAL_ARRAYS)
-"""Prefixes of columns that records of an application may have.
+"""Prefixes of columns that records of an application may have, with what follows each prefix:
 
-`LOOP_SECONDS` is followed by a part of the main loop, and `PREPARE_SECONDS` by a part of the untimed
-preparation, which records lack. `SOLVER_ITERATIONS` is followed by a field (linear iterations per time step),
-and `GLOBAL_ARRAYS` by an operation of rank 0."""
+- `LOOP_SECONDS`: a part of the main loop;
+- `SOLVER_ITERATIONS` (linear iterations per time step): a field;
+- `GLOBAL_ARRAYS`: an operation of rank 0.
+
+`PREPARE_SECONDS` is the prefix of a part of the untimed preparation, which records lack."""
 ENDS_OF_COMPUTING = ("seconds_least_computing_low", "seconds_least_computing_high",
                      "seconds_most_computing_low", "seconds_most_computing_high")  # fmt: skip
-"""Simulated times with computing at an end of its range, and the interconnect at either end of its band."""
+"""Columns of simulated times at the four corners: the least or the most computing of its range, with the
+interconnect at the lower or the upper end of its band."""
 _NUMBERS = ("seconds_low", "seconds_high", *ENDS_OF_COMPUTING, "wall_seconds", "cpu_seconds",
             "startup_seconds", "output_seconds", "foreign_cores", "stolen_cores", "idle_wait_seconds",
             "answer", "speed_probe_seconds", "probe_latency_us")  # fmt: skip
@@ -254,7 +257,7 @@ def read_complete(path: str | Path) -> pd.DataFrame:
 
 
 def _read_csv(path: Path) -> pyarrow.Table:
-    """Read every cell as text, null if empty; a row of another length is an error."""
+    """Read every cell as text, null if empty; a row with more or fewer cells than the header is an error."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         names = next(csv.reader(file), [])
     parse = pyarrow.csv.ParseOptions(newlines_in_values=True)
@@ -279,11 +282,13 @@ def complete_runs(
 ) -> pd.DataFrame:
     """Complete the optional columns of a runs table and check it.
 
-    Empty cells and missing columns have the same defaults: `kind` ``published``, `threads` 1, `valid` true,
-    `oversubscription` (processes × threads + data servers) / cores or 1 without `cores`, and `cores`
-    (processes × threads + data servers) / oversubscription. A row without a `block` is a block of its own,
-    which is not paired. Such blocks of a point are numbered in the order of its runs, and `order_from` is the
-    evidence for this order.
+    Empty cells and missing columns have the same defaults:
+
+    - `kind`: ``published``; `threads`: 1; `valid`: true;
+    - `oversubscription`: (processes × threads + data servers) / cores, or 1 without `cores`;
+    - `cores`: (processes × threads + data servers) / oversubscription;
+    - `block`: a block for each row, which is not paired. These blocks of a point are numbered in the order of
+      its runs. `order_from` is the evidence for this order.
 
     Parameters
     ----------
@@ -318,9 +323,9 @@ def complete_runs(
         _validate(RUNS, runs)
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
         _validate(_VALID_RUNS, timed_rows(runs))
-        _fitting(runs)
-        _no_coarser_than_its_time(runs)
-        _distinct(runs)
+        _refuse_crowded_cores(runs)
+        _refuse_coarse_times(runs)
+        _refuse_repeated_rows(runs)
     except TableError as error:
         row = "" if error.row is None else f"row {error.row + 1}"
         raise TableError(error.message, source, row, error.column, error.row) from None
@@ -344,6 +349,7 @@ def _typed(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Return a column with its type, missing values if the table lacks it."""
     recorded = name.startswith((PREPARE_SECONDS, *RECORDED))
     read, dtype = (_number, "float") if recorded else _READ.get(name, (None, None))
     if name not in frame:
@@ -398,7 +404,7 @@ _READ = {
 
 
 def _filled(runs: pd.DataFrame) -> pd.DataFrame:
-    """Fill the optional columns."""
+    """Fill empty cells of the optional columns with the defaults that `complete_runs` lists."""
     runs["kind"] = runs["kind"].fillna("published")
     runs["valid"] = runs["valid"].fillna(True).astype(bool)
     if "censored" in runs:
@@ -413,31 +419,29 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     if runs["cores"].isna().any():
         cores = -(-_running(runs) // runs["oversubscription"].clip(lower=1))
         runs["cores"] = runs["cores"].fillna(cores)
-    lone = runs["block"].isna()
-    if lone.any():
-        first = 1 if lone.all() else int(runs["block"].max()) + 1
-        order, source = _lone_order(runs.loc[lone])
-        runs.loc[lone, "block"] = first + order
-        runs.loc[lone, "order_from"] = source
+    without_block = runs["block"].isna()
+    if without_block.any():
+        first = 1 if without_block.all() else int(runs["block"].max()) + 1
+        number, evidence = _numbers_without_block(runs.loc[without_block])
+        runs.loc[without_block, "block"] = first + number
+        runs.loc[without_block, "order_from"] = evidence
     if runs["repetition"].isna().any():
         order = _rows_with_the_same(runs, (*_POINT, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
 
 
-def _lone_order(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
-    """Number the rows of each case that have no block, from 0, in the order of the runs of a point.
+def _numbers_without_block(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
+    """Number rows that have no block, from 0 in each case, in the order of the runs of a point.
 
-    The order of a point follows from `started`, else from `repetition`, else from the rows. It is unknown if
-    some runs of a point lack `started` or `repetition`, or if some (but not all) repetitions have equal
-    numbers. Such rows are numbered at random, so that no test sees a false order.
+    Rows of unknown order are numbered at random, so that no test sees a false order.
 
     Returns
     -------
     number : array (rows,)
-        Points that are ordered by rows keep the order of all their rows; other points follow in turn.
-    source : array (rows,)
-        Evidence for the order of the point: see `RUNS`.
+        Points with evidence ``row`` come first and share one numbering by rows. Other points follow in turn.
+    evidence : array (rows,)
+        Evidence for the order of the point's runs: see `RUNS`.
     """
     points = _rows_with_the_same(runs, _POINT)
     point, rows = points.number, np.arange(len(runs))
@@ -445,39 +449,59 @@ def _lone_order(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
     start, repetition, attempt = (
         coded(column)[0] for column in (started, runs["repetition"], runs["attempt"])
     )
-    timed = runs["valid"] | runs["censored"] if "censored" in runs else runs["valid"]
+    evidence = _evidence_of_order(runs, points, started.notna(), repetition, attempt)[point]
+    at_random = np.empty(len(runs))
+    rank_by_seconds = rows - np.repeat(points.first, points.size)
+    random_keys = np.random.default_rng(0).random(int(points.size.max()))
+    at_random[np.lexsort((runs["seconds"], point))] = random_keys[rank_by_seconds]
+    has_evidence = [evidence == name for name in ("started", "repetition", "row")]
+    order_in_point = np.select(has_evidence, [start, repetition, rows], at_random)
+    order_of_point = np.where(evidence == "row", 0, point + 1)
+    case, _ = coded(runs["case"])
+    order = np.lexsort((rows, attempt, repetition, order_in_point, order_of_point, case))
+    number = np.empty(len(runs), np.int64)
+    number[order] = Groups.of(case[order]).position
+    return number, evidence
 
-    def count(marks: pd.Series) -> Integers:
-        return np.bincount(point, marks & timed, len(points.first)).astype(np.int64)
 
-    def different(*keys: Integers) -> Integers:
-        timed_positions = np.flatnonzero(timed)
-        groups = Groups.of(*(key[timed_positions] for key in (point, *keys)))
-        return np.bincount(point[timed_positions][groups.rows], minlength=len(points.first))
+def _evidence_of_order(
+    runs: pd.DataFrame, points: Groups, has_start: pd.Series, repetition: Integers, attempt: Integers
+) -> NDArray[np.object_]:
+    """Return the evidence for the order of the runs of each point, array (points,): see `RUNS`.
 
-    size, starts, repeated = map(count, (timed, started.notna(), runs["repetition"].notna()))
-    source = np.select(
+    The order follows from `started`, else from `repetition`, else from the rows. It is unknown if some timed
+    runs of a point lack `started` or `repetition`, or if some (but not all) repetitions have equal numbers.
+
+    Parameters
+    ----------
+    has_start : series of bool
+        Rows with a valid time in `started`.
+    repetition, attempt : arrays (rows,)
+        Codes of `repetition` and `attempt`.
+    """
+    point = points.number
+    is_timed = runs["valid"] | runs["censored"] if "censored" in runs else runs["valid"]
+
+    def timed_rows_with(marks: pd.Series) -> Integers:
+        return np.bincount(point, marks & is_timed, len(points.first)).astype(np.int64)
+
+    def different_timed(*keys: Integers) -> Integers:
+        positions = np.flatnonzero(is_timed)
+        groups = Groups.of(*(key[positions] for key in (point, *keys)))
+        return np.bincount(point[positions][groups.rows], minlength=len(points.first))
+
+    size, starts = timed_rows_with(is_timed), timed_rows_with(has_start)
+    repetitions = timed_rows_with(runs["repetition"].notna())
+    return np.select(
         [
             starts == size,
             starts > 0,
-            (repeated == size) & (different(repetition, attempt) == size),
-            different(repetition) == 1,
+            (repetitions == size) & (different_timed(repetition, attempt) == size),
+            different_timed(repetition) == 1,
         ],
         ["started", UNKNOWN_ORDER, "repetition", "row"],
         UNKNOWN_ORDER,
-    ).astype(object)[point]
-    at_random = np.empty(len(runs))
-    rank = rows - np.repeat(points.first, points.size)
-    chance = np.random.default_rng(0).random(int(points.size.max()))
-    at_random[np.lexsort((runs["seconds"], point))] = chance[rank]
-    by = [source == name for name in ("started", "repetition", "row")]
-    key = np.select(by, [start, repetition, rows], at_random)
-    place = np.where(source == "row", 0, point + 1)
-    case, _ = coded(runs["case"])
-    order = np.lexsort((rows, attempt, repetition, key, place, case))
-    number = np.empty(len(runs), np.int64)
-    number[order] = Groups.of(case[order]).position
-    return number, source
+    ).astype(object)
 
 
 def _rows_with_the_same(runs: pd.DataFrame, names: Sequence[str]) -> Groups:
@@ -490,7 +514,7 @@ def _running(runs: pd.DataFrame) -> pd.Series:
     return runs["processes"] * runs["threads"].clip(lower=1) + servers
 
 
-def _fitting(runs: pd.DataFrame) -> None:
+def _refuse_crowded_cores(runs: pd.DataFrame) -> None:
     """Refuse runs with more threads and servers than cores × oversubscription."""
     running = _running(runs)
     crowded = (running > runs["cores"] * runs["oversubscription"]).to_numpy()
@@ -501,7 +525,7 @@ def _fitting(runs: pd.DataFrame) -> None:
         raise TableError(message, column="oversubscription", row=row)
 
 
-def _no_coarser_than_its_time(runs: pd.DataFrame) -> None:
+def _refuse_coarse_times(runs: pd.DataFrame) -> None:
     """Refuse a time below its rounding step, since half a step less could be negative."""
     if "resolution_seconds" not in runs:
         return
@@ -526,7 +550,7 @@ def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
         raise TableError(message, column=column, row=row) from None
 
 
-def _distinct(runs: pd.DataFrame) -> None:
+def _refuse_repeated_rows(runs: pd.DataFrame) -> None:
     """Refuse a repetition that occurs twice."""
     twice = _rows_with_the_same(runs, REPETITION).position > 0
     if twice.any():

@@ -99,7 +99,7 @@ class Settings(Chosen):
         return DISTINGUISHABLE / (2**self.look if self.look > 1 else 1)
 
     def baselines_among(self, names: Sequence[str]) -> list[str]:
-        """Return the named baselines among interconnects of one kind, else the first interconnect."""
+        """Return the baselines of the study among interconnects of one kind, else the first interconnect."""
         return [name for name in self.baselines if name in names] or list(names[:1])
 
     def __post_init__(self) -> None:
@@ -226,7 +226,7 @@ class RunCosts(
 
 @dataclass(frozen=True)
 class Mix(JsonPart, converters={"budgets": tuple}, optional={"kilowatts"}):
-    """Mix of cases that the cluster is for, and its budget.
+    """Mix of cases that a planned cluster will run, and the budget of this cluster.
 
     Attributes
     ----------

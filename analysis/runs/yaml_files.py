@@ -1,6 +1,6 @@
-"""YAML files; an error names the file and the line.
+"""Reading of YAML files; an error names the file and the line.
 
-A module apart from `analysis.runs.files`: jobs that measure read YAML files, and must not wait for pandas.
+The module does not import pandas, so that measuring jobs, which read YAML files, start quickly.
 """
 
 from __future__ import annotations
