@@ -71,14 +71,17 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 
 
 def _target(name: str, mega: float | None) -> Target | None:
-    """Return the target of a printed column; None for columns that are not kept."""
+    """Return the target of a printed column; None if network curves have no such column."""
     if name == "Mbytes/sec":
         return None if mega is None else (COLUMNS[name], mega)
     return (COLUMNS[name], 1.0) if name in COLUMNS else None
 
 
 def _row(cells: list[str], heading: list[str], targets: list[Target | None]) -> dict | str:
-    """Return the values of a row, or its fault; the bandwidth belongs to the slowest process's time."""
+    """Return the values of a row, or the reason why it cannot be read.
+
+    The printed bandwidth is checked against the time of the slowest process, from which IMB computes it.
+    """
     row = read_row(cells, targets) if heading else "is no row of a table"
     slowest = next((name for name in ("t_max[usec]", "t[usec]") if name in heading), None)
     if isinstance(row, str) or slowest is None or "bandwidth_MBps" not in row:

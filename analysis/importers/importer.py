@@ -1,4 +1,4 @@
-"""Interface of an importer: how one file format is recognised and read."""
+"""Interface of an importer, which recognises and reads one file format."""
 
 from __future__ import annotations
 

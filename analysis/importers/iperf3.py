@@ -14,9 +14,9 @@ VERSION = re.compile(r'"version"\s*:\s*"iperf 3')
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Parse the JSON of one run of iperf3 to a row of transports, or report its fault.
+    """Parse the JSON of one run of iperf3 to a row of transports, or report why it cannot be read.
 
-    Several streams count together. Busy cores are those of iperf3's own processes.
+    Rates are sums over all streams. Busy cores count the processes of iperf3 only.
     """
     try:
         result = json.loads(text)

@@ -34,14 +34,20 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         elif title and re.match(r"^\s*bytes\b", line):
             heading = line
         elif title and heading and cells and all(re.fullmatch(r"[\d.]+", cell) for cell in cells):
-            wrong = _read(rows, cells, title, heading)
-            if wrong:
-                unread.append(f"{source}: line {number}: {quoted(line)} {wrong}")
+            fault = _read(rows, cells, title, heading)
+            if fault:
+                unread.append(f"{source}: line {number}: {quoted(line)} {fault}")
     return rows, unread
 
 
 def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> str:
-    """Add a row, or the received rate to the last row; return the fault, or an empty string."""
+    """Add a row of transports to `rows`, or add the received rate of a UDP stream to the last row.
+
+    Returns
+    -------
+    str
+        Reason why the line cannot be read; empty if it was read.
+    """
     protocol = title["protocol"].lower()
     if title["what"] == "REQUEST/RESPONSE":
         if len(cells) == 2:  # socket sizes of the other side

@@ -23,14 +23,14 @@ NETPIPE_5 = (("bytes", 1.0), ("bandwidth_MBps", GIGABIT), None, None, ("latency_
 
 
 INTEGRITY = re.compile(r" *\d+ bytes +\d+ times +\d+ failures")
-"""A line of NetPIPE 5 with ``--integrity``; no other output is recognisable as NetPIPE's."""
+"""A line of NetPIPE 5 with ``--integrity``. Other output of NetPIPE is only numbers, so nothing marks it."""
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """Parse a file of NetPIPE to rows of network curves, and list the skipped lines.
 
-    The time is half a round trip. If NetPIPE streamed or sent in both directions, it is the time of one
-    message, and the bytes of both directions count.
+    `latency_us` is half a round trip. If NetPIPE streamed or sent in both directions, `latency_us` is the
+    time of one message, and `bytes` counts both directions.
     """
     rows: list[dict] = []
     unread: list[str] = []

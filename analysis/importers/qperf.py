@@ -36,9 +36,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     unread: list[str] = []
     for number, line in whole_lines(text, source, unread):
         if title := TITLE.match(line):
-            test = (
-                "pingpong" if title["what"] == "lat" else "both_ways" if title["how"] == "bi_" else "stream"
-            )
+            test = "both_ways" if title["how"] == "bi_" else "stream"
+            test = "pingpong" if title["what"] == "lat" else test
             rows.append({"program": title[0].strip()[:-1], "transport": title["transport"], "test": test})
         elif not line.startswith(" ") and line.strip():
             unread.append(f"{source}: line {number}: {quoted(line)} is no test that is known")
@@ -50,18 +49,18 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             elif name in _COLUMNS and unit in _MEGABYTES:
                 rows[-1][_COLUMNS[name]] = value * _MEGABYTES[unit]
             elif name == "msg_size" and unit in _SIZES:
-                size = int(match["exact"].replace(",", "")) if match["exact"] else round(value * _SIZES[unit])
-                rows[-1]["bytes"] = size
+                exact = match["exact"]
+                rows[-1]["bytes"] = int(exact.replace(",", "")) if exact else round(value * _SIZES[unit])
             elif name in ("latency", "msg_size", *_COLUMNS):
                 unread.append(f"{source}: line {number}: {quoted(line)} has an unknown unit")
-    whole = [row for row in rows if row.get("latency_us") or row.get("sent_MBps", row.get("received_MBps"))]
-    unread += [
-        f"{source}: {row['program']}{size} has no result"
-        for row in rows
-        if row not in whole
-        for size in [f" of {row['bytes']} bytes" if "bytes" in row else ""]
-    ]
-    return whole, unread
+    complete: list[dict] = []
+    for row in rows:
+        if row.get("latency_us") or row.get("sent_MBps", row.get("received_MBps")):
+            complete.append(row)
+        else:
+            size = f" of {row['bytes']} bytes" if "bytes" in row else ""
+            unread.append(f"{source}: {row['program']}{size} has no result")
+    return complete, unread
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:

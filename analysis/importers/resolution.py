@@ -17,7 +17,9 @@ FINEST = 1e-8
 EXACT = 1e-12
 """Relative error by which arithmetic may move a value off its step."""
 UNLIKELY = 4
-"""Number of trailing zeros, over all different times of a case, that chance cannot explain (1 in 10^4)."""
+"""Smallest number of trailing zeros, over all different times of a case, that shows a coarser rounding.
+
+Chance explains so many zeros in 1 of 10^4 cases."""
 _CASE = ("site", "case", "kind")
 
 
@@ -33,10 +35,11 @@ def decimal_steps(values: ArrayLike) -> Floats:
 
 
 def with_resolution(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add the column `resolution_seconds`, the step of which all times of a file are multiples.
+    """Add the column `resolution_seconds`: the step to which the times of a file were rounded.
 
-    A case has a coarser step if all its times are multiples of this step, and chance is unlikely to explain
-    it. Rows that already have a value keep it.
+    The step is the coarsest step of which all times of the file are multiples. A case has a coarser step of
+    its own if all times of the case are multiples of it, and chance cannot explain this (`UNLIKELY`). Rows
+    that already have a value keep it.
 
     Parameters
     ----------
@@ -53,9 +56,9 @@ def with_resolution(runs: pd.DataFrame) -> pd.DataFrame:
         steps = np.where(np.isnan(given), steps, given)
     cases = Groups.of(*(coded(timed[name])[0] for name in _CASE))
     file_step, case_steps = steps.min(), np.minimum.reduceat(steps[cases.order], cases.first)
-    times = Groups.of(cases.number, coded(timed["seconds"])[0])
-    different = np.bincount(cases.number[times.rows])
+    different_times = Groups.of(cases.number, coded(timed["seconds"])[0])
+    times_per_case = np.bincount(cases.number[different_times.rows])
     with np.errstate(divide="ignore", invalid="ignore"):
-        zeros = different * np.log10(case_steps / file_step)
-    finest = np.where(zeros >= UNLIKELY - EXACT, case_steps, file_step)[cases.number]
-    return runs.assign(resolution_seconds=pd.Series(finest, timed.index).replace(0, np.nan))
+        trailing_zeros = times_per_case * np.log10(case_steps / file_step)
+    step_of_row = np.where(trailing_zeros >= UNLIKELY - EXACT, case_steps, file_step)[cases.number]
+    return runs.assign(resolution_seconds=pd.Series(step_of_row, timed.index).replace(0, np.nan))

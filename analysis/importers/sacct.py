@@ -56,9 +56,12 @@ def begins(line: str) -> bool:
 def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     """Parse a dump, with or without steps, to one run per job that ran and ended.
 
-    Variables are the columns of the job's row, ``seconds`` of the job, ``step_seconds`` of its only numbered
-    step, ``nodes``, ``cores`` of that step or else of the job, ``ntasks`` if all steps agree, and
-    ``energy_joules``.
+    Variables are the columns of the job's row, and:
+
+    - ``seconds``: elapsed time of the job; ``step_seconds``: elapsed time of its only numbered step;
+    - ``nodes`` of the job; ``cores`` of the only numbered step, else of the job;
+    - ``ntasks``: tasks of its steps, if all steps have the same number;
+    - ``energy_joules`` of the job, else of its only numbered step.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def read_jobs(text: str, source: str) -> list[dict[str, Value]]:
 
 
 def _rows(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, Row]]:
-    """Line and cells of each row, by column."""
+    """Yield the line number and the cells of each row, by column."""
     lines = whole_lines(text, source, unread)
     number, heading = next(((number, line) for number, line in lines if line.strip()), (1, ""))
     closed = heading.endswith("|")  # --parsable
@@ -132,25 +135,27 @@ def _rows(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, Row]
 
 
 def _recorded(job: _Job, state: str, source: str) -> Recorded:
-    odd = next((_state(step) for step in job.steps if _state(step) != "COMPLETED"), "")
-    failed = f"Slurm: {state}" if state != "COMPLETED" else f"Slurm: a step {odd}" if odd else ""
+    """Make the run of a job: see `parse` for its variables."""
+    reason = f"Slurm: {state}" if state != "COMPLETED" else ""
+    failed_states = [_state(step) for step in job.steps if _state(step) != "COMPLETED"]
+    if failed_states and not reason:
+        reason = f"Slurm: a step {failed_states[0]}"
     tasks = {step.get("NTasks") for step in job.steps}
-    alone = job.steps[0] if len(job.steps) == 1 else None
-    joules = _joules(job.row) or (_joules(alone) if alone else None)
+    only_step: Row = job.steps[0] if len(job.steps) == 1 else {}
     variables = job.row | {
         "seconds": _elapsed_seconds(job.row),
-        "step_seconds": _elapsed_seconds(alone) if alone else None,
+        "step_seconds": _elapsed_seconds(only_step),
         "nodes": job.row.get("NNodes") or job.row.get("AllocNodes"),
-        "cores": (_first(alone, _CPUS) if alone else None) or _first(job.row, _CPUS),
+        "cores": _first(only_step, _CPUS) or _first(job.row, _CPUS),
         "ntasks": tasks.pop() if len(tasks) == 1 else None,
-        "energy_joules": joules,
+        "energy_joules": _joules(job.row) or _joules(only_step),
     }
     return Recorded(
         source,
         f"line {job.line} (job {job.row['JobID']})",
         variables,
         {"seconds": "s", "step_seconds": "s", "energy_joules": "J"},
-        reason="" if state == "TIMEOUT" else failed,
+        reason="" if state == "TIMEOUT" else reason,
         censored=state == "TIMEOUT",
     )
 

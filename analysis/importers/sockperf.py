@@ -15,7 +15,7 @@ _COLOUR = re.compile(r"\x1b?\[\d[\d;]*m")
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Parse the output of a sockperf client to a row of transports, or report its fault.
+    """Parse the output of a sockperf client to a row of transports, or report why it cannot be read.
 
     The latency is the median of half a round trip, or the mean if there are no percentiles. sockperf states
     the message size for throughput only. Its MBps are 2^20 bytes per second, and count sent bytes.

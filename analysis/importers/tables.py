@@ -183,7 +183,7 @@ _OPTIONAL = {
     SOURCE: dict.fromkeys(DERIVED, _TEXT),
     YEAR: dict.fromkeys(("list_prices", "node_prices"), _COUNT),
 }
-"""Optional columns, with the tables that may have them."""
+"""Types of optional columns, by column and by the table that may have it."""
 
 _KEYS = {
     "cases": ["case"],
@@ -218,7 +218,10 @@ def _heading(text: str) -> set[str]:
 
 
 def table_of(text: str) -> str:
-    """Return which of Nodeworth's tables a CSV text is, from its heading; empty if none."""
+    """Return the kind of Nodeworth's own table that a CSV text is: ``runs``, ``curves`` or ``derived``.
+
+    The heading decides. The result is empty for any other text.
+    """
     heading = _heading(text)
     if heading.issuperset(REQUIRED):
         return "runs"
@@ -228,13 +231,15 @@ def table_of(text: str) -> str:
 
 
 def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
+    """Return the schema of `DERIVED` with exactly these columns, optional columns included; None if none."""
     for schema in DERIVED.values():
-        more = {
-            name: tables.get(schema.name) for name, tables in _OPTIONAL.items() if name not in schema.columns
+        optional = {
+            name: columns[schema.name]
+            for name, columns in _OPTIONAL.items()
+            if name in heading and name not in schema.columns and schema.name in columns
         }
-        added = {name: column for name, column in more.items() if name in heading and column}
-        if heading == set(schema.columns) | set(added):
-            return schema.add_columns(added) if added else schema
+        if heading == {*schema.columns, *optional}:
+            return schema.add_columns(optional) if optional else schema
     return None
 
 

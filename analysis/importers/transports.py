@@ -93,7 +93,7 @@ def make_transports(
 
 
 def _completed(row: dict[str, object]) -> dict[str, object]:
-    """Add the rates and losses that follow from the others."""
+    """Add the rate or the loss that follows from the printed values."""
     sent, received = _rate(row, "sent_MBps"), _rate(row, "received_MBps")
     if row["transport"] in RELIABLE:
         row["sent_MBps"], row["received_MBps"] = sent or received, received or sent

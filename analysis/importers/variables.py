@@ -132,8 +132,8 @@ def _matching(
             message = f"'{name}' is no variable of {source} (found: {_listed(names)})"
             raise TableError(message, mapping.source, f"key 'pattern.{name}'")
         matches = [pattern.fullmatch(str(record.variables.get(name) or "")) for record in records]
-        if other := matches.count(None):
-            unread.append(f"{source}: runs whose {name} does not match {pattern.pattern}: {other}")
+        if not_matching := matches.count(None):
+            unread.append(f"{source}: runs whose {name} does not match {pattern.pattern}: {not_matching}")
         records = [
             replace(
                 record,
@@ -147,7 +147,7 @@ def _matching(
 
 
 def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source: str) -> Field | None:
-    """Return the source of a column from the mapping, else a guess; None if no variable holds it."""
+    """Return the source of a column from the mapping, else by `GUESSES`; None if no variable holds it."""
     names = {name for record in records for name, value in record.variables.items() if value is not None}
     origin = mapping.fields.get(column)
     if origin is not None:
@@ -166,7 +166,10 @@ def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source
 
 
 def _only_variable(column: str, records: Sequence[Recorded], source: str) -> str | None:
-    """Return the only variable with a unit of a column; None without one, or with several energies."""
+    """Return the only variable whose unit fits a column; None if there is no such variable.
+
+    Several times are an error, since the runs table needs a time. Several energies give None.
+    """
     names = {name for record in records for name, unit in record.units.items() if unit in UNITS[column]}
     if len(names) > 1 and column in REQUIRED:
         message = f"several variables are times ({_listed(names)}): name one in a mapping"
@@ -203,7 +206,8 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
             amount = _amount(column, value, record, origins[column])
             if isinstance(amount, str):
                 return amount
-            if column == "seconds" and amount != (number := float(value)):
+            number = float(value)
+            if column == "seconds" and amount != number:  # the file has another unit than seconds
                 row["resolution_seconds"] = float(decimal_steps(number)) * amount / number or None
             row[column] = amount
     if values.get("threads") is not None and values.get("cores") is None:
@@ -249,12 +253,21 @@ def _amount(column: str, value: str | int | float, record: Recorded, origin: Fie
 def _check_parameters(
     frame: pd.DataFrame, records: Sequence[Recorded], ignored: set[str], source: str
 ) -> None:
-    """Refuse runs of one point that differ in a parameter, since they would count as repetitions."""
+    """Refuse runs of the same point that differ in a parameter, since they would count as repetitions.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of the runs table, one per record.
+    ignored : set of str
+        Parameters in which runs may differ.
+    """
     names = {name for record in records for name in record.parameters if not MAY_DIFFER.match(name)}
     for name in sorted(names - ignored):
         point = [frame[column].astype("str") for column in _POINT if column in frame]
         values = pd.Series([str(record.variables.get(name)) for record in records], frame.index)
-        different = next((group for group in values.groupby(point).unique() if len(group) > 1), None)
+        values_per_point = values.groupby(point).unique()
+        different = next((group for group in values_per_point if len(group) > 1), None)
         if different is not None:
             raise TableError(
                 f"'{name}' takes several values in runs of one point ({_listed(different)}): make it part of "
