@@ -47,18 +47,29 @@ def count_axis(axes: Axes, counts: Iterable[int], inches: float) -> None:
     margin = max(0.06 * math.log2(counts[-1] / counts[0]), 0.25)
     low, high = math.log2(counts[0]) - margin, math.log2(counts[-1]) + margin
     axes.set_xlim(2**low, 2**high)
-    per_unit = inches * POINTS_PER_INCH / (high - low)
-    labelled: list[int] = []
-    for count in sorted(counts, key=lambda c: (c not in (counts[0], counts[-1]), c & (c - 1) != 0, c)):
-        if all(
-            abs(math.log2(count / other)) * per_unit
-            > DIGIT_POINTS * (len(str(count)) + len(str(other))) / 2 + DIGIT_POINTS
-            for other in labelled
-        ):
-            labelled.append(count)
-    fixed_ticks(axes.xaxis, sorted(labelled), [str(count) for count in sorted(labelled)])
+    labelled = _counts_with_labels(counts, inches * POINTS_PER_INCH / (high - low))
+    fixed_ticks(axes.xaxis, labelled, [str(count) for count in labelled])
     axes.xaxis.set_minor_locator(FixedLocator(sorted(set(counts) - set(labelled))))
     axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _counts_with_labels(counts: Sequence[int], points_per_doubling: float) -> list[int]:
+    """Choose the counts whose labels have room on a logarithmic axis: see `count_axis`."""
+
+    def importance(count: int) -> tuple[bool, bool, int]:
+        is_end, is_power_of_two = count in (counts[0], counts[-1]), count & (count - 1) == 0
+        return not is_end, not is_power_of_two, count
+
+    def has_room(count: int, other: int) -> bool:
+        distance = abs(math.log2(count / other)) * points_per_doubling
+        mean_digits = (len(str(count)) + len(str(other))) / 2
+        return distance > DIGIT_POINTS * (mean_digits + 1)
+
+    labelled: list[int] = []
+    for count in sorted(counts, key=importance):
+        if all(has_room(count, other) for other in labelled):
+            labelled.append(count)
+    return sorted(labelled)
 
 
 def log_axis(
@@ -87,7 +98,9 @@ def log_axis(
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:
-    """Choose round values from `low` to `high`, at most `most`, spaced as evenly as possible on a log axis.
+    """Choose round values for the ticks of a logarithmic axis: 3 to `most` values from `low` to `high`.
+
+    If several choices have so many values, the choice whose values are spaced most evenly is taken.
 
     Examples
     --------
@@ -108,7 +121,7 @@ def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[fl
 
 
 def _tick_label(value: float) -> str:
-    """Write a tick without exponent and without trailing zeros."""
+    """Write the value of a tick without exponent and without trailing zeros."""
     return fixed(value, max(0, len(f"{value:.6f}".rstrip("0").split(".")[1])))
 
 

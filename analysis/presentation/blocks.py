@@ -16,17 +16,20 @@ from analysis.presentation.formats import MISSING
 from analysis.runs.errors import one_line
 
 HEAD_WIDTH = 13
-"""Characters on a line of the head of a column of numbers."""
-SHORT, SHORT_WITH_LONGER = 40, 20
-"""Most characters of a column as wide as its cells; the second value holds if another column is longer."""
+"""Most characters on a line of the head of a column of numbers."""
+SHORT = 40
+"""Most characters of the cells of a column that is as wide as its cells."""
+SHORT_WITH_LONGER = 20
+"""The same for a table with a column of longer cells; the first column keeps the limit `SHORT`."""
 MOST_SHARE = 70
-"""Upper limit of the share of a column."""
+"""Upper limit of `Column.share`."""
 
 
 class Column(TypedDict):
     """Head of a column, on one or more lines.
 
-    ``share`` is the column's part of the width that other columns leave. With 0 it is as wide as its cells.
+    A column with ``share`` 0 is as wide as its cells. Other columns divide the remaining width in proportion
+    to their ``share``.
     """
 
     title: list[str]
@@ -75,7 +78,7 @@ class Block(TypedDict, total=False):
 class Section(TypedDict):
     """Heading with its blocks.
 
-    ``new_page`` tells whether it starts a page of the PDF, ``appendix`` whether it belongs to the appendix.
+    ``new_page``: whether the section starts a page of the PDF. ``appendix``: whether it is in the appendix.
     """
 
     id: str
@@ -126,9 +129,9 @@ def right(*titles: str) -> list[Column]:
 
 
 def row(cells: Sequence[object], case: str = "", interconnect: object = "") -> Row:
-    """Make a row of texts."""
-    owner = one_line(interconnect) if isinstance(interconnect, str) else ""
-    return {"cells": [one_line(cell) for cell in cells], "case": case, "interconnect": owner}
+    """Make a row of texts; a missing interconnect becomes empty."""
+    name = one_line(interconnect) if isinstance(interconnect, str) else ""
+    return {"cells": [one_line(cell) for cell in cells], "case": case, "interconnect": name}
 
 
 def table(
@@ -141,25 +144,15 @@ def table(
 
     Columns of long texts share the width. Empty columns are omitted, except the first.
     """
-    cells = [
-        [line["cells"][index] for rows in groups.values() for line in rows] for index in range(len(columns))
-    ]
-    kept = [index == 0 or bool(set(texts) - {"", MISSING}) for index, texts in enumerate(cells)]
-    columns, cells = list(compress(columns, kept)), list(compress(cells, kept))
+    all_rows = [line["cells"] for rows in groups.values() for line in rows]
+    texts_of_column = [[cells[index] for cells in all_rows] for index in range(len(columns))]
+    kept = [index == 0 or bool(set(texts) - {"", MISSING}) for index, texts in enumerate(texts_of_column)]
+    columns = list(compress(columns, kept))
+    shares = _shares_of_width(columns, list(compress(texts_of_column, kept)))
     groups = {
         title: [{**line, "cells": list(compress(line["cells"], kept))} for line in rows]
         for title, rows in groups.items()
     }
-    longest = [
-        max((len(cell) for cell in texts), default=0) if head["align"] == "left" else 0
-        for head, texts in zip(columns, cells, strict=True)
-    ]
-    others = SHORT if max(longest) <= SHORT else SHORT_WITH_LONGER
-    limits = [SHORT, *[others] * (len(longest) - 1)]
-    shares = [
-        min(length, MOST_SHARE) if length > limit else 0
-        for length, limit in zip(longest, limits, strict=True)
-    ]
     return {
         "type": "table",
         "caption": caption,
@@ -167,6 +160,20 @@ def table(
         "groups": [{"title": one_line(title), "rows": list(rows)} for title, rows in groups.items() if rows],
         "case": case,
     }
+
+
+def _shares_of_width(columns: Sequence[Column], texts_of_column: Sequence[Sequence[str]]) -> list[int]:
+    """Return the `Column.share` of each column: its longest text if that exceeds the limit, else 0."""
+    longest = [
+        max(map(len, texts), default=0) if head["align"] == "left" else 0
+        for head, texts in zip(columns, texts_of_column, strict=True)
+    ]
+    limit_of_others = SHORT if max(longest) <= SHORT else SHORT_WITH_LONGER
+    limits = [SHORT, *[limit_of_others] * (len(longest) - 1)]
+    return [
+        min(length, MOST_SHARE) if length > limit else 0
+        for length, limit in zip(longest, limits, strict=True)
+    ]
 
 
 def section(

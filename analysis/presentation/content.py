@@ -1,4 +1,4 @@
-"""The data that topics make their sections from."""
+"""Input of the functions that write sections of a report."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_mis
 from analysis.runs.kinds import comparable_sets, ran
 
 ROUNDING = 1e-9
-"""Largest excess over a whole number of processes or nodes that is taken for rounding error."""
+"""Largest excess over a whole number of processes or nodes that counts as a rounding error."""
 NEARLY = 0.9
 """Share of the highest speedup at which a smaller count is nearly as good."""
 
@@ -60,9 +60,14 @@ class Contest:
         return as_lines(compared if len(compared) else self.peaks)
 
     def nearly_best(self, peak: Line) -> Line | None:
-        """Return the row of the smallest count that reaches `NEARLY` the speedup of a row of `peaks`.
+        """Return the row of the smallest process count with at least the share `NEARLY` of a peak's speedup.
 
-        None if that count is the peak, or if the peak of a curve of runs rests on few blocks.
+        None if this count is the peak itself, or if too few blocks show where a curve of runs has its peak.
+
+        Parameters
+        ----------
+        peak : mapping
+            Row of `peaks`.
         """
         if ran(peak["kind"]) and not is_missing(peak["note"]):
             return None
@@ -133,8 +138,13 @@ def on_shared_cores(contest: Contest) -> str:
 def direction(line: Line) -> str | None:
     """Return whether a comparison shows that an interconnect is ``faster`` or ``slower``.
 
-    A test, the whole band of a simulation, or one figure for each interconnect can show it. None if nothing
-    does, or if the medians of the times say the opposite.
+    A test, the whole band of a simulation, or one figure for each interconnect can show a direction. The
+    result is None if none of these does, or if the medians of the times show the opposite.
+
+    Parameters
+    ----------
+    line : mapping
+        Row of the table ``improvement``.
     """
     verdict = "" if is_missing(line["verdict"]) else str(line["verdict"])
     note = "" if is_missing(line.get("note")) else str(line["note"])
@@ -146,9 +156,10 @@ def direction(line: Line) -> str | None:
 
 
 def direction_with_same_computing(line: Line) -> str | None:
-    """Return the direction if computing takes equally long on both interconnects.
+    """Return the direction under the assumption that computing takes equally long on both interconnects.
 
-    None unless the band of the comparison holds both directions, and this narrower band only one.
+    The assumption narrows the band of a simulated comparison. The result is None unless the full band holds
+    both directions and the narrower band holds only one direction.
     """
     low, high = (as_float(line[f"improvement_same_computing_{end}"]) for end in ("low", "high"))
     if not str(line["verdict"]).endswith("within the band") or not low * high > 0:
@@ -167,9 +178,15 @@ def whole_processes(count: float) -> int:
 
 
 def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
-    """Return how many nodes `count` processes need, at the most processes per node in a curve's `rows`.
+    """Return how many nodes `count` processes need.
 
-    None if the rows have no nodes, or if no row has more than one node.
+    Each node takes as many processes as the fullest node of the curve's runs. The result is None if the
+    nodes of the runs are unknown, or if no run has more than one node.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the table ``scaling`` of the curve.
     """
     with_nodes = rows.dropna(subset="nodes")
     if with_nodes.empty or with_nodes["nodes"].max() < 2:
@@ -179,12 +196,20 @@ def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
 
 
 def end_of(peak: Line, scaling: pd.DataFrame) -> str:
-    """Return how a curve ends, given its row of ``peaks``: whether more processes bring anything.
+    """Return whether a curve still gains speedup at its largest process count.
+
+    Parameters
+    ----------
+    peak : mapping
+        Row of the curve in ``peaks``.
+    scaling : DataFrame
+        Table ``scaling``.
 
     Returns
     -------
     str
-        ``stops`` if the best count is not the largest; ``rises`` if it is; ``unsure`` if both may be so.
+        ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
+        show which.
     """
     if not peak["reached"] and " " in str(peak["peak_set"]):
         return "unsure"

@@ -28,7 +28,7 @@ LABEL_INCHES = 0.115
 LABEL_WIDTH = 34
 """Characters on a line of a curve label."""
 NEAR = 1.6
-"""The ideal is shown up to this factor beyond the points."""
+"""Factor up to which the ideal may lie above or below all points and still be shown."""
 
 
 @dataclass(frozen=True)
@@ -231,35 +231,52 @@ def spread(places: Sequence[float], room: float) -> list[float]:
     [0.5, 1.5, 5.0]
     """
     order = sorted(range(len(places)), key=lambda index: (places[index], index))
-    groups: list[tuple[float, int]] = []
+    groups: list[tuple[float, int]] = []  # centre and size of groups of places that touch each other
     for index in order:
         groups.append((places[index], 1))
-        while len(groups) > 1:
+        while len(groups) > 1:  # join the last two groups as long as they overlap
             (centre, size), (last_centre, last_size) = groups[-2:]
-            both = size + last_size
-            if last_centre - centre >= room * both / 2:
+            joint_size = size + last_size
+            if last_centre - centre >= room * joint_size / 2:
                 break
-            groups[-2:] = [((centre * size + last_centre * last_size) / both, both)]
-    moved = [middle + room * (step - (size - 1) / 2) for middle, size in groups for step in range(size)]
+            groups[-2:] = [((centre * size + last_centre * last_size) / joint_size, joint_size)]
+    moved = []
+    for centre, size in groups:
+        lowest = centre - room * (size - 1) / 2
+        moved += [lowest + room * step for step in range(size)]
     return [place for _, place in sorted(zip(order, moved, strict=True))]
 
 
 def dodge(index: int, curves: int, counts: Iterable[int]) -> float:
-    """Return the factor on the counts of curve `index` of `curves` that separates interval bars.
+    """Return the factor on the counts of a curve that separates its interval bars from those of other curves.
 
-    Neighbouring curves are 0.08 of a doubling apart, or less, so that all stay within 0.28 of the narrowest
-    gap between counts.
+    Neighbouring curves are at most 0.08 of a doubling apart. All curves together take at most 0.28 of the
+    narrowest gap between counts.
+
+    Parameters
+    ----------
+    index, curves : int
+        Position of the curve from 0, and number of curves.
     """
-    unique = sorted({int(count) for count in counts})
-    gap = min((math.log2(b / a) for a, b in pairwise(unique)), default=1.0)
-    step = min(0.08, 0.28 * min(gap, 1.0) / max(curves - 1, 1))
+    different_counts = sorted({int(count) for count in counts})
+    doublings = [math.log2(larger / smaller) for smaller, larger in pairwise(different_counts)]
+    narrowest_gap = min([*doublings, 1.0])
+    step = min(0.08, 0.28 * narrowest_gap / max(curves - 1, 1))
     return 2 ** (step * (index - (curves - 1) / 2))
 
 
 def ideal_of(
     rows: pd.DataFrame, quantity: Quantity, counts: str = "processes"
 ) -> list[tuple[list[float], list[float]]]:
-    """Return counts and ideal values, at an efficiency of 1, for each reference."""
+    """Return, for each reference, the counts and the values of a quantity at an efficiency of 1.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the table ``scaling``.
+    counts : str
+        Column of the horizontal axis.
+    """
     lines = []
     for _, group in rows.groupby("reference_seconds"):
         points = group.drop_duplicates(counts).sort_values(counts)

@@ -1,4 +1,4 @@
-"""Figures with their captions, the texts that a page shows on hover, and their files."""
+"""Figures with captions and hover texts, and their SVG and PNG files."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ MOST = 3
 
 
 def decimals(value: float, digits: int = 3) -> int:
-    """Return the decimal places that show a value with `digits` significant digits, or its integer part.
+    """Return the number of decimal places that shows a value with `digits` significant digits.
+
+    A value with more digits before the decimal point takes no decimal places.
 
     Examples
     --------
@@ -126,7 +128,10 @@ def _bracketed(value: float, low: float, high: float, places: int, signed: bool 
 
 
 def ends(low: float, high: float, places: int, signed: bool = False) -> str:
-    """Write the interval behind an estimate. One end may be missing if runs were stopped."""
+    """Write the interval that follows an estimate, `` [3.38, 3.47]``; empty without an interval.
+
+    One end is missing if runs were stopped at their time limit.
+    """
     if is_missing(low) and is_missing(high):
         return ""
     return f" [{fixed(low, places, signed)}, {fixed(high, places, signed)}]"
@@ -150,7 +155,7 @@ def percents(values: Iterable[float]) -> str:
 
 
 def all_of(number: int) -> str:
-    """Write a number that is the whole number of things: ``it``, ``both``, ``all 3``."""
+    """Write that a sentence refers to all things of a list: ``it``, ``both``, ``all 3``."""
     return {1: "it", 2: "both"}.get(number, f"all {number}")
 
 

@@ -43,11 +43,11 @@ class Labels:
     full: bool = field(default=False, kw_only=True)
 
     def case(self, name: str) -> str:
-        """Title of a case."""
+        """Return the title of a case."""
         return one_line(self.facts.case(name).title or name.replace("_", " "))
 
     def interconnect(self, name: object, kind: str | None = None) -> str:
-        """Title of an interconnect, with its kind unless it is measured; see `short_name`.
+        """Return the title of an interconnect, with its kind unless it is measured; see `short_name`.
 
         If `kind` is None, the facts decide the kind. A missing name means the serial run.
         """
@@ -58,34 +58,37 @@ class Labels:
         return _with_kind(self.full_name(name), kind) if self.full else short_name(self.cut(name), kind)
 
     def full_name(self, name: object) -> str:
-        """Complete title of an interconnect."""
+        """Return the complete title of an interconnect."""
         return one_line(self.facts.interconnect(str(name)).title or name)
 
     def cut(self, name: object) -> str:
-        """Title of an interconnect up to its first comma, if no other title of the study starts like this."""
+        """Return the title of an interconnect up to its first comma.
+
+        The title is not cut if another title of the study has the same beginning.
+        """
         title = self.full_name(name)
         beginning, comma, _ = title.partition(",")
-        alone = sum(_beginning(self.full_name(other)) == beginning for other in self.facts.interconnects) == 1
-        return beginning if comma and alone else title
+        beginnings = [_beginning(self.full_name(other)) for other in self.facts.interconnects]
+        return beginning if comma and beginnings.count(beginning) == 1 else title
 
     def curve(self, row: Line, level: bool = False) -> str:
-        """Title of the curve of a row: the interconnect, and its processes per node if these vary.
+        """Return the title of the curve of a row: the interconnect, and its processes per node if these vary.
 
-        `level` adds the oversubscription.
+        If `level` is true, the title also states the oversubscription.
         """
         title = self.placed(row["interconnect"], row["kind"], row.get("processes_per_node"))
         return f"{title}, oversubscription {row['oversubscription']}" if level else title
 
     def compared(self, row: Line) -> str:
-        """Title of the curve that a row compares with a baseline."""
+        """Return the title of the curve that a row compares with a baseline."""
         return self.curve({**row, "kind": side(row["kind"], 1)})
 
     def baseline(self, row: Line) -> str:
-        """Title of the baseline of a row."""
+        """Return the title of the baseline of a row."""
         return self.placed(row["baseline_interconnect"], side(row["kind"], 0), row["processes_per_node"])
 
     def placed(self, interconnect: object, kind: str, placement: object) -> str:
-        """Title of an interconnect with its processes per node, unless `placement` is missing."""
+        """Return the title of an interconnect, with its processes per node unless `placement` is missing."""
         name = self.interconnect(interconnect, kind)
         if is_missing(placement):
             return name
@@ -93,16 +96,16 @@ class Labels:
         return f"{name} with {plain(as_float(placement))} {noun} per node"
 
     def explain(self, rows: pd.DataFrame) -> str:
-        """Say what the short names of the curves in `rows` stand for; empty if all names are full."""
-        used = " ".join(map(self.curve, as_lines(rows)))
+        """Explain the abbreviated and cut titles of the curves in `rows`; empty if there are none."""
+        titles = " ".join(map(self.curve, as_lines(rows)))
         words = {short: long for long, short in SHORT.items()} | {tag: kind for kind, tag in KINDS.items()}
-        shortened = [
-            f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", used)
+        abbreviations = [
+            f"{short} is {word}" for short, word in words.items() if re.search(rf"\b{short}\b", titles)
         ]
         names = rows["interconnect"].unique()
-        cut = [full for name in names if (full := self.full_name(name)) != self.cut(name)]
-        sentences = [f"Names: {', '.join(shortened)}."] * bool(shortened)
-        sentences += [f"In full: {'; '.join(cut)}."] * bool(cut)
+        cut_titles = [self.full_name(name) for name in names if self.full_name(name) != self.cut(name)]
+        sentences = [f"Names: {', '.join(abbreviations)}."] if abbreviations else []
+        sentences += [f"In full: {'; '.join(cut_titles)}."] if cut_titles else []
         return " ".join(sentences)
 
     @property
@@ -181,7 +184,7 @@ class Labels:
         return _sorted_by(self.facts.interconnects, present)
 
     def place(self, interconnect: object) -> tuple[int, str]:
-        """Sort key of an interconnect in the order of the study; the serial run comes first."""
+        """Return the sort key of an interconnect in the order of the study; the serial run comes first."""
         if is_missing(interconnect):
             return -1, ""
         return _place_in(self.facts.interconnects)(str(interconnect))
@@ -213,7 +216,7 @@ class Labels:
 
 
 def level_of(facts: Facts) -> str:
-    """Write the level of intervals that match the level of tests: 95 %, or more at a later look."""
+    """Write the coverage of intervals that match the tests of a look: 95 %, or more at a later look."""
     return f"{exact(100 * (1 - facts.all_settings().alpha))}{THIN}%"
 
 

@@ -118,7 +118,7 @@ def _handle(look: style.Look, line: style.LineStyle) -> Line2D:
 
 
 def line_notes(kinds: Iterable[str]) -> list[str]:
-    """Say which kinds have lines that are not solid, in at most one sentence."""
+    """Name the kinds whose lines are not solid, in at most one sentence."""
     names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
     lines = formats.listed(
         f"{names[kind]} lines are {kind}" for kind in dict.fromkeys(kinds) if kind in names

@@ -65,7 +65,15 @@ def draw_curve(
 def draw_lines(
     drawing: Drawing, axes: Axes, rows: pd.DataFrame, x: str, y: str, labels: FigureLabels, every: int
 ) -> None:
-    """Draw a line for each interconnect and kind, with a marker at one of `every` points, without texts."""
+    """Draw a line for each interconnect and kind, without hover texts.
+
+    Parameters
+    ----------
+    x, y : str
+        Columns of `rows`.
+    every : int
+        Distance between two markers, in rows.
+    """
     for (interconnect, kind), curve in rows.groupby(["interconnect", "kind"], sort=False):
         look = labels.look(interconnect)
         (line,) = axes.plot(

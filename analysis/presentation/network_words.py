@@ -1,4 +1,4 @@
-"""Titles of network benchmarks and their quantities, and texts of message sizes."""
+"""Titles of network benchmarks and their quantities, and message sizes as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLLECTIVES = ("allreduce", "alltoall", "bcast", "gatherv", "barrier", "flush", 
 """Benchmarks of all processes, and benchmarks without a message size."""
 
 QUANTITIES = {"latency_us": ("Latency", "µs"), "bandwidth_MBps": ("Bandwidth", "MB/s")}
-"""Title and unit of the quantity in a column."""
+"""Title and unit of each quantity of a network curve, by column."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB")
 

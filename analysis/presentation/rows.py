@@ -1,10 +1,11 @@
-"""Report tables that have a row for each row of a study's table.
+"""Tables of a report, with a row for each row of a table of results.
 
-Each column of a report table is a `Field`, which writes the cells.
+Each column of a report's table is a `Field`, which writes the cells.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -74,10 +75,11 @@ GAIN = [
 def with_levels(rows: pd.DataFrame, name: Callable[[Line], str]) -> Callable[[Line], str]:
     """Return a function that writes the title of a row's group: its name and oversubscription level.
 
-    The level is left out if all `rows` have the same.
+    The level is left out if all `rows` have the same level.
     """
-    several = rows["oversubscription"].nunique() > 1
-    return lambda line: name(line) + f", oversubscription {line['oversubscription']}" * several
+    if rows["oversubscription"].nunique() < 2:
+        return name
+    return lambda line: f"{name(line)}, oversubscription {line['oversubscription']}"
 
 
 def line_table(
@@ -101,14 +103,20 @@ def line_table(
     """
     groups: dict[str, list[Row]] = {}
     for line in lines:
-        cells = [field.write(*([line[name] for name in field.names] or [line])) for field in fields]
-        made = row(cells, line["case"] if of_cases else "", line.get("interconnect"))
-        groups.setdefault(title(line), []).append(made)
+        cells = [
+            field.write(*(line[name] for name in field.names)) if field.names else field.write(line)
+            for field in fields
+        ]
+        table_row = row(cells, line["case"] if of_cases else "", line.get("interconnect"))
+        groups.setdefault(title(line), []).append(table_row)
     return table(caption, [field.head for field in fields], groups, case)
 
 
 def side_by_side(items: Sequence[_Item], most: int) -> Iterator[Sequence[_Item]]:
-    """Split columns evenly among as few tables as possible, with at most `most` columns each."""
-    tables = -(-len(items) // most)
-    size = -(-len(items) // tables) if tables else 1
+    """Split the columns of a wide table into as few tables as possible, of nearly equal width.
+
+    Each table has at most `most` columns.
+    """
+    tables = math.ceil(len(items) / most)
+    size = math.ceil(len(items) / tables) if tables else 1
     return (items[start : start + size] for start in range(0, len(items), size))

@@ -13,9 +13,9 @@ from analysis.runs.frames import as_float, is_missing
 
 WEAK = "Weak scaling: the size grows with the processes."
 COVERED = {5: (93.6, 94.6), 6: (93.3, 95.2), 10: (95.3, 97.4), 30: (96.1, 98.4)}
-"""Lowest and highest coverage of a derived quantity in percent, by number of blocks.
+"""Lowest and highest simulated coverage of derived quantities in percent, by number of blocks.
 
-They span log-normal, heavy-tailed, bimodal and congested noise. Source: the last table of
+The simulated noise is log-normal, heavy-tailed, bimodal or congested. Source: the last table of
 ``tests/benchmarks/coverage_of_derived.py``.
 """
 
@@ -35,7 +35,7 @@ def processes(*counts: float) -> str:
 
 
 def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say which run the speedups of a case refer to, and its time."""
+    """State the run that the speedups of a case refer to, and the time of this run."""
     columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
     speedup = labels.speedup.capitalize()
     sentences, site_references = [WEAK] if labels.weak else [], []
@@ -59,7 +59,7 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def look_sentences(study: AboutStudy) -> list[str]:
-    """State that a study is unfinished, or was extended after a report, with the consequences."""
+    """State that a study is unfinished or was extended after a report, and what follows for its tests."""
     if study.unfinished:
         planned = study.until.max_blocks if study.until else study.blocks
         most = " at most" if study.until else ""
@@ -77,7 +77,7 @@ def look_sentences(study: AboutStudy) -> list[str]:
 
 
 def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons whose sign differs from that of the medians of the times."""
+    """Return the comparisons in which the medians of the times show the opposite direction."""
     return improvement[improvement["note"].str.contains(MEDIANS_DISAGREE, regex=False).fillna(False)]
 
 
@@ -96,30 +96,39 @@ def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[st
 
 
 def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
-    """Say how many tests of a table have too few blocks, and how many they need.
+    """State how many tests of a table have too few blocks for any verdict, and how many blocks they need.
 
-    `quantities` names what is tested, in the plural.
+    Parameters
+    ----------
+    table : DataFrame
+        Table of comparisons.
+    quantities : str
+        Noun in the plural for the compared quantities.
     """
     tested = table[table["p_adjusted"].notna()]
-    short = tested[tested["verdict"].map(outcome) == "untestable"]
-    if short.empty:
+    untestable = tested[tested["verdict"].map(outcome) == "untestable"]
+    if untestable.empty:
         return []
-    all_of = len(short) == len(tested)
-    which = f"{'none' if all_of else len(short)} of {counted(len(tested), 'test')} of {quantities}"
-    blocks = sorted({int(number) for number in short["blocks"]})
-    having = f"{listed(map(str, blocks), 'or')}{formats.SPACE}{'block' if blocks == [1] else 'blocks'}"
-    needed = int(short["blocks_needed"].max())
-    takes = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
+    if len(untestable) == len(tested):
+        number, verb = "none", "can"
+    else:
+        number, verb = str(len(untestable)), "cannot"
+    blocks = sorted({int(count) for count in untestable["blocks"]})
+    noun = "block" if blocks == [1] else "blocks"
+    needed = int(untestable["blocks_needed"].max())
+    needed_text = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
     return [
-        f"With {having}, {which} {'can' if all_of else 'cannot'} come out as faster or slower after "
-        f"correction, however large the difference; that takes {takes}."
+        f"With {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, {number} of "
+        f"{counted(len(tested), 'test')} of {quantities} {verb} come out as faster or slower after "
+        f"correction, however large the difference; that takes {needed_text}."
     ]
 
 
 def bound(note: object) -> str:
-    """Return ``at least `` or ``at most `` if stopped runs make an estimate a bound, else nothing."""
+    """Return ``at least `` or ``at most `` if stopped runs make an estimate a bound, else an empty text."""
     text = "" if is_missing(note) else str(note)
-    return "at least " * (AT_LEAST in text) + "at most " * (AT_MOST in text)
+    words = [word for word, mark in (("at least ", AT_LEAST), ("at most ", AT_MOST)) if mark in text]
+    return "".join(words)
 
 
 def has_several(blocks: pd.Series) -> bool:
@@ -128,7 +137,7 @@ def has_several(blocks: pd.Series) -> bool:
 
 
 def too_few(blocks: pd.Series) -> str:
-    """Say why comparisons of points with these numbers of blocks have no interval."""
+    """State the reason why comparisons of points with these numbers of blocks have no interval."""
     return "so few blocks attain none" if has_several(blocks) else "there is one sample each"
 
 

@@ -1,4 +1,4 @@
-"""Axes of message sizes, and curves against message sizes."""
+"""Logarithmic axes of message sizes, and curves over message sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BAND_OPACITY = 0.18
 
 
 def positions(sizes: pd.Series) -> np.ndarray:
-    """Return the positions of message sizes on an axis; 0 bytes are at `ZERO`."""
+    """Return the positions of message sizes on a logarithmic axis; 0 bytes are at `ZERO`."""
     values = sizes.to_numpy(float)
     return np.where(values == 0, ZERO, values)
 
@@ -75,12 +75,17 @@ def draw_curve(axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, 
 
 
 def _has_marker(size: int) -> bool:
-    """Return whether a size is 0 or one of every `MARKED_POWERS` powers of two."""
-    return size == 0 or (size & (size - 1) == 0 and (size.bit_length() - 1) % MARKED_POWERS == 0)
+    """Return whether a size is 0, or 2^k with k a multiple of `MARKED_POWERS`."""
+    is_power_of_two = size & (size - 1) == 0
+    exponent = size.bit_length() - 1
+    return size == 0 or (is_power_of_two and exponent % MARKED_POWERS == 0)
 
 
 def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and the highest run. The highest bandwidth belongs to the shortest time."""
+    """Return the lowest and the highest value of a quantity over the runs of each row.
+
+    The table has only the shortest and the longest time; the highest bandwidth follows from the shortest.
+    """
     middle = rows[quantity].to_numpy(float)
     ends = [rows[f"latency_us_{end}_run"].to_numpy(float) for end in ("lowest", "highest")]
     if quantity == "latency_us":

@@ -33,7 +33,7 @@ COLOURS = (
 )  # fmt: skip
 # The numbers of markers and colours have no common divisor: pairs repeat only after 110 interconnects.
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
-KNOWN = (
+NAMES_BY_COLOUR = (
     "gigabit_ethernet emulated_gigabit emulated_gigabit_delayed emulated_ten_gigabit_mtu1500 "
     "ethernet_cloud_tcp infiniband_verbs infiniband_verbs_qdr intel_mpi_infiniband aws_parallel_cluster "
     "aws_eks_noefa",
@@ -126,14 +126,14 @@ def looks(ordered: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
     """Choose the colour and marker of every interconnect by its name, the same in all studies.
 
     Sites of an interconnect share its colour. If two interconnects would share colour and marker, the later
-    takes the next free marker.
+    of them takes the next free marker.
 
     Parameters
     ----------
     ordered : iterable of str
         Interconnects in the order of the study.
     present : iterable of str
-        Interconnects of the data. Those that the study does not name follow alphabetically.
+        Interconnects of the data. Interconnects that the study does not name follow alphabetically.
     """
     chosen: dict[str, Look] = {}
     for name in [*ordered, *sorted(set(present) - set(ordered))]:
@@ -148,20 +148,24 @@ def looks(ordered: Iterable[str], present: Iterable[str]) -> dict[str, Look]:
 
 
 def _preferred(name: str) -> tuple[int, int]:
-    """Return the preferred indices of colour and marker, from `KNOWN` or from a checksum of the name."""
-    base, _, site = name.partition("@")
-    shift = crc32(site.encode()) if site else 0
-    for colour, names in enumerate(KNOWN):
-        if base in names.split():
-            return colour, colour + 3 * names.split().index(base) + shift
-    checksum = crc32(base.encode())
-    return checksum % len(COLOURS), checksum // len(COLOURS) + shift
+    """Return the preferred indices of colour and marker, from `NAMES_BY_COLOUR` or a checksum of the name.
+
+    The index of the marker may exceed the number of markers.
+    """
+    interconnect, _, site = name.partition("@")
+    marker_shift = crc32(site.encode()) if site else 0
+    for colour, names in enumerate(NAMES_BY_COLOUR):
+        if interconnect in names.split():
+            place = names.split().index(interconnect)
+            return colour, colour + 3 * place + marker_shift
+    checksum = crc32(interconnect.encode())
+    return checksum % len(COLOURS), checksum // len(COLOURS) + marker_shift
 
 
 def placed(look: Look, processes_per_node: float | None) -> Look:
-    """Return the look of a curve at a placement: each doubling of processes per node has a marker and tint.
+    """Change the look of an interconnect for a placement, with another marker and tint per doubling.
 
-    The look is unchanged if `processes_per_node` is missing because the study does not vary placement.
+    The look is unchanged if `processes_per_node` is missing, since then the study does not vary placement.
     """
     if processes_per_node is None or is_missing(processes_per_node):
         return look

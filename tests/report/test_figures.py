@@ -87,8 +87,11 @@ class TestLooks:
         assert len({(together[name].colour, kind) for name, kind in kinds.items()}) == len(names)
 
     def test_every_interconnect_of_the_project_has_a_look(self):
-        listed = " ".join(style.KNOWN).split()
-        assert len(listed) == len(set(listed)) and max(len(names.split()) for names in style.KNOWN) <= 11
+        listed = " ".join(style.NAMES_BY_COLOUR).split()
+        assert (
+            len(listed) == len(set(listed))
+            and max(len(names.split()) for names in style.NAMES_BY_COLOUR) <= 11
+        )
         assert {file.stem for file in INTERCONNECTS.glob("*.yaml")} <= set(listed)
 
     def test_sites_share_the_colour_and_no_mark(self):
