@@ -1,4 +1,4 @@
-"""Sentences of page one on the origin of the times, open comparisons, and ways to settle them."""
+"""Sentences of page one about the origin of the times, open comparisons, and blocks that may settle them."""
 
 from __future__ import annotations
 
@@ -38,28 +38,32 @@ LONGEST_LIST = 300
 
 
 def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
-    """State the origin of the times, the open comparisons, and how to settle them."""
+    """State the origin of the times, the open comparisons, and how many blocks may settle them.
+
+    A comparison is open if it shows no direction.
+    """
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     precision = tables.get("precision")
     text = f"How sure: {count_runs(runs)}{_unknown_turns(comparisons)}"
-    single = sum(map(has_one_figure_each, comparisons))
-    if comparisons and single == len(comparisons):
+    of_one_run = sum(map(has_one_figure_each, comparisons))
+    if comparisons and of_one_run == len(comparisons):
         return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
-    if single:
-        text += f"; {counted(single, 'comparison')} of one run each, so that chance is not ruled out"
+    if of_one_run:
+        text += f"; {counted(of_one_run, 'comparison')} of one run each, so that chance is not ruled out"
     open_comparisons = [line for line in comparisons if not direction(line)]
+    if not comparisons:
+        return f"{text}."
     if not open_comparisons:
-        other = "other " if single else ""
-        return f"{text}; no {other}comparison with a baseline is left open." if comparisons else f"{text}."
+        return f"{text}; no {'other ' if of_one_run else ''}comparison with a baseline is left open."
     reasons = [_why_open(line, precision, facts) for line in open_comparisons]
-    waiting = [line for line, reason in zip(open_comparisons, reasons, strict=True) if not reason]
+    may_be_settled = [line for line, reason in zip(open_comparisons, reasons, strict=True) if not reason]
     verb = "is" if len(open_comparisons) == 1 else "are"
     text += f"; {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
-    text += " still open" if waiting else " open"
+    text += " still open" if may_be_settled else " open"
     names = _list_open(open_comparisons, reasons, Labels(facts))
     text += f" ({names})" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
-    return f"{text}{_settled_by(runs, precision, waiting, facts)}."
+    return f"{text}{_settled_by(runs, precision, may_be_settled, facts)}."
 
 
 def _unknown_turns(comparisons: Sequence[Line]) -> str:
@@ -74,7 +78,7 @@ def _unknown_turns(comparisons: Sequence[Line]) -> str:
 
 
 def _count_withheld(reasons: Sequence[str]) -> str:
-    """Count the comparisons that time or rounding leaves open."""
+    """Count the comparisons that stay open because of drift over time, and those because of rounding."""
     counts = [
         f"{reasons.count(reason)} since {reason}" for reason in (INSEPARABLE, ROUNDED) if reason in reasons
     ]
@@ -106,7 +110,7 @@ def count_runs(runs: pd.DataFrame) -> str:
 
 
 def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
-    """Say why more blocks would not settle a comparison; empty if they may."""
+    """State the reason why more blocks would not settle an open comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
@@ -114,13 +118,10 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
         if direction_with_same_computing(line):
             return "decided only if computing takes equally long over both"
         names = line["baseline_interconnect"], line["interconnect"]
-        models = [
-            facts.interconnect(name).model
-            for name, kind in zip(names, kinds, strict=True)
-            if kind == "simulated"
-        ]
-        ranges = [model.host.host_speed_range or [] for model in models if model]
-        if any(len(set(speeds)) > 1 for speeds in ranges):
+        simulated = [name for name, kind in zip(names, kinds, strict=True) if kind == "simulated"]
+        models = [facts.interconnect(name).model for name in simulated]
+        speed_ranges = [model.host.host_speed_range or [] for model in models if model]
+        if any(len(set(speeds)) > 1 for speeds in speed_ranges):
             return "only a narrower range of the cores' speed may decide"
         return "the band holds both directions"
     if precision is None or as_float(line["blocks_needed"]) > as_float(line["blocks"]):
@@ -149,18 +150,16 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
 def _settled_by(
     runs: pd.DataFrame, precision: pd.DataFrame | None, comparisons: Sequence[Line], facts: Facts
 ) -> str:
-    """Say how many more blocks may settle open comparisons, how long they take, and the command."""
+    """State how many more blocks may settle open comparisons, how long they take, and the command."""
     study = facts.study
     if not comparisons or precision is None or study.blocks is None or study.file is None:
         return ""
-    rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
-    blocks, gain = (
-        max(as_float(line["blocks_needed"]) for line in comparisons),
-        "could decide the first of them",
-    )
+    blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
+    effect = "could decide the first of them"
     if not blocks > study.blocks:
+        rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
         blocks = float(rows["blocks_wanted"].astype(float).max())
-        gain = f"would narrow all intervals to ±{formats.exact(rows['target_percent'].max())} points"
+        effect = f"would narrow all intervals to ±{formats.exact(rows['target_percent'].max())} points"
     if not blocks > study.blocks:
         return ""
     measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
@@ -172,6 +171,6 @@ def _settled_by(
     minutes = math.ceil(float(seconds.sum()) / study.blocks * (blocks - study.blocks) / MINUTE)
     more = counted(int(blocks) - study.blocks, "more block")
     return (
-        f": {more}, about {counted(minutes, 'minute')}, {gain} ("
+        f": {more}, about {counted(minutes, 'minute')}, {effect} ("
         f"./run-study {study.file} --config blocks={int(blocks)})"
     )

@@ -56,7 +56,7 @@ def make_chart(curves: Sequence[Curve]) -> dict[str, Any]:
 
 
 def _values(curves: Iterable[Curve], *names: str) -> list[float]:
-    """Return the values of some columns that the chart can show."""
+    """Return the values of the columns `names` that a logarithmic axis can show."""
     values = (point[name] for curve in curves for point in curve["points"] for name in names)
     return [value for value in values if _is_shown(value)]
 
@@ -75,6 +75,8 @@ def _percent(value: float, limits: AxisLimits) -> float:
 
 
 def _place_curve(curve: Curve, x: AxisLimits, y: AxisLimits) -> dict[str, Any]:
+    """Place the line, the band and the dots of a curve: see `make_chart`."""
+
     def positions(name: str, points: Iterable[Mapping[str, Any]]) -> list[Position]:
         return [
             (_percent(point["processes"], x), round(100 - _percent(point[name], y), 2)) for point in points

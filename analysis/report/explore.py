@@ -1,4 +1,4 @@
-"""The explorer: the data with which a reader of the HTML report looks up targets, nodes and prices."""
+"""Data of the explorer, a form of the HTML report that looks up processes, nodes and prices for a target."""
 
 from __future__ import annotations
 
@@ -80,21 +80,25 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     Returns
     -------
     dict
-        ``panels``: for each case, set of comparable kinds, oversubscription level and site, the ``curves``
-        with their ``points`` (columns `POINT`), the limits of its ``axes``, the index of the ``baseline``,
-        and the ``equivalents`` of `_equivalents`. A curve's ``unused`` is its largest count whose processes
-        share one node, so that they do not use the interconnect; else 0. ``first``: index of the panel with
-        the most curves. ``charts``: see `analysis.report.chart.make_chart`. ``ports``: for each interconnect,
-        rows ``[nodes, price, low, high]`` of its price per node, from each number of nodes on. ``node``,
-        ``currency``: price of a node. All other keys are texts.
+        With these keys, and texts:
+
+        - ``panels``: one for each case, set of comparable kinds, oversubscription level and site. A panel has
+          ``curves`` with their ``points`` (columns `POINT`), the limits of its ``axes``, the index of the
+          ``baseline``, and the ``equivalents`` of `_equivalents`. A curve's ``unused`` is its largest process
+          count on a single node, where the interconnect carries nothing; 0 without such a count.
+        - ``first``: index of the panel with the most curves.
+        - ``charts``: for each panel, see `analysis.report.chart.make_chart`.
+        - ``ports``: for each interconnect, rows ``[nodes, price, low, high]``: price per node from this
+          number of nodes on.
+        - ``node``, ``currency``: price of a node.
     """
     labels, facts = content.labels, content.facts
     market = request_of(facts).market
     scaling = _add_nodes(content.tables["scaling"], market.node.cores if market else None, content)
     panels = [
         _make_panel(f"{labels.case(case)}, {title}", rows, curves, content)
-        for case, of_case in labels.by_case(scaling)
-        for title, rows in _split(of_case, content)
+        for case, case_rows in labels.by_case(scaling)
+        for title, rows in _split(case_rows, content)
         if (curves := list(_curves(rows, content, looks)))
     ]
     if not panels:
@@ -125,7 +129,10 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
 
 
 def _add_nodes(scaling: pd.DataFrame, cores_per_node: int | None, content: Content) -> pd.DataFrame:
-    """Add the column ``unused``, and fill in missing nodes from the cores if a node has a price."""
+    """Add the column ``unused``, and compute missing nodes from the cores per node.
+
+    ``unused`` is the process count if a run on one node leaves the interconnect unused, else 0.
+    """
     is_inside = scaling["interconnect"].str.partition("@")[0].isin(content.facts.study.inside_nodes)
     on_one_node = scaling["nodes"].eq(1).fillna(False) & ~is_inside
     scaling = scaling.assign(unused=scaling["processes"].where(on_one_node, 0))
@@ -134,10 +141,10 @@ def _add_nodes(scaling: pd.DataFrame, cores_per_node: int | None, content: Conte
     return scaling.assign(nodes=scaling["nodes"].fillna(-(-scaling["cores"] // cores_per_node)))
 
 
-def _split(of_case: pd.DataFrame, content: Content) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Split the rows of a case into comparable rows, each with a title."""
-    for kinds in comparable_sets(of_case["kind"], content.labels.declared):
-        rows_of_kinds = of_case[of_case["kind"].isin(kinds)]
+def _split(case_rows: pd.DataFrame, content: Content) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield title and rows of each panel of a case; rows of a panel are comparable."""
+    for kinds in comparable_sets(case_rows["kind"], content.labels.declared):
+        rows_of_kinds = case_rows[case_rows["kind"].isin(kinds)]
         for (level, site), rows in rows_of_kinds.groupby(["oversubscription", "site"], dropna=False):
             title = listed(kinds)
             title += f", oversubscription {level}" if as_float(level) > 1 else ""
@@ -220,7 +227,7 @@ def _equivalents(
 
 
 def _price_steps(tariff: Tariff) -> list[list[Number]]:
-    """Return price per node, low and high end from each number of nodes at which they change."""
+    """Return rows ``[nodes, price, low, high]``, one for each number of nodes at which a price changes."""
     prices = tariff.prices[:, 1:]
     is_same = np.isclose(prices[:, 1:], prices[:, :-1], rtol=1e-9, equal_nan=True).all(axis=0)
     starts = np.flatnonzero(np.append(True, ~is_same))

@@ -1,4 +1,4 @@
-"""Put a report together from page one and the sections of all topics."""
+"""Assembly of a report from page one and the sections of all topics."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def _is_in_appendix(topic: Topic, content: Content) -> bool:
 def _sections_of(topic: Topic, content: Content, in_appendix: bool) -> Iterator[Section]:
     if topic.section is None or (topic.needs_runs and not content.cases):
         return
-    made = topic.section(content)
-    for section in made if isinstance(made, list) else [made] if made else []:
+    sections = topic.section(content) or []
+    for section in sections if isinstance(sections, list) else [sections]:
         yield _arrange(section, topic.on_screen, in_appendix)
 
 
