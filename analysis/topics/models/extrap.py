@@ -14,16 +14,17 @@ from analysis.runs.settings import Settings
 
 
 def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
-    """Write the block times of each curve as repeated measurements.
+    """Write the times of each curve in the text format of Extra-P, with blocks as repeated measurements.
 
-    Extra-P takes one set of points per file, so each curve has a file. The serial run belongs to no
-    interconnect and is left out.
+    Extra-P takes one set of points per file, so each curve has a file. The files omit the serial run, which
+    belongs to no interconnect.
 
     Returns
     -------
     dict of str
-        Text by file name, ``<case>.<interconnect>.<kind>.x<oversubscription>.txt``. The name also has the
-        processes per node if placement varies, several threads per process, and one of several sites.
+        Text by file name, ``<case>.<interconnect>.<kind>.x<oversubscription>.txt``. The name also states the
+        processes per node if the study varies placement, the threads per process if there are several, and
+        the site if the study has several.
     """
     settings = Settings(draws=100)
     return {

@@ -1,7 +1,8 @@
-"""Figures of scaling models: their average for every curve, with the measured points."""
+"""Figures of scaling models: the average of all models of a curve, with the points of the runs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -27,12 +28,11 @@ MOST_PANELS = 16
 PANEL_HEIGHT = 1.5
 PANEL_WIDTH = 2.2
 LEGEND_HEIGHT = 0.5
-BAND = 0.22
-"""Opacity of a band."""
+BAND_OPACITY = 0.22
 
 
 def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw the average of the models of each curve with its band and the measured points.
+    """Draw the speedup of each curve as run, and as predicted by the average of its models.
 
     Parameters
     ----------
@@ -42,20 +42,21 @@ def model_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> l
     Returns
     -------
     list of Drawing
-        One per case with curves to compare models of, in the study's order. Each curve has a panel.
+        One figure per case, in the study's order, with a panel for each curve of `compared_models`.
     """
-    best = compared_models(tables["models"])
-    return [_figure(case, rows, tables, labels) for case, rows in labels.by_case(best)]
+    best_models = compared_models(tables["models"])
+    return [_figure(case, rows, tables, labels) for case, rows in labels.by_case(best_models)]
 
 
 def _figure(
-    case: str, best: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
+    case: str, best_models: pd.DataFrame, tables: Mapping[str, pd.DataFrame], labels: FigureLabels
 ) -> Drawing:
-    lines = labels.lines(best, "oversubscription", "interconnect")
+    """Draw the figure of a case from the best model of each of its curves."""
+    lines = labels.lines(best_models, "oversubscription", "interconnect")
     shown = lines[:MOST_PANELS]
-    several_levels = best["oversubscription"].nunique() > 1
-    rows = -(-len(shown) // COLUMNS)
-    columns = -(-len(shown) // rows)
+    several_levels = best_models["oversubscription"].nunique() > 1
+    rows = math.ceil(len(shown) / COLUMNS)
+    columns = math.ceil(len(shown) / rows)
     height, width = rows * PANEL_HEIGHT + LEGEND_HEIGHT, min(style.WIDTH, PANEL_WIDTH * max(columns, 2))
     names = formats.listed(labels.curve(line) for line in shown)
     alt = f"{labels.speedup.capitalize()} of {labels.case(case)} by fitted models, over {names}."
@@ -79,7 +80,10 @@ def _figure(
 
 
 def _points(line: Line, scaling: pd.DataFrame) -> pd.DataFrame:
-    """Select the fitted points of a curve, which include the serial run only at oversubscription 1."""
+    """Select the points of a curve that its models are fitted to.
+
+    The serial run belongs to them only at oversubscription 1.
+    """
     rows = rows_like(scaling, line)
     return rows[(rows["oversubscription"] == 1) | ~rows["serial"]].sort_values("processes")
 
@@ -92,18 +96,29 @@ def _draw_panel(
     drawing: Drawing,
     labels: FigureLabels,
 ) -> None:
+    """Draw a curve: the ideal, the predictions inside and beyond the runs with their band, and the points.
+
+    Parameters
+    ----------
+    line : mapping
+        Row of the curve's best model in the table ``models``.
+    points : DataFrame
+        Rows of the table ``scaling`` that the models are fitted to.
+    predictions : DataFrame
+        Rows of the table ``model_curves`` of the average, by process count.
+    """
     interconnect, name = line["interconnect"], labels.curve(line)
     look = labels.look(interconnect, line["processes_per_node"])
     for x, y in ideal_of(points, speedup_of(labels)):
         axes.plot(x, y, color=style.IDEAL, linewidth=0.8, zorder=1)
     inside, beyond = predictions[~predictions["extrapolated"]], predictions[predictions["extrapolated"]]
-    beyond = pd.concat([inside.tail(1), beyond])
+    beyond = pd.concat([inside.tail(1), beyond])  # starts where the line inside the runs ends
     for curve, dashes in ((inside, "-"), (beyond, style.EXTRAPOLATED)):
         counts, last = curve["processes"].astype(float), as_lines(curve.tail(1))[0]
         lows, highs = curve["speedup_low"], curve["speedup_high"]
         if lows.notna().any():
             band = axes.fill_between(
-                counts, lows, highs, color=look.colour, alpha=BAND, linewidth=0, zorder=1.5
+                counts, lows, highs, color=look.colour, alpha=BAND_OPACITY, linewidth=0, zorder=1.5
             )
             drawing.mark(band, interconnect)
         (drawn,) = axes.plot(counts, curve["speedup"], color=look.colour, linestyle=dashes, zorder=2)
@@ -138,7 +153,7 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
         Line2D([], [], color=style.INK, marker="o", markersize=3.4, linestyle="none"),
         Line2D([], [], color=style.INK),
         Line2D([], [], color=style.INK, linestyle=style.EXTRAPOLATED),
-        *([Patch(facecolor=style.INK, alpha=BAND, linewidth=0)] if banded else []),
+        *([Patch(facecolor=style.INK, alpha=BAND_OPACITY, linewidth=0)] if banded else []),
         Line2D([], [], color=style.IDEAL, linewidth=0.8),
     ]
     texts = [

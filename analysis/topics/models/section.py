@@ -39,25 +39,27 @@ def models_section(content: Content) -> Section | None:
     fitted = content.tables.get("models")
     if fitted is None or fitted.empty:
         return None
-    labels, best = content.labels, compared_models(fitted)
-    too_few = too_few_sentence(fitted, best, labels)
-    if best.empty:
+    labels, best_models = content.labels, compared_models(fitted)
+    too_few = too_few_sentence(fitted, best_models, labels)
+    if best_models.empty:
         return section("models", "Scaling models", [paragraph(too_few)])
     reading = READING if labels.weak else READING + READING_STRONG
     blocks = [paragraph(f"{reading} {too_few}")]
-    for case in labels.sorted_cases(best["case"]):
+    for case in labels.sorted_cases(best_models["case"]):
         blocks += content.figures("models", case)
-    blocks.append(_model_table(best, content.tables["model_curves"], labels))
+    blocks.append(_model_table(best_models, content.tables["model_curves"], labels))
     return section("models", "Predictions of the models", blocks)
 
 
-def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Block:
-    def predicted(line: Line) -> str:
+def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: Labels) -> Block:
+    """Make the table of the best model of each curve, with the speedup at the largest predicted count."""
+
+    def predicted_speedup(line: Line) -> str:
         last = {**line, "model": AVERAGE, "processes": int(line["told_to"])}
-        (point,) = as_lines(rows_like(curves, last, [*CURVE, "model", "processes"]))
+        (point,) = as_lines(rows_like(model_curves, last, [*CURVE, "model", "processes"]))
         return with_interval(point, "speedup")
 
-    several_levels = best["oversubscription"].nunique() > 1
+    several_levels = best_models["oversubscription"].nunique() > 1
     bounds = [
         numbers("Peak (processes)", peak_text),
         numbers("Limit of speedup", formats.number, "limit_speedup"),
@@ -70,13 +72,13 @@ def _model_table(best: pd.DataFrame, curves: pd.DataFrame, labels: Labels) -> Bl
         numbers("Serial fraction", lambda line: with_interval(line, "serial_fraction")),
         *([] if labels.weak else bounds),
         numbers("Predicted to (processes)", formats.whole, "told_to"),
-        numbers(f"{labels.speedup.capitalize()} there", predicted),
+        numbers(f"{labels.speedup.capitalize()} there", predicted_speedup),
     ]
-    has_intervals = best[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
-    brackets = f", with {labels.intervals(best)} in brackets" if has_intervals else ""
+    has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
+    brackets = f", with {labels.intervals(best_models)} in brackets" if has_intervals else ""
     caption = (
         f"The best model of each curve{brackets}; {MISSING} if it has no such coefficient. The speedup is "
         "predicted by the average of the models. All models are in tables/models.csv."
     )
-    lines = labels.lines(best, "case", "interconnect")
+    lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

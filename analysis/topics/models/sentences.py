@@ -31,29 +31,35 @@ def compared_models(models: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Rows of table ``models``, with the smallest held-out error of the curve's other models in
-        ``next_percent``.
+        Rows of table ``models``. The column ``next_percent`` is added: the second smallest held-out error of
+        the models of the curve.
     """
     fitted = models[models["held_out_percent"].notna()]
-    curves = fitted.groupby(CURVE, dropna=False, sort=False)["held_out_percent"]
-    second = curves.transform(lambda errors: errors.nsmallest(2).iloc[-1] if len(errors) > 1 else np.nan)
+    errors_of_curve = fitted.groupby(CURVE, dropna=False, sort=False)["held_out_percent"]
+    second = errors_of_curve.transform(
+        lambda errors: errors.nsmallest(2).iloc[-1] if len(errors) > 1 else np.nan
+    )
     return fitted.assign(next_percent=second)[fitted["best"] & second.notna()]
 
 
 def counts_needed(scaling: str) -> int:
-    """Return the process counts that two models need, including one held-out count."""
-    return sorted(model.coefficients + 1 for model in MODELS if model.scaling == scaling)[1]
+    """Return the number of process counts from which a study can compare two models.
+
+    A model needs a count for each coefficient, and one count that is left out of the fit.
+    """
+    counts = sorted(model.coefficients + 1 for model in MODELS if model.scaling == scaling)
+    return counts[1]
 
 
-def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
+def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: Labels) -> str:
     """Count the curves with too few process counts for a comparison of models.
 
     Parameters
     ----------
     models : DataFrame
         Table ``models``.
-    best : DataFrame
-        Rows of `compared_models`.
+    best_models : DataFrame
+        As `compared_models` returns them.
 
     Returns
     -------
@@ -61,14 +67,15 @@ def too_few_sentence(models: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
         Empty if all curves have enough counts.
     """
     curves = len(models.drop_duplicates(CURVE))
-    short = curves - len(best)
-    if not short:
+    too_short = curves - len(best_models)
+    if not too_short:
         return ""
     needed = counts_needed("weak" if labels.weak else "strong")
-    if short == curves:
+    if too_short == curves:
         subject = "No curve has"
     else:
-        subject = f"{counted(short, 'curve')} of {curves} {'does' if short == 1 else 'do'} not have"
+        verb = "does" if too_short == 1 else "do"
+        subject = f"{counted(too_short, 'curve')} of {curves} {verb} not have"
     return (
         f"{subject} the {counted(needed, 'process count')} needed to compare scaling models by their error "
         "at a count left out of the fit."

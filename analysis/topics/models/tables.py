@@ -201,7 +201,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Unfitted:
-    """A model with more coefficients than the counts of a curve allow, and a note about the counts."""
+    """A model that cannot be fitted since the curve has too few counts; the note states the numbers."""
 
     model: ScalingModel
     note: str
@@ -212,22 +212,19 @@ def fit_model(times: FittedTimes, model: ScalingModel, extrapolation: float) -> 
     counts, needed = len(times.processes), model.coefficients + 1
     if counts < needed:
         return Unfitted(model, f"needs {needed} process counts, has {counts}")
-    drawn = times.draws.reshape(counts, -1)
-    coefficients, held_out_fits, refits = (
-        model.fit(times.processes, seconds)
-        for seconds in (times.seconds[:, None], leave_each_out(times.seconds), drawn)
-    )
-    refits[:, np.isnan(drawn).any(axis=0)] = np.nan
+    draws = times.draws.reshape(counts, -1)
+    coefficients = model.fit(times.processes, times.seconds[:, None])
+    held_out_fits = model.fit(times.processes, leave_each_out(times.seconds))
+    refits = model.fit(times.processes, draws)
+    refits[:, np.isnan(draws).any(axis=0)] = np.nan
     errors = held_out_errors(model, times.processes, times.seconds, held_out_fits)
     return Fit(model, coefficients, refits, errors, int(extrapolation * times.processes[-1]))
 
 
 def _model_rows(times: FittedTimes, fits: Sequence[Fit | Unfitted], confidence: float) -> list[Piece]:
     """Make the rows of ``models`` for a curve, in the order of the fits."""
-    errors = [
-        np.inf if isinstance(fit, Unfitted) else np.nan_to_num(100 * fit.held_out.mean(), nan=np.inf).round(6)
-        for fit in fits
-    ]
+    mean_errors = [np.nan if isinstance(fit, Unfitted) else 100 * fit.held_out.mean() for fit in fits]
+    errors = np.nan_to_num(mean_errors, nan=np.inf).round(6)
     # Models are ordered by their number of coefficients, so argmin picks the simplest of equals.
     best = np.argmin(errors) if np.isfinite(errors).any() else -1
     return [
@@ -299,43 +296,70 @@ def _predicted(
 ) -> Iterator[tuple[str, dict[str, Floats]]]:
     """Predict times and speedups (counts,) with each model, then with the average over the models.
 
-    The interval of a model comes from its refits. It ends with the data, since the form of the model may be
-    wrong beyond them. The average weighs models by the inverse of their squared held-out errors (Bates and
-    Granger, Operational Research Quarterly 20, 1969).
+    The interval of a model comes from its refits. It ends at the largest count of the data, since the form of
+    the model may be wrong beyond the data. The average weighs models by the inverse of their squared held-out
+    errors (Bates and Granger, Operational Research Quarterly 20, 1969). The interval of the average ends at
+    `BRACKETED` times the largest count of the data; `_added_variance` widens it.
 
-    The interval of the average adds two squared terms to the spread of its refits. The first is the distance
-    between the models (Buckland, Burnham and Augustin, Biometrics 53, 1997). The second is the error of the
-    average: its residuals within the data, and the held-out errors beyond them, at least the error at the
-    last count. The interval ends at `BRACKETED` times the largest count of the data.
+    Yields
+    ------
+    name : str
+        Name of the model, or `AVERAGE`.
+    columns : dict of str to array (counts,)
+        ``seconds``, ``speedup``, ``speedup_low`` and ``speedup_high``.
     """
     curve, reference = times.curve, times.curve.reference
     work = counts * (curve.table["cores"][-1] / curve.processes[-1]) / reference.cores
     gain = np.ones_like(work) if fits[0].model.scaling == "strong" else work
-    beyond = counts > times.processes[-1]
+    is_beyond_data = counts > times.processes[-1]
     weights = _weights(fits)
     seconds = np.stack([fit.model.seconds(counts, fit.coefficients)[:, 0] for fit in fits])
     average = weights @ seconds
-    refits = np.zeros((len(counts), *times.reference_draws.shape))
+    average_draws = np.zeros((len(counts), *times.reference_draws.shape))
 
     def columns(time: Floats, low: Floats, high: Floats) -> dict[str, Floats]:
         ends = {"speedup_low": gain * low, "speedup_high": gain * high}
         return {"seconds": time, "speedup": gain * reference.seconds / time, **ends}
 
     for fit, weight, time in zip(fits, weights, seconds, strict=True):
-        drawn = fit.model.seconds(counts, fit.draws).reshape(refits.shape)
-        refits += weight * drawn
-        low, high = percentile_interval(times.reference_draws / drawn, confidence)
-        yield fit.model.name, columns(time, np.where(beyond, np.nan, low), np.where(beyond, np.nan, high))
-    distance = weights @ (seconds / average - 1) ** 2
-    missed = weights @ [fit.held_out for fit in fits]
-    residuals = average[np.isin(counts, times.processes)] / times.seconds - 1
-    error = np.where(beyond, max((missed**2).mean(), missed[-1] ** 2), (residuals**2).mean())
-    added = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * (distance + error)
-    speedup = reference.seconds / average
-    ends = np.array(percentile_interval(times.reference_draws / refits, confidence))
+        time_draws = fit.model.seconds(counts, fit.draws).reshape(average_draws.shape)
+        average_draws += weight * time_draws
+        ends = np.array(percentile_interval(times.reference_draws / time_draws, confidence))
+        ends[:, is_beyond_data] = np.nan
+        yield fit.model.name, columns(time, *ends)
+    ends = np.array(percentile_interval(times.reference_draws / average_draws, confidence))
     ends[:, counts > BRACKETED * times.processes[-1]] = np.nan
-    below, above = np.sqrt(np.log(ends / speedup) ** 2 + added)
+    speedup = reference.seconds / average
+    variance = _added_variance(times, fits, counts, seconds)
+    below, above = np.sqrt(
+        np.log(ends / speedup) ** 2 + NormalDist().inv_cdf((1 + confidence) / 2) ** 2 * variance
+    )
     yield AVERAGE, columns(average, speedup * np.exp(-below), speedup * np.exp(above))
+
+
+def _added_variance(
+    times: FittedTimes, fits: Sequence[Fit], counts: NDArray[np.int64], seconds: Floats
+) -> Floats:
+    """Compute the relative variance (counts,) that the interval of the average adds to the spread of refits.
+
+    It is the sum of two terms. The first is the squared distance between the models (Buckland, Burnham and
+    Augustin, Biometrics 53, 1997). The second is the squared error of the average. Within the data it comes
+    from the residuals. Beyond the data it comes from the held-out errors, and is at least the squared error
+    at the last count.
+
+    Parameters
+    ----------
+    seconds : array (models, counts)
+        Times that each model predicts.
+    """
+    weights = _weights(fits)
+    average = weights @ seconds
+    distance = weights @ (seconds / average - 1) ** 2
+    held_out = weights @ [fit.held_out for fit in fits]
+    residuals = average[np.isin(counts, times.processes)] / times.seconds - 1
+    error_beyond = max((held_out**2).mean(), held_out[-1] ** 2)
+    error = np.where(counts > times.processes[-1], error_beyond, (residuals**2).mean())
+    return np.asarray(distance + error)
 
 
 def _weights(fits: Sequence[Fit]) -> Floats:
