@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import pandas as pd
@@ -25,9 +26,11 @@ COLUMNS = 4
 ROW_HEIGHT = 1.35
 """Height of a row of panels, in inches."""
 TITLE_LETTERS = 24
+"""Most characters on a line of the title of a panel."""
 SHADES = sns.blend_palette([style.PAPER, style.BLUE], as_cmap=True)
 
 Finish = Callable[[Axes, pd.DataFrame, Drawing], None]
+"""Function that completes a panel, from its axes, its rows and the drawing."""
 
 
 def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
@@ -36,7 +39,7 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        The tables of the study. Those of `analysis.topics.traffic.tables.TRAFFIC_TABLES` are drawn.
+        Tables of the study; the tables of `analysis.topics.traffic.tables.TRAFFIC_TABLES` are drawn.
     labels : FigureLabels
 
     Returns
@@ -51,23 +54,30 @@ def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) ->
     varies_distribution = cases_that_vary(traffic, ["sizes", "intervals"])
     varies_size = cases_that_vary(traffic, ["mean_bytes"])
     single_jobs = traffic[traffic["pattern"] != "combined"]
-    alone = with_titles(single_jobs[~single_jobs["case"].isin(varies_distribution | varies_size)])
-    most = traffic[traffic["processes"] == traffic["processes"].max()]
+    plain_patterns = with_titles(single_jobs[~single_jobs["case"].isin(varies_distribution | varies_size)])
+    at_most_processes = traffic[traffic["processes"] == traffic["processes"].max()]
     clients = clients[
-        clients["case"].isin(alone["case"]) & (clients["processes"] == clients["processes"].max())
+        clients["case"].isin(plain_patterns["case"]) & (clients["processes"] == clients["processes"].max())
     ]
-    compute = most[(most["pattern"] == "combined") & (most["job"] == "compute")]
-    parts: list[tuple[pd.DataFrame, Callable[[pd.DataFrame, FigureLabels], list[Drawing]]]] = [
-        (alone, _node_figures),
-        (most[most["case"].isin(varies_size) & (most["pattern"] != "combined")], _size_figures),
-        (most[most["case"].isin(varies_distribution)], _distribution_figures),
+    is_combined = at_most_processes["pattern"] == "combined"
+    of_sizes = at_most_processes[at_most_processes["case"].isin(varies_size) & ~is_combined]
+    of_distributions = at_most_processes[at_most_processes["case"].isin(varies_distribution)]
+    compute_job = at_most_processes[is_combined & (at_most_processes["job"] == "compute")]
+    slowed = compute_job[compute_job["slowdown"].notna()]
+    drawn_rows: list[tuple[pd.DataFrame, Callable[[pd.DataFrame, FigureLabels], list[Drawing]]]] = [
+        (plain_patterns, _node_figures),
+        (of_sizes, _size_figures),
+        (of_distributions, _distribution_figures),
         (with_titles(clients), _process_figures),
-        (compute, _combined_figures),
-        (with_titles(compute[compute["slowdown"].notna()]), _slowdown_figures),
-        (compute[compute["slowdown"].notna()], _map_figures),
+        (compute_job, _combined_figures),
+        (with_titles(slowed), _slowdown_figures),
+        (slowed, _map_figures),
     ]
-    drawings = [_load_figure(rows, labels) for _, rows in alone.groupby("processes")]
-    return drawings + [drawing for rows, draw in parts if len(rows) for drawing in draw(rows, labels)]
+    drawings = [_load_figure(rows, labels) for _, rows in plain_patterns.groupby("processes")]
+    for rows, draw in drawn_rows:
+        if len(rows):
+            drawings += draw(rows, labels)
+    return drawings
 
 
 def _figure(
@@ -94,54 +104,56 @@ def _figure(
     joined : bool
         Whether lines join the points, with values on hover; else the points are small dots.
     """
-    along, up = columns
+    x, y = columns
     panels = dict(list(rows.groupby("title", sort=False)))
-    names = list(dict.fromkeys(rows.get("curve", ())))
-    looks = {name: style.Look(style.COLOURS[i], style.MARKERS[i]) for i, name in enumerate(names)}
-    across = min(COLUMNS, len(panels))
-    height, width = ROW_HEIGHT * -(-len(panels) // across) + 0.15, style.WIDTH * across / COLUMNS
-    with new_drawing(name, "traffic", height, caption, width=max(width, 0.6 * style.WIDTH)) as drawing:
+    curve_names = list(dict.fromkeys(rows.get("curve", ())))
+    looks = {
+        curve_name: style.Look(colour, marker)
+        for curve_name, colour, marker in zip(curve_names, style.COLOURS, style.MARKERS, strict=False)
+    }
+    keys = ["interconnect", "kind", *(["curve"] if curve_names else [])]
+    panels_across = min(COLUMNS, len(panels))
+    height = ROW_HEIGHT * math.ceil(len(panels) / panels_across) + 0.15
+    width = max(style.WIDTH * panels_across / COLUMNS, 0.6 * style.WIDTH)
+    with new_drawing(name, "traffic", height, caption, width=width) as drawing:
         grid = drawing.panels(len(panels), COLUMNS, axis_titles, sharex=True, sharey=share)
-        grid[0].set_xlim(0, 1.05 * float(rows[along].max()))  # of all panels, which share the axis
+        grid[0].set_xlim(0, 1.05 * float(rows[x].max()))  # of all panels, which share the axis
         for axes, (title, panel) in zip(grid, panels.items(), strict=True):
-            for _, curve in panel.groupby(
-                ["interconnect", "kind", *(["curve"] if names else [])], sort=False
-            ):
-                look = looks[curve["curve"].iloc[0]] if names else labels.look(curve["interconnect"].iloc[0])
-                kind = curve["kind"].iloc[0]
+            for _, curve in panel.groupby(keys, sort=False):
+                interconnect = curve["interconnect"].iloc[0]
+                look = looks[curve["curve"].iloc[0]] if curve_names else labels.look(interconnect)
                 if joined:
-                    points = _points(curve, along, up, look, labels)
-                    draw_curve(drawing, axes, points, style.line_of(kind), size=3.2)
+                    points = _points(curve, x, y, look, labels)
+                    draw_curve(drawing, axes, points, style.line_of(curve["kind"].iloc[0]), size=3.2)
                 else:
-                    (artist,) = axes.plot(
-                        curve[along],
-                        curve[up],
-                        linestyle="none",
-                        color=look.colour,
-                        marker=look.marker,
+                    (dots,) = axes.plot(
+                        curve[x], curve[y], linestyle="none", color=look.colour, marker=look.marker,
                         markersize=2.2,
-                    )
-                    drawing.mark(artist, curve["interconnect"].iloc[0])
-            axes.set_ylim(0, 1.1 * max(float((rows if share else panel)[up].max()), 1e-9))
+                    )  # fmt: skip
+                    drawing.mark(dots, interconnect)
+            axes.set_ylim(0, 1.1 * max(float((rows if share else panel)[y].max()), 1e-9))
             if finish:
                 finish(axes, panel, drawing)
             axes.set_title(shortened(str(title), TITLE_LETTERS, lines=4))
-        if names:
+        if curve_names:
             add_look_legend(drawing, looks, style.line_of(rows["kind"].iloc[0]), 2)
         else:
             add_legend(drawing, rows, labels, ideal=False)
     return drawing
 
 
-def _points(rows: pd.DataFrame, along: str, up: str, look: style.Look, labels: FigureLabels) -> list[Point]:
-    """Return the points of a curve; a column ``called`` replaces the horizontal value on hover."""
+def _points(rows: pd.DataFrame, x: str, y: str, look: style.Look, labels: FigureLabels) -> list[Point]:
+    """Return the points of a curve from the columns `x` and `y`, with hover texts.
+
+    If the rows have a column ``x_text``, the hover texts show it in place of the value of `x`.
+    """
     points = []
     for row in rows.to_dict("records"):
-        name, called = row["interconnect"], row.get("called", number(row[along]))
-        value = f"{_AXES.get(along, along)} {called}: {_AXES.get(up, up)} {number(row[up])}"
+        name, x_text = row["interconnect"], row.get("x_text", number(row[x]))
+        value = f"{_AXES.get(x, x)} {x_text}: {_AXES.get(y, y)} {number(row[y])}"
         title = ", ".join(filter(None, (row["title"], row.get("curve"))))
         text = f"{labels.interconnect(name, row['kind'])}\n{title}\n{value}"
-        points.append(Point(row[along], row[up], look, name, text))
+        points.append(Point(row[x], row[y], look, name, text))
     return points
 
 
@@ -188,7 +200,7 @@ def _load_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
 
 
 def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the highest bandwidth against the processes, if the study has several counts."""
+    """Draw the highest accepted bandwidth against the process count, if the study has several counts."""
     counts = sorted(rows["processes"].unique())
     if len(counts) < 2:
         return []
@@ -211,7 +223,7 @@ def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     rows = _bandwidth(with_titles(rows, unnamed=["mean_bytes"]))
     highest = rows.groupby(["title", "mean_bytes"])["offered_load"].transform("max")
     rows = rows[rows["offered_load"] == highest].sort_values("mean_bytes", kind="stable")
-    rows = rows.assign(place=positions(rows["mean_bytes"]), called=rows["mean_bytes"].map(size_text))
+    rows = rows.assign(place=positions(rows["mean_bytes"]), x_text=rows["mean_bytes"].map(size_text))
     caption = (
         f"Accepted bandwidth on {_count(rows)} at the highest offered load against the mean size of "
         "messages: of a process, or of an I/O node if the pattern has I/O nodes. At a load of 1 a link "
@@ -226,7 +238,7 @@ def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _bandwidth(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the column ``MBps``: bandwidth of an I/O node if the pattern has them, else of a process."""
+    """Add the column ``MBps``: bandwidth per I/O node if the pattern has I/O nodes, else per process."""
     return rows.assign(MBps=rows["accepted_MBps"].where(rows["job"] == "compute", rows["target_MBps"]))
 
 
@@ -246,18 +258,16 @@ def _distribution_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Draw
 
 
 def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw accepted bandwidth against offered load of the compute job, alone and with the I/O job."""
+    """Draw accepted bandwidth against offered load of the compute job, with and without the I/O job."""
     if rows["offered_load"].nunique() < 2:
         return []
     alone, combined = rows[rows["beside_load"].isna()], rows[rows["beside_load"].notna()]
+    keys = ["interconnect", "kind", "offered_load"]
     tables = []
-    for _, with_io_job in combined.groupby(["beside_load", "application_mapping"]):
-        load, mapping = (with_io_job[name].iloc[0] for name in ("beside_load", "application_mapping"))
-        title = f"{mapping} I/O nodes, I/O load {number(load)}"
-        point = alone[alone["application_mapping"] == mapping].groupby(
-            ["interconnect", "kind", "offered_load"]
-        )
-        medians = point["accepted_MBps"].median().reset_index()
+    for (_, mapping), with_io_job in combined.groupby(["beside_load", "application_mapping"]):
+        title = f"{mapping} I/O nodes, I/O load {number(with_io_job['beside_load'].iloc[0])}"
+        same_nodes = alone[alone["application_mapping"] == mapping]
+        medians = same_nodes.groupby(keys)["accepted_MBps"].median().reset_index()
         tables += [
             medians.assign(title=title, curve="no I/O job"),
             with_io_job.assign(title=title, curve=nodes_words),
@@ -280,7 +290,10 @@ def _figures_by_interconnect(
     titles: tuple[str, str],
     labels: FigureLabels,
 ) -> list[Drawing]:
-    """Draw one figure per interconnect, with its title in the caption; ``curve`` names the curves."""
+    """Draw one figure per interconnect, with a curve per value of the column ``curve``.
+
+    `caption` has braces in place of the title of the interconnect.
+    """
     drawings = []
     for _, group in rows.groupby(["interconnect", "kind"], sort=False):
         first = group.iloc[0]

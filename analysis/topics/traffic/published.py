@@ -27,22 +27,22 @@ Statement = tuple[str, str, str]
 Finder = Callable[[Tables], float | None]
 
 
-def beside_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
-    """Compare each statement with the result of each interconnect.
+def compare_with_published(tables: Tables, statements: pd.DataFrame) -> pd.DataFrame:
+    """Compare each published statement with the study's result for each interconnect named `INTERCONNECT…`.
 
     Parameters
     ----------
     tables : mapping
         ``traffic`` and ``traffic_processes``, see `analysis.topics.traffic.tables.TRAFFIC_TABLES`.
     statements : DataFrame
-        ``experiment, condition, quantity, value, unit``.
+        Columns ``experiment, condition, quantity, value, unit``.
 
     Returns
     -------
     DataFrame
         One row per statement and interconnect: ``experiment, condition, quantity, unit, published,
-        interconnect, kind, result, error_percent``. Statements without a counterpart have no row.
-        Statements in percent have no ``error_percent``.
+        interconnect, kind, result, error_percent``. A statement has no row if the study has no result for it.
+        A statement in percent has no ``error_percent``.
     """
     traffic = tables["traffic"]
     is_compared = traffic["interconnect"].str.startswith(INTERCONNECT)
@@ -71,6 +71,7 @@ def _select(table: pd.DataFrame, interconnect: str, kind: str) -> pd.DataFrame:
 
 
 def _pattern(tables: Tables, name: str, processes: int = NODES) -> pd.DataFrame:
+    """Select the rows of a pattern with the mean message size of the source."""
     rows = tables["traffic"]
     size = BYTES["io" if name in IO_PATTERNS else "compute"]
     return rows[(rows["pattern"] == name) & (rows["processes"] == processes) & (rows["mean_bytes"] == size)]
@@ -86,22 +87,24 @@ def _highest_of(name: str, column: str = "accepted_MBps", processes: int = NODES
 
 
 def _extreme_of(tables: Tables, choose: Callable[[list[float]], float]) -> float | None:
-    """Choose one of the highest bandwidths of the uneven permutations, if all of them ran."""
-    bandwidths = [bandwidth for name in UNEVEN if (bandwidth := _highest_of(name)(tables)) is not None]
-    return choose(bandwidths) if len(bandwidths) == len(UNEVEN) else None
+    """Choose from the bandwidths of the uneven permutations; None unless all of these permutations ran."""
+    bandwidths = [_highest_of(name)(tables) for name in UNEVEN]
+    known_bandwidths = [bandwidth for bandwidth in bandwidths if bandwidth is not None]
+    return choose(known_bandwidths) if len(known_bandwidths) == len(UNEVEN) else None
 
 
-_HALF = _highest_of("hot_spot", "target_MBps", NODES // 2)
-_WHOLE = _highest_of("hot_spot", "target_MBps")
+_HOT_SPOT_ON_HALF = _highest_of("hot_spot", "target_MBps", NODES // 2)
+_HOT_SPOT_ON_ALL = _highest_of("hot_spot", "target_MBps")
 
 
-def _hot_decrease(tables: Tables) -> float | None:
-    half, whole = _HALF(tables), _WHOLE(tables)
-    return 100 * (1 - whole / half) if half and whole else None
+def _hot_spot_decrease(tables: Tables) -> float | None:
+    """Return by how many percent the hot spot's bandwidth falls from half of the nodes to all nodes."""
+    on_half, on_all = _HOT_SPOT_ON_HALF(tables), _HOT_SPOT_ON_ALL(tables)
+    return 100 * (1 - on_all / on_half) if on_half and on_all else None
 
 
-def _hot_share(tables: Tables, first: int, last: int) -> float | None:
-    """Return the mean bandwidth of a range of senders, all of which send for the same time."""
+def _hot_spot_senders(tables: Tables, first: int, last: int) -> float | None:
+    """Return the mean bandwidth of the senders `first` to `last` of the hot spot at the highest load."""
     rows = tables["traffic_processes"]
     rows = rows[(rows["pattern"] == "hot_spot") & (rows["processes"] == NODES)]
     rows = rows[rows["mean_bytes"] == BYTES["io"]]
@@ -110,17 +113,20 @@ def _hot_share(tables: Tables, first: int, last: int) -> float | None:
 
 
 def _io(tables: Tables, destinations: str, mapping: str) -> float | None:
+    """Return the highest bandwidth of an I/O node, by the choice and the position of the I/O nodes."""
     rows = _pattern(tables, "multiple_hot_spots")
     rows = rows[(rows["destinations"] == destinations) & (rows["io_mapping"] == mapping)]
     return _highest(rows, "target_MBps")
 
 
 def _compute_alone(tables: Tables) -> float | None:
+    """Return the highest bandwidth of the compute job without an I/O job."""
     rows = _pattern(tables, "combined")
     return _highest(rows[(rows["job"] == "compute") & rows["beside_load"].isna()], "accepted_MBps")
 
 
 def _degradation(tables: Tables, mapping: str, application: str) -> float | None:
+    """Return the largest loss of the compute job's bandwidth by an I/O job, in percent."""
     rows = _pattern(tables, "combined")
     rows = rows[(rows["io_mapping"] == mapping) & (rows["application_mapping"] == application)]
     slowdown = _highest(rows, "slowdown")
@@ -137,11 +143,11 @@ FINDERS: Mapping[Statement, Finder] = {
     },
     ("permutation", _UNEVEN, "asymptotic bandwidth, lowest"): partial(_extreme_of, choose=min),
     ("permutation", _UNEVEN, "asymptotic bandwidth, highest"): partial(_extreme_of, choose=max),
-    ("hot-spot", "1 MB messages, up to 32 nodes", "aggregate bandwidth"): _HALF,
-    ("hot-spot", "1 MB messages, 64 nodes", "decrease"): _hot_decrease,
+    ("hot-spot", "1 MB messages, up to 32 nodes", "aggregate bandwidth"): _HOT_SPOT_ON_HALF,
+    ("hot-spot", "1 MB messages, 64 nodes", "decrease"): _hot_spot_decrease,
     **{
         ("hot-spot", f"64 nodes, senders {first}-{last}", "bandwidth per node"): partial(
-            _hot_share, first=first, last=last
+            _hot_spot_senders, first=first, last=last
         )
         for first, last in ((1, 3), (4, 15), (16, 63))
     },

@@ -10,7 +10,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, counted, number
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import Line, as_float, as_lines
-from analysis.topics.traffic.published import beside_published
+from analysis.topics.traffic.published import compare_with_published
 from analysis.topics.traffic.tables import with_titles
 
 HOW = (
@@ -55,7 +55,7 @@ def _shared_cores(rows: pd.DataFrame) -> list[str]:
 
 
 def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the patterns with the highest and lowest accepted load of every interconnect, and the least fair.
+    """Name three patterns for every interconnect: highest and lowest accepted load, and least fair.
 
     Parameters
     ----------
@@ -64,19 +64,21 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         load of each pattern on the largest process count.
     labels : Labels
     """
-    rows = _highest(rows[rows["processes"] == rows["processes"].max()]) if len(rows) else rows
+    if rows.empty:
+        return []
+    rows = _at_highest_load(rows[rows["processes"] == rows["processes"].max()])
     sentences = []
     for _, group in rows.groupby(["interconnect", "kind", "processes"], sort=False):
-        best = group.nlargest(1, "accepted_load").iloc[0]
-        least = group.nsmallest(1, "accepted_load").iloc[0]
-        name = labels.interconnect(best["interconnect"], best["kind"])
+        highest = group.nlargest(1, "accepted_load").iloc[0]
+        lowest = group.nsmallest(1, "accepted_load").iloc[0]
+        name = labels.interconnect(highest["interconnect"], highest["kind"])
         text = (
-            f"{name}, {counted(best['processes'], 'process')}: "
-            f"{best['title']} has the highest accepted load, {_accepted(best)} of an offered load of "
-            f"{number(best['offered_load'], 2)}"
+            f"{name}, {counted(highest['processes'], 'process')}: "
+            f"{highest['title']} has the highest accepted load, {_accepted(highest)} of an offered load of "
+            f"{number(highest['offered_load'], 2)}"
         )
-        if best["title"] != least["title"]:
-            text += f"; {least['title']} has the lowest, {_accepted(least)}"
+        if highest["title"] != lowest["title"]:
+            text += f"; {lowest['title']} has the lowest, {_accepted(lowest)}"
         if group["fairness"].notna().any():
             unfair = group.nsmallest(1, "fairness").iloc[0]
             text += f"; least fair is {unfair['title']}, {number(unfair['fairness'], 2)}"
@@ -121,13 +123,13 @@ def _times(factor: float) -> str:
     return f"{number(factor)} times"
 
 
-def _highest(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the highest offered load of each pattern."""
+def _at_highest_load(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows at the highest offered load of each pattern."""
     return rows[rows["offered_load"] == rows.groupby("title")["offered_load"].transform("max")]
 
 
 def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
-    rows = _highest(rows)
+    rows = _at_highest_load(rows)
     titles = _titles(rows, labels)
     columns = [*left("Pattern"), *right("Offered", *titles.values())]
     groups = {}
@@ -173,8 +175,8 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _published_table(content: Content) -> list[Block]:
-    """Tabulate published statements on these patterns with the results of this study."""
-    comparison = beside_published(content.tables, content.published["network_statements"])
+    """Make the table of published statements with the study's results, or no block without a result."""
+    comparison = compare_with_published(content.tables, content.published["network_statements"])
     if comparison.empty:
         return []
     titles = _titles(comparison, content.labels)
@@ -208,7 +210,7 @@ def _titles(rows: pd.DataFrame, labels: Labels) -> dict[tuple[str, str], str]:
 
 
 def _point(rows: pd.DataFrame) -> str:
-    """Name the process count of rows, and their processes per core if these share cores."""
+    """Name the process count of rows, and the processes per core if several processes share a core."""
     level = int(rows["oversubscription"].iloc[0])
     text = counted(int(rows["processes"].iloc[0]), "process")
     return f"{text}, {level} per core" if level > 1 else text

@@ -116,11 +116,7 @@ TRAFFIC_TABLES = table_schemas(
         ),
     ),
 )
-"""Schemas of the tables.
-
-``traffic`` has one row per point, job of a pattern and load, with medians over runs. ``traffic_processes``
-has one row per client of these.
-"""
+"""Schemas of the tables ``traffic`` and ``traffic_processes``."""
 
 NAMED = (*CHOICES, "mean_bytes")
 """Columns that titles name if they vary within a pattern."""
@@ -177,14 +173,14 @@ def make_traffic_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.Da
 
 
 def cases_that_vary(traffic: pd.DataFrame, choices: Sequence[str]) -> set[str]:
-    """Return the cases with several values, or combinations of values, of the columns `choices` in a job."""
-    different = traffic.drop_duplicates(["case", "job", *choices])
-    several = different.duplicated(["case", "job"])
-    return set(different.loc[several, "case"])
+    """Return the cases with a job that has several combinations of values in the columns `choices`."""
+    combinations = traffic.drop_duplicates(["case", "job", *choices])
+    has_several = combinations.duplicated(["case", "job"])
+    return set(combinations.loc[has_several, "case"])
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Sort cases in the order of the runs, then by point and choices, with rising loads."""
+    """Sort rows: cases in the order of the runs, then points and choices, then loads from the smallest."""
     ordered = table.assign(order=pd.factorize(table["case"])[0])
     by = ["order", *POINT[2:], *PHASE, *(["process"] if "process" in table else [])]
     return ordered.sort_values(by, kind="stable", ignore_index=True)
@@ -206,10 +202,10 @@ def with_titles(table: pd.DataFrame, unnamed: Collection[str] = ()) -> pd.DataFr
 
 
 def distribution_words(rows: pd.DataFrame) -> pd.Series:
-    """Name the distributions of sizes (S) and of intervals (T), with the letters of the source."""
+    """Name the distributions of message sizes and intervals of each row: ``uniform S, fixed T``."""
     return rows["sizes"] + " S, " + rows["intervals"] + " T"
 
 
 def nodes_words(rows: pd.DataFrame) -> pd.Series:
-    """Name the positions of the I/O nodes."""
+    """Name the position of the I/O nodes of each row."""
     return rows["io_mapping"].map(lambda name: _MAPPINGS.get(name, name))

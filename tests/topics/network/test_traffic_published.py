@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.topics.traffic.published import BYTES, FINDERS, beside_published
+from analysis.topics.traffic.published import BYTES, FINDERS, compare_with_published
 from workflows.paths import ROOT
 
 STATEMENTS = pd.read_csv(ROOT / "analysis/published/qsnet.csv")
@@ -30,7 +30,7 @@ def shares(*rows):
 def compared(rows, processes=()):
     others = {"scaling": pd.DataFrame({"case": ["elbow"]})}
     tables = {"traffic": traffic(*rows), "traffic_processes": shares(*processes), **others}
-    table = beside_published(tables, STATEMENTS)
+    table = compare_with_published(tables, STATEMENTS)
     return table.set_index(["experiment", "condition", "quantity"])
 
 
