@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -27,8 +28,9 @@ NUMBERED_LINKS = 64
 MOST_COLUMNS = 1024
 """Most columns of a level; more links share columns with their neighbours."""
 STRIPS = {"above": 1.45, "switch": 0.8, "below": 1.45}
-"""Strips of a level of switches and their heights, from the top."""
+"""Strips of a level of switches with their heights, from the top. The unit is `UNIT_INCHES`."""
 GAP = 0.6
+"""Space between two levels, in the same unit."""
 NUMBER_POINTS = 7
 UNIT_INCHES = 0.16
 TITLE_INCHES = 0.3
@@ -227,6 +229,7 @@ def _set_axes(
     height: float,
     quantity: Quantity,
 ) -> None:
+    """Set the limits of a panel, name its strips, and state the highest value of a link in its title."""
     names = {"above": "from above", "below": "from below"}
     ticks = [top + STRIPS[side] / 2 for (_, side), top in tops.items()]
     axes.set_yticks(ticks, [names.get(side, f"level {level}, switch") for level, side in tops])
@@ -246,10 +249,13 @@ def _has_numbers(tree: Tree) -> bool:
 
 
 def _thinned(shares: np.ndarray) -> np.ndarray:
-    """Reduce shares to at most `MOST_COLUMNS` values, each the maximum of equally many neighbours."""
-    width = -(-len(shares) // MOST_COLUMNS)
-    filled = np.pad(shares, (0, -len(shares) % width), mode="edge")
-    return filled.reshape(-1, width).max(axis=1)
+    """Reduce shares to at most `MOST_COLUMNS` values, each the maximum of a group of neighbours.
+
+    All groups have the same size; the last share is repeated to fill the last group.
+    """
+    group_size = math.ceil(len(shares) / MOST_COLUMNS)
+    filled = np.pad(shares, (0, -len(shares) % group_size), mode="edge")
+    return filled.reshape(-1, group_size).max(axis=1)
 
 
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:

@@ -1,4 +1,7 @@
-"""Route loads of links and switches, the bound of accepted traffic, and the congestion matrix."""
+"""Route loads of links and switches, the bound of accepted traffic, and the congestion matrix.
+
+The route load of a link is the traffic of all routes that use it.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,8 @@ def accepted_bound(links: pd.DataFrame) -> float:
 def free_of_conflict(links: pd.DataFrame) -> bool:
     """Return whether no link (`link_loads`) carries more than its bandwidth.
 
-    In a permutation with full loads of 1, deterministic routing is then free of shared links, and evenly
-    divided traffic moves at full rate.
+    In a permutation in which every node sends at full bandwidth, two conclusions follow: with deterministic
+    routing no two routes share a link, and with evenly divided traffic every flow moves at full rate.
     """
     return bool(links["load"].max() <= 1 + ROUNDING)
 
@@ -98,12 +101,12 @@ def pattern_bounds(topology: Topology, patterns: Mapping[str, pd.DataFrame]) -> 
 
 
 def congestion_matrix(links: pd.DataFrame) -> pd.DataFrame:
-    """Arrange loads around the switches of a tree.
+    """Arrange the loads of the links of a tree by the switches that they lead into.
 
     The form follows figure 15 of Petrini and others (2003): a row per level and a block per switch. The links
-    from above stand at the top of a block, the links from below at its bottom, and their sum in the middle.
-    The figure has measured waiting times; this matrix has route loads. Links from switches to nodes are
-    missing from both, because they lead into no switch.
+    from above are at the top of a block, the links from below at its bottom, and their sum is in the middle.
+    The published figure shows measured waiting times instead of route loads. Links to nodes are missing,
+    since they lead into no switch.
 
     Parameters
     ----------

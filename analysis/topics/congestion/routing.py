@@ -76,49 +76,68 @@ def _tree_loads(tree: Tree, source: Nodes, destination: Nodes, load: Floats, spr
 
 
 def _merged(first: Nodes, second: Nodes, load: Floats, sizes: tuple[int, int]) -> tuple[Nodes, Nodes, Floats]:
-    """Add up the flows between the same two numbers, which are below `sizes`, if there are many flows."""
-    if len(load) <= sizes[0] * sizes[1] // 2:
+    """Merge flows with equal numbers `first` and `second` into one flow, if there are many flows.
+
+    Parameters
+    ----------
+    first, second, load : arrays (flows,)
+        Numbers of the two ends of each flow, and its load.
+    sizes : pair of int
+        Upper limits of the two numbers, which the numbers do not reach.
+    """
+    pairs = sizes[0] * sizes[1]
+    if len(load) <= pairs // 2:
         return first, second, load
-    total = _sums(first * sizes[1] + second, load, sizes[0] * sizes[1])
-    (used,) = np.nonzero(total)
-    return used // sizes[1], used % sizes[1], total[used]
+    total = _sums(first * sizes[1] + second, load, pairs)
+    (used_pairs,) = np.nonzero(total)
+    return used_pairs // sizes[1], used_pairs % sizes[1], total[used_pairs]
 
 
 def _torus_loads(torus: Torus, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
-    """Compute the loads of the links from nodes, to nodes, and in each direction of a torus."""
+    """Compute the loads of the links from nodes, to nodes, and in each direction of a torus.
+
+    Routes go dimension by dimension. In each dimension, a flow moves from its position to its goal: upwards
+    (to higher numbers, then round to 0) or downwards.
+    """
     leaves = source != destination
     source, destination, load = source[leaves], destination[leaves], load[leaves]
     loads: list[Floats] = [_sums(end, load, torus.nodes) for end in (source, destination)]
-    carried = {}
+    load_by_direction = {}
     for dimension, size in enumerate(torus.sizes):
         stride = prod(torus.sizes[dimension + 1 :])
-        start, goal, moved = _merged(source, destination // stride % size, load, (torus.nodes, size))
+        start, goal, flow = _merged(source, destination // stride % size, load, (torus.nodes, size))
         steps = (goal - start // stride) % size
-        share = (2 * steps <= size).astype(float)
+        share_upwards = (2 * steps <= size).astype(float)
         if spread and size > 2:
-            share[2 * steps == size] = 0.5
-        carried[dimension, 1] = _along(torus, dimension, start, steps, moved * share)
-        # A flow downwards uses the cables of a flow upwards from its end. The link that leaves node x upwards
-        # shares a cable with the link that leaves node x + 1 downwards.
+            share_upwards[2 * steps == size] = 0.5
+        load_by_direction[dimension, 1] = _along(torus, dimension, start, steps, flow * share_upwards)
+        # A flow downwards uses the same cables as a flow upwards from its end to its start. The link that
+        # leaves node x upwards shares a cable with the link that leaves node x + 1 downwards.
         end = start + (goal - start // stride % size) * stride
-        downwards = _along(torus, dimension, end, (size - steps) % size, moved * (1 - share))
-        leaving = downwards.reshape(-1, size, stride)
-        carried[dimension, -1] = np.roll(leaving, 1, axis=1).ravel()
+        reversed_flow = _along(torus, dimension, end, (size - steps) % size, flow * (1 - share_upwards))
+        by_ring = reversed_flow.reshape(-1, size, stride)
+        load_by_direction[dimension, -1] = np.roll(by_ring, 1, axis=1).ravel()
         source = source + (destination // stride % size - source // stride % size) * stride
-    return loads + [carried[direction] for direction in torus.directions()]
+    return loads + [load_by_direction[direction] for direction in torus.directions()]
 
 
 def _along(torus: Torus, dimension: int, first: Nodes, hops: Nodes, load: Floats) -> Floats:
-    """Compute the load of the links towards higher numbers along a dimension, by the node they leave.
+    """Compute the loads of the links upwards along a dimension, array (nodes,), by the node they start from.
 
-    Each ring is unrolled to a line of twice its length. A flow adds its load at its start and subtracts it
-    at its end. The running sum, folded back to the ring, is the load of each link.
+    Each ring is unrolled to a line of twice its length, so that no flow crosses an end of the line. A flow
+    adds its load at its start and subtracts it at its end. The running sum, folded back to the ring, is the
+    load of each link.
+
+    Parameters
+    ----------
+    first, hops, load : arrays (flows,)
+        Node where a flow starts, number of links that it uses, and its load.
     """
     size, stride = torus.sizes[dimension], prod(torus.sizes[dimension + 1 :])
     ring, position = first // (size * stride) * stride + first % stride, first // stride % size
-    lines, twice = torus.nodes // size, 2 * size
-    start = ring * twice + position
-    change = _sums(start, load, lines * twice) - _sums(start + hops, load, lines * twice)
-    running = np.cumsum(change.reshape(lines, twice), axis=1)
+    rings, length = torus.nodes // size, 2 * size
+    start = ring * length + position
+    change = _sums(start, load, rings * length) - _sums(start + hops, load, rings * length)
+    running = np.cumsum(change.reshape(rings, length), axis=1)
     by_ring = (running[:, :size] + running[:, size:]).reshape(-1, stride, size)
     return by_ring.transpose(0, 2, 1).ravel()

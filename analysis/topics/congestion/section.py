@@ -52,30 +52,30 @@ def congestion_section(content: Content) -> Section | None:
 
 
 def _conflict_sentences(bounds: pd.DataFrame) -> list[str]:
-    """Say which permutations are free of conflict in each topology, and name the worst permutation."""
+    """List the permutations that are free of conflict in each topology, and name the worst permutation."""
     sentences = []
     for _, rows in bounds[bounds["permutation"]].groupby(["topology", "routing"], sort=False):
         first = rows.iloc[0]
         routing = "deterministic routing" if first["routing"] == "deterministic" else "traffic divided evenly"
         subject = f"{first['topology']}, {counted(first['nodes'], 'node')}, {routing}"
-        free, others = rows[rows["free_of_conflict"]], rows[~rows["free_of_conflict"]]
-        if others.empty:
+        free, conflicting = rows[rows["free_of_conflict"]], rows[~rows["free_of_conflict"]]
+        if conflicting.empty:
             sentences.append(f"{subject}: every permutation shown is free of conflict.")
             continue
-        highest = others["highest_link_load"].max()
-        worst = others[others["highest_link_load"] > highest * (1 - 1e-9)]
-        names = listed(map(_plain, free["pattern"])) or "no permutation shown"
+        highest = conflicting["highest_link_load"].max()
+        worst = conflicting[conflicting["highest_link_load"] > highest * (1 - 1e-9)]
+        free_names = listed(map(_plain, free["pattern"])) or "no permutation shown"
+        worst_names = listed(map(_plain, worst["pattern"])).capitalize()
         sentences.append(
-            f"{subject}: free of conflict {'is' if len(free) < 2 else 'are'} {names}. "
-            f"{listed(map(_plain, worst['pattern'])).capitalize()} "
-            f"{'loads' if len(worst) == 1 else 'load'} a link {number(highest)} times, so that at most "
-            f"{formats.percent(100 / highest)} can be accepted."
+            f"{subject}: free of conflict {'is' if len(free) < 2 else 'are'} {free_names}. "
+            f"{worst_names} {'loads' if len(worst) == 1 else 'load'} a link {number(highest)} times, so that "
+            f"at most {formats.percent(100 / highest)} can be accepted."
         )
     return sentences
 
 
 def _wait_sentences(matrix: pd.DataFrame) -> list[str]:
-    """Say where packets of each pattern wait longest."""
+    """Name the level and the side at which packets of each pattern wait longest."""
     sentences = []
     for _, rows in matrix.groupby(["topology", "pattern"], sort=False):
         subject = f"{rows['topology'].iloc[0]}, {_plain(rows['pattern'].iloc[0])}"
@@ -103,14 +103,15 @@ def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
     groups: dict[str, list[Row]] = {}
     for _, routings in bounds.groupby(["topology", "pattern"], sort=False):
         lines = {line["routing"]: line for line in as_lines(routings)}
-        fixed, spread = lines["deterministic"], lines["spread"]
-        title, pattern, nodes = fixed["topology"], fixed["pattern"], int(fixed["nodes"])
-        free = ("yes" if line["free_of_conflict"] else "no" for line in (fixed, spread))
+        deterministic, spread = lines["deterministic"], lines["spread"]
+        title, pattern = deterministic["topology"], deterministic["pattern"]
+        nodes = int(deterministic["nodes"])
+        is_free = ("yes" if line["free_of_conflict"] else "no" for line in (deterministic, spread))
         cells = [
             _plain(pattern),
-            _both(number(fixed["highest_link_load"]), number(spread["highest_link_load"])),
-            _both(number(fixed["accepted_bound"]), number(spread["accepted_bound"])),
-            _both(*free) if fixed["permutation"] else MISSING,
+            _both(number(deterministic["highest_link_load"]), number(spread["highest_link_load"])),
+            _both(number(deterministic["accepted_bound"]), number(spread["accepted_bound"])),
+            _both(*is_free) if deterministic["permutation"] else MISSING,
             _measured(pattern, nodes, content),
             _published(pattern, title, nodes, content),
         ]
@@ -123,13 +124,21 @@ def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
     return table(caption, columns, groups)
 
 
-def _both(fixed: str, spread: str) -> str:
-    """Write a value for deterministic routing, and in brackets a different value for spread traffic."""
-    return fixed if fixed == spread else f"{fixed} ({spread})"
+def _both(deterministic: str, spread: str) -> str:
+    """Write the value for deterministic routing, then a different value for spread traffic in brackets."""
+    return deterministic if deterministic == spread else f"{deterministic} ({spread})"
 
 
 def _measured(pattern: str, nodes: int, content: Content) -> str:
-    """Write the accepted load of each interconnect at the highest offered load on as many processes."""
+    """Write the accepted load of each interconnect for a pattern on `nodes` processes.
+
+    Only the largest messages at the highest offered load count.
+
+    Parameters
+    ----------
+    pattern : str
+        Name of the pattern and its options, joined by ``, ``.
+    """
     traffic = content.tables.get("traffic")
     if traffic is None:
         return ""

@@ -133,30 +133,37 @@ def make_congestion_tables(
         ``congestion`` has a row for each topology, pattern and routing, with processes that offer the
         bandwidth of their link. ``congestion_matrix`` has the rows of `congestion_matrix`, with waits.
     """
-    bounds, cells = [], []
+    pieces: dict[str, list[pd.DataFrame]] = {"congestion": [], "congestion_matrix": []}
     for title, topology in topologies.items():
-        rows = pattern_bounds(topology, patterns[title])
+        bounds = pattern_bounds(topology, patterns[title])
         permutations = [name for name, flows in patterns[title].items() if is_permutation(flows)]
-        permutation = rows["pattern"].isin(permutations)
-        bounds.append(rows.assign(topology=title, nodes=topology.nodes, permutation=permutation))
+        is_listed = bounds["pattern"].isin(permutations)
+        pieces["congestion"].append(
+            bounds.assign(topology=title, nodes=topology.nodes, permutation=is_listed)
+        )
         if isinstance(topology, Tree):
             for pattern in matrices:
                 matrix = _matrix_with_waits(topology, patterns[title][pattern])
-                cells.append(matrix.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING))
+                matrix = matrix.assign(topology=title, pattern=pattern, routing=MATRIX_ROUTING)
+                pieces["congestion_matrix"].append(matrix)
     return {
-        name: validated(CONGESTION_TABLES[name], pd.concat(parts, ignore_index=True))
-        for name, parts in {"congestion": bounds, "congestion_matrix": cells}.items()
-        if parts
+        name: validated(CONGESTION_TABLES[name], pd.concat(tables, ignore_index=True))
+        for name, tables in pieces.items()
+        if tables
     }
 
 
 def _matrix_with_waits(tree: Tree, flows: pd.DataFrame) -> pd.DataFrame:
-    """Make a congestion matrix with the mean wait of a packet and the share of all waiting."""
+    """Make a congestion matrix with the columns ``wait_packet_times`` and ``wait_share``.
+
+    `congestion_matrix` sums loads over the links of a switch. It sums waits and packets in the same way.
+    """
     links = link_loads(tree, flows, MATRIX_ROUTING)
-    waits = link_waits(tree, flows, links)
-    total, packets = (congestion_matrix(links.assign(load=waits[column])) for column in ("wait", "packets"))
-    mean = total["load"] / packets["load"].where(packets["load"] > 0)
-    return congestion_matrix(links).assign(wait_packet_times=mean, wait_share=total["share"])
+    by_link = link_waits(tree, flows, links)
+    waits = congestion_matrix(links.assign(load=by_link["wait"]))
+    packets = congestion_matrix(links.assign(load=by_link["packets"]))
+    mean_wait = waits["load"] / packets["load"].where(packets["load"] > 0)
+    return congestion_matrix(links).assign(wait_packet_times=mean_wait, wait_share=waits["share"])
 
 
 def is_permutation(flows: pd.DataFrame) -> bool:

@@ -49,11 +49,11 @@ class Tree:
         return len(self.down)
 
     def below(self, level: int) -> int:
-        """Return the nodes below a switch of a level, M(level); 1 for level 0."""
+        """Return the number of nodes below a switch of a level, M(level); 1 for level 0."""
         return prod(self.down[:level])
 
     def paths(self, level: int) -> int:
-        """Return the switches of a level above each node, W(level)."""
+        """Return the number of switches of a level that are above each node, W(level)."""
         return prod(self.up[: max(level - 1, 0)])
 
     def switches(self) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ class Torus:
         return prod(self.sizes)
 
     def directions(self) -> list[tuple[int, int]]:
-        """Return dimension and step (1 or −1) of the links that leave each switch."""
+        """Return dimension and step (1 or −1) of the links that leave each switch, in order."""
         return [
             (dimension, step)
             for dimension, size in enumerate(self.sizes)

@@ -54,7 +54,7 @@ def link_waits(tree: Tree, flows: pd.DataFrame, links: pd.DataFrame) -> pd.DataF
     counts = rng.poisson(rate * duration)
     source, destination = np.repeat(source[moves], counts), np.repeat(destination[moves], counts)
     time = (rng.random(len(source)) * duration * TICKS).astype(np.int64)
-    came_by = np.full(len(source), -1)
+    link_before = np.full(len(source), -1)  # -1 at the sending node
     wait, packets = np.zeros(len(links)), np.zeros(len(links))
     for level, upwards in _stages(tree):
         below, paths = tree.below(level), tree.paths(level + 1)
@@ -62,11 +62,11 @@ def link_waits(tree: Tree, flows: pd.DataFrame, links: pd.DataFrame) -> pd.DataF
         subtree = (source if upwards else destination)[passing] // below
         link = _first_link(tree, level, upwards) + subtree * paths + destination[passing] % paths
         start = start_times(link, time[passing], TICKS)
-        inside = came_by[passing] >= 0
-        waited = (start - time[passing])[inside] / TICKS
-        wait += np.bincount(came_by[passing][inside], waited, len(links))
+        at_switch = link_before[passing] >= 0
+        waits = (start - time[passing])[at_switch] / TICKS
+        wait += np.bincount(link_before[passing][at_switch], waits, len(links))
         packets += np.bincount(link, minlength=len(links))
-        came_by[passing], time[passing] = link, start + TICKS
+        link_before[passing], time[passing] = link, start + TICKS
     return pd.DataFrame({"wait": wait, "packets": packets})
 
 
@@ -89,12 +89,13 @@ def start_times(link: Whole, time: Whole, service: int) -> Whole:
     """
     order = np.lexsort((time, link))
     _, first, number = np.unique(link[order], return_index=True, return_inverse=True)
-    place = service * (np.arange(len(order)) - first[number])
-    # Offsets keep the values of each link above those of the links before it: one running maximum does all.
+    service_before = service * (np.arange(len(order)) - first[number])  # c i, with i counted per link
+    # Offsets keep the values of each link above the values of earlier links, so that one running maximum
+    # over all packets serves every link.
     offset = number * (np.ptp(time) + service * len(time) + 1) if len(time) else 0
-    begins = np.maximum.accumulate(time[order] - place + offset) - offset + place
+    latest = np.maximum.accumulate(time[order] - service_before + offset) - offset
     start = np.empty_like(time)
-    start[order] = begins
+    start[order] = latest + service_before
     return start
 
 
