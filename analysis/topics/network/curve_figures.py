@@ -15,13 +15,13 @@ from analysis.presentation.marks import draw_lines
 from analysis.presentation.network_words import COLLECTIVES, QUANTITIES, benchmark, ordered
 from analysis.presentation.size_axes import draw_curve, positions, size_axis
 from analysis.presentation.style import FigureLabels
-from analysis.topics.network.curves import network_parts, sized, spreads
+from analysis.topics.network.curves import curves_by_point, sized, spreads
 
 PANEL_HEIGHT = 2.3
 SMALL_PANEL = 1.35
 MOST_COLUMNS = 3
 LEAST_PERCENT = 0.1
-"""Smaller spreads are drawn at this value."""
+"""Smallest variability that is drawn; smaller values are drawn at this value."""
 
 
 class PanelCounts(NamedTuple):
@@ -43,22 +43,25 @@ class PanelCounts(NamedTuple):
 def panels(rows: pd.DataFrame, any_count: bool) -> dict[PanelCounts, pd.DataFrame]:
     """Divide the curves of a benchmark into panels, in ascending order.
 
-    Measured curves share a panel if their processes and oversubscription are equal. Imported curves join the
-    panels of their process count, or every panel with `any_count`.
+    Measured curves share a panel if their processes and oversubscription are equal. An imported curve joins
+    the panels with its process count. It joins all panels if its count is unknown, or if `any_count` is true.
+    It has a panel of its own if there is no such panel.
     """
-    imported = rows["imported_from"].notna()
-    shown: dict[PanelCounts, list[pd.DataFrame]] = {}
-    for _, curves in rows[~imported].groupby(["processes", "oversubscription"]):
+    is_imported = rows["imported_from"].notna()
+    curves_of_panel: dict[PanelCounts, list[pd.DataFrame]] = {}
+    for _, curves in rows[~is_imported].groupby(["processes", "oversubscription"]):
         first = curves.iloc[0]
-        shown[PanelCounts(int(first["processes"]), int(first["oversubscription"]))] = [curves]
-    measured = list(shown)
-    for _, curves in rows[imported].groupby("processes", dropna=False):
+        panel = PanelCounts(int(first["processes"]), int(first["oversubscription"]))
+        curves_of_panel[panel] = [curves]
+    measured_panels = list(curves_of_panel)
+    for _, curves in rows[is_imported].groupby("processes", dropna=False):
         processes = curves["processes"].iloc[0]
         count = None if pd.isna(processes) else int(processes)
-        matching = [panel for panel in measured if any_count or count in (None, panel.processes)]
+        matching = [panel for panel in measured_panels if any_count or count in (None, panel.processes)]
         for panel in matching or [PanelCounts(count, None)]:
-            shown.setdefault(panel, []).append(curves)
-    return {panel: pd.concat(shown[panel]) for panel in sorted(shown, key=_ascending)}
+            curves_of_panel.setdefault(panel, []).append(curves)
+    ordered_panels = sorted(curves_of_panel, key=_ascending)
+    return {panel: pd.concat(curves_of_panel[panel]) for panel in ordered_panels}
 
 
 def _ascending(panel: PanelCounts) -> tuple[int, int]:
@@ -66,7 +69,7 @@ def _ascending(panel: PanelCounts) -> tuple[int, int]:
 
 
 def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw latency and bandwidth against size, one figure per benchmark, without the collectives.
+    """Draw latency and bandwidth against the message size, one figure per benchmark except collectives.
 
     Parameters
     ----------
@@ -79,6 +82,7 @@ def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    """Draw the figure of a benchmark: a row of axes per panel, and a column per quantity."""
     panel_curves = panels(rows, any_count=True)
     shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
     titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
@@ -90,13 +94,13 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
         grid = drawing.figure.subplots(
             len(panel_curves), len(shown), sharex=True, sharey="col", squeeze=False
         )
-        for line, (panel, curves) in zip(grid, panel_curves.items(), strict=True):
-            for axes, quantity in zip(line, shown, strict=True):
-                for curve in network_parts(curves):
+        for axes_row, (panel, curves) in zip(grid, panel_curves.items(), strict=True):
+            for axes, quantity in zip(axes_row, shown, strict=True):
+                for curve in curves_by_point(curves):
                     draw_curve(axes, curve, quantity, drawing, labels)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
             if len(panel_curves) > 1:
-                line[0].set_title(panel.title, fontweight="bold")
+                axes_row[0].set_title(panel.title, fontweight="bold")
         for axes, quantity in zip(grid[0], shown, strict=True):
             log_axis(axes, list(rows[quantity].dropna()))
         for axes in grid[-1]:
@@ -107,9 +111,9 @@ def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawin
 
 
 def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the time of collectives against size: one row of panels per collective, one column per count.
+    """Draw the time of collectives against the message size, with a panel per collective and process count.
 
-    The list is empty if no collective has sizes.
+    The list is empty if no collective has message sizes.
     """
     rows = sized(network)
     rows = rows[rows["benchmark"].isin(COLLECTIVES) & rows["latency_us"].notna()]
@@ -123,16 +127,16 @@ def collective_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Draw
     height, width = SMALL_PANEL * len(names), style.WIDTH * (1 if len(columns) > 1 else 0.6)
     with new_drawing("network-collectives", "network", height, caption, alt, width=width) as drawing:
         grid = drawing.figure.subplots(len(names), len(columns), sharex=True, sharey="row", squeeze=False)
-        for line, name in zip(grid, names, strict=True):
-            for axes, panel in zip(line, columns, strict=True):
+        for axes_row, name in zip(grid, names, strict=True):
+            for axes, panel in zip(axes_row, columns, strict=True):
                 if panel not in panels_of[name]:
                     axes.set_axis_off()
                     continue
-                for curve in network_parts(panels_of[name][panel]):
+                for curve in curves_by_point(panels_of[name][panel]):
                     draw_curve(axes, curve, "latency_us", drawing, labels)
                 axes.set_title(f"{benchmark(name)}, {panel.title}" if panel.title else benchmark(name))
-            line[0].set_ylabel("Time (µs)")
-            log_axis(line[0], list(rows.loc[rows["benchmark"] == name, "latency_us"]), most=5)
+            axes_row[0].set_ylabel("Time (µs)")
+            log_axis(axes_row[0], list(rows.loc[rows["benchmark"] == name, "latency_us"]), most=5)
         for axes in grid[-1]:
             axes.set_xlabel("Message size")
         size_axis(grid[0][0], rows["bytes"], narrow=len(columns) > 2)
@@ -164,7 +168,7 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
                 shown = panel.assign(
                     position=positions(panel["bytes"]), spread=panel[column].clip(lower=LEAST_PERCENT)
                 )
-                for curve in network_parts(shown):
+                for curve in curves_by_point(shown):
                     draw_lines(drawing, axes, curve, "position", "spread", labels, every=3)
                 log_axis(axes, list(shown["spread"]), most=5)
                 axes.set_title(benchmark(name))
@@ -177,7 +181,7 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
 
 
 def reading_notes(rows: pd.DataFrame) -> str:
-    """Explain bands and line styles."""
+    """Explain the bands, the line styles and the imported curves of a figure."""
     notes = []
     if (rows["runs"] > 1).any():
         notes.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")

@@ -9,16 +9,16 @@ import numpy as np
 from analysis.statistics import Floats
 
 STEP = 0.25
-"""Share by which the time at a protocol switch exceeds the prediction from the sizes before."""
+"""Least excess of the time over the prediction from smaller sizes that marks a protocol switch (a share)."""
 
 DROP = 0.1
-"""Share by which a message is quicker than the next smaller size if a quicker protocol begins."""
+"""Least share by which a message is quicker than the next smaller size where a quicker protocol begins."""
 
 LOSS = 0.05
-"""Share by which the bandwidth of large messages stays below the peak if they lose."""
+"""Least share by which the bandwidth of large messages is below the peak if it counts as lost."""
 
 MARGIN = 0.05
-"""Share by which an interconnect's time is below another's if it counts as faster."""
+"""Least share by which the time of the faster of two interconnects is below the time of the other."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +96,19 @@ def half_peak(sizes: Floats, bandwidth: Floats) -> float:
         NaN if the smallest size already reaches half the peak.
     """
     half = np.max(bandwidth) / 2
-    above = int(np.argmax(bandwidth >= half))
-    if above == 0:
+    first_above = int(np.argmax(bandwidth >= half))
+    if first_above == 0:
         return float("nan")
-    near = slice(above - 1, above + 1)
-    return float(np.exp(np.interp(np.log(half), np.log(bandwidth[near]), np.log(sizes[near]))))
+    neighbours = slice(first_above - 1, first_above + 1)
+    log_size = np.interp(np.log(half), np.log(bandwidth[neighbours]), np.log(sizes[neighbours]))
+    return float(np.exp(log_size))
 
 
 def protocol_switches(sizes: Floats, latency: Floats) -> tuple[int, ...]:
     """Find the sizes at which the time of a message jumps, because another protocol takes over.
 
-    The expected time at a size is extrapolated on the line of time against bytes through the two sizes before
-    it. A size is a switch if its time is more than `STEP` above the expected time.
+    The expected time at a size is extrapolated linearly from the two next smaller sizes. A size is a switch
+    if its time is more than `STEP` above the expected time.
 
     Parameters
     ----------
@@ -184,7 +185,9 @@ def faster_from(sizes: Floats, latency: Floats, other_sizes: Floats, other_laten
         within `MARGIN` are skipped. Empty if it is always faster, or always slower.
     """
     common, positions, other_positions = np.intersect1d(sizes, other_sizes, return_indices=True)
-    time, other = np.asarray(latency)[positions], np.asarray(other_latency)[other_positions]
-    lead = np.where(time < (1 - MARGIN) * other, 1, np.where(other < (1 - MARGIN) * time, -1, 0))
-    common, lead = common[lead != 0], lead[lead != 0]
-    return [int(size) for size in common[1:][(lead[1:] > 0) & (lead[:-1] < 0)]]
+    time, other_time = np.asarray(latency)[positions], np.asarray(other_latency)[other_positions]
+    is_faster, is_slower = time < (1 - MARGIN) * other_time, other_time < (1 - MARGIN) * time
+    differs = is_faster | is_slower
+    common, is_faster = common[differs], is_faster[differs]
+    overtakes = is_faster[1:] & ~is_faster[:-1]
+    return [int(size) for size in common[1:][overtakes]]

@@ -24,7 +24,7 @@ PERCENTILES = (5, 25, 75, 95)
 POINT = ("site", "case", "interconnect", "kind", "oversubscription", "nodes", "processes", "imported_from")
 
 DIRECTIONS = {"pingpong": 1, "sendrecv": 2}
-"""Benchmarks of two processes with headline numbers, and the number of messages under way at once."""
+"""Benchmarks of two processes with headline numbers, and the number of simultaneous messages of each."""
 
 NETWORK = table_schema(
     "network",
@@ -120,8 +120,10 @@ _MEDIANS = {
 }
 
 
-def network_parts(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Yield the rows of the curve of each point, without points that have several curves.
+def curves_by_point(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield the rows of each point's curve over the message size.
+
+    Rows with other `LABELS` than the size, such as a pair of ranks, belong to no such curve.
 
     Parameters
     ----------
@@ -158,9 +160,9 @@ def pair_matrix(table: pd.DataFrame, value: str) -> pd.DataFrame:
 def availability(table: pd.DataFrame) -> pd.DataFrame:
     """Compute the share of an exchange's time in which the processor can do other work, by message size.
 
-    The overhead is the time that the exchange adds to work that takes longer than the exchange: the time of
-    both together less the time of the work. Availability is 1 - overhead / time of the exchange. It is 0 if
-    the processor does the whole exchange, 1 if the adapter does (Doerfler and Brightwell, EuroPVM/MPI 2006).
+    The overhead is the time of an exchange together with longer work, minus the time of the work alone.
+    Availability is 1 - overhead / time of the exchange alone. It is 0 if the processor does the whole
+    exchange, and 1 if the adapter does (Doerfler and Brightwell, EuroPVM/MPI 2006).
 
     Parameters
     ----------
@@ -209,7 +211,7 @@ def after_work(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def sized(table: pd.DataFrame) -> pd.DataFrame:
-    """Select the rows with a message size, without pairs and parts of an exchange."""
+    """Select the rows with a message size, except rows of a pair of ranks or of a part of an exchange."""
     plain = table[list(LABELS[1:])].isna().all(axis="columns")
     return table[plain & table["bytes"].notna()]
 
@@ -239,35 +241,35 @@ def spreads(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def powers_only(table: pd.DataFrame) -> pd.DataFrame:
-    """Select the rows without a size, of 0 bytes, and of powers of two, without sizes next to these."""
+    """Select the rows whose message size is missing, 0 bytes or a power of two."""
     sizes = table["bytes"].fillna(0).to_numpy("int64")
-    return table[sizes & (sizes - 1) == 0]
+    is_zero_or_power = sizes & (sizes - 1) == 0
+    return table[is_zero_or_power]
 
 
 def interconnects_of(runs: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> list[str]:
-    """List the interconnects of a study's runs, network curves, transports and prices, imports included."""
+    """List the interconnects of a study's runs, network curves, transports and prices, including imports."""
     names = ("network", "network_transports", "prices")
     sources = [runs, *(tables[name] for name in names if name in tables)]
     return list(dict.fromkeys(name for source in sources for name in source["interconnect"].dropna()))
 
 
 def without_benchmarks(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Drop the cases that are benchmarks of a network from all other tables.
+    """Drop network benchmarks from all tables except the tables about benchmarks.
 
-    The time of such a run is a mean over message sizes, so its speedup would be meaningless.
+    The time of a run of a network benchmark is a mean over message sizes, so its speedup has no meaning.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Of a study, as `analysis.pipeline.TABLE_SCHEMAS` names them.
+        Tables of a study, as `analysis.pipeline.TABLE_SCHEMAS` names them.
     """
-    names = benchmarks(tables)
-    return {
-        name: table[~table["case"].isin(names)].reset_index(drop=True)
-        if names and "case" in table and not name.startswith(_OF_BENCHMARKS)
-        else table
-        for name, table in tables.items()
-    }
+    cases = benchmarks(tables)
+    kept = dict(tables)
+    for name, table in tables.items():
+        if cases and "case" in table and not name.startswith(_OF_BENCHMARKS):
+            kept[name] = table[~table["case"].isin(cases)].reset_index(drop=True)
+    return kept
 
 
 _OF_BENCHMARKS = ("network", "traffic")
@@ -275,7 +277,7 @@ _OF_BENCHMARKS = ("network", "traffic")
 
 
 def benchmarks(tables: Mapping[str, pd.DataFrame]) -> set[str]:
-    """Return the cases that are benchmarks of a network: those with curves or traffic patterns."""
+    """Return the cases that are network benchmarks, which are the cases with network curves or traffic."""
     cases = set(tables["traffic"]["case"]) if "traffic" in tables else set()
     for name in ("network", "network_transports"):
         if name in tables:

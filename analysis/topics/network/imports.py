@@ -1,4 +1,4 @@
-"""Imported network curves, in the columns of measured curves."""
+"""Conversion of imported network curves to the columns of measured curves."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ EQUIVALENT_BENCHMARKS = {
     "osu_barrier_latency": "barrier",
     "imb_barrier": "barrier",
 }
-"""The benchmark of Nodeworth that times the same as an imported benchmark; others keep their name."""
+"""Imported benchmarks, and the benchmark of Nodeworth that times the same operation.
+
+Other imported benchmarks keep their names."""
 
 
 def read_imported(folder: str | Path) -> pd.DataFrame:
@@ -52,8 +54,8 @@ def read_imported(folder: str | Path) -> pd.DataFrame:
 def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
     """Convert imported curves to the columns of measured curves.
 
-    A ping-pong or an exchange is between two processes. If a source has only its time or only its bandwidth,
-    the other is computed: bandwidth is bytes over time.
+    A ping-pong or an exchange has two processes. If a source has only its time or only its bandwidth, the
+    missing quantity is computed: bandwidth = bytes / time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Published bandwidth and latency of one kind of link by rate, medium, path and interface."""
+"""Published bandwidth and latency of links, by rate, medium, path and interface."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ALTERNATIVES = (
     ("path", ("switched", "back to back")),
     ("path", ("verbs", "ipoib")),
 )
-"""Comparisons of links: a column, and the two values to compare; empty for any two values."""
+"""Comparisons of links: a column, and the two compared values. An empty pair stands for any values."""
 BAR_INCHES = 0.24
 TITLES = {
     "bidirectional_Gbps": "Highest bandwidth, both directions (Gbit/s)",
@@ -78,13 +78,14 @@ def link_sentences(links: pd.DataFrame) -> list[str]:
 
 
 def _comparisons(links: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each pair of links and each of `ALTERNATIVES` that the pair differs in."""
     rows = links.fillna(dict.fromkeys(_KEYS, "")).to_dict("records")
-    for column, choice in ALTERNATIVES:
+    for column, compared_values in ALTERNATIVES:
         other_keys = [key for key in _KEYS if key != column]
         for link, other in combinations(rows, 2):
-            is_alternative = all(link[key] == other[key] for key in other_keys)
+            is_equal_otherwise = all(link[key] == other[key] for key in other_keys)
             values = {link[column], other[column]} - {""}
-            if is_alternative and len(values) == 2 and values == set(choice or values):
+            if is_equal_otherwise and len(values) == 2 and values == set(compared_values or values):
                 first, second = sorted((link, other), key=lambda row: -row["bidirectional_Gbps"])
                 yield (
                     f"{link_name(first)} against {link_name(second)}: "

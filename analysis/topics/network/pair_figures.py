@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -24,7 +26,7 @@ from analysis.topics.network.curves import POINT, pair_matrix
 NUMBERED_RANKS = 16
 """Largest number of processes at which the cells show numbers."""
 WIDEST = 2.0
-"""Factor above and below the median at the ends of the colours."""
+"""Factor above or below the median from which the colour of a cell no longer changes."""
 WIDE_CELLS = 4
 """Largest number of processes at which cells have space for three digits."""
 TITLE_LETTERS = 30
@@ -47,35 +49,37 @@ def matrix_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
         Table `analysis.topics.network.curves.NETWORK`.
     """
     rows = network[network["source"].notna() & (network["processes"] > 2)]
+    smallest = rows["bytes"].min()
     return [
-        _matrix_figure(of_size, "bandwidth_MBps" if number_of_size else "latency_us", labels)
-        for number_of_size, (_, of_size) in enumerate(rows.groupby("bytes"))
+        _matrix_figure(rows_of_size, "latency_us" if size == smallest else "bandwidth_MBps", labels)
+        for size, rows_of_size in rows.groupby("bytes")
     ]
 
 
 def _matrix_figure(rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing:
+    """Draw the matrices of a message size; `quantity` is the column of the numbers in the cells."""
     size = int(rows["bytes"].iloc[0])
     point = list(dict.fromkeys(["processes", "oversubscription", "interconnect", *POINT]))
     groups = labels.in_order(rows, *point).groupby(point, sort=False, dropna=False)
-    squares = [(pairs.iloc[0], pairs) for _, pairs in groups]
-    lines = -(-len(squares) // MOST_COLUMNS)
+    matrices = [(pairs.iloc[0], pairs) for _, pairs in groups]
+    panel_rows = math.ceil(len(matrices) / MOST_COLUMNS)
     title, unit = QUANTITIES[quantity]
     caption = (
         f"{title} in {unit} of a ping-pong of {size_text(size)} between every two processes, one pair "
         "after the other. Colours: time of a message relative to the median over the pairs of a panel; "
         "orange pairs are slower, blue pairs are faster."
     )
-    stem, height = file_stem("network", "pairs", str(size)), lines * (MATRIX_INCHES + 0.5) + 0.6
+    stem, height = file_stem("network", "pairs", str(size)), panel_rows * (MATRIX_INCHES + 0.5) + 0.6
     with new_drawing(stem, "network", height, caption) as drawing:
-        grid = drawing.panels(len(squares), MOST_COLUMNS, ("Process", "Process"))
+        grid = drawing.panels(len(matrices), MOST_COLUMNS, ("Process", "Process"))
         norm = LogNorm(1 / WIDEST, WIDEST)
-        for axes, (first, pairs) in zip(grid, squares, strict=True):
+        for axes, (first, pairs) in zip(grid, matrices, strict=True):
             times = pair_matrix(pairs, "latency_us").to_numpy(float)
             relative = np.clip(times / np.nanmedian(times), 1 / WIDEST, WIDEST)
-            letters, digits = min(7, 34 / len(times)), 3 if len(times) <= WIDE_CELLS else 2
+            font_size, digits = min(7, 34 / len(times)), 3 if len(times) <= WIDE_CELLS else 2
             numbers = pair_matrix(pairs, quantity).map(number, na_action="ignore", digits=digits).to_numpy()
-            shown = numbers if len(times) <= NUMBERED_RANKS else None
-            draw_matrix(axes, relative, SLOW_FAST, norm, shown, letters)
+            cell_texts = numbers if len(times) <= NUMBERED_RANKS else None
+            draw_matrix(axes, relative, SLOW_FAST, norm, cell_texts, font_size)
             level = f", {first['oversubscription']} per core" if first["oversubscription"] > 1 else ""
             name = shortened(labels.interconnect(first["interconnect"], first["kind"]), TITLE_LETTERS, 1)
             axes.set_title(f"{name}\n{first['processes']} processes{level}", fontsize=7)
@@ -86,10 +90,10 @@ def _matrix_figure(rows: pd.DataFrame, quantity: str, labels: Labels) -> Drawing
 
 
 def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the latency and the bandwidth of all pairs together against the number of pairs at once.
+    """Draw latency and total bandwidth against the number of pairs that exchange messages at once.
 
-    The figure shows the smallest and the largest message of the points with most pairs. The list is empty if
-    no point has more than one pair.
+    The figure shows the latency of the smallest message and the bandwidth of the largest. It omits points
+    with a single pair; the list is empty if there are no others.
 
     Parameters
     ----------
@@ -110,13 +114,13 @@ def pairs_figures(pairs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     )
     with new_drawing("network-at_once", "network", LINE_HEIGHT * len(points), caption) as drawing:
         grid = drawing.figure.subplots(len(points), 2, squeeze=False)
-        for line, (_, rows) in zip(grid, points, strict=True):
-            for axes, (quantity, size) in zip(line, shown.items(), strict=True):
-                of_size = rows[rows["bytes"] == size]
-                for _, curve in of_size.groupby(["interconnect", "kind"], sort=False):
+        for axes_row, (_, rows) in zip(grid, points, strict=True):
+            for axes, (quantity, size) in zip(axes_row, shown.items(), strict=True):
+                rows_of_size = rows[rows["bytes"] == size]
+                for _, curve in rows_of_size.groupby(["interconnect", "kind"], sort=False):
                     _draw_pairs(axes, curve, quantity, drawing, labels)
-                log_axis(axes, list(of_size[quantity]))
-                count_axis(axes, list(of_size["pairs"]), inches=2.6)
+                log_axis(axes, list(rows_of_size[quantity]))
+                count_axis(axes, list(rows_of_size["pairs"]), inches=2.6)
                 axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
                 axes.set_title(_panel_title(rows, size) if len(points) > 1 else size_text(size))
         for axes in grid[-1]:
@@ -164,8 +168,8 @@ def availability_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Draw
         table = table.assign(place=positions(table["bytes"]), share=table["availability"].clip(0, 1))
         for _, rows in table.groupby(list(_CURVE), sort=False):
             draw_lines(drawing, left, rows, "place", "share", labels, every=2)
-            over = rows[rows["overhead_us"] > 0]
-            draw_lines(drawing, right, over, "place", "overhead_us", labels, every=2)
+            with_overhead = rows[rows["overhead_us"] > 0]
+            draw_lines(drawing, right, with_overhead, "place", "overhead_us", labels, every=2)
         left.set_ylim(-0.05, 1.05)
         left.set_ylabel("Availability")
         positive = table.loc[table["overhead_us"] > 0, "overhead_us"]

@@ -1,4 +1,4 @@
-"""The section on published figures of networks except curves: links, summaries, peaks, statements."""
+"""The section on published figures of networks: links, summaries, peaks and statements, without curves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from analysis.topics.network.links import link_sentences
 
 
 def published_networks(content: Content) -> Section | None:
-    """Report published figures of networks that are not curves; None if the study imports none."""
+    """Report published figures of networks, except curves; None if the study imports no such figures."""
     blocks: list[Block] = []
     if "network_links" in content.tables:
         sentences = link_sentences(content.tables["network_links"])

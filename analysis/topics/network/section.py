@@ -44,7 +44,7 @@ def network(content: Content) -> list[Section]:
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer the best latency and bandwidth of a study without runs, and a table of them."""
+    """Offer page one the best latency and bandwidth, with a table, if the study runs no application."""
     content = page.content
     heads = content.tables.get("network_headlines")
     if content.cases or heads is None:
@@ -69,6 +69,7 @@ def _table_or_empty(content: Content, name: str) -> pd.DataFrame:
 
 
 def _point_to_point(content: Content) -> Section | None:
+    """Report the curves of two processes: figures, headline numbers, crossings and variability."""
     curves, labels = content.tables["network"], content.labels
     heads = _table_or_empty(content, "network_headlines")
     crossings = _table_or_empty(content, "network_crossings")
@@ -157,6 +158,7 @@ def _title(line: Line) -> str:
 
 
 def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
+    """Tabulate the message sizes at which an interconnect overtakes another interconnect."""
     labels = content.labels
     groups: dict[str, list[Row]] = {}
     order = ordered(set(crossings["benchmark"]))
@@ -229,14 +231,14 @@ def _availability(content: Content) -> list[Block]:
 
 
 def _share_text(share: float) -> str:
-    """Write a share in percent; an impossible share only as too low or too high."""
+    """Write a share in percent; a share outside 0 to 1 is written as ``< 0`` or ``> 100``."""
     if 0 <= share <= 1:
         return formats.whole(100 * share)
     return "< 0" if share < 0 else "> 100"
 
 
 def _few_sizes(sizes: pd.Series) -> list[int]:
-    """Choose a handful of sizes from the smallest to the largest."""
+    """Choose about six sizes, among them the smallest and the largest."""
     distinct = sorted(set(sizes))
     step = max(1, (len(distinct) - 1) // 5)
     return [*distinct[:-1:step], distinct[-1]]
@@ -256,13 +258,13 @@ def _collectives(content: Content) -> Section | None:
 
 
 def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
-    """Tabulate the times of collectives at a handful of sizes."""
+    """Tabulate the times of collectives at the sizes that `_few_sizes` chooses."""
     sizes = _few_sizes(rows["bytes"])
     columns = [*left("Interconnect"), *right(*map(size_text, sizes))]
     groups: dict[str, list[Row]] = {}
     for name in ordered(set(rows["benchmark"])):
-        of_benchmark = rows[rows["benchmark"] == name]
-        for _, point in of_benchmark.groupby(["processes", "oversubscription"], dropna=False):
+        benchmark_rows = rows[rows["benchmark"] == name]
+        for _, point in benchmark_rows.groupby(["processes", "oversubscription"], dropna=False):
             lines = groups.setdefault(_title(point.iloc[0].to_dict()), [])
             for _, curve in point.groupby(["interconnect", "kind"], sort=False):
                 first = curve.iloc[0].to_dict()

@@ -16,11 +16,11 @@ from analysis.runs.kinds import ORDER
 from analysis.topics.network.curves import spreads
 
 CALM_PERCENT = 10
-"""Largest difference between runs in percent that needs no figures."""
+"""Difference between runs, in percent, below which a sentence states only this limit."""
 SLOW = 1.5
-"""Factor above the median time over the pairs from which a pair is slow."""
+"""Multiple of the median time over the pairs above which a pair is slow."""
 BUSY = 0.2
-"""Cores kept busy by other programs from which a sentence warns of them."""
+"""Number of cores kept busy by other programs from which a sentence warns of them."""
 A_CASE, BLOCKS = "cavity", 10
 """The case and the blocks that a study of benchmarks is advised to run, as in the default study."""
 
@@ -30,14 +30,16 @@ def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: L
 
     Parameters
     ----------
-    headlines, network : DataFrame
-        Tables ``network_headlines`` and ``network``; the second has the differences between runs.
+    headlines : DataFrame
+        Table ``network_headlines``.
+    network : DataFrame
+        Table ``network``, which has the lowest and the highest run.
     """
     sentences = []
     for name in ordered(set(headlines["benchmark"])):
-        of_benchmark = headlines[headlines["benchmark"] == name]
+        benchmark_rows = headlines[headlines["benchmark"] == name]
         for kind in ORDER:
-            rows = of_benchmark[of_benchmark["kind"] == kind]
+            rows = benchmark_rows[benchmark_rows["kind"] == kind]
             if len(rows):
                 best = [*_lowest_latency(rows, network, labels), _highest_bandwidth(rows, network, labels)]
                 sentences.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
@@ -45,7 +47,7 @@ def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: L
 
 
 def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
-    """Say that benchmarks show no gain of an application, and which command would measure it.
+    """State that benchmarks do not show the gain of an application, and name a command that measures it.
 
     Parameters
     ----------
@@ -88,7 +90,10 @@ def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels
 
 
 def _ends_over_runs(row: Line, size: float, network: pd.DataFrame) -> tuple[float, float]:
-    """Return the shortest and the longest time of a run over the median, at a size; NaN for a single run."""
+    """Return the shortest and the longest time of a run at a message size, divided by the median over runs.
+
+    Both are NaN if there is a single run.
+    """
     rows = rows_like(network, row, ["interconnect", "kind", "benchmark"])
     rows = rows[(rows["bytes"] == size) & (rows["runs"] > 1)]
     low, high = (rows[f"latency_us_{end}_run"] / rows["latency_us"] for end in ("lowest", "highest"))
@@ -100,7 +105,7 @@ def _range_over_runs(low: float, high: float) -> str:
 
 
 def bus_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
-    """Name the adapters whose bus carries less than their link, and the share of the bus that they reach."""
+    """Name the adapters whose bus is slower than their link, with the share of the bus that they reach."""
     return [
         f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: its "
         f"bus, {row['host_bus']}, carries {number(row['host_bus_MBps'], 4)}{THIN}MB/s, less than the link's "

@@ -32,7 +32,7 @@ from analysis.topics.network.curves import (
     POINT,
     after_work,
     availability,
-    network_parts,
+    curves_by_point,
     powers_only,
     sized,
 )
@@ -156,8 +156,8 @@ def make_network_tables(
     Parameters
     ----------
     network : DataFrame
-        As `analysis.topics.network.curves.network_table` returns it. Protocols, peaks and crossings are found
-        among 0 bytes and powers of two, without the sizes next to these.
+        As `analysis.topics.network.curves.network_table` returns it. Only 0 bytes and powers of two count for
+        protocols, peaks and crossings.
     links : mapping of str to float
         As `link_rates` returns it.
     buses : mapping of str to str
@@ -183,7 +183,7 @@ def make_network_tables(
 
 
 def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
-    """Compare the bandwidth per pair of benchmark ``simultaneous_pairs`` with a single pair."""
+    """Compute the bandwidth of each pair that exchanges with others at once, relative to a single pair."""
     rows = network[network["pairs"].notna()]
     rows = rows.assign(pair_MBps=rows["bandwidth_MBps"] / rows["pairs"].astype(float))
     key = [*POINT, "bytes"]
@@ -195,8 +195,9 @@ def _pairs_at_once(network: pd.DataFrame) -> pd.DataFrame:
 def _headline_rows(
     network: pd.DataFrame, links: Mapping[str, float], buses: Mapping[str, str]
 ) -> Iterator[dict[str, object]]:
+    """Yield a row of ``network_headlines`` for each ping-pong and exchange with a bandwidth."""
     timed = network[network["benchmark"].isin(DIRECTIONS) & network["latency_us"].notna()]
-    for curve in network_parts(timed):
+    for curve in curves_by_point(timed):
         if curve["bandwidth_MBps"].isna().all():
             continue
         first = curve.iloc[0]
@@ -224,18 +225,16 @@ def _headline_rows(
 
 
 def _crossing_rows(network: pd.DataFrame) -> Iterator[dict[str, object]]:
-    """Yield each size from which an interconnect is faster than another, and slower at the size before."""
+    """Yield a row of ``network_crossings`` for each size at which an interconnect overtakes another."""
     keys = ["site", "benchmark", "case", "kind", "processes", "oversubscription"]
     timed = sized(network).dropna(subset="latency_us")
     for values, group in timed.groupby(keys, dropna=False, sort=False):
-        curves = dict(list(group.groupby("interconnect", sort=False)))
+        curves = {
+            name: (curve["bytes"].to_numpy(float), curve["latency_us"].to_numpy(float))
+            for name, curve in group.groupby("interconnect", sort=False)
+        }
         for name, other in permutations(curves, 2):
-            columns = [
-                curves[interconnect][column].to_numpy(float)
-                for interconnect in (name, other)
-                for column in ("bytes", "latency_us")
-            ]
-            for size in faster_from(*columns):
+            for size in faster_from(*curves[name], *curves[other]):
                 yield {
                     **dict(zip(keys, values, strict=True)),
                     "interconnect": name,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.topics.network.curves import network_parts
+from analysis.topics.network.curves import curves_by_point
 
 OSU = {
     "pingpong": "Latency",
@@ -55,7 +55,7 @@ def imb_text(curve: pd.DataFrame) -> str:
     """Write a curve as IMB-MPI1 2021 prints it, with the bandwidth of the slowest process."""
     first = curve.iloc[0]
     names = ["#bytes"] if curve["bytes"].notna().all() else []
-    timed_once = first["benchmark"] == "pingpong"  # by one process
+    timed_once = first["benchmark"] == "pingpong"  # only one process times a ping-pong
     names += ["#repetitions"] + (["t[usec]"] if timed_once else ["t_min[usec]", "t_max[usec]", "t_avg[usec]"])
     names += ["Mbytes/sec"] if curve["bandwidth_MBps"].notna().any() else []
     lines = [
@@ -101,22 +101,23 @@ FORMATS: dict[str, tuple[Callable[[pd.DataFrame], str], Collection[str]]] = {
     "imb": (imb_text, IMB),
     "netpipe": (netpipe_text, NETPIPE),
 }
-"""Writer of each format, which receives the rows of a curve, and the benchmarks of the format."""
+"""Function that writes the rows of a curve in each format, and the benchmarks that the format has."""
 
 
 def write_texts(network: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write every curve of the table ``network`` in each format that has its benchmark, one file per curve.
+    """Write the curves of the table ``network`` as files, one per curve and format that has its benchmark.
 
-    Files are named ``<case>-<interconnect>-<processes>-<oversubscription>.<format>``. The folder is made if
-    there is a curve.
+    Files are named ``<case>-<interconnect>-<processes>-<oversubscription>.<format>``. The function makes the
+    folder if there is a curve, and returns the paths.
     """
-    written = []
-    for curve in network_parts(network):
+    paths = []
+    for curve in curves_by_point(network):
         first = curve.iloc[0]
         name = f"{first['case']}-{first['interconnect']}-{first['processes']}-{first['oversubscription']}"
         for suffix, (write, benchmarks) in FORMATS.items():
             if first["benchmark"] in benchmarks:
                 folder.mkdir(parents=True, exist_ok=True)
-                written.append(folder / f"{name}.{suffix}")
-                written[-1].write_text(write(curve), encoding="utf-8")
-    return written
+                path = folder / f"{name}.{suffix}"
+                path.write_text(write(curve), encoding="utf-8")
+                paths.append(path)
+    return paths
