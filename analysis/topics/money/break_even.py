@@ -39,7 +39,7 @@ class EqualSpeed:
     baseline_nodes, nodes : arrays (targets,)
         Infinite if no size is as fast, minus infinite if the smallest measured size is faster already.
     draws : four arrays (targets, scenarios, B)
-        Draws of nodes and processes of the baseline, and of nodes and processes of the other interconnect.
+        Draws of the baseline's nodes, its processes, the other interconnect's nodes, and its processes.
     """
 
     baseline: Curve
@@ -111,6 +111,7 @@ def break_even_rows(
     DataFrame
         Columns of table ``break_even``, except those about a lifetime.
     """
+    # In names, _b belongs to the baseline and _e to the other interconnect, as in the formulas of `exchange`.
     nodes_b, nodes_e = equal.baseline_nodes, equal.nodes
     tariff_b, tariff_e = (tariffs[curve.interconnect] for curve in (equal.baseline, equal.other))
     price_b, price_e = tariff_b.at(nodes_b), tariff_e.at(nodes_e)
@@ -122,14 +123,15 @@ def break_even_rows(
     savings = [saving_at(drawn, price) for price in sorted(set(node.prices))]
     saving_low, saving_high = interval_of_draws(np.concatenate(savings, axis=1), settings.level)
     decidable = ~np.isneginf(nodes_e) & ~np.isneginf(nodes_b) & ~np.isnan(saving)
+    has_no_interval = np.isnan(saving_high) & ~np.isnan(saving)
     notes = [
         joined(
             tariff_b.note(n_b),
             tariff_e.note(n_e),
             _speed_note(n_b, n_e),
-            "no interval" if np.isnan(end) and not np.isnan(gain) else None,
+            "no interval" if without_interval else None,
         )
-        for n_b, n_e, end, gain in zip(nodes_b, nodes_e, saving_high, saving, strict=True)
+        for n_b, n_e, without_interval in zip(nodes_b, nodes_e, has_no_interval, strict=True)
     ]
     finite = np.isfinite(nodes_e)
     processes, equivalent = equal.baseline_processes, equal.processes
@@ -156,10 +158,10 @@ def break_even_rows(
 
 
 def _whole_nodes(curve: Curve, processes: Floats, node: NodePrice) -> Floats:
-    """Return the nodes for a number of processes between the measured counts, rounded up.
+    """Return how many nodes a number of processes needs, interpolated between measured counts and rounded up.
 
-    Below the smallest count it is one node if the smallest count is on one node, else unknown. One node that
-    does not use the interconnect is no measurement of it.
+    Below the smallest count, the number is 1 if the smallest count is on one node, else unknown. It is also
+    unknown if this node does not use the interconnect, since the interconnect is then not measured.
     """
     measured = nodes_of(curve, node.cores)
     nodes = np.ceil(np.interp(processes, curve.processes, measured) - 1e-9)
@@ -169,7 +171,10 @@ def _whole_nodes(curve: Curve, processes: Floats, node: NodePrice) -> Floats:
 
 
 def _drawn_exchange(tariff_b: Tariff, nodes_b: Floats, tariff_e: Tariff, nodes_e: Floats) -> Exchange:
-    """Return draws at both extremes of the price ranges, (targets, 2 × scenarios, B)."""
+    """Return draws of an exchange at both extremes of the price ranges, arrays (targets, 2 × scenarios, B).
+
+    One extreme takes the lowest price of the baseline and the highest price of the other interconnect.
+    """
     _, low_b, high_b = tariff_b.at(nodes_b)
     _, low_e, high_e = tariff_e.at(nodes_e)
     ends = exchange(nodes_b, low_b, nodes_e, high_e), exchange(nodes_b, high_b, nodes_e, low_e)

@@ -13,7 +13,7 @@ UNTESTED = ("would pay (untested)", "would not pay (untested)")
 """Verdicts from estimates without an interval."""
 
 Texts = NDArray[np.object_]
-"""Texts, None where there is none."""
+"""Texts; None for a missing text."""
 
 
 class Exchange(NamedTuple):
@@ -45,8 +45,8 @@ def exchange(
     Returns
     -------
     Exchange
-        Minus infinity nodes saved, for infinite money, if the interconnect is not fast enough; the reverse if
-        only the baseline is not fast enough. NaN if neither is known.
+        If the interconnect is not fast enough, `saved` is minus infinity and `extra` is infinity. If only the
+        baseline is not fast enough, the signs are reversed. NaN if the nodes or prices are unknown.
     """
     n_b, c_b, n_e, c_e = (
         np.asarray(value, float) for value in (baseline_nodes, baseline_price, nodes, price)
@@ -70,18 +70,18 @@ def break_even_price(trade: Exchange) -> Floats:
     Returns
     -------
     array (...)
-        Minus infinity if no finite number of nodes is saved and the other interconnect pays at any P;
-        infinity if it pays at none.
+        If 0 or infinitely many nodes are saved, P does not matter: minus infinity if the other interconnect
+        pays at any P, infinity if it pays at no P.
     """
     saved, extra = trade
     with np.errstate(divide="ignore", invalid="ignore"):
         even = extra / saved
-    any_or_none = np.where(extra < 0, -np.inf, np.inf)
-    return np.where(((saved == 0) | np.isinf(saved)) & ~np.isnan(extra), any_or_none, even)
+    does_not_matter = ((saved == 0) | np.isinf(saved)) & ~np.isnan(extra)
+    return np.where(does_not_matter, np.where(extra < 0, -np.inf, np.inf), even)
 
 
 def threshold_of(trade: Exchange, below: Flags) -> Floats:
-    """Compute the price, 0 or more, from which a trade pays, or up to which it pays if `below`."""
+    """Compute the price, 0 or more, from which a trade pays, or up to which it pays where `below` is true."""
     even = break_even_price(trade)
     from_price = np.where(trade.saved < 0, np.inf, even)
     up_to_price = np.where(trade.saved < 0, even, np.where(trade.extra < 0, np.inf, 0.0))
@@ -90,9 +90,9 @@ def threshold_of(trade: Exchange, below: Flags) -> Floats:
 
 
 def saving_at(trade: Exchange, price: float) -> Floats:
-    """Compute the money saved at a price P per unit of the saved quantity.
+    """Compute the money that a trade saves at a price P per unit of the saved quantity.
 
-    For nodes it is n_b (P + c_b) - n_e (P + c_e).
+    If the saved quantity is nodes, the saving is n_b (P + c_b) - n_e (P + c_e).
     """
     with np.errstate(invalid="ignore"):
         return np.where(np.isinf(trade.saved), trade.saved, trade.saved * price - trade.extra)

@@ -1,4 +1,4 @@
-"""The headline about money: whether more processes per core and threads pay, and which cluster to buy."""
+"""The headline about money: whether oversubscription and threads pay, and which cluster to buy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLURAL = {"pays": "pay", "does not pay": "do not pay"}
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer a sentence about what pays."""
+    """Offer page one a sentence about what pays."""
     if not page.contests:
         return None
     sentence = payoff_sentence(page.content.tables, page.contests, page.content.labels)
@@ -47,7 +47,7 @@ def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels)
 
 
 def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list[str]:
-    """Say what to buy within the largest budget; without a budget, which interconnects pay."""
+    """Recommend a cluster within the largest budget. Without a budget, list the interconnects that pay."""
     if "purchase" in tables:
         purchase = tables["purchase"]
         best = purchase[purchase["best"].fillna(False)]
@@ -70,7 +70,7 @@ def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list
 
 
 def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -> str:
-    """Say what to buy within the largest budget, and how many alternatives may be as good."""
+    """Recommend a cluster within the largest budget, and count the alternatives that may be as good."""
     line = best.nlargest(1, "budget").iloc[0].to_dict()
     name = labels.interconnect(line["interconnect"], line["kind"])
     rivals = purchase.groupby(CHOICE, dropna=False).get_group(tuple(line[key] for key in CHOICE))
@@ -81,17 +81,19 @@ def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
 
 
 def _which_pay(verdicts: pd.DataFrame, labels: Labels) -> str:
-    """Say which interconnects of a case pay, may pay, and do not pay."""
+    """List the interconnects of a case by verdict: which pay, may pay, and do not pay."""
     clauses = []
     for verdict, rows in verdicts.groupby("verdict", sort=False):
         names = [labels.compared(line) for line in rows.to_dict("records")]
         verb = "may pay" if verdict == "undecided" else str(verdict)
-        clauses.append(f"{named_or_counted(names)} {PLURAL.get(verb, verb) if len(set(names)) > 1 else verb}")
+        if len(set(names)) > 1:
+            verb = PLURAL.get(verb, verb)
+        clauses.append(f"{named_or_counted(names)} {verb}")
     return listed(clauses)
 
 
 def _whether_any_pays(verdicts: pd.Series) -> str:
-    """Say whether any interconnect of a case pays."""
+    """State whether any interconnect of a case pays, from the verdicts of the case."""
     outcomes = {
         "pays": "one or more pay",
         "would pay": "one or more would pay",

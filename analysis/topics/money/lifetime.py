@@ -1,7 +1,9 @@
 """The cost of clusters over their years: price, energy, maintenance and licences, with their ranges.
 
-Every quantity in this module is a ratio of functions that are linear in each input. Its minimum and maximum
-are therefore at corners, where every input is at an end of its range. All corners are computed.
+An input is an assumption, such as the price of a node, with its range. A choice sets every input to its value
+or to an end of its range. A corner is a choice with every input at an end. Every quantity in this module is a
+ratio of functions that are linear in each input, so that its minimum and maximum are at corners. All corners
+are computed.
 """
 
 from __future__ import annotations
@@ -50,11 +52,11 @@ class Inputs:
     def of(
         cls, lifetime: Lifetime, node: NodePrice, tariffs: Mapping[str, Tariff], interconnects: Sequence[str]
     ) -> Inputs:
-        """Gather the inputs that affect some interconnects."""
+        """Gather the inputs of clusters with the given interconnects."""
         ends = {NODE_PRICE: np.array(node.prices)}
         for name, assumed in lifetime.assumed():
-            owner, colon, _ = name.partition(": ")
-            if not colon or owner in interconnects:
+            port_owner, colon, _ = name.partition(": ")
+            if not colon or port_owner in interconnects:
                 ends[name] = np.array([assumed.value, *assumed.ends])
         for name in interconnects:
             _, low, high = tariffs[name].prices
@@ -67,32 +69,42 @@ class Inputs:
         return [name for name, (_, low, high) in self.ends.items() if low < high]
 
     def corners(self) -> dict[str, Integers]:
-        """Return the index into `ends` of each input at each corner, arrays (1 + corners,).
+        """Return the index into `ends` of each input in each choice, arrays (1 + corners,).
 
-        The first choice has all inputs at their values.
+        The first choice has all inputs at their values; the other choices are the corners.
         """
-        ways = [(1, 2) if name in self.ranged else (0,) for name in self.ends]
-        rows = np.array([[0] * len(ways), *product(*ways)])
-        return dict(zip(self.ends, rows.T, strict=True))
+        positions = [(1, 2) if name in self.ranged else (0,) for name in self.ends]
+        choices = np.array([[0] * len(positions), *product(*positions)])
+        return dict(zip(self.ends, choices.T, strict=True))
 
     def one_at_a_time(self) -> dict[str, Integers]:
-        """Return indices as `corners` does: all values, then each of `ranged` at either end of its range."""
+        """Return the index into `ends` of each input in each choice, arrays (1 + 2 × ranged inputs,).
+
+        The first choice has all inputs at their values. Two choices follow for each of `ranged`: this input
+        is at its minimum, then at its maximum, and all others are at their values.
+        """
         index = {name: np.zeros(1 + 2 * len(self.ranged), np.int64) for name in self.ends}
         for number, name in enumerate(self.ranged):
             index[name][1 + 2 * number : 3 + 2 * number] = (1, 2)
         return index
 
     def at(self, index: Mapping[str, Integers]) -> dict[str, ClusterCosts]:
-        """Return the costs of clusters with each interconnect, at some choices of the inputs."""
+        """Return the costs of clusters with each interconnect.
+
+        Parameters
+        ----------
+        index : mapping of str to array (choices,)
+            Index into `ends` of each input: see `corners`.
+        """
         chosen = {name: self.ends[name][positions] for name, positions in index.items()}
         years, used = chosen["years"], chosen["utilisation"]
 
         def values(name: str, default: float = 0.0) -> Floats:
             return chosen.get(name, np.full(len(years), default))
 
-        def watts(owner: str) -> tuple[Floats, Floats]:
-            """Return the average power and the power under load, both with the building's share."""
-            idle, loaded = values(f"{owner}idle_watts"), values(f"{owner}loaded_watts")
+        def watts(prefix: str) -> tuple[Floats, Floats]:
+            """Return the average power and the power under load, both multiplied by the PUE."""
+            idle, loaded = values(f"{prefix}idle_watts"), values(f"{prefix}loaded_watts")
             pue = values("pue", 1.0)
             return (used * loaded + (1 - used) * idle) * pue, loaded * pue
 
@@ -119,7 +131,7 @@ class Inputs:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClusterCosts:
-    """Costs of buying and running clusters with one interconnect, at some choices of the inputs.
+    """Costs of buying and running clusters with one interconnect, for several choices of the inputs.
 
     Attributes
     ----------
@@ -196,10 +208,10 @@ def with_span(name: str, values: Floats) -> Piece:
 
 
 def _supported(lifetime: Lifetime, columns: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Drop columns whose inputs the study does not state."""
+    """Drop columns about power, energy or CO₂ whose inputs the study does not state."""
     inputs = {"kilowatts": "node_loaded_watts", "kWh": "node_loaded_watts", "CO2": "CO2_kg_per_kWh"}
-    lacking = {part for part, name in inputs.items() if getattr(lifetime, name) is None}
-    return {name: value for name, value in columns.items() if not any(part in name for part in lacking)}
+    unknown = [word for word, name in inputs.items() if getattr(lifetime, name) is None]
+    return {name: value for name, value in columns.items() if not any(word in name for word in unknown)}
 
 
 def cost_columns(
@@ -252,9 +264,9 @@ def job_columns(
 ) -> pd.DataFrame:
     """Compute the lifetime cost of the cluster of each point of a curve, and the cost of each job.
 
-    Jobs run one after another. A job bears its share of everything, idle hours included: total cost × seconds
-    / computing seconds. Its interval combines the interval of the time with the ranges of the inputs. Points
-    without draws of the time have only the ranges.
+    Jobs run one after another. A job bears its share of all costs, including those of idle hours: total cost
+    × seconds of the job / computing seconds of all years. Its interval combines the interval of the time with
+    the ranges of the inputs. For a point without draws of the time, the interval covers the ranges only.
 
     Parameters
     ----------
@@ -272,7 +284,7 @@ def job_columns(
     energy = costs.energy_of(nodes)
     amounts = {"job_cost": total, "job_kWh": energy, "job_CO2_kg": energy * costs.CO2_kg_per_kWh}
     seconds = curve.table["seconds"][:, None]
-    undrawn = np.isnan(curve.draws).any(axis=(1, 2))
+    has_no_draws = np.isnan(curve.draws).any(axis=(1, 2))
     columns = dict(with_span("lifetime_cost", total))
     for name, amount in _supported(lifetime, amounts).items():
         per_second = amount / costs.hours / 3600
@@ -283,7 +295,7 @@ def job_columns(
         columns |= with_ends(
             name,
             per_second[:, 0] * seconds[:, 0],
-            np.where(undrawn, low, drawn_low),
-            np.where(undrawn, high, drawn_high),
+            np.where(has_no_draws, low, drawn_low),
+            np.where(has_no_draws, high, drawn_high),
         )
     return pd.DataFrame(columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -28,10 +29,10 @@ from analysis.topics.money.lifetime import ClusterCosts, Inputs, span
 from analysis.topics.money.market import Tariff, interval_of_draws
 
 RUNS = "runs"
-"""Name of the measured times among the inputs; they determine how many nodes are as fast."""
+"""Name of the measured times among the inputs; they determine the clusters of equal speed."""
 MEASURES = ("lifetime_saving", "break_even_nodes", "break_even_years", "break_even_energy_price")
-SIMULTANEOUS_INTERVAL = 2**19
-"""Sizes × choices that `_extremes` computes at once; all of them would fill the memory."""
+LARGEST_BATCH = 2**19
+"""Most sizes × choices that `_extremes` computes at once; all of them would fill the memory."""
 PAIR = ["baseline_interconnect", "kind", "interconnect"]
 """Columns that identify a comparison over all cases."""
 
@@ -46,7 +47,7 @@ class Sizes(NamedTuple):
 
 
 class PairCosts(NamedTuple):
-    """Costs of clusters with the baseline and with the other interconnect, at some choices of the inputs."""
+    """Costs of clusters with each of two interconnects, for several choices of the inputs."""
 
     baseline: ClusterCosts
     other: ClusterCosts
@@ -60,43 +61,54 @@ class PairCosts(NamedTuple):
             )
 
     def percent_saved(self, sizes: Sizes) -> Floats:
-        """Return the saving in percent of the baseline's cost, (..., choices); NaN if one is not as fast."""
-        paid, instead = self.totals(sizes)
+        """Return the saving in percent of the baseline's cost, (..., choices).
+
+        NaN if either interconnect does not reach the speed.
+        """
+        baseline_cost, cost = self.totals(sizes)
         with np.errstate(invalid="ignore"):
-            percent = 100 * (1 - instead / paid)
-        return np.where(np.isfinite(paid) & np.isfinite(instead), percent, np.nan)
+            percent = 100 * (1 - cost / baseline_cost)
+        return np.where(np.isfinite(baseline_cost) & np.isfinite(cost), percent, np.nan)
 
     def trades(self, sizes: Sizes) -> tuple[Floats, Exchange, Exchange]:
-        """Return the total saving, the trade of yearly costs and the trade of energy, each (..., choices).
+        """Return the total saving, and two exchanges, each (..., choices).
 
-        The second trades the savings per year against the dearer purchase, the third the saved energy against
-        all other payments. Payments are subtracted part by part, so that equal parts leave exactly 0.
+        The first exchange sets savings per year against the extra price of the purchase. The second exchange
+        sets saved energy against all other extra payments. Payments are subtracted part by part, so that
+        equal parts leave exactly 0.
         """
         with np.errstate(invalid="ignore"):
-            paid = self.baseline.parts(sizes.baseline_nodes, sizes.baseline_licences)
-            instead = self.other.parts(sizes.nodes, sizes.licences)
-            less = {part: paid[part] - instead[part] for part in paid}
-            extra, rest = 0.0 - less["purchase"], less["maintenance"] + less["licences"]
+            baseline_parts = self.baseline.parts(sizes.baseline_nodes, sizes.baseline_licences)
+            parts = self.other.parts(sizes.nodes, sizes.licences)
+            saved = {part: baseline_parts[part] - parts[part] for part in parts}
+            extra_purchase, other_saved = 0.0 - saved["purchase"], saved["maintenance"] + saved["licences"]
             energy = self.baseline.energy_of(sizes.baseline_nodes) - self.other.energy_of(sizes.nodes)
-            total = Exchange(np.sum([*less.values()], axis=0), extra)
-            yearly = Exchange((less["energy"] + rest) / self.baseline.years, extra)
-            of_energy = Exchange(energy, extra - rest)
-        # Infinite if only one of the two is as fast, as `exchange` returns it.
-        speed = exchange(sizes.baseline_nodes, 0.0, sizes.nodes, 0.0).saved[..., None]
-        one_is_slower = np.isinf(speed)
+            total = Exchange(np.sum([*saved.values()], axis=0), extra_purchase)
+            yearly = Exchange((saved["energy"] + other_saved) / self.baseline.years, extra_purchase)
+            of_energy = Exchange(energy, extra_purchase - other_saved)
+        # Infinite if only one interconnect reaches the speed, as `exchange` returns it.
+        nodes_saved = exchange(sizes.baseline_nodes, 0.0, sizes.nodes, 0.0).saved[..., None]
+        one_is_slower = np.isinf(nodes_saved)
 
         def decided(trade: Exchange) -> Exchange:
             return Exchange(
-                np.where(one_is_slower, speed, trade.saved), np.where(one_is_slower, -speed, trade.extra)
+                np.where(one_is_slower, nodes_saved, trade.saved),
+                np.where(one_is_slower, -nodes_saved, trade.extra),
             )
 
         return decided(total).saved, decided(yearly), decided(of_energy)
 
     def measures(self, sizes: Sizes, below: Sequence[Flags]) -> Floats:
-        """Return `MEASURES` of clusters (...), array (measures, ..., choices)."""
-        paid, instead = self.totals(sizes)
+        """Return `MEASURES` of clusters (...), array (measures, ..., choices).
+
+        Parameters
+        ----------
+        below : two arrays (...)
+            Whether the interconnect pays below the number of years, and below the price of energy.
+        """
+        baseline_cost, cost = self.totals(sizes)
         with np.errstate(invalid="ignore"):
-            nodes = sizes.nodes[..., None] * paid / instead
+            nodes = sizes.nodes[..., None] * baseline_cost / cost
         saving, *trades = self.trades(sizes)
         thresholds = [
             threshold_of(trade, flags[..., None]) for trade, flags in zip(trades, below, strict=True)
@@ -111,16 +123,17 @@ def lifetime_break_even(
     lifetime: Lifetime,
     settings: Settings,
 ) -> pd.DataFrame:
-    """Compute the saving of an interconnect over the years of an equally fast cluster, and where it pays.
+    """Compute the saving of an interconnect over the years of a cluster of equal speed, and its break-evens.
 
-    With the total cost L, n nodes and the price of energy e, each break-even changes one quantity:
+    L is the total cost, n the number of nodes, and e the price of energy; _b belongs to the baseline and _e
+    to the other interconnect. Each break-even changes one quantity:
 
     - nodes: n_e L_b / L_e nodes with the interconnect cost as much as the baseline's n_b;
     - years: the difference of the purchases over the difference of the yearly costs;
     - price of energy: (L_e - e kWh_e - L_b + e kWh_b) / (kWh_b - kWh_e).
 
-    Intervals combine the draws of the node equivalents with all corners of the ranges. Without draws they are
-    the ranges alone.
+    Intervals combine the draws of the node equivalents with all corners of the ranges. Without draws, they
+    cover the ranges only.
 
     Returns
     -------
@@ -164,27 +177,27 @@ def tornado_rows(
     Returns
     -------
     DataFrame
-        Columns of table ``tornado``. It has one row per input that has a range, and one row for the runs if
-        they have an interval in which both interconnects are as fast. It is empty if one interconnect is not
-        as fast.
+        Columns of table ``tornado``, with one row per input that has a range. A further row is about the
+        runs, if both interconnects reach the speed in the whole interval of the runs. The table is empty if
+        an interconnect does not reach the speed.
     """
     highest = [int(np.argmax(equal.target))]
     inputs = _inputs(equal, tariffs, node, lifetime)
     sizes = _with_licences(equal, lifetime, [values[highest] for values in equal.sizes])
-    saved, *swings = _pair_costs(equal, inputs, inputs.one_at_a_time()).percent_saved(sizes)[0]
+    saved, *at_ends = _pair_costs(equal, inputs, inputs.one_at_a_time()).percent_saved(sizes)[0]
     if not np.isfinite(saved):
         return pd.DataFrame()
     rows = [
         (name, *inputs.ends[name], at_low, at_high)
-        for name, at_low, at_high in zip(inputs.ranged, swings[::2], swings[1::2], strict=True)
+        for name, at_low, at_high in zip(inputs.ranged, at_ends[::2], at_ends[1::2], strict=True)
     ]
-    centre = _pair_costs(equal, inputs, {name: np.zeros(1, np.int64) for name in inputs.ends})
+    costs_at_values = _pair_costs(equal, inputs, {name: np.zeros(1, np.int64) for name in inputs.ends})
     draws = _with_licences(equal, lifetime, [values[highest] for values in equal.draws])
     if not any(np.isnan(values).any() for values in draws):
-        drawn = _extremes(lambda drawn_sizes: centre.percent_saved(drawn_sizes)[None], draws, 1)[0]
-        of_runs = [float(end[0]) for end in interval_of_draws(drawn, settings.level)]
-        if np.isfinite(of_runs).all():
-            rows.append((RUNS, np.nan, np.nan, np.nan, *of_runs))
+        drawn = _extremes(lambda drawn_sizes: costs_at_values.percent_saved(drawn_sizes)[None], draws, 1)[0]
+        interval_of_runs = [float(end[0]) for end in interval_of_draws(drawn, settings.level)]
+        if np.isfinite(interval_of_runs).all():
+            rows.append((RUNS, np.nan, np.nan, np.nan, *interval_of_runs))
     names = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
     table = pd.DataFrame(rows, columns=names)
     table.loc[table["input"].str.endswith(": price"), ["value", "value_low", "value_high"]] = np.nan
@@ -198,7 +211,7 @@ def tornado_rows(
 
 
 def mean_saving(percents: pd.Series) -> float:
-    """Return the geometric mean over cases of the cost ratio, as a saving in percent."""
+    """Return the mean saving over cases in percent: the geometric mean of the cost ratios, as a saving."""
     return float(-100 * np.expm1(np.log1p(-percents / 100).mean()))
 
 
@@ -208,8 +221,8 @@ def mean_tornado(tornado: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `PAIR`, ``input``, the three columns in percent, ``decides`` of the means, and ``cases``. The input
-        with the largest effect is first in each pair.
+        Columns `PAIR`, ``input``, the means of the three columns in percent, ``decides`` by these means, and
+        ``cases``, the number of cases. In each pair, inputs are sorted by their effect, the largest first.
     """
     lowest = tornado[
         tornado["oversubscription"] == tornado.groupby("case")["oversubscription"].transform("min")
@@ -268,7 +281,10 @@ def _intervals(
     below: Sequence[Flags],
     settings: Settings,
 ) -> tuple[Floats, Floats]:
-    """Return intervals of `MEASURES`, two arrays (measures, targets); without draws, the ranges."""
+    """Return both ends of the intervals of `MEASURES`, arrays (measures, targets).
+
+    Without draws of a target, the interval covers the ranges of the inputs only.
+    """
     low, high = span(costs.measures(sizes, below))
     for target in range(len(equal.target)):
         draws = _with_licences(equal, lifetime, [values[target] for values in equal.draws])
@@ -300,11 +316,13 @@ def _extremes(measure: Callable[[Sizes], Floats], draws: Sizes, choices: int) ->
     array (measures, ..., 2 × scenarios, B)
     """
     shape = draws.nodes.shape
-    flat = np.stack([values.ravel() for values in draws])
-    distinct, position = np.unique(flat, axis=1, return_inverse=True)
-    parts = np.array_split(distinct, -(-distinct.shape[1] * choices // SIMULTANEOUS_INTERVAL), axis=1)
-    ends = [
-        (values.min(axis=-1), values.max(axis=-1)) for values in (measure(Sizes(*part)) for part in parts)
-    ]
-    low, high = (np.concatenate(values, axis=1) for values in zip(*ends, strict=True))
-    return np.concatenate([end[:, position.ravel()].reshape(-1, *shape) for end in (low, high)], axis=-2)
+    all_sizes = np.stack([values.ravel() for values in draws])
+    distinct, position = np.unique(all_sizes, axis=1, return_inverse=True)
+    batches = math.ceil(distinct.shape[1] * choices / LARGEST_BATCH)
+    lows, highs = [], []
+    for batch in np.array_split(distinct, batches, axis=1):
+        values = measure(Sizes(*batch))
+        lows.append(values.min(axis=-1))
+        highs.append(values.max(axis=-1))
+    extremes = [np.concatenate(ends, axis=1)[:, position.ravel()] for ends in (lows, highs)]
+    return np.concatenate([end.reshape(-1, *shape) for end in extremes], axis=-2)

@@ -1,4 +1,4 @@
-"""The costs of clusters over their years, and which input decides: part of the section about money."""
+"""Part of the section about money: costs of clusters over their years, and the inputs that decide."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _INTERCONNECT_NAMES = {
 
 
 def lifetime_blocks(content: Content, economics: Economics, highest: pd.DataFrame) -> list[Block]:
-    """Return sentences, the figure and a table about lifetime costs; empty without a lifetime.
+    """Make sentences, a figure and a table about lifetime costs; empty if the study states no lifetime.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def input_rows(lifetime: Lifetime, node: NodePrice, labels: Labels) -> Iterator[
 
 
 def scope_sentence(lifetime: Lifetime) -> str:
-    """State which costs are included."""
+    """List the costs that the lifetime cost includes, and the costs that it excludes."""
     optional = {
         "energy": bool(lifetime.energy_price),
         "maintenance": bool(lifetime.maintenance_percent or lifetime.maintenance_per_node),
@@ -152,6 +152,7 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _parts(line: Line) -> str:
+    """Write the parts of a lifetime cost in percent, then the power and the CO₂ if they are known."""
     parts = [
         f"{formats.percent(line[f'{part}_percent'])} {part}" for part in PARTS if line[f"{part}_percent"] > 0
     ]
@@ -185,8 +186,8 @@ def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels)
             text += f", saves {size}" if saving > 0 else f", costs {size} more"
             if len(rows) > 1:
                 text += f" in the geometric mean of {counted(len(percents), 'case')}"
-        of_pair = means[(means[PAIR] == [first[key] for key in PAIR]).all(axis=1)]
-        sentences.append(f"{text}: it {_verdicts(rows['lifetime_verdict'])}.{_decision(of_pair, labels)}")
+        pair_means = means[(means[PAIR] == [first[key] for key in PAIR]).all(axis=1)]
+        sentences.append(f"{text}: it {_verdicts(rows['lifetime_verdict'])}.{_decision(pair_means, labels)}")
     return sentences
 
 
@@ -199,7 +200,10 @@ def _verdicts(verdicts: pd.Series) -> str:
 
 
 def _decision(means: pd.DataFrame, labels: Labels) -> str:
-    """State which input moves the saving of a pair most, and which change its sign; empty without inputs."""
+    """Name the input with the largest effect on a saving, and the inputs that change its sign.
+
+    Empty if no input has a range.
+    """
     if means.empty:
         return ""
     largest = means.iloc[0]

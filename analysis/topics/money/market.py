@@ -1,7 +1,7 @@
 """The market of a study, and the price of clusters by interconnect and number of nodes.
 
-Money is nominal. Amounts of different years are never adjusted; a note names the years. Two currencies are an
-error.
+Money is nominal: amounts of different years are not adjusted, and a note names the years. It is an error if
+the prices of a study are in different currencies.
 """
 
 from __future__ import annotations
@@ -66,14 +66,20 @@ class Tariff:
     notes: list[str | None]
 
     def at(self, nodes: ArrayLike) -> Floats:
-        """Return price, low and high end, array (3, ...): NaN if unknown, 0 for infinitely many nodes."""
+        """Return the price per node and the ends of its range, array (3, ...).
+
+        NaN if the price is unknown; 0 for infinitely many nodes.
+        """
         nodes = np.asarray(nodes, float)
         listed = np.isfinite(nodes) & (nodes >= 1) & (nodes < self.prices.shape[1])
         prices = np.where(listed, self.prices[:, np.where(listed, nodes, 0).astype(np.int64)], np.nan)
         return np.where(np.isinf(nodes), 0.0, prices)
 
     def clusters(self, nodes: ArrayLike, node: NodePrice) -> Floats:
-        """Return the price of whole clusters, low and high end, array (3, ...); no range makes NaN ends."""
+        """Return the price of whole clusters and the ends of its range, array (3, ...).
+
+        The ends are NaN if the price has no range.
+        """
         nodes = np.asarray(nodes, float)
         price, low, high = (
             nodes * (of_node + of_interconnect)
@@ -94,7 +100,7 @@ class Tariff:
 
 
 def market_costs(runs: pd.DataFrame, market: Market) -> pd.DataFrame:
-    """Price clusters of every size up to the largest that was run on.
+    """Price clusters of every size up to the largest number of nodes of a run.
 
     Parameters
     ----------
@@ -134,7 +140,7 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
     Returns
     -------
     DataFrame
-        Table ``cost``, one row per interconnect and size. `note` says why a price is missing.
+        Table ``cost``, one row per interconnect and size. `note` has the reason for a missing price.
 
     Raises
     ------
@@ -143,8 +149,8 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
     """
     tables = []
     for interconnect, (listing, item) in offers.items():
-        quoting = tree_quote if "part" in listing else quote
-        table = quoting(listing, item, nodes).assign(interconnect=interconnect)
+        find_prices = tree_quote if "part" in listing else quote
+        table = find_prices(listing, item, nodes).assign(interconnect=interconnect)
         currency, year = table["currency"].iloc[0], table["year"].iloc[0]
         if currency != node.currency:
             raise TableError(
@@ -181,7 +187,10 @@ def tariffs_of(costs: pd.DataFrame) -> dict[str, Tariff]:
 
 
 def measured_nodes(runs: pd.DataFrame, cores_per_node: int | None) -> list[int]:
-    """Return the numbers of nodes of the valid runs, increasing, counted as `nodes_of` counts them."""
+    """List the different numbers of nodes of the valid runs in ascending order.
+
+    A missing number is computed from the cores, as `nodes_of` does.
+    """
     valid = valid_rows(runs)
     nodes = valid["nodes"]
     if cores_per_node is not None:
@@ -190,9 +199,9 @@ def measured_nodes(runs: pd.DataFrame, cores_per_node: int | None) -> list[int]:
 
 
 def nodes_of(curve: Curve, cores_per_node: int | None) -> Floats:
-    """Return the nodes of each point of a curve, NaN if unknown.
+    """Return the number of nodes of each point of a curve, array (points,); NaN if unknown.
 
-    They are as recorded, else the cores over the cores per node, rounded up.
+    If the runs do not state it, the number is cores / cores per node, rounded up.
     """
     recorded = curve.table["nodes"].astype(float)
     computed = np.nan if cores_per_node is None else -(-curve.table["cores"] // cores_per_node)
@@ -200,9 +209,9 @@ def nodes_of(curve: Curve, cores_per_node: int | None) -> Floats:
 
 
 def interval_of_draws(draws: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the percentile interval over the last two axes, NaN if any draw is NaN."""
-    lacking = np.isnan(draws).any(axis=(-2, -1), keepdims=True)
-    return percentile_interval(np.where(lacking, np.nan, draws), confidence)
+    """Return the percentile interval of draws (..., scenarios, B), arrays (...); NaN if any draw is NaN."""
+    has_missing = np.isnan(draws).any(axis=(-2, -1), keepdims=True)
+    return percentile_interval(np.where(has_missing, np.nan, draws), confidence)
 
 
 def joined(*notes: object) -> str | None:

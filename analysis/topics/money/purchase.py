@@ -1,4 +1,4 @@
-"""Which interconnect, and how many nodes with it, to buy at a budget for a mix of cases."""
+"""The best purchase for a mix of cases within a budget: an interconnect and a number of nodes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BestPoint(NamedTuple):
     draws : array (scenarios, B)
         Draws of the log speedup.
     offset : float
-        The log speedup of a run of 1 s: log speedup = offset - log time.
+        Log speedup of a run of 1 s, so that log speedup = offset - log time.
     sample : Sample
         Block times of the point.
     """
@@ -83,13 +83,13 @@ def purchase_rows(
     settings: Settings,
     lifetime: Lifetime | None = None,
 ) -> pd.DataFrame:
-    """Compare options, each an interconnect with a number of nodes, by their mean speedup.
+    """Compare options, each an interconnect with a number of nodes n, by their mean speedup.
 
-    mean_speedup is the weighted geometric mean of the cases' speedups, exp(sum w_i log S_i / sum w_i). It is
-    the only mean whose order does not depend on the reference (Fleming and Wallace, How Not to Lie with
-    Statistics, CACM 29, 1986). S_i is the highest measured speedup of case i on at most n nodes, over all
-    process counts, threads and oversubscription levels, one job at a time. The sizes are the measured numbers
-    of nodes, without interpolation.
+    mean_speedup is the weighted geometric mean of the cases' speedups, exp(sum w_i log S_i / sum w_i). Only
+    with this mean, the order of the options does not depend on the reference (Fleming and Wallace, How Not to
+    Lie with Statistics, CACM 29, 1986). S_i is the highest measured speedup of case i on at most n nodes,
+    over all process counts, threads and oversubscription levels, one job at a time. Only measured numbers of
+    nodes are options; there is no interpolation.
 
     Parameters
     ----------
@@ -111,17 +111,19 @@ def purchase_rows(
     TableError
         If a case of the mix was not measured.
     """
-    of_mix = {curves[0].case: curves for curves in curves_by_case if curves and curves[0].case in mix.weights}
-    missing = [case for case in mix.weights if case not in of_mix]
+    mix_curves = {
+        curves[0].case: curves for curves in curves_by_case if curves and curves[0].case in mix.weights
+    }
+    missing = [case for case in mix.weights if case not in mix_curves]
     if missing:
         raise TableError(f"weights: case '{missing[0]}' was not measured", column="case")
-    shares = [mix.weights[case] / sum(mix.weights.values()) for case in of_mix]
-    kinds = {curve.kind for curves in of_mix.values() for curve in curves}
+    shares = [mix.weights[case] / sum(mix.weights.values()) for case in mix_curves]
+    kinds = {curve.kind for curves in mix_curves.values() for curve in curves}
     tables = []
     for compared_kinds in comparable_sets(kinds, settings.compare_kinds):
         best_points = [
             _best_points([curve for curve in curves if curve.kind in compared_kinds], node, settings.scaling)
-            for curves in of_mix.values()
+            for curves in mix_curves.values()
         ]
         means = {
             option: mean
@@ -174,17 +176,25 @@ def _log_speedup(curve: Curve, reference: Reference, scaling: str) -> tuple[Floa
 def _mean_speedups(
     best_points: Sequence[Mapping[Option, BestPoint]], shares: Sequence[float]
 ) -> dict[Option, MeanSpeedup]:
-    """Return the weighted mean of all cases on each option on which every case was measured."""
+    """Compute the mean speedup of each option on which every case was measured.
+
+    Parameters
+    ----------
+    best_points : sequence of mappings
+        Best points of each case: see `_best_points`.
+    shares : sequence of float
+        Weight of each case; the sum is 1.
+    """
     means = {}
     for option in sorted({option for points in best_points for option in points}):
-        points = [point for case in best_points if (point := _best_up_to(option, case)) is not None]
-        if len(points) == len(best_points):
-            draws = [share * point.draws for share, point in zip(shares, points, strict=True)]
-            means[option] = MeanSpeedup(
-                sum(share * point.log_speedup for share, point in zip(shares, points, strict=True)),
-                np.sum(np.broadcast_arrays(*draws), axis=0),
-                points,
-            )
+        point_of_case = [_best_up_to(option, points) for points in best_points]
+        points = [point for point in point_of_case if point is not None]
+        if len(points) < len(best_points):
+            continue
+        log_speedup = sum(share * point.log_speedup for share, point in zip(shares, points, strict=True))
+        draws = [share * point.draws for share, point in zip(shares, points, strict=True)]
+        mean_draws = np.sum(np.broadcast_arrays(*draws), axis=0)
+        means[option] = MeanSpeedup(log_speedup, mean_draws, points)
     return means
 
 
@@ -223,7 +233,7 @@ def _at_budget(
     budget: float,
     kilowatts: float | None,
 ) -> pd.DataFrame:
-    """Mark the affordable options, the best of them, and those that may be the best."""
+    """Mark the affordable options of a budget, the best option, and all options that may be the best."""
     affordable = clusters["cluster_price"] <= budget
     may_be_too_dear = affordable & (clusters["cluster_price_high"] > budget)
     notes = _noted(clusters["note"], may_be_too_dear, "above the budget at the high end of the price")
@@ -239,20 +249,21 @@ def _at_budget(
         note=notes,
     )
     if affordable.any():
-        within = table[affordable].sort_values(
+        ranked = table[affordable].sort_values(
             ["mean_speedup", "cluster_price"], ascending=[False, True], kind="stable"
         )
-        table.loc[within.index[0], "best"] = True
+        table.loc[ranked.index[0], "best"] = True
         options = list(means)
-        chosen = {options[position]: means[options[position]] for position in np.flatnonzero(affordable)}
-        members = _may_be_best(chosen, table[affordable], shares)
-        if members is not None:
-            table.loc[affordable, "may_be_best"] = members
+        affordable_options = [options[position] for position in np.flatnonzero(affordable)]
+        affordable_means = {option: means[option] for option in affordable_options}
+        is_candidate = _may_be_best(affordable_means, table[affordable], shares)
+        if is_candidate is not None:
+            table.loc[affordable, "may_be_best"] = is_candidate
     return table
 
 
 def _noted(notes: pd.Series, where: pd.Series, text: str) -> pd.Series:
-    """Add a text to some of the notes."""
+    """Add a text to the notes of the rows `where`."""
     texts = [joined(note, text if add else None) for note, add in zip(notes, where, strict=True)]
     return pd.Series(texts, notes.index, dtype=object)
 
@@ -278,10 +289,15 @@ def _may_be_best(
 
 
 def _apart_in_time(options: Iterable[Option], samples: Sequence[Sample]) -> bool:
-    """Whether all runs over one interconnect preceded those over another, on some number of nodes."""
-    sized = [(option.nodes, sample) for option, sample in zip(options, samples, strict=True)]
-    return any(
-        nodes == other_nodes and took_turns(first, second, share_blocks(first, second)) is False
-        for (nodes, first), (other_nodes, second) in combinations(sized, 2)
-        if first.order_from or second.order_from
-    )
+    """Return whether two options with equal numbers of nodes were run one after the other, without turns.
+
+    Then the test cannot separate the interconnects from changes over time. Only imported runs are checked.
+    """
+    nodes_and_samples = [(option.nodes, sample) for option, sample in zip(options, samples, strict=True)]
+    for (nodes, first), (other_nodes, second) in combinations(nodes_and_samples, 2):
+        is_imported = first.order_from or second.order_from
+        if nodes != other_nodes or not is_imported:
+            continue
+        if took_turns(first, second, share_blocks(first, second)) is False:
+            return True
+    return False

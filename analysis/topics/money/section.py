@@ -77,7 +77,7 @@ def _node_source(economics: Economics) -> list[str]:
 
 
 def _purchase_blocks(content: Content, economics: Economics) -> list[Block]:
-    """Recommend a purchase, or say why there is none."""
+    """Recommend a purchase, or state the reason why there is no recommendation."""
     if "purchase" in content.tables:
         advice = sentences.purchase_sentences(content.tables["purchase"], content.labels)
         title = f"What to buy for {_mix_name(economics.mix, content.labels)}" if economics.mix else ""
@@ -124,10 +124,12 @@ def _cost_cell(line: Line) -> str:
 
 
 def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
-    """Tabulate the points of the Pareto sets."""
+    """Tabulate the points of the Pareto sets; a long table shows only three points of each set."""
     members = value[value["pareto"].fillna(False).astype(bool)]
-    repeated = members["serial"].astype(bool) & members.duplicated(["case", "compared_kinds", "serial"])
-    members = members[~repeated]
+    is_repeated_serial_run = members["serial"].astype(bool) & members.duplicated(
+        ["case", "compared_kinds", "serial"]
+    )
+    members = members[~is_repeated_serial_run]
     if members.empty:
         return []
     caption = "The Pareto sets of price and speed: no other point of the case is as cheap and as fast."
@@ -164,14 +166,14 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers(f"Price per unit of {labels.speedup}", lambda line: amount(line, "price_per_speedup")),
         *[numbers("Share of draws in the set", share, "pareto_share")] * has_shares,
     ]
-    serial = members["serial"].astype(bool)
-    named = members.assign(interconnect=members["interconnect"].mask(serial))
-    lines = labels.lines(named, "case", "compared_kinds", "cluster_price")
+    # A serial run has no interconnect.
+    members = members.assign(interconnect=members["interconnect"].mask(members["serial"].astype(bool)))
+    lines = labels.lines(members, "case", "compared_kinds", "cluster_price")
     return [line_table(caption, fields, lines, title)]
 
 
 def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
-    """Tabulate where each interconnect pays, at the baseline's highest speedup."""
+    """Tabulate nodes, break-even price and saving of each interconnect, at the baseline's highest speedup."""
     if highest.empty:
         return []
 

@@ -25,7 +25,7 @@ CHOICE = ["compared_kinds", "budget", "site"]
 
 
 def money(value: float) -> str:
-    """Write an amount of money without its currency: whole from 100 on, else with three digits."""
+    """Write an amount of money without its currency: without decimals from 100 on, else with three digits."""
     return formats.whole(value) if is_missing(value) or abs(value) >= 100 else formats.number(value)
 
 
@@ -54,18 +54,25 @@ def nodes(count: float) -> str:
 
 
 def comparable_size(cost: pd.DataFrame) -> int:
-    """Choose the largest number of nodes at which most interconnects have a price, above 1 if possible."""
-    rows = cost[cost["cluster_price"].notna()] if cost["cluster_price"].notna().any() else cost
-    bought = rows[rows["basis"] != NO_NEED]
-    counts = (rows if bought.empty else bought).groupby("nodes")["interconnect"].nunique()
-    return int(counts[counts == counts.max()].index.max())
+    """Choose the number of nodes at which sentences compare prices.
+
+    It is the largest number among those at which most interconnects have a price. Sizes that need no
+    interconnect count only if there are no others.
+    """
+    priced_rows = cost[cost["cluster_price"].notna()]
+    rows = cost if priced_rows.empty else priced_rows
+    with_interconnect = rows[rows["basis"] != NO_NEED]
+    rows = rows if with_interconnect.empty else with_interconnect
+    interconnects = rows.groupby("nodes")["interconnect"].nunique()
+    return int(interconnects[interconnects == interconnects.max()].index.max())
 
 
 def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
-    """State the price of a node's share of each interconnect; only the range if they are more than `most`.
+    """State the price of a node's share of each interconnect.
 
-    The share depends on the number of nodes, because few nodes share a switch that has a price for more. The
-    sentence therefore states the range over the sizes that have a price.
+    The share depends on the number of nodes, since few nodes may share a switch with many ports. The sentence
+    therefore states the range over all sizes with a price. For more than `most` interconnects, it states one
+    range over all interconnects.
     """
     rows = cost[cost["interconnect_price_per_node"].notna() & (cost["basis"] != NO_NEED)]
     if rows.empty:
@@ -82,7 +89,7 @@ def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
 
 
 def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say why interconnects have no price, from the whole table ``cost``."""
+    """State the reasons why interconnects have no price, from the whole table ``cost``."""
     rows = cost[(cost["nodes"] == comparable_size(cost)) & cost["cluster_price"].isna()]
     return [
         f"{listed(unpriced['interconnect'].map(labels.interconnect))}: {reason}."
@@ -91,7 +98,7 @@ def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
-    """State the years and sources of prices, and which are interpolated, from the whole table ``cost``."""
+    """State years and sources of prices, and list interpolated prices, from the whole table ``cost``."""
     bought = cost[cost["cluster_price"].notna() & (cost["basis"] != NO_NEED)]
     node_year = int(cost["node_year"].iloc[0])
     sentences = [f"All prices are of {node_year}."]
@@ -176,6 +183,7 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _purchase_sentence(rows: pd.DataFrame, labels: Labels, several_kinds: bool) -> str:
+    """Recommend a cluster within a budget, and name the clusters that may be as fast."""
     first = rows.iloc[0].to_dict()
     kinds = f", among the {listed(str(first['compared_kinds']).split('/'))} ones" if several_kinds else ""
     budget = f"For {limits(first)} at most{kinds}"

@@ -42,7 +42,8 @@ def make_money(context: Context) -> Tables:
         costs = costs.assign(**cost_columns(lifetime, node, tariffs, costs))
         over_years = [lifetime_break_even(clusters, tariffs, node, lifetime, settings) for clusters in equal]
         break_even = [
-            pd.concat([bought, run], axis=1) for bought, run in zip(break_even, over_years, strict=True)
+            pd.concat([by_price, by_years], axis=1)
+            for by_price, by_years in zip(break_even, over_years, strict=True)
         ]
         tables["tornado"] = _stacked(
             [tornado_rows(clusters, tariffs, node, lifetime, settings) for clusters in equal]
@@ -54,7 +55,7 @@ def make_money(context: Context) -> Tables:
 
 
 def _stacked(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """Stack tables; a table without rows if there is none with rows."""
+    """Stack tables; the result has no rows if no table has rows."""
     tables = [table for table in tables if len(table)]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 

@@ -1,4 +1,4 @@
-"""Figure of the inputs that decide whether an interconnect pays over the years: one bar per input."""
+"""Tornado figure of lifetime costs: one bar per input shows its effect on the saving."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from analysis.topics.money.lifetime_section import input_name
 
 MOST_BARS = 8
 MOST_PANELS = 6
-BAR_HEIGHT, AROUND = 0.2, 0.6
+BAR_HEIGHT, PANEL_MARGIN = 0.2, 0.6
+"""Height of a bar, and of a panel without its bars, in inches."""
 ALPHA_AT_LOW, ALPHA_AT_HIGH = 0.45, 1.0
 """Opacity of the bars for an input at its minimum and at its maximum."""
 
@@ -26,7 +27,7 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     means = mean_tornado(tornado)
     pairs = list(means.groupby(PAIR, sort=False))[:MOST_PANELS]
     shown = [rows.head(MOST_BARS) for _, rows in pairs]
-    heights = [BAR_HEIGHT * len(rows) + AROUND for rows in shown]
+    heights = [BAR_HEIGHT * len(rows) + PANEL_MARGIN for rows in shown]
     caption = (
         "Saving as a share of the baseline's total cost, at the baseline's highest speedup, with one input "
         "at a time at its minimum and at its maximum. The thin line is the saving with all inputs at their "
@@ -45,15 +46,15 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
 
 
 def _draw(axes: Axes, rows: pd.DataFrame, drawing: Drawing, labels: FigureLabels) -> None:
+    """Draw the panel of an interconnect and its baseline, with a pair of bars for each row (an input)."""
     first = rows.iloc[0]
     interconnect, centre = first["interconnect"], first["lifetime_saving_percent"]
     look = labels.look(interconnect)
     baseline = labels.interconnect(first["baseline_interconnect"], side(first["kind"], 0))
     title = f"{labels.interconnect(interconnect, side(first['kind'], 1))} instead of {baseline}"
-    several = (
-        f", geometric mean of {formats.counted(int(first['cases']), 'case')}" if first["cases"] > 1 else ""
-    )
-    axes.set_title(shortened(f"{title}{several}", 90, lines=1), loc="left")
+    cases = int(first["cases"])
+    mean_text = f", geometric mean of {formats.counted(cases, 'case')}" if cases > 1 else ""
+    axes.set_title(shortened(f"{title}{mean_text}", 90, lines=1), loc="left")
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     axes.axvline(centre, color=look.colour, linewidth=0.9, zorder=3)
     names = [input_name(name, labels) for name in rows["input"]]

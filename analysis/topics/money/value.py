@@ -1,4 +1,4 @@
-"""Price of each point of a curve, and the Pareto set of price and speed."""
+"""Cluster price of each point of a curve, and the Pareto set of price and speed."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def value_rows(
     settings: Settings,
     lifetime: Lifetime | None = None,
 ) -> pd.DataFrame:
-    """Price every point of a case, and find the points that are worth their price.
+    """Price the cluster of every point of a case, and find the Pareto set of price and speed.
 
-    The price per unit of speedup is the cluster's price over the speedup. Its interval joins the interval of
-    the speedup with the range of the price. The Pareto set is of cluster price against speed, over all points
-    of a case that may be compared: no other point is at least as cheap and as fast, and better in either.
+    The price per unit of speedup is the cluster's price / speedup. Its interval joins the interval of the
+    speedup with the range of the price. A point belongs to the Pareto set if no other point of the case is at
+    least as cheap and as fast, and better in one of the two; only points of comparable kinds count.
     `pareto_share` is the share of bootstrap draws in which a point belongs to the set.
 
     Parameters
@@ -57,9 +57,10 @@ def value_rows(
         table["pareto"] = pd.array([pd.NA] * len(table), dtype="boolean")
         table["pareto_share"] = np.nan
         table.loc[priced, "pareto"] = nondominated(price, np.concatenate(speed)[priced])
-        all_draws = list(chain(*draws))
-        priced_draws = [all_draws[number] for number in priced]
-        if priced_draws and all(len(draw) == 1 and not np.isnan(draw).any() for draw in priced_draws):
+        draws_of_points = list(chain(*draws))
+        priced_draws = [draws_of_points[position] for position in priced]
+        have_one_scenario = all(len(draw) == 1 and not np.isnan(draw).any() for draw in priced_draws)
+        if priced_draws and have_one_scenario:
             members_by_draw = nondominated(price, np.concatenate(priced_draws))
             table.loc[priced, "pareto_share"] = members_by_draw.mean(axis=1)
         tables.append(table.assign(compared_kinds="/".join(kinds)))
@@ -106,6 +107,6 @@ def _price_note(interconnect: str, tariff: Tariff | None, nodes: float) -> str |
 
 
 def _speed(curve: Curve, scaling: str) -> tuple[Floats, list[Floats]]:
-    """Return work per second up to a factor of the case, 1 / T (cores / T in weak scaling), and its draws."""
+    """Return the speed of each point, and its draws: 1 / T, or cores / T in weak scaling."""
     work = curve.table["cores"] if scaling == "weak" else np.ones(len(curve.processes))
     return work / curve.table["seconds"], list(work[:, None, None] / curve.draws)
