@@ -18,7 +18,7 @@ QUOTE = ("item", "nodes", "currency", "year", *_PRICE, "basis", "source", "note"
 """Columns of a quotation from a price book or a switch tree."""
 
 NO_NEED, INTERPOLATED = "none needed", "interpolated"
-"""Bases of a price: 0 for a single node, and between two published sizes."""
+"""Bases of a price: 0 for a single node; a line between the prices of two published sizes."""
 ALONE = "one node needs no interconnect"
 
 _CURRENCY = pa.Check.str_matches(r"^[A-Z]{3}$", error="must be three capital letters, such as USD")
@@ -122,9 +122,11 @@ ONE_MONEY: list[RowRule] = [_one_value("currency"), _one_value("year")]
 
 
 def _overlaps(book: pd.DataFrame) -> pd.Series:
-    closed = book.assign(end=book["nodes_to"].fillna(10**9))
-    ordered = closed.sort_values(["item", "nodes_from"], kind="stable")
-    return (ordered.groupby("item")["end"].shift() >= ordered["nodes_from"]).reindex(book.index)
+    """Mark rows whose sizes begin before the sizes of the previous row of the item end."""
+    with_end = book.assign(end=book["nodes_to"].fillna(10**9))
+    ordered = with_end.sort_values(["item", "nodes_from"], kind="stable")
+    previous_end = ordered.groupby("item")["end"].shift()
+    return (previous_end >= ordered["nodes_from"]).reindex(book.index)
 
 
 _BOOK_RULES: list[RowRule] = [
@@ -163,10 +165,10 @@ _BOOK_RULES: list[RowRule] = [
 def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     """Return the price of an interconnect at each of several sizes.
 
-    A published price holds for its range of sizes. Between two published sizes the price of the whole
-    interconnect is interpolated linearly. The price per node then lies between the prices of the two sizes,
-    which are its range; `basis` is ``interpolated``. Outside the published sizes there is no price, and
-    `note` says why. A single node needs no interconnect.
+    A published price holds for its range of sizes. Between two published sizes, the price of the whole
+    interconnect is interpolated linearly, and `basis` is ``interpolated``. The range of an interpolated price
+    per node spans the prices of both published sizes. Outside the published sizes there is no price; `note`
+    has the reason. A single node needs no interconnect.
 
     Parameters
     ----------
@@ -187,10 +189,10 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
         If the book has no such item.
     """
     rows = rows_of(book, item)
-    pieces = _pieces(rows)
+    ranges = _size_ranges(rows)
     nodes = np.asarray(nodes, np.int64)
-    position = np.searchsorted(pieces["nodes_from"], nodes, side="right") - 1
-    quotes = pieces.iloc[position].reset_index(drop=True)
+    position = np.searchsorted(ranges["nodes_from"], nodes, side="right") - 1
+    quotes = ranges.iloc[position].reset_index(drop=True)
     money = {name: rows[name].iloc[0] for name in ("currency", "year")}
     price = quotes["base"] / nodes + quotes["price_per_node"]
     return quotes.assign(item=item, nodes=nodes, **money, price_per_node=price)[list(QUOTE)]
@@ -205,19 +207,25 @@ def rows_of(listing: pd.DataFrame, item: str) -> pd.DataFrame:
     return rows
 
 
-def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return ordered ranges of sizes that cover every size from 1 node on.
+def _size_ranges(rows: pd.DataFrame) -> pd.DataFrame:
+    """Divide the sizes of an item, from 1 node on, into ranges with one rule for the price.
 
-    In each range the interconnect of n nodes costs base + n price_per_node; both are empty without a price.
+    In each range, the interconnect of n nodes costs base + n price_per_node. Without a price,
+    price_per_node is empty.
+
+    Returns
+    -------
+    DataFrame
+        One row per range, in ascending order, with its first size ``nodes_from``.
     """
-    pieces: list[dict[str, object]] = [
+    ranges: list[dict[str, object]] = [
         {"nodes_from": 1, "price_per_node": 0.0, "basis": NO_NEED, "note": ALONE}
     ]
     first = int(rows["nodes_from"].iloc[0])
     if first > 2:
-        pieces.append({"nodes_from": 2, "note": f"no price below {first} nodes, the smallest published size"})
+        ranges.append({"nodes_from": 2, "note": f"no price below {first} nodes, the smallest published size"})
     for number, (_, row) in enumerate(rows.iterrows()):
-        pieces.append(
+        ranges.append(
             {
                 "nodes_from": row["nodes_from"],
                 "price_per_node": row["price"],
@@ -229,19 +237,19 @@ def _pieces(rows: pd.DataFrame) -> pd.DataFrame:
             }
         )
         if number + 1 < len(rows):
-            pieces.append(_gap(row, rows.iloc[number + 1]))
+            ranges.append(_interpolated_range(row, rows.iloc[number + 1]))
     largest, limit = rows["nodes_to"].iloc[-1], rows["max_nodes"].iloc[-1]
     if not pd.isna(largest) and (pd.isna(limit) or largest != limit):
-        pieces.append(
+        ranges.append(
             {"nodes_from": largest + 1, "note": f"no price above {largest} nodes, the largest published size"}
         )
     if not pd.isna(limit):
-        pieces.append({"nodes_from": limit + 1, "note": f"at most {limit} nodes"})
-    return pd.DataFrame(pieces, columns=["nodes_from", "base", *QUOTE[4:]]).fillna({"base": 0.0})
+        ranges.append({"nodes_from": limit + 1, "note": f"at most {limit} nodes"})
+    return pd.DataFrame(ranges, columns=["nodes_from", "base", *QUOTE[4:]]).fillna({"base": 0.0})
 
 
-def _gap(below: pd.Series, above: pd.Series) -> dict[str, object]:
-    """Interpolate between two published sizes, on the straight line through their total prices."""
+def _interpolated_range(below: pd.Series, above: pd.Series) -> dict[str, object]:
+    """Make the range between two published sizes, on the straight line through their total prices."""
     size, next_size = int(below["nodes_to"]), int(above["nodes_from"])
     price, next_price = size * below["price"], next_size * above["price"]
     slope = (next_price - price) / (next_size - size)

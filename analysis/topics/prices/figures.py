@@ -61,16 +61,24 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
 
 
 def _ticks(rows: pd.DataFrame) -> list[int]:
-    """Return the powers of four that enclose all sizes."""
-    low, high = (int(end) for end in (rows["nodes"].min(), rows["nodes"].max()))
-    powers = [4**power for power in range(0, 16)]
-    below, above = max(p for p in powers if p <= low), min(p for p in powers if p >= high)
-    return [power for power in powers if below <= power <= above]
+    """Return the powers of four from the last one below all sizes to the first one above all sizes."""
+    smallest, largest = int(rows["nodes"].min()), int(rows["nodes"].max())
+    powers = [4**exponent for exponent in range(16)]
+    first = max(power for power in powers if power <= smallest)
+    last = min(power for power in powers if power >= largest)
+    return [power for power in powers if first <= power <= last]
 
 
 def _draw(
     axes: Axes, offer: pd.DataFrame, column: str, line: LineStyle, drawing: Drawing, labels: FigureLabels
 ) -> None:
+    """Draw the prices of an offer; a price for any number of nodes is a band across the panel.
+
+    Parameters
+    ----------
+    column : str
+        One of `PANELS`.
+    """
     interconnect = offer["interconnect"].iat[0]
     look, name = labels.look(interconnect), offer_name(offer.iloc[0].to_dict(), labels)
     computed = (offer["basis"] != "published").all()

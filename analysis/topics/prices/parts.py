@@ -86,7 +86,7 @@ def read_parts(path: str | Path) -> pd.DataFrame:
 
 
 def _misfits(parts: pd.DataFrame) -> pd.Series:
-    """Mark rows whose sizes do not begin where those of the previous row of the same part end."""
+    """Mark rows whose sizes do not follow directly after the sizes of the previous row of the same part."""
     ordered = parts.sort_values(_IN_ORDER, kind="stable")
     previous_end = ordered.groupby(_IN_ORDER[:-1], dropna=False)["nodes_to"].shift()
     expected = previous_end.mask(~ordered.duplicated(_IN_ORDER[:-1]), 0) + 1
@@ -116,7 +116,7 @@ _PART_RULES: list[RowRule] = [
 
 
 class Switch(NamedTuple):
-    """Ports of a switch, and its downward ports per uplink (NaN at the top of a tree)."""
+    """Number of ports of a switch, and its downward ports per uplink (NaN at the top of a tree)."""
 
     radix: int
     blocking_ratio: float
@@ -140,9 +140,13 @@ def switches_of(parts: pd.DataFrame, source: str = "parts") -> list[Switch]:
 
 
 def part_price(rows: pd.DataFrame, part: str, nodes: Integers, level: int | None = None) -> Floats:
-    """Return the price of a part in clusters of several sizes, NaN above the part's sizes."""
-    rows = rows[(rows["part"] == part) & (rows["level"].isna() if level is None else rows["level"] == level)]
+    """Return the price of a part in clusters of several sizes, array (sizes,).
+
+    NaN for clusters that are larger than the part list states.
+    """
+    is_at_level = rows["level"].isna() if level is None else rows["level"] == level
+    rows = rows[(rows["part"] == part) & is_at_level]
     position = np.searchsorted(rows["nodes_from"].to_numpy(np.int64), nodes, side="right") - 1
-    last = rows["nodes_to"].iloc[-1]
+    largest = rows["nodes_to"].iloc[-1]
     prices = rows["price"].to_numpy(float)[position]
-    return prices if pd.isna(last) else np.where(nodes <= int(last), prices, np.nan)
+    return prices if pd.isna(largest) else np.where(nodes <= int(largest), prices, np.nan)

@@ -59,14 +59,15 @@ def count_switches(nodes: ArrayLike, radices: Sequence[int], ratios: Sequence[fl
         The last two are empty if the tree cannot join the nodes.
     """
     nodes = np.asarray(nodes, np.int64)
-    links, levels = nodes, []
+    links_from_below, tables = nodes, []
     for level, (radix, blocking_ratio) in enumerate(zip(radices, [*ratios, None], strict=True), start=1):
-        up = 0 if blocking_ratio is None else uplinks_of(radix, blocking_ratio)
-        switches = -(-links // (radix - up))
-        links = switches * up
-        counts = {"level": level, "nodes": nodes, "switches": switches, "uplinks": links}
-        levels.append(pd.DataFrame(counts, dtype="Int64"))
-    table = pd.concat(levels, ignore_index=True)
+        uplinks_per_switch = 0 if blocking_ratio is None else uplinks_of(radix, blocking_ratio)
+        switches = -(-links_from_below // (radix - uplinks_per_switch))
+        uplinks = switches * uplinks_per_switch
+        counts = {"level": level, "nodes": nodes, "switches": switches, "uplinks": uplinks}
+        tables.append(pd.DataFrame(counts, dtype="Int64"))
+        links_from_below = uplinks
+    table = pd.concat(tables, ignore_index=True)
     table.loc[table["nodes"] > capacity(radices, ratios), ["switches", "uplinks"]] = pd.NA
     return table
 
@@ -91,10 +92,11 @@ def tree_prices(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFram
     """
     rows, nodes = rows_of(parts, item), np.asarray(nodes, np.int64)
     levels = range(1, len(switches_of(rows)) + 1)
-    subsets = [subset for size in levels for subset in combinations(levels, size)]
-    trees = pd.concat([_priced_tree(rows, subset, nodes) for subset in subsets], ignore_index=True)
-    prices = trees["price"].fillna(np.inf).to_numpy().reshape(len(subsets), len(nodes))
-    return trees.iloc[prices.argmin(axis=0) * len(nodes) + np.arange(len(nodes))].reset_index(drop=True)
+    choices = [choice for number in levels for choice in combinations(levels, number)]
+    trees = pd.concat([_priced_tree(rows, choice, nodes) for choice in choices], ignore_index=True)
+    prices = trees["price"].fillna(np.inf).to_numpy().reshape(len(choices), len(nodes))
+    cheapest_row = prices.argmin(axis=0) * len(nodes) + np.arange(len(nodes))
+    return trees.iloc[cheapest_row].reset_index(drop=True)
 
 
 def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: Integers) -> pd.DataFrame:
@@ -109,12 +111,14 @@ def _priced_tree(rows: pd.DataFrame, levels: Sequence[int], nodes: Integers) -> 
     uplinks = pd.concat([count["uplinks"] for count in by_level], axis=1).sum(axis=1, skipna=False)
     if len(levels) > 1:
         price = price + uplinks.astype(float) * part_price(rows, "uplink", nodes)
-    text = [" + ".join(map(str, row)) for row in zip(*(count["switches"] for count in by_level), strict=True)]
+    switches_by_size = zip(*(count["switches"] for count in by_level), strict=True)
+    switch_texts = [" + ".join(map(str, numbers)) for numbers in switches_by_size]
+    level_text = " + ".join(map(str, radices))
     return pd.DataFrame(
         {
             "nodes": nodes,
-            "levels": pd.Series(" + ".join(map(str, radices)), price.index, dtype="str").where(price.notna()),
-            "switches": pd.Series(text, dtype="str").where(price.notna()),
+            "levels": pd.Series(level_text, price.index, dtype="str").where(price.notna()),
+            "switches": pd.Series(switch_texts, dtype="str").where(price.notna()),
             "uplinks": uplinks,
             "price": price,
         }
@@ -133,8 +137,8 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        Columns `analysis.topics.prices.books.QUOTE`. `basis` is ``computed``; `note` names the tree and says
-        whether prices of its parts are inferred.
+        Columns `analysis.topics.prices.books.QUOTE`. `basis` is ``computed``. `note` describes the tree, and
+        states if prices of its parts are inferred.
     """
     rows, trees = rows_of(parts, item), tree_prices(parts, item, nodes)
     inferred = "; part prices inferred" if (rows["basis"] == "inferred").any() else ""

@@ -64,13 +64,13 @@ def make_prices(published: Tables, offers: Mapping[str, PricedItem]) -> pd.DataF
     published : mapping of str to DataFrame
         As `analysis.importers.read_published` returns it; it may hold ``list_prices`` and ``node_prices``.
     offers : mapping of interconnect to PricedItem
-        An item of a price book contributes the ends of each published range of sizes; an item of a part list
-        contributes trees of 8, 12, 16, 24 … nodes.
+        Item for each interconnect. An item of a price book yields a row for each end of a published range of
+        sizes. An item of a part list yields a row for each switch tree of 8, 12, 16, 24 … nodes.
 
     Returns
     -------
     DataFrame
-        Table ``prices``, one row per price, with rising sizes within an offer.
+        Table ``prices``, one row per price. The rows of an offer are sorted by size.
     """
     tables = [*_published_prices(published), *_offered_prices(offers)]
     if not tables:
@@ -118,17 +118,17 @@ def _book_prices(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tree_prices(listing: pd.DataFrame, item: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the prices of switch trees of several sizes, with the blocking ratios in the note."""
+    """Return the prices of switch trees of several sizes; the note states the blocking ratios."""
     quotes = tree_quote(listing, item, _tree_sizes())
     ratios = ", ".join(f"{switch.blocking_ratio:g}:1" for switch in switches_of(rows)[:-1])
-    one_switch = quotes["note"].str.startswith("1 switch of")
-    note = quotes["note"].where(one_switch, quotes["note"] + f"; blocking {ratios}")
+    is_single_switch = quotes["note"].str.startswith("1 switch of")
+    note = quotes["note"].where(is_single_switch, quotes["note"] + f"; blocking {ratios}")
     prices = quotes.assign(note=note, list_price=quotes["nodes"] * quotes["price_per_node"])
     return prices[prices["price_per_node"].notna()]
 
 
 def _tree_sizes() -> Integers:
-    """Return 8, 12, 16, 24 … up to `LARGEST`: numbers of ports of usual switches, doubled or tripled."""
+    """Return 8, 12, 16, 24 … up to `LARGEST`: powers of two, and 1.5 times powers of two."""
     powers = 2 ** np.arange(3, int(np.log2(LARGEST)) + 1)
     return np.union1d(powers, powers[:-1] * 3 // 2)
 
@@ -148,13 +148,12 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
     """State the price per node of each offer at its smallest and its largest size."""
     sentences = []
     for _, rows in labels.in_order(prices, "interconnect").groupby(OFFER, dropna=False, sort=False):
-        sized = rows[rows["nodes"].notna()]
-        ends = pd.concat([sized.head(1), sized.tail(1)] if len(sized) else [rows.head(1)])
-        costs = [
-            priced(row, "price_per_node")
-            + (" at any size" if is_missing(row["nodes"]) else f" at {nodes(row['nodes'])}")
-            for row in ends.drop_duplicates().to_dict("records")
-        ]
+        with_size = rows[rows["nodes"].notna()]
+        smallest_and_largest = with_size.iloc[[0, -1]] if len(with_size) else rows.head(1)
+        prices_at_sizes = []
+        for row in smallest_and_largest.drop_duplicates().to_dict("records"):
+            size = "any size" if is_missing(row["nodes"]) else nodes(row["nodes"])
+            prices_at_sizes.append(f"{priced(row, 'price_per_node')} at {size}")
         name = offer_name(rows.iloc[0].to_dict(), labels)
-        sentences.append(f"{name}: a node's share costs {listed(costs)}.")
+        sentences.append(f"{name}: a node's share costs {listed(prices_at_sizes)}.")
     return sentences

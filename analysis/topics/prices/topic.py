@@ -60,7 +60,7 @@ def prices(content: Content) -> Section | None:
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer sentences about the prices of a study without runs."""
+    """Offer page one sentences about prices, if the study has no runs."""
     content = page.content
     if content.cases or "prices" not in content.tables:
         return None
