@@ -1,4 +1,7 @@
-"""Table ``advice``: how to run a case for one user, for a queue, on a shared machine, and for k jobs."""
+"""Table ``advice``: how to run a case for one user, for a queue, on a shared machine, and for k jobs.
+
+A way to run a job is a process count with its oversubscription, threads and placement.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ GOALS = {
     "queue": ("most_jobs", "may_be_most_jobs"),
     "shared machine": ("least_time_efficient", None),
 }
-"""Columns of ``packing`` by goal: the advised way, and the ways that may be as good."""
+"""Columns of ``packing`` by goal: a mark of the advised way, and marks of the ways that may be as good."""
 NOTED = ["processes", "oversubscription", "processes_per_node", "threads"]
 """Arguments of `with_notes`."""
 
@@ -66,8 +69,8 @@ _COPIED += [f"{name}{end}" for name in ("jobs_per_day", "makespan_seconds") for 
 def advice_rows(ways: Ways, packing: Mapping[str, Any], queue: Queue, settings: Settings) -> Iterator[Piece]:
     """Advise a process count for one user, for a queue, for a shared machine, and for k jobs.
 
-    One user needs the least time. A queue needs the most jobs per day with at least the stated efficiency,
-    and a shared machine the least time with that efficiency. The k jobs run in the waves that end soonest.
+    One user needs the least time. A queue needs the most jobs per day with at least the stated efficiency. A
+    shared machine needs the least time with this efficiency. The k jobs run in the waves that end soonest.
 
     Parameters
     ----------
@@ -90,13 +93,15 @@ def advice_rows(ways: Ways, packing: Mapping[str, Any], queue: Queue, settings: 
 
 
 def _advice_for(goal: str, packing: Mapping[str, Any], queue: Queue) -> Piece:
-    chosen, contenders = GOALS[goal]
-    if not packing[chosen].any():
+    """Make the row of ``advice`` for one of `GOALS`, without the names of the case."""
+    advised, as_good = GOALS[goal]
+    is_advised = packing[advised]
+    if not is_advised.any():
         return {"goal": goal, "advice": f"no count reaches an efficiency of {queue.efficiency:g}"}
-    way = int(packing[chosen].argmax())
-    may_be_best = packing[contenders] if contenders else None
-    others = [] if may_be_best is None else np.flatnonzero(may_be_best & ~packing[chosen]).tolist()
-    names = [with_notes(*(packing[name][other] for name in NOTED)) for other in others]
+    way = int(is_advised.argmax())
+    may_be_as_good = packing[as_good] if as_good else None
+    alternatives = [] if may_be_as_good is None else np.flatnonzero(may_be_as_good & ~is_advised).tolist()
+    names = [with_notes(*(packing[name][alternative] for name in NOTED)) for alternative in alternatives]
     return {
         "goal": goal,
         "advice": _way_text(packing, way, packing["jobs_at_once"][way]),
@@ -107,6 +112,7 @@ def _advice_for(goal: str, packing: Mapping[str, Any], queue: Queue) -> Piece:
 
 
 def _advice_for_k_jobs(ways: Ways, packing: Mapping[str, Any], queue: Queue, settings: Settings) -> Piece:
+    """Make the row of ``advice`` for the k jobs of the queue, without the names of the case."""
     waves = fastest_waves(packing["seconds"], ways.jobs_at_once, queue.jobs)
     is_used = waves > 0
     makespan_draws = (waves[is_used, None, None] * ways.draws[is_used]).sum(axis=0)
@@ -143,24 +149,25 @@ def fastest_waves(seconds: ArrayLike, jobs_at_once: ArrayLike, jobs: int) -> NDA
     >>> fastest_waves([10.0, 15.0], [1, 3], 4)
     array([1, 1])
     """
-    seconds, at_once = np.asarray(seconds, float), np.asarray(jobs_at_once, np.int64)
-    least, choice = [0.0], [0]  # by jobs left: shortest time, and the way of its first wave
+    wave_seconds = np.asarray(seconds, float).tolist()
+    wave_jobs = np.asarray(jobs_at_once, np.int64).tolist()
+    shortest, first_way = [0.0], [0]  # shortest time for 0, 1, … jobs, and the way of its first wave
     for left in range(1, jobs + 1):
-        ends = [
-            wave + least[max(left - size, 0)]
-            for wave, size in zip(seconds.tolist(), at_once.tolist(), strict=True)
+        times = [
+            wave + shortest[max(left - size, 0)] for wave, size in zip(wave_seconds, wave_jobs, strict=True)
         ]
-        least.append(min(ends))
-        choice.append(ends.index(least[left]))
-    waves, left = np.zeros(len(at_once), np.int64), jobs
+        shortest.append(min(times))
+        first_way.append(times.index(shortest[left]))
+    waves, left = np.zeros(len(wave_jobs), np.int64), jobs
     while left > 0:
-        waves[choice[left]] += 1
-        left -= at_once[choice[left]]
+        way = first_way[left]
+        waves[way] += 1
+        left -= wave_jobs[way]
     return waves
 
 
 def _waves_text(packing: Mapping[str, Any], waves: NDArray[np.int64], jobs: int) -> str:
-    """Describe the ways of all waves in turn, with no more jobs at a time than are left."""
+    """Describe the waves of each way; the last wave may have fewer jobs than fit."""
     phrases, left = [], jobs
     for way in np.flatnonzero(waves).tolist():
         at_once = packing["jobs_at_once"][way]
@@ -171,7 +178,7 @@ def _waves_text(packing: Mapping[str, Any], waves: NDArray[np.int64], jobs: int)
 
 
 def _way_text(packing: Mapping[str, Any], way: int, jobs_at_once: int) -> str:
-    """Describe how many jobs run at a time, their size, and their placement if it varies."""
+    """Describe how many jobs run at a time, the size of a job, and its placement if placement varies."""
     processes, cores, threads = (int(packing[name][way]) for name in ("processes", "cores", "threads"))
     size = counted(processes, "process")
     if threads > 1:
@@ -183,7 +190,7 @@ def _way_text(packing: Mapping[str, Any], way: int, jobs_at_once: int) -> str:
 
 
 def with_notes(processes: int, oversubscription: int, processes_per_node: float | None, threads: int) -> str:
-    """Return a process count with its level and threads if above 1, and its placement if it varies.
+    """Write a process count, with oversubscription and threads if above 1, and placement if it varies.
 
     Examples
     --------
@@ -199,5 +206,5 @@ def with_notes(processes: int, oversubscription: int, processes_per_node: float 
 
 
 def per_node(processes: float | None) -> list[str]:
-    """Return a placement as a list with one phrase, ``1 per node``; an empty list if it does not vary."""
+    """Write a placement as a list with one phrase, ``1 per node``; the list is empty if it does not vary."""
     return [] if processes is None or is_missing(processes) else [f"{plain(processes)} per node"]

@@ -15,6 +15,7 @@ from analysis.presentation.drawing import Drawing, new_drawing, point_text, shor
 from analysis.presentation.labels import SERIAL, Labels
 from analysis.presentation.legend import add_legend
 from analysis.presentation.marks import Point, draw_bars, draw_points
+from analysis.presentation.rows import side_by_side
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line, as_lines, interval
 from analysis.runs.kinds import comparable_sets
@@ -26,7 +27,7 @@ MOST_PANELS = 12
 PANEL_HEIGHT, ONLY_HEIGHT = 1.75, 2.7
 """Height of a row of panels, and of a single panel, in inches."""
 CLOSE = 0.05
-"""Share of an axis; the number of a point that is closer to the previous point is on the other side."""
+"""Share of the axis below which two points are close: the number of the second is then on its other side."""
 FAINT = 0.35
 """Opacity of points outside the Pareto sets."""
 
@@ -58,7 +59,7 @@ class CasePanel:
 
 @dataclass(frozen=True)
 class Tradeoff:
-    """Axes and caption of the figures of a topic; `fronts` are the columns that identify a Pareto set."""
+    """Axes and caption of the figures of a topic; `fronts` are columns with a Pareto set for each value."""
 
     topic: str
     x: AxisColumn
@@ -140,35 +141,35 @@ def _title(case: str, kinds: str, sets: int, labels: Labels) -> str:
 
 def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> list[Drawing]:
     """Draw the panels in figures of at most `MOST_PANELS`."""
-    figures = -(-len(panels) // MOST_PANELS)
-    each = -(-len(panels) // figures)
     rows = pd.concat([panel.rows for panel in panels])
     caption = " ".join([tradeoff.caption, *_reading_notes(tradeoff, rows, labels)])
     tradeoff = replace(tradeoff, caption=caption)
+    pages = list(side_by_side(panels, MOST_PANELS))
     drawings = []
-    for index in range(figures):
-        name = tradeoff.topic if figures == 1 else f"{tradeoff.topic}-{index + 1}"
-        drawings.append(_figure(name, tradeoff, panels[index * each : (index + 1) * each], labels))
+    for number, page in enumerate(pages, start=1):
+        name = tradeoff.topic if len(pages) == 1 else f"{tradeoff.topic}-{number}"
+        drawings.append(_figure(name, tradeoff, page, labels))
     return drawings
 
 
 def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Explain the numbers, faint points, bars and hollow points of the figures."""
     notes = ["Numbers are processes; points outside the sets are faint."]
     with_interval = rows[f"{tradeoff.y.column}_low"].notna()
     if with_interval.any():
-        priced = ", and across them the published range of the price" if tradeoff.x.bars else ""
-        notes.append(f"Bars of the set: {labels.intervals(rows)}{priced}.")
+        price_range = ", and across them the published range of the price" if tradeoff.x.bars else ""
+        notes.append(f"Bars of the set: {labels.intervals(rows)}{price_range}.")
     if not with_interval.all():
         notes.append("Hollow points have no interval.")
     return notes
 
 
 def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> Drawing:
-    lines = -(-len(panels) // COLUMNS)
-    columns = -(-len(panels) // lines)
+    panel_rows = math.ceil(len(panels) / COLUMNS)
+    columns = math.ceil(len(panels) / panel_rows)
     rows = pd.concat([panel.rows for panel in panels])
     titles = formats.listed(dict.fromkeys(panel.title for panel in panels))
-    height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
+    height = panel_rows * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
     alt = f"{tradeoff.y.title} against {tradeoff.x.title.split(' (')[0].lower()} of {titles}."
     with new_drawing(name, tradeoff.topic, height, tradeoff.caption, alt) as drawing:
         grid = drawing.panels(len(panels), columns, (tradeoff.x.title, ""))
@@ -185,46 +186,59 @@ def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: 
 def _draw_panel(
     axes: Axes, panel: CasePanel, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels
 ) -> None:
-    x, y, fronts = tradeoff.x, tradeoff.y, list(tradeoff.fronts)
+    """Draw the Pareto sets of a panel as lines, then all points, with a number at the best points."""
+    x, y = tradeoff.x, tradeoff.y
     rows = panel.rows.assign(pareto=panel.rows["pareto"].fillna(False).astype(bool))
-    members = rows[rows["pareto"]]
-    for (interconnect, *_), front in members.groupby(fronts) if fronts else [((None,), members)]:
-        steps = front.drop_duplicates([x.column, y.column]).sort_values(x.column)
-        colour = style.IDEAL if interconnect is None else labels.look(interconnect).colour
-        (line,) = axes.plot(
-            steps[x.column], steps[y.column], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1
-        )
-        drawing.mark(line, interconnect)
+    _draw_fronts(axes, rows[rows["pareto"]], tradeoff, drawing, labels)
     # Every interconnect has a row of the serial run. It is drawn once, as a member of a set if it is in any.
     ordered = rows.sort_values("pareto", ascending=False, kind="stable")
     is_repeated = ordered["serial"].astype(bool) & ordered.duplicated([x.column, y.column, "serial"])
     points = ordered[~is_repeated]
-    shown = points[points["pareto"]]
-    faint = _points(points[~points["pareto"]], tradeoff, y, labels)
-    draw_points(drawing, axes, faint, hollow=True, bars=False, opacity=FAINT)
-    draw_points(drawing, axes, _points(shown, tradeoff, y, labels), hollow=True, bars=y.bars)
+    members, others = points[points["pareto"]], points[~points["pareto"]]
+    draw_points(drawing, axes, _points(others, tradeoff, y, labels), hollow=True, bars=False, opacity=FAINT)
+    draw_points(drawing, axes, _points(members, tradeoff, y, labels), hollow=True, bars=y.bars)
     if x.bars:
-        draw_bars(drawing, axes, _points(shown, tradeoff, x, labels), across=True)
-    best = shown[nondominated(shown[x.column], shown[y.column])].sort_values([x.column, y.column])
-    # Points with equal counts of several fronts are close to each other, so only one of them is numbered.
-    numbered_by = ["processes"] if fronts else [x.column, y.column]
+        draw_bars(drawing, axes, _points(members, tradeoff, x, labels), across=True)
     for side, horizontal in ((x, True), (y, False)):
         ends = ("", "_low", "_high") if side.bars else ("",)
         values = points[[f"{side.column}{end}" for end in ends]].to_numpy(float).ravel().tolist()
         log_axis(axes, values, most=4 if horizontal else 6, horizontal=horizontal)
-    previous, width = 0.0, math.log(axes.get_xlim()[1] / axes.get_xlim()[0])
+    _number_best(axes, members, tradeoff)
+
+
+def _draw_fronts(
+    axes: Axes, members: pd.DataFrame, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels
+) -> None:
+    """Draw each Pareto set as a line of steps; the set of a whole panel has no interconnect."""
+    x, y, fronts = tradeoff.x.column, tradeoff.y.column, list(tradeoff.fronts)
+    for (interconnect, *_), front in members.groupby(fronts) if fronts else [((None,), members)]:
+        steps = front.drop_duplicates([x, y]).sort_values(x)
+        colour = style.IDEAL if interconnect is None else labels.look(interconnect).colour
+        (line,) = axes.plot(steps[x], steps[y], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1)
+        drawing.mark(line, interconnect)
+
+
+def _number_best(axes: Axes, members: pd.DataFrame, tradeoff: Tradeoff) -> None:
+    """Write the process count at each point that no point of any set beats."""
+    x, y = tradeoff.x.column, tradeoff.y.column
+    best = members[nondominated(members[x], members[y])].sort_values([x, y])
+    # Points with equal counts of several sets are close to each other, so only one of them is numbered.
+    numbered_by = ["processes"] if tradeoff.fronts else [x, y]
+    left, right = axes.get_xlim()
+    close_distance = CLOSE * math.log(right / left)
+    previous = 0.0
     for row in as_lines(best.drop_duplicates(numbered_by)):
-        close = previous > 0 and math.log(row[x.column] / previous) < CLOSE * width
+        is_close = previous > 0 and math.log(row[x] / previous) < close_distance
         axes.annotate(
             str(row["processes"]),
-            (row[x.column], row[y.column]),
-            xytext=(2.5, -2.5) if close else (-2.5, 2.5),
+            (row[x], row[y]),
+            xytext=(2.5, -2.5) if is_close else (-2.5, 2.5),
             textcoords="offset points",
-            ha="left" if close else "right",
-            va="top" if close else "bottom",
+            ha="left" if is_close else "right",
+            va="top" if is_close else "bottom",
             fontsize=7,
         )
-        previous = row[x.column]
+        previous = row[x]
 
 
 def _points(rows: pd.DataFrame, tradeoff: Tradeoff, barred: AxisColumn, labels: FigureLabels) -> list[Point]:

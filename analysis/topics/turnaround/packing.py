@@ -1,8 +1,9 @@
 """Table ``packing``: jobs per day and time per job, for each way to run equal jobs on all available cores.
 
-Jobs that run at the same time are assumed not to slow each other. They run on separate cores, and the model
-has no shared memory, interconnect or file system. If placement varies, a job on several nodes has them to
-itself, so that fewer processes per node occupy more of the machine.
+A way to run a job is a process count with its oversubscription, threads and placement. Jobs that run at the
+same time are assumed not to slow each other: they run on separate cores, and the model has no shared memory,
+interconnect or file system. If placement varies, no other job runs on the nodes of a job on several nodes.
+Fewer processes per node then occupy more of the machine.
 """
 
 from __future__ import annotations
@@ -151,10 +152,10 @@ class Ways:
 
 
 def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterator[Ways]:
-    """List the ways to run a case over each interconnect, with all levels and placements together.
+    """Yield the ways to run a case over each interconnect, with all levels and placements together.
 
-    Kinds that are not compared have separate machines: a simulated machine may have more cores than the
-    measured machine of the study. In weak scaling nothing is listed, since the jobs of two counts differ.
+    Kinds that the study does not compare have separate machines: a simulated machine may have more cores than
+    the measured machine. In weak scaling there are no ways, since the jobs of two counts differ.
 
     Parameters
     ----------
@@ -181,19 +182,23 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
 
 
 def _machine(kind: str, curves: Sequence[Curve], queue: Queue, settings: Settings) -> tuple[int, int]:
-    """Return cores per node, and cores in all, of the machine of a kind; the queue may state the latter."""
+    """Return the cores per node and the number of all cores of the machine of a kind.
+
+    The queue may state the number of all cores. By default it is the largest number that a job occupied.
+    """
     compared = {frozenset(pair) for pair in settings.compare_kinds}
     same_machine = [
         curve for curve in curves if curve.kind == kind or frozenset((curve.kind, kind)) in compared
     ]
     cores_per_node = max(map(_cores_per_node, same_machine))
-    used = max(int(_occupied_cores(curve, cores_per_node).max()) for curve in same_machine)
-    return cores_per_node, queue.cores or used
+    most_occupied = max(int(_occupied_cores(curve, cores_per_node).max()) for curve in same_machine)
+    return cores_per_node, queue.cores or most_occupied
 
 
 def _joined(
     curves: Sequence[Curve], interconnect: str, kind: str, cores_per_node: int, available: int
 ) -> Ways:
+    """Join the points of all curves of an interconnect as ways to run a job."""
     tables = [_columns_of(curve, cores_per_node) for curve in curves]
     return Ways(
         curves[0].case,
@@ -217,11 +222,12 @@ def _selected(ways: Ways, mask: Flags) -> Ways:
 
 
 def _cores_per_node(curve: Curve) -> int:
-    """Return the largest number of cores of a node that a run used; 1 if placement does not vary."""
+    """Return the largest number of cores per node of any run of a curve; 1 if placement does not vary."""
     if curve.processes_per_node is None:
         return 1
     nodes = curve.table["nodes"]
-    return int((-(-curve.table["cores"] // np.maximum(nodes, 1)))[nodes > 0].max(initial=1))
+    cores_of_fullest_node = -(-curve.table["cores"] // np.maximum(nodes, 1))
+    return int(cores_of_fullest_node[nodes > 0].max(initial=1))
 
 
 def _occupied_cores(curve: Curve, cores_per_node: int) -> NDArray[np.int64]:
@@ -236,6 +242,7 @@ def _occupied_cores(curve: Curve, cores_per_node: int) -> NDArray[np.int64]:
 
 
 def _columns_of(curve: Curve, cores_per_node: int) -> dict[str, NDArray]:
+    """Make the columns of `Ways.table` for the points of a curve."""
     nodes, counts = curve.table["nodes"], len(curve.processes)
     processes_per_node = np.nan if curve.processes_per_node is None else curve.processes_per_node
     return {
@@ -253,10 +260,10 @@ def _columns_of(curve: Curve, cores_per_node: int) -> dict[str, NDArray]:
 
 
 def packing_columns(ways: Ways, queue: Queue, settings: Settings) -> dict[str, Any]:
-    """Compute jobs per day and time per job, for each way to run them.
+    """Compute jobs per day and time per job, for each way to run a job.
 
-    m = floor(N / occupied_cores) jobs run at once, so jobs_per_day = m 86400 / T. The k jobs of the
-    queue run in ceil(k / m) waves, and makespan_seconds = ceil(k / m) T.
+    m = floor(N / occupied_cores) jobs run at once, so that jobs_per_day = m 86400 / T. The k jobs of the
+    queue run in ceil(k / m) waves, so that makespan_seconds = ceil(k / m) T.
 
     Returns
     -------
@@ -287,15 +294,18 @@ def packing_columns(ways: Ways, queue: Queue, settings: Settings) -> dict[str, A
         "pareto": nondominated(seconds, at_once / seconds),
         "pareto_share": _pareto_share(ways),
         "least_time": least_time,
-        "may_be_least_time": _contenders(ways, least_time, all_ways, np.zeros(len(at_once))),
+        "may_be_least_time": _may_be_best(ways, least_time, all_ways, np.zeros(len(at_once))),
         "most_jobs": most_jobs,
-        "may_be_most_jobs": _contenders(ways, most_jobs, is_efficient, np.log(at_once)),
+        "may_be_most_jobs": _may_be_best(ways, most_jobs, is_efficient, np.log(at_once)),
         "least_time_efficient": _mark_highest(1 / seconds, rate, is_efficient),
     }
 
 
 def _pareto_share(ways: Ways) -> Floats | float:
-    """Return the share of draws in which each way is in the Pareto set; NaN for a band or without draws."""
+    """Return the share of draws in which each way is in the Pareto set.
+
+    NaN if times have a band, or if a way has no draws.
+    """
     if ways.draws.shape[1] > 1 or np.isnan(ways.draws).any():
         return np.nan
     seconds = ways.draws[:, 0]
@@ -309,13 +319,20 @@ def _mark_highest(values: Floats, tie_breakers: Floats, allowed: Flags) -> Flags
     return (np.arange(len(values)) == tie_breakers.argmax()) & allowed.any()
 
 
-def _contenders(ways: Ways, first: Flags, allowed: Flags, gains: Floats) -> Flags | None:
-    """Mark the allowed ways that may have the smallest log time minus gain.
+def _may_be_best(ways: Ways, best: Flags, allowed: Flags, gains: Floats) -> Flags | None:
+    """Mark the allowed ways that may have the smallest value of log time - gain.
+
+    Parameters
+    ----------
+    best, allowed : arrays (ways,)
+        Mark of the way with the smallest value, and marks of the ways that count.
+    gains : array (ways,)
+        Logarithm of the number by which a way's rate exceeds 1 / time.
 
     Returns
     -------
     array (ways,) or None
-        None without a band, or below `FEWEST` blocks.
+        None if simulated times have no band, or if measured times have fewer than `FEWEST` blocks.
     """
     if ways.kind == "simulated":
         low, high = (np.log(ways.table[f"seconds_{end}"]) - gains for end in ("low", "high"))
@@ -328,4 +345,4 @@ def _contenders(ways: Ways, first: Flags, allowed: Flags, gains: Floats) -> Flag
     if min((len(sample.blocks) for sample in parallel), default=0) < FEWEST:
         return None
     differences = pairwise_differences(block_logs(ways.samples)[1], roundings(ways.samples))
-    return may_be_best(with_offsets(differences, gains), np.asarray(first.argmax()), ALPHA, allowed)
+    return may_be_best(with_offsets(differences, gains), np.asarray(best.argmax()), ALPHA, allowed)

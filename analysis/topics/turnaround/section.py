@@ -1,4 +1,4 @@
-"""The section on turnaround and throughput: which process count to advise for which goal."""
+"""The section on turnaround and throughput: the advised process count for each goal."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ GOAL_TITLES = {
     "queue": "A queue, for the most jobs a day at an efficiency of {efficiency} or more",
     "shared machine": "A shared machine, for the least time at that efficiency",
 }
-"""Beginnings of sentences by goal; any other goal is a number of jobs."""
+"""Beginnings of sentences by goal. The goal that is not listed is a number of jobs."""
 IN_DETAIL = 5
-"""Largest number of interconnects whose times and rates are in sentences; the table has all of them."""
+"""Largest number of interconnects for which sentences state times and rates; the table always has them."""
 ALONE = ("one user", "shared machine")
 """Goals about the time of a single job."""
 
@@ -55,7 +55,7 @@ def turnaround(content: Content) -> Section | None:
 
 
 def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:
-    """Say how to run a case for each goal; interconnects with the same advice share a clause."""
+    """Recommend how to run a case for each goal; interconnects with the same advice share a clause."""
     sentences = []
     several_kinds = advice["kind"].nunique() > 1
     for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
@@ -77,15 +77,16 @@ def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -
 
 
 def _interconnects(names_by_outcome: Mapping[str, Sequence[str]], total: int) -> str:
-    """List interconnects by the outcome of an advice; `total` is the number of all interconnects."""
-    return listed(
-        f"{'every interconnect' if 1 < len(names) == total else listed(names)}{outcome}"
-        for outcome, names in names_by_outcome.items()
-    )
+    """List interconnects, grouped by the outcome of an advice; `total` is the number of all interconnects."""
+    clauses = []
+    for outcome, names in names_by_outcome.items():
+        is_every = 1 < len(names) == total
+        clauses.append(f"{'every interconnect' if is_every else listed(names)}{outcome}")
+    return listed(clauses)
 
 
 def _way(line: Line) -> str:
-    """Describe the advised way: a process count for one job, or how to run many."""
+    """Describe the advised way: a process count for a single job, or the text of the advice for many jobs."""
     if line["goal"] not in ALONE or is_missing(line["processes"]):
         return line["advice"]
     level = f" at oversubscription {line['oversubscription']}" if line["oversubscription"] > 1 else ""
@@ -94,7 +95,7 @@ def _way(line: Line) -> str:
 
 
 def _outcome(line: Line) -> str:
-    """Return rate or time of an advice, and the ways that cannot be distinguished from it, in brackets."""
+    """Write, in brackets, the rate or time of an advice, and the ways that may be as good."""
     notes = []
     if line["goal"] == "queue" and not is_missing(line["jobs_per_day"]):
         notes.append(f"{formats.number(line['jobs_per_day'])} jobs a day")
@@ -108,7 +109,7 @@ def _outcome(line: Line) -> str:
 
 
 def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate counts and rates, one row per interconnect of a case."""
+    """Tabulate the advised counts with their times and rates, one row per interconnect of a case."""
     jobs = next(goal for goal in advice["goal"] if goal not in GOAL_TITLES)
     caption = (
         f"Processes to use, with the time per job (one user, shared machine), the jobs per day (queue) and "

@@ -23,7 +23,7 @@ def make_turnaround(context: Context) -> Tables:
 
 
 def turnaround_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Pieces:
-    """Make the rows of the tables ``packing`` and ``advice`` from all curves of a case."""
+    """Make the rows of the tables ``packing`` and ``advice`` for a case, from all its curves."""
     pieces: Pieces = {"packing": [], "advice": []}
     for ways in ways_of(curves, queue, settings):
         packing = packing_columns(ways, queue, settings)
