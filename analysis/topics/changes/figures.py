@@ -1,4 +1,4 @@
-"""Figures of changes between two sites: a dot with its interval for each point that both sites have."""
+"""Figures of changes between two sites, with a dot and an interval for each point that both sites have."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from analysis.presentation.axes import name_rows
 from analysis.presentation.drawing import Drawing, file_stem, new_drawing, shortened
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
+from analysis.presentation.rows import side_by_side
 from analysis.presentation.sentences import too_few
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
@@ -40,7 +41,7 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
     Returns
     -------
     list of Drawing
-        One per pair of sites, up to three cases and up to 44 points.
+        At least one figure per pair of sites. A figure has at most `COLUMNS` cases and `MOST_ROWS` points.
     """
     if changes is None:
         return []
@@ -48,15 +49,11 @@ def changes_figures(changes: pd.DataFrame | None, labels: FigureLabels) -> list[
     compared = changes[changes["change_percent"].notna()]
     for _, rows in compared.groupby(["site_before", "site_after"], sort=False):
         before, after = rows[["site_before", "site_after"]].iloc[0]
-        cases = labels.sorted_cases(rows["case"])
-        figures = -(-len(cases) // COLUMNS)
-        columns = -(-len(cases) // figures)
-        for start in range(0, len(cases), columns):
-            chunk = cases[start : start + columns]
-            points = _points(rows[rows["case"].isin(chunk)], labels)
+        for cases in side_by_side(labels.sorted_cases(rows["case"]), COLUMNS):
+            points = _points(rows[rows["case"].isin(cases)], labels)
             for first in range(0, len(points), MOST_ROWS):
                 shown = points[first : first + MOST_ROWS]
-                drawings.append(_figure((before, after), rows, chunk, shown, labels))
+                drawings.append(_figure((before, after), rows, cases, shown, labels))
     return drawings
 
 
@@ -107,6 +104,7 @@ def _name(point: PointKey, labels: Labels) -> str:
 def _draw_panel(
     axes: Axes, rows: pd.DataFrame, points: Sequence[PointKey], drawing: Drawing, labels: FigureLabels
 ) -> None:
+    """Draw the changes of a case; the position of a point in `points` is its row."""
     axes.axvline(0, color=style.INK, linewidth=0.7, zorder=1)
     dots = []
     for row in as_lines(rows):

@@ -21,7 +21,7 @@ _SITES = ["site_before", "site_after"]
 
 
 def changes_section(content: Content) -> Section | None:
-    """Show the points that became faster or slower, and how the sites differ."""
+    """Report the points that became faster or slower, and the differences between the sites' machines."""
     if "changes" not in content.tables:
         return None
     changes, summary, labels = content.tables["changes"], content.tables["changes_summary"], content.labels
@@ -96,17 +96,20 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
     if not all(machines):
         return []
     first, second = machines
-    keys = [key for key in dict.fromkeys([*first, *second]) if first.get(key) != second.get(key)]
-    if not keys:
+    all_items = dict.fromkeys([*first, *second])
+    different = [item for item in all_items if first.get(item) != second.get(item)]
+    if not different:
         return [paragraph("Both sites state the same machine and the same versions.")]
-    values = [[key, *(machine.get(key) for machine in machines)] for key in keys]
-    rows = [row([MISSING if is_missing(value) else value for value in line]) for line in values]
+    rows = []
+    for item in different:
+        values = [machine.get(item) for machine in machines]
+        rows.append(row([item, *(MISSING if is_missing(value) else value for value in values)]))
     columns = left("Item", before, after)
     return [table("Differences between the machines and versions.", columns, {"": rows})]
 
 
 def _table(changes: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate the points that both sites have; a long table has only those that changed."""
+    """Tabulate the points that both sites have; a long table shows only points that changed."""
     rows, caption = changes[changes["change_percent"].notna()], "Every point that both have. "
     if len(rows) > MOST_ROWS:
         rows = rows[rows["verdict"].isin(["faster", "slower"])].head(MOST_ROWS)

@@ -110,8 +110,10 @@ class CaseMean(NamedTuple):
 
     Attributes
     ----------
+    sites : pair of str
+        Site before and site after.
     logs : array (1 + scenarios × draws,)
-        The estimate, then its bootstrap draws.
+        Mean log ratio of the medians, then its bootstrap draws.
     """
 
     sites: tuple[str, str]
@@ -243,13 +245,16 @@ def _compare_case(
 def _points_by_key(
     points: CasePoints, before: str, after: str
 ) -> tuple[dict[PointKey, int], dict[PointKey, int]]:
-    """Number the points of two sites by their key, with nodes in the key only if it is needed."""
+    """Return the positions of the points of two sites, by key.
+
+    The nodes are part of a key only if points of a site could not be distinguished otherwise.
+    """
     table = points.table
     sides = [np.flatnonzero(table["site"] == site) for site in (before, after)]
     for nodes in (np.zeros_like(table["nodes"]), table["nodes"]):
         columns = [*(table[name] for name in PointKey._fields[:-1]), nodes]
         earlier, later = (
-            {PointKey(*(values[number] for values in columns)): number for number in side.tolist()}
+            {PointKey(*(values[position] for values in columns)): position for position in side.tolist()}
             for side in sides
         )
         has_distinct_keys = len(earlier) + len(later) == len(sides[0]) + len(sides[1])
@@ -293,29 +298,34 @@ def _log_ratio(points: CasePoints, before: int, after: int) -> Floats:
 def _summary_rows(
     means: Sequence[CaseMean], changes: pd.DataFrame, confidence: float
 ) -> Iterator[dict[str, Any]]:
-    """Make the rows of ``changes_summary``: geometric means over points, then over cases of equal weight."""
+    """Yield the rows of ``changes_summary``: for each case of a kind, then for all cases of the kind.
+
+    The change is a geometric mean over points. In the mean over all cases, all cases have the same weight.
+    """
 
     def sites_and_kind(mean: CaseMean) -> tuple[str, str, str]:
         return *mean.sites, mean.kind
 
     for (before, after, kind), group in groupby(sorted(means, key=sites_and_kind), key=sites_and_kind):
         case_means = list(group)
-        in_all_cases = (changes["site_before"] == before) & (changes["site_after"] == after)
-        in_all_cases &= (changes["kind"] == kind) & changes["change_percent"].notna()
-        lines: list[tuple[str | None, Floats, pd.Series]] = [
-            (mean.case, mean.logs, in_all_cases & (changes["case"] == mean.case)) for mean in case_means
+        is_common = (changes["site_before"] == before) & (changes["site_after"] == after)
+        is_common &= (changes["kind"] == kind) & changes["change_percent"].notna()
+        common = changes[is_common]
+        means_and_points: list[tuple[str | None, Floats, pd.DataFrame]] = [
+            (mean.case, mean.logs, common[common["case"] == mean.case]) for mean in case_means
         ]
         if len(case_means) > 1:
-            lines.append((None, np.mean([mean.logs for mean in case_means], axis=0), in_all_cases))
-        for case, logs, is_in_row in lines:
+            mean_over_cases = np.mean([mean.logs for mean in case_means], axis=0)
+            means_and_points.append((None, mean_over_cases, common))
+        for case, logs, points in means_and_points:
             low, high = percentile_interval(logs[None, 1:], confidence)
-            verdicts = changes.loc[is_in_row, "verdict"].map(outcome).value_counts()
+            verdicts = points["verdict"].map(outcome).value_counts()
             yield {
                 "site_before": before,
                 "site_after": after,
                 "case": case,
                 "kind": kind,
-                "points": int(is_in_row.sum()),
+                "points": len(points),
                 "change_percent": 100 * np.expm1(logs[0]),
                 "change_low": 100 * np.expm1(low),
                 "change_high": 100 * np.expm1(high),

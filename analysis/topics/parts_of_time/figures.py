@@ -34,6 +34,7 @@ def parts_figures(parts: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    """Draw a bar for each point of a case, with a colour for each of its largest parts."""
     point = ["processes", "interconnect", "kind", "nodes"]
     rows, shown = labels.in_order(rows, *point), _largest(rows)
     rows["bar"] = rows.groupby(point, sort=False, dropna=False).ngroup()
@@ -72,7 +73,7 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
 
 
 def _largest(rows: pd.DataFrame) -> list[str]:
-    """Return the parts with a colour, the largest first, then `REMAINING` if there are more."""
+    """Return the parts that have a colour: the largest first, and `REMAINING` if there are more parts."""
     shares = rows.groupby("part")["share"].mean().sort_values(ascending=False, kind="stable")
     names = list(shares.index)
     return names if len(names) <= MOST else [*names[: MOST - 1], REMAINING]

@@ -16,7 +16,7 @@ from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing
 from analysis.topics.parts_of_time.tables import MAIN_LOOP, PREPARATION, RUN, RUN_PARTS, at_extremes
 
 CHANGED = 0.05
-"""Smallest relative change of iterations, and smallest change of a share, that a sentence names."""
+"""Smallest change that a sentence names: a relative change of iterations, or a change of a share."""
 PLACES = 3
 """Decimals of a time, the precision of the time stamps."""
 MOST_PARTS = 3
@@ -63,7 +63,7 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
         if few == many:
             continue
         relative = rows[rows["processes"] == many].groupby("field")["relative"].median()
-        changed = relative[(relative - 1).abs() >= CHANGED].sort_values(ascending=False)
+        changed = relative[(relative - 1).abs() >= CHANGED].sort_values(ascending=False)  # factors by field
         if changed.empty:
             sentences.append(
                 f"{labels.case(case)}: the linear solver needs as many iterations on {processes(many)} as on "
@@ -85,7 +85,9 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
-    """Say how much efficiency the iterations of the linear solver cost at the largest process count.
+    """State how much efficiency the iterations of the linear solver cost at the largest process count.
+
+    The sentence of a case is about the interconnect with the lowest efficiency.
 
     Parameters
     ----------
@@ -95,36 +97,37 @@ def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
     """
     sentences = []
     for case, rows in labels.by_case(efficiency):
-        largest = at_extremes(rows)
-        largest = largest[largest["processes"] == largest["processes"].max()]
-        line = largest.loc[largest["efficiency"].idxmin()].to_dict()
-        effect = line["algorithmic_efficiency"] - 1
-        value, low, high = (100 * end for end in interval(line, "implementation_efficiency"))
-        without_savings = formats.percent_with_interval(value, low, high)
+        ends = at_extremes(rows)
+        at_largest = ends[ends["processes"] == ends["processes"].max()]
+        line = at_largest.loc[at_largest["efficiency"].idxmin()].to_dict()
         algorithmic = line["algorithmic_efficiency"]
-        total = formats.percent_with_interval(algorithmic * value, algorithmic * low, algorithmic * high)
-        if abs(effect) < CHANGED:
-            cause = (
-                "the iterations of the linear solver change it by less than "
-                f"{formats.percent(100 * CHANGED, places=0)}"
-            )
-        elif effect > 0:
-            cause = (
-                f"without the savings of fewer iterations of the linear solver it would be {without_savings}"
-            )
-        else:
-            loss = line["algorithmic_loss_percent"]
-            share = "" if is_missing(loss) else f", {formats.percent(loss)} of the lost time"
-            cause = (
-                "the additional iterations of the linear solver alone would leave "
-                f"{formats.percent(100 * line['algorithmic_efficiency'])}{share}"
-            )
+        implementation = [100 * end for end in interval(line, "implementation_efficiency")]
+        value, low, high = (algorithmic * end for end in implementation)
+        total = formats.percent_with_interval(value, low, high)
         sentences.append(
             f"{labels.case(case)}: on {processes(line['processes'])} over "
             f"{labels.interconnect(line['interconnect'], line['kind'])}, the efficiency is "
-            f"{total}; {cause}."
+            f"{total}; {_effect_of_iterations(line)}."
         )
     return sentences
+
+
+def _effect_of_iterations(line: Line) -> str:
+    """Describe the effect of the linear solver's iterations on the efficiency of a point."""
+    algorithmic = line["algorithmic_efficiency"]
+    if abs(algorithmic - 1) < CHANGED:
+        limit = formats.percent(100 * CHANGED, places=0)
+        return f"the iterations of the linear solver change it by less than {limit}"
+    if algorithmic > 1:
+        value, low, high = (100 * end for end in interval(line, "implementation_efficiency"))
+        without_savings = formats.percent_with_interval(value, low, high)
+        return f"without the savings of fewer iterations of the linear solver it would be {without_savings}"
+    loss = line["algorithmic_loss_percent"]
+    share = "" if is_missing(loss) else f", {formats.percent(loss)} of the lost time"
+    return (
+        "the additional iterations of the linear solver alone would leave "
+        f"{formats.percent(100 * algorithmic)}{share}"
+    )
 
 
 def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
@@ -139,11 +142,11 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
             f"{labels.case(case)}: {largest} takes {formats.percent(100 * shares[largest])} of the main loop "
             f"on {processes(few)}"
         )
-        at_most = rows[rows["processes"] == many]
-        at_most = at_most.assign(gain=at_most["share"] - at_most["part"].map(shares))
-        if few != many and at_most["gain"].max() >= CHANGED:
-            line = at_most.nlargest(1, "gain").iloc[0].to_dict()
-            before = formats.percent(100 * (line["share"] - line["gain"]))
+        at_largest = rows[rows["processes"] == many]
+        at_largest = at_largest.assign(growth=at_largest["share"] - at_largest["part"].map(shares))
+        if few != many and at_largest["growth"].max() >= CHANGED:
+            line = at_largest.nlargest(1, "growth").iloc[0].to_dict()
+            before = formats.percent(100 * (line["share"] - line["growth"]))
             text += (
                 f"; on {processes(many)} over {labels.interconnect(line['interconnect'], line['kind'])}, "
                 f"{line['part']} grows from {before} to {formats.percent(100 * line['share'])}"
@@ -153,7 +156,7 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _outside_sentences(parts: pd.DataFrame) -> list[str]:
-    """State the times that are excluded: preparation, start-up and output."""
+    """State the times of preparation, start-up and output, which no other time of the report includes."""
     sentences = []
     prepared = parts[parts["stage"] == PREPARATION].groupby("part")["seconds"].max()
     if len(prepared):
@@ -170,6 +173,7 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
 
 
 def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the parts of the runs of each case at the smallest and the largest process count."""
     ends = at_extremes(parts)
     ends = ends.reindex(columns=ends.columns.union(["site", "threads"], sort=False))
     if ends["threads"].nunique() < 2:  # the table omits an empty column
@@ -192,22 +196,24 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _parts_row(parts: pd.DataFrame, labels: Labels) -> Row:
+    """Make the row of a point from its rows in the table ``parts``."""
     first = parts.iloc[0]
     seconds = parts.set_index(["stage", "part"])["seconds"]
-    keys = [*((PREPARATION, part) for part in _PREPARED), *((RUN, part) for part in RUN_PARTS)]
+    stages_and_parts = [(PREPARATION, part) for part in _PREPARED] + [(RUN, part) for part in RUN_PARTS]
     loop = parts[parts["stage"] == MAIN_LOOP].nlargest(MOST_PARTS, "share").to_dict("records")
     cells = [
         labels.interconnect(first["interconnect"], first["kind"]),
         MISSING if is_missing(first["site"]) else first["site"],
         formats.whole(first["threads"]),
         formats.whole(first["processes"]),
-        *(formats.fixed(seconds[key], PLACES) if key in seconds.index else MISSING for key in keys),
+        *(formats.fixed(seconds.get(key, math.nan), PLACES) for key in stages_and_parts),
         ", ".join(f"{part['part']} {formats.percent(100 * part['share'])}" for part in loop) or MISSING,
     ]
     return row(cells, first["case"], first["interconnect"])
 
 
 def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the iterations of the linear solver by field and process count."""
     counts = sorted(int(count) for count in solver["processes"].unique())
     groups: dict[str, list[Row]] = {}
     for case, rows in labels.by_case(solver):
@@ -255,6 +261,7 @@ def _efficiency_row(line: Line, labels: Labels) -> Row:
 
 
 def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the operations on the Global Arrays at the smallest and the largest process count."""
     ends = at_extremes(communication)
     groups: dict[str, list[Row]] = {}
     for case, rows in labels.by_case(ends):

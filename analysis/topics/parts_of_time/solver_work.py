@@ -73,21 +73,22 @@ def make_solver_efficiency(
     table = points.merge(algorithmic, on=_COUNTS)
     for end in ("", "_low", "_high"):
         table[f"implementation_efficiency{end}"] = table[f"efficiency{end}"] / table["algorithmic_efficiency"]
-    lost, added = (1 / table[name] - 1 for name in ("efficiency", "algorithmic_efficiency"))
-    table["algorithmic_loss_percent"] = (100 * added / lost).where(lost > 0)
+    lost_time = 1 / table["efficiency"] - 1
+    added_time = 1 / table["algorithmic_efficiency"] - 1
+    table["algorithmic_loss_percent"] = (100 * added_time / lost_time).where(lost_time > 0)
     return {name: validated(schema, table) for name, schema in SOLVER_WORK.items()}
 
 
 def algorithmic_efficiency(
     iterations: pd.DataFrame, shares: pd.DataFrame, counts: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compute the efficiency that the iterations of the linear solver alone would leave.
+    """Compute the efficiency that a case would have if only the iterations of the linear solver changed.
 
-    It is 1 / (1 + sum over fields of s (n(p) / n(p0) - 1)), with the iterations n of a field and its share s
-    of the main loop at the reference. If the solver takes all of the time, it equals n(p0) / n(p), the
-    algorithmic efficiency of Gropp, Kaushik, Keyes and Smith, High-performance parallel implicit CFD,
-    Parallel Computing 27 (2001) 337. The share of a field includes the assembly of its equation, so the
-    effect of iterations is an upper bound.
+    The algorithmic efficiency is 1 / (1 + sum over fields of s (n(p) / n(p0) - 1)), with the iterations n of
+    a field and its share s of the main loop at the reference. If the solver takes all of the time, it equals
+    n(p0) / n(p), as in Gropp, Kaushik, Keyes and Smith, High-performance parallel implicit CFD, Parallel
+    Computing 27 (2001) 337. The share of a field includes the assembly of its equation, so the effect of
+    iterations is an upper bound.
 
     Parameters
     ----------
@@ -103,19 +104,19 @@ def algorithmic_efficiency(
     DataFrame
         `counts` with ``algorithmic_efficiency``, for the rows with known iterations and shares.
     """
-    solved = iterations.groupby(["case", "processes", "field"])["iterations"].median().reset_index()
+    by_field = iterations.groupby(["case", "processes", "field"])["iterations"].median().reset_index()
     share = shares.groupby(_PART)["share"].median().reset_index()
     timed_parts = pd.MultiIndex.from_frame(share[["case", "part"]].drop_duplicates())
-    is_part = pd.MultiIndex.from_frame(solved[["case", "field"]]).isin(timed_parts)
-    solved["part"] = solved["field"].where(is_part, solved["field"].str[:-1])
-    work = solved.groupby(_PART)["iterations"].sum().reset_index()
-    reference = work.merge(share, on=_PART).rename(
+    is_part = pd.MultiIndex.from_frame(by_field[["case", "field"]]).isin(timed_parts)
+    # Ux, Uy and Uz are fields of the part U.
+    by_field["part"] = by_field["field"].where(is_part, by_field["field"].str[:-1])
+    by_part = by_field.groupby(_PART)["iterations"].sum().reset_index()
+    reference = by_part.merge(share, on=_PART).rename(
         columns={"processes": "reference_processes", "iterations": "reference_iterations"}
     )
-    both = counts.merge(work, on=["case", "processes"]).merge(
-        reference, on=["case", "reference_processes", "part"]
-    )
-    both = both[both["reference_iterations"] > 0]
-    added = both["share"] * (both["iterations"] / both["reference_iterations"] - 1)
-    total = added.groupby([both[name] for name in _COUNTS]).sum()
+    compared = counts.merge(by_part, on=["case", "processes"])
+    compared = compared.merge(reference, on=["case", "reference_processes", "part"])
+    compared = compared[compared["reference_iterations"] > 0]
+    added_time = compared["share"] * (compared["iterations"] / compared["reference_iterations"] - 1)
+    total = added_time.groupby([compared[name] for name in _COUNTS]).sum()
     return (1 / (1 + total)).rename("algorithmic_efficiency").reset_index()

@@ -80,8 +80,8 @@ def make_part_tables(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def at_extremes(table: pd.DataFrame) -> pd.DataFrame:
     """Select the rows of each case at its smallest and its largest process count.
 
-    Each count is at its lowest oversubscription. That level differs between the two if data servers share
-    the cores of processes but not of the serial run.
+    Both counts are at the lowest oversubscription at which they were run. The two levels differ if data
+    servers share the cores of processes, but not the core of the serial run.
 
     Parameters
     ----------
@@ -95,11 +95,12 @@ def at_extremes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _at_extreme(table: pd.DataFrame, column: str, extreme: Literal["min", "max"]) -> pd.DataFrame:
-    """Select the rows with the smallest or the largest value of their case."""
+    """Select the rows in which a column has the smallest or the largest value of the case."""
     return table[table[column] == table.groupby("case")[column].transform(extreme)]
 
 
 def _parts(valid: pd.DataFrame) -> pd.DataFrame:
+    """Compute the medians of all parts of each point, stage by stage."""
     stages = [
         _medians(valid, PREPARATION, _columns_after(valid, PREPARE_SECONDS), None),
         _medians(valid, RUN, _run_parts(valid), valid.get("wall_seconds")),
@@ -125,7 +126,7 @@ def _run_parts(valid: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _columns_after(valid: pd.DataFrame, prefix: str) -> dict[str, pd.Series]:
-    """Return the columns whose names begin with a prefix, by the rest of the name."""
+    """Return the columns whose names begin with a prefix, by their names without the prefix."""
     return {name.removeprefix(prefix): valid[name] for name in map(str, valid) if name.startswith(prefix)}
 
 
@@ -146,6 +147,7 @@ def _medians(
 
 
 def _communication(valid: pd.DataFrame) -> pd.DataFrame:
+    """Compute the median calls and bytes of each operation on the Global Arrays, by point."""
     calls, moved, remote = (_columns_after(valid, prefix) for prefix in GLOBAL_ARRAYS)
     if not calls:
         return pd.DataFrame()
@@ -171,6 +173,7 @@ def _communication(valid: pd.DataFrame) -> pd.DataFrame:
 
 
 def _iterations(valid: pd.DataFrame) -> pd.DataFrame:
+    """Compute the median iterations of each field by point, and their ratio to the smallest process count."""
     fields = _columns_after(valid, SOLVER_ITERATIONS)
     if not fields:
         return pd.DataFrame()
@@ -179,7 +182,7 @@ def _iterations(valid: pd.DataFrame) -> pd.DataFrame:
     medians = long.groupby([*POINT, "field"], dropna=False)["iterations"].agg(n="size", iterations="median")
     table = medians.reset_index()
     smallest = table.groupby(["case", "field"])["processes"].transform("min")
-    first = table[table["processes"] == smallest].groupby(["case", "field"])["iterations"].median()
-    reference = first.reindex(pd.MultiIndex.from_frame(table[["case", "field"]])).to_numpy()
+    at_smallest = table[table["processes"] == smallest].groupby(["case", "field"])["iterations"].median()
+    reference = at_smallest.reindex(pd.MultiIndex.from_frame(table[["case", "field"]])).to_numpy()
     relative = (table["iterations"] / reference).where(reference > 0)
     return table.assign(relative=relative, reference_processes=smallest)

@@ -1,4 +1,4 @@
-"""The page of a proposal: one curve per case, and a note on what it leaves out."""
+"""The page of a proposal: one curve per case, and a note about curves and counts that are left out."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ MOST_COUNTS = 12
 """Largest number of process counts per curve, spread evenly from the smallest to the largest."""
 MOST_NAMED = 4
 LONGEST = 240
-"""Largest number of letters of a text of the study or the rule."""
+"""Largest number of characters that the page shows of a text from the study or the rule."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The curves of a page, in its order.
+    """The curves of a page.
 
     Attributes
     ----------
     sheets, cases : tuple
-        One sheet per case, and the titles of the cases.
+        One sheet per case in the order of the page, and the titles of the cases.
     curves : int
-        Number of curves in the whole table.
+        Number of curves in the table ``proposal``.
     thinned : bool
-        Whether a curve has more counts than the page shows.
+        Whether the page leaves out process counts of a curve.
     introduction : str
-        The rule, and the choice of the curves.
+        Sentences that state the rule, and by which criteria the curves were chosen.
     """
 
     sheets: tuple[Sheet, ...]
@@ -48,16 +48,18 @@ class Choice:
 
 
 def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect: str | None = None) -> Choice:
-    """Choose one curve per case.
+    """Choose one curve per case for the page.
 
-    The curve is of the study's interconnect. If the case did not run over it, or the study names none, it is
-    the curve with the highest speedup. It is at the lowest oversubscription level and of the case's first
-    kind in the order `analysis.runs.kinds.ORDER`, because kinds are not compared.
+    Only curves at the lowest oversubscription and of one kind are considered: the first kind of the case in
+    the order `analysis.runs.kinds.ORDER`. Among them, the curve of the study's interconnect is chosen. If
+    there is no such curve, the curve with the highest speedup is chosen.
 
     Parameters
     ----------
     table : DataFrame
         Table ``proposal``, judged by `rule`.
+    interconnect : str, optional
+        Interconnect that the study names for its proposal.
     """
     if rule is None or table.empty:
         introduction = f"{_cut(rule_text(rule))} " if rule else ""
@@ -83,15 +85,18 @@ def choose(table: pd.DataFrame, rule: Rule | None, labels: Labels, interconnect:
 
 
 def _chosen_curve(rows: pd.DataFrame, interconnect: str | None) -> pd.DataFrame:
+    """Return the rows of the curve that `choose` chooses from the rows of a case."""
     first_kind = min(rows["kind"], key=ORDER.index)
     rows = rows[rows["kind"] == first_kind]
     rows = rows[rows["oversubscription"] == rows["oversubscription"].min()]
-    named = rows[rows["interconnect"] == interconnect]
-    rows = rows if named.empty else named
-    return rows_like(rows, rows.nlargest(1, "speedup").iloc[0].to_dict())
+    of_interconnect = rows[rows["interconnect"] == interconnect]
+    candidates = rows if of_interconnect.empty else of_interconnect
+    fastest = candidates.nlargest(1, "speedup").iloc[0].to_dict()
+    return rows_like(candidates, fastest)
 
 
 def _thinned(sheet: Sheet) -> Sheet:
+    """Keep at most `MOST_COUNTS` rows of a sheet, spread evenly, and cut its texts."""
     last = len(sheet.rows) - 1
     kept = np.unique(np.linspace(0, last, min(MOST_COUNTS, last + 1)).round().astype(int))
     return replace(
@@ -136,14 +141,15 @@ def page(
 
 
 def _left_out(choice: Choice, number: int) -> list[str]:
-    """State what the page does not show, and where it is."""
+    """List the curves, cases and counts that the page does not show, and the files that have them."""
     omitted = []
-    if others := choice.curves - len(choice.sheets):
-        omitted.append(counted(others, "other curve"))
-    if missing := [_cut(title) for title in choice.cases[number:]]:
-        named = missing[:MOST_NAMED]
-        more = [counted(len(missing) - len(named), "more", "more")] if len(missing) > len(named) else []
-        omitted.append(f"{counted(len(missing), 'case')} without space ({listed([*named, *more])})")
+    if other_curves := choice.curves - len(choice.sheets):
+        omitted.append(counted(other_curves, "other curve"))
+    if cases := [_cut(title) for title in choice.cases[number:]]:
+        names = cases[:MOST_NAMED]
+        if len(cases) > MOST_NAMED:
+            names.append(counted(len(cases) - MOST_NAMED, "more", "more"))
+        omitted.append(f"{counted(len(cases), 'case')} without space ({listed(names)})")
     if choice.thinned:
         omitted.append(f"process counts beyond {MOST_COUNTS} per curve")
     if not omitted:

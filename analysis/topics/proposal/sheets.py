@@ -66,21 +66,24 @@ def sheets(table: pd.DataFrame, rule: Rule, labels: Labels) -> list[Sheet]:
 
 
 def _sheet(rows: pd.DataFrame, cells: pd.DataFrame, rule: Rule, labels: Labels) -> Sheet:
-    extra = [_HEADINGS[rule.quantity]] if rule.quantity in _HEADINGS else []
+    """Make the sheet of a curve from its rows; `cells` are the same rows with None for missing values."""
+    extra_heading = [_HEADINGS[rule.quantity]] if rule.quantity in _HEADINGS else []
     header = ["Nodes", "Ranks", "Ranks per node", "Time (s)", "n", labels.speedup.capitalize(), "Efficiency"]
-    header += ["Incremental efficiency", "Node hours", *extra, "Verdict"]
+    header += ["Incremental efficiency", "Node hours", *extra_heading, "Verdict"]
     return Sheet(
         title=_title(rows.iloc[0].to_dict(), labels),
         reading=_reading(rows, labels),
         rule=rule_text(rule),
         outcome=outcome_text(rows),
         header=tuple(header),
-        rows=tuple(_cells(line, bool(extra)) for line in as_lines(cells)),
+        rows=tuple(_cells(line, bool(extra_heading)) for line in as_lines(cells)),
     )
 
 
-def _cells(line: Line, extra: bool) -> tuple[str, ...]:
-    def spread(name: str) -> str:
+def _cells(line: Line, with_value: bool) -> tuple[str, ...]:
+    """Write the cells of a point; `with_value` adds the quantity that the rule judges."""
+
+    def with_interval(name: str) -> str:
         value, low, high = (line[f"{name}{end}"] for end in ("", "_low", "_high"))
         return formats.bracketed(value, *((None, None) if low == high else (low, high)))
 
@@ -88,13 +91,13 @@ def _cells(line: Line, extra: bool) -> tuple[str, ...]:
         formats.whole(line["nodes"]),
         formats.whole(line["ranks"]),
         f"{line['ranks_per_node']:.3g}" if line["ranks_per_node"] else formats.MISSING,
-        spread("seconds"),
+        with_interval("seconds"),
         formats.whole(line["n"]),
-        spread("speedup"),
-        spread("efficiency"),
-        spread("incremental_efficiency"),
+        with_interval("speedup"),
+        with_interval("efficiency"),
+        with_interval("incremental_efficiency"),
         formats.number(line["node_hours"]),
-        *([spread("value")] if extra else []),
+        *([with_interval("value")] if with_value else []),
         formats.MISSING if is_missing(line["verdict"]) else line["verdict"],
     )
 
@@ -107,6 +110,7 @@ def _title(row: Line, labels: Labels) -> str:
 
 
 def _reading(rows: pd.DataFrame, labels: Labels) -> str:
+    """Explain the times, the reference of the speedup and the brackets of a sheet."""
     first = rows.iloc[0].to_dict()
     times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
     text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
@@ -203,14 +207,15 @@ def outcome_text(rows: pd.DataFrame) -> str:
     judged = rows.dropna(subset="verdict").sort_values("ranks")
     if judged.empty:
         return "The rule judges none of these runs."
-    tested = judged["verdict"].eq("pass").cummin()
-    passed = judged["verdict"].isin(["pass", UNTESTED[0]]).cummin()
-    outcomes = [f"passes up to {judged.loc[tested, 'ranks'].max()} ranks"] if tested.any() else []
-    if passed.sum() > tested.sum():
-        outcomes.append(f"would pass up to {judged.loc[passed, 'ranks'].max()} ranks (untested)")
+    # A count is in a series if all smaller counts are in it too.
+    passes = judged["verdict"].eq("pass").cummin()
+    may_pass = judged["verdict"].isin(["pass", UNTESTED[0]]).cummin()
+    outcomes = [f"passes up to {judged.loc[passes, 'ranks'].max()} ranks"] if passes.any() else []
+    if may_pass.sum() > passes.sum():
+        outcomes.append(f"would pass up to {judged.loc[may_pass, 'ranks'].max()} ranks (untested)")
     outcomes = outcomes or ["passes nowhere"]
-    if not passed.all():
-        first = judged[~passed].iloc[0]
+    if not may_pass.all():
+        first = judged[~may_pass].iloc[0]
         outcomes.append(_ENDS[first["verdict"]].format(first["ranks"]))
     text = "; ".join(outcomes)
     return f"{text[0].upper()}{text[1:]}."

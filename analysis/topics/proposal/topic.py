@@ -94,11 +94,11 @@ def proposal_columns(curve: Curve, rule: Rule, settings: Settings, cores_per_nod
     minimum = np.array([rule.at_least(count) for count in table["cores"]])
     has_reference_time = (processes == reference.processes) & (seconds == reference.seconds)
     is_reference = curve.is_serial | (has_reference_time & (curve.interconnect == reference.interconnect))
-    beyond_rule = np.isnan(minimum)
-    judged = ~np.isnan(value) & ~beyond_rule & ~is_reference
+    has_no_minimum = np.isnan(minimum)
+    is_judged = ~np.isnan(value) & ~has_no_minimum & ~is_reference
     notes = [
-        joined("reference" if first else None, NO_MINIMUM if second else None)
-        for first, second in zip(is_reference, beyond_rule, strict=True)
+        joined("reference" if refers else None, NO_MINIMUM if without_minimum else None)
+        for refers, without_minimum in zip(is_reference, has_no_minimum, strict=True)
     ]
     return {
         **curve.names,
@@ -117,7 +117,7 @@ def proposal_columns(curve: Curve, rule: Rule, settings: Settings, cores_per_nod
         "quantity": rule.quantity,
         **with_ends("value", value, low, high),
         "at_least": minimum,
-        "verdict": texts_where(judged, judge(value, low, high, minimum)),
+        "verdict": texts_where(is_judged, judge(value, low, high, minimum)),
         "note": np.array(notes, object),
     }
 
@@ -126,12 +126,14 @@ def _quantities(curve: Curve, settings: Settings) -> dict[str, Ends]:
     """Compute the speedup and the quantities of rules: value, low and high end, each (counts,).
 
     Efficiency increases with the speedup. Incremental efficiency (by cores) and speedup per doubling (by
-    processes) increase with the ratio of times. Their intervals are therefore transformed intervals.
+    processes) increase with the ratio of times. The ends of their intervals are therefore computed from the
+    ends of the intervals of the speedup and of the ratio.
     """
     speedup = curve.speedup, curve.speedup_low, curve.speedup_high
-    cores, growth = _steps(curve.table["cores"]), 1 / _steps(curve.processes.astype(float))
-    low, high = percentile_interval(_steps(curve.draws), settings.level)
-    time_ratios = _steps(curve.table["seconds"]), low, high
+    cores = _ratios_of_neighbours(curve.table["cores"])
+    growth = 1 / _ratios_of_neighbours(curve.processes.astype(float))
+    low, high = percentile_interval(_ratios_of_neighbours(curve.draws), settings.level)
+    time_ratios = _ratios_of_neighbours(curve.table["seconds"]), low, high
     is_strong = settings.scaling == "strong"
 
     def efficiency_of(values: Floats) -> Floats:
@@ -157,19 +159,19 @@ def _each_end(function: Callable[[Floats], Floats], ends: Ends) -> Ends:
     return function(value), function(low), function(high)
 
 
-def _steps(values: np.ndarray) -> Floats:
-    """Return the ratio of the previous value to each value, along the counts; NaN for the first."""
-    steps = np.empty(values.shape)
-    steps[0] = np.nan
-    np.divide(values[:-1], values[1:], out=steps[1:])
-    return steps
+def _ratios_of_neighbours(values: np.ndarray) -> Floats:
+    """Return the ratio of the previous value to each value, along the first axis; NaN for the first value."""
+    ratios = np.empty(values.shape)
+    ratios[0] = np.nan
+    np.divide(values[:-1], values[1:], out=ratios[1:])
+    return ratios
 
 
 def judge(value: Floats, low: Floats, high: Floats, at_least: Floats) -> Texts:
-    """Compare intervals with the minimum.
+    """Compare the interval of a quantity with its minimum, for each count.
 
-    A count passes if the whole interval reaches the minimum, fails if the whole interval is below it, and is
-    ``undecided`` otherwise. If an end is NaN, the verdict is one of `UNTESTED`, from the value.
+    A count passes if the whole interval reaches the minimum. It fails if the whole interval is below the
+    minimum, and is ``undecided`` otherwise. If an end is NaN, the verdict is one of `UNTESTED`, by the value.
     """
     untested = np.isnan(low) | np.isnan(high)
     return np.select(

@@ -1,4 +1,4 @@
-"""Agreement of a study with published results in the direction of each difference."""
+"""Comparison of the direction of each published difference with this study's."""
 
 from __future__ import annotations
 
@@ -38,17 +38,16 @@ def agreement_blocks(
         Cases of the study, by the published case that they represent.
     content : Content
     """
-    rows: dict[tuple[str, str], list[Row]] = {}
+    rows_of_pair: dict[tuple[str, str], list[Row]] = {}
     for name, make_rows in (("peaks", _peak_rows), ("improvement", _improvement_rows)):
         for _, group in joined(name, published, counterparts, content).groupby(CASES, sort=False):
-            key = group["case_published"].iloc[0], group["case"].iloc[0]
-            rows.setdefault(key, []).extend(make_rows(group, content))
-    pairs = ((published_case, case) for published_case, cases in counterparts.items() for case in cases)
-    groups = {
-        f"{content.labels.case(case)}, counterpart of {published_case}": rows[published_case, case]
-        for published_case, case in pairs
-        if rows.get((published_case, case))
-    }
+            pair = group["case_published"].iloc[0], group["case"].iloc[0]
+            rows_of_pair.setdefault(pair, []).extend(make_rows(group, content))
+    groups: dict[str, list[Row]] = {}
+    for published_case, cases in counterparts.items():
+        for case in cases:
+            if rows := rows_of_pair.get((published_case, case)):
+                groups[f"{content.labels.case(case)}, counterpart of {published_case}"] = rows
     verdicts = [line["cells"][-1] for rows in groups.values() for line in rows]
     if not verdicts:
         return []
@@ -73,10 +72,15 @@ def joined(
     counterparts: Mapping[str, Sequence[str]],
     content: Content,
 ) -> pd.DataFrame:
-    """Join a published table with the study's by interconnects of the same name, at oversubscription 1.
+    """Join the rows of a published table and of the study's table that have the same interconnects.
 
-    Published columns get the suffix ``_published`` if the study has the same column. The columns `CASES` name
-    the published case and its counterpart.
+    Only rows of the study at oversubscription 1 are joined. Published columns get the suffix ``_published``
+    if the study has the same column. The columns `CASES` name the published case and its counterpart.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, one of `KEYS`.
     """
     keys, tables = KEYS[name], []
     published_table = published.get(name, pd.DataFrame(columns=["case"]))
@@ -91,19 +95,21 @@ def joined(
 
 
 def _peak_rows(joined_rows: pd.DataFrame, content: Content) -> Iterator[Row]:
-    """Compare the peak of each interconnect with the peak of the first interconnect of the case."""
+    """Yield rows that compare each interconnect's peak with the peak of the case's first interconnect."""
     first, *others = joined_rows.to_dict("records")
-    base = content.labels.interconnect(first["interconnect"], "")
+    first_name = content.labels.interconnect(first["interconnect"], "")
     for line in others:
-        counts = [(line[key], first[key]) for key in ("peak_processes_published", "peak_processes")]
-        cells = [f"{formats.whole(count)} against {formats.whole(least)}" for count, least in counts]
-        title = f"Peak: {content.labels.interconnect(line['interconnect'], '')} against {base} (processes)"
-        verdict = _verdict(*(count - least for count, least in counts))
-        yield row([title, *cells, verdict], line["case"], line["interconnect"])
+        name = content.labels.interconnect(line["interconnect"], "")
+        title = f"Peak: {name} against {first_name} (processes)"
+        cells, differences = [], []
+        for key in ("peak_processes_published", "peak_processes"):
+            cells.append(f"{formats.whole(line[key])} against {formats.whole(first[key])}")
+            differences.append(line[key] - first[key])
+        yield row([title, *cells, _verdict(*differences)], line["case"], line["interconnect"])
 
 
 def _improvement_rows(joined_rows: pd.DataFrame, content: Content) -> Iterator[Row]:
-    """Compare the improvements at the peak of the baseline, and averaged over the counts up to it."""
+    """Yield rows that compare improvements: at the baseline's peak, and averaged over the counts up to it."""
     for line in joined_rows.to_dict("records"):
         base, other = (content.labels.interconnect(line[key], "") for key in KEYS["improvement"])
         compared = {"improvement": f"at the peak of {base}", "average": f"averaged up to the peak of {base}"}
@@ -116,8 +122,8 @@ def _improvement_rows(joined_rows: pd.DataFrame, content: Content) -> Iterator[R
 
 
 def _verdict(published: float, here: float) -> str:
-    """Compare the signs of two differences; one below `SMALLEST` counts as zero."""
-    signs = [np.sign(value) if abs(value) >= SMALLEST else 0 for value in (published, here)]
-    if signs[0] == signs[1]:
+    """Compare the signs of two differences; a difference below `SMALLEST` counts as zero."""
+    published_sign, sign = (np.sign(value) if abs(value) >= SMALLEST else 0 for value in (published, here))
+    if published_sign == sign:
         return AGREES
-    return DISAGREES if signs[1] else NONE
+    return DISAGREES if sign else NONE

@@ -1,4 +1,4 @@
-"""The section that compares this study with results published without the times of their runs.
+"""The section that compares this study with published results, of which no times of runs are known.
 
 Published results do not enter any estimate.
 """
@@ -89,7 +89,7 @@ def _source(published: pd.DataFrame) -> str:
 
 
 def _counterparts(content: Content) -> dict[str, list[str]]:
-    """Return the cases of this study with estimates, by the published case that they represent."""
+    """Return the cases of this study that represent a published case, by the published case."""
     counterparts: dict[str, list[str]] = {}
     for case in content.cases:
         if name := content.facts.case(case).published_case:
@@ -98,6 +98,7 @@ def _counterparts(content: Content) -> dict[str, list[str]]:
 
 
 def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[str, Sequence[str]]) -> str:
+    """State what is compared, and which published cases have no counterpart in this study."""
     text = (
         "These results were published without the times behind them. They have neither repetitions nor "
         "intervals, and enter no estimate, curve or test."
@@ -119,7 +120,7 @@ def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[
 
 
 def _difference(content: Content) -> str:
-    """State how the runs of the study differ from the published ones."""
+    """State how the runs of the study differ from the published runs."""
     kinds = set(content.tables["scaling"]["kind"])
     if kinds == {"simulated"}:
         return "whose messages were replayed on models of interconnects"
@@ -136,7 +137,7 @@ def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str
 
 
 def headline(page: Page) -> Headline | None:
-    """Summarise the published results; for a study with runs, write a note that compares both."""
+    """Offer page one a summary of published results, or a note that compares them with the study's runs."""
     content = page.content
     if content.cases:
         peaks, improvement = (
@@ -153,7 +154,7 @@ def headline(page: Page) -> Headline | None:
 
 
 def _improvement_overview(content: Content) -> Block | None:
-    """Tabulate the published improvements at the peak of the first cases, with a column for each pair."""
+    """Tabulate published improvements of the first cases, with a column per pair of interconnects."""
     published = content.published.get("improvement")
     if published is None:
         return None

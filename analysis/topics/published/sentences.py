@@ -19,7 +19,7 @@ AVERAGE = "average"
 
 
 def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
-    """Summarise the published improvements of each interconnect over all cases, with the published mean."""
+    """Summarise the published improvements of each interconnect over all cases, and quote published means."""
     table = published.get("improvement")
     if table is None:
         return []
@@ -44,12 +44,16 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
 
 
 def _spread(values: pd.Series, arithmetic: bool) -> str:
-    """Format a range with its mean, which is arithmetic if it checks a published mean, else geometric."""
-    name, mean = "geometric", 100 * np.expm1(np.log1p(values / 100).mean())
+    """Write the range of improvements in percent, and their mean.
+
+    The mean is geometric, or arithmetic if the source states an arithmetic mean that it can be checked with.
+    """
     if arithmetic:
         name, mean = "arithmetic", values.mean()
-    low, high, middle = map(_percent, (values.min(), values.max(), mean))
-    return low if low == high else f"{low} to {high} ({name} mean {middle})"
+    else:
+        name, mean = "geometric", 100 * np.expm1(np.log1p(values / 100).mean())
+    low, high, mean_text = map(_percent, (values.min(), values.max(), mean))
+    return low if low == high else f"{low} to {high} ({name} mean {mean_text})"
 
 
 def _percent(value: float) -> str:
@@ -68,11 +72,14 @@ def peak_sentences(published: Tables, labels: Labels) -> list[str]:
             continue
         both = peaks[[baseline, interconnect]].dropna()
         difference = both[interconnect] - both[baseline]
-        fewer = list(difference.index[difference < 0])
+        cases_with_fewer = list(difference.index[difference < 0])
+        fewer = str(len(cases_with_fewer))
+        if cases_with_fewer:
+            fewer += f" ({listed(map(labels.case, cases_with_fewer))})"
         counts = {
-            "at more processes": f"{int((difference > 0).sum())}",
-            "at as many": f"{int((difference == 0).sum())}",
-            "at fewer": f"{len(fewer)}{f' ({listed(map(labels.case, fewer))})' if fewer else ''}",
+            "at more processes": str(int((difference > 0).sum())),
+            "at as many": str(int((difference == 0).sum())),
+            "at fewer": fewer,
         }
         outcomes = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
         sentences.append(
@@ -97,7 +104,7 @@ def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
 
 
 def comparison_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: Labels) -> str:
-    """Compare peaks and improvements of the study with the published ones of the same interconnects.
+    """Compare peaks and improvements of the study with the published values for the same interconnects.
 
     Parameters
     ----------
@@ -108,7 +115,7 @@ def comparison_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: 
     Returns
     -------
     str
-        Empty if no interconnect is in both.
+        Empty if the study and the published results share no interconnect.
     """
     clauses = []
     if len(peaks):

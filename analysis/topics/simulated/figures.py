@@ -1,4 +1,4 @@
-"""Figures of the time of simulated ranks, of bytes between ranks of a trace, and of the fit of a model."""
+"""Figures of the parts of simulated time, of the bytes between ranks of a trace, and of a model's fit."""
 
 from __future__ import annotations
 
@@ -65,21 +65,23 @@ def simulated_figures(tables: Mapping[str, pd.DataFrame], labels: Labels) -> lis
 
 
 def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
-    order = labels.sorted_interconnects(rows["interconnect"])
-    columns = min(MOST_COLUMNS, len(order))
-    bands = -(-len(order) // columns)
+    """Draw the parts of the time of a case, with two panels per interconnect, one above the other."""
+    interconnects = labels.sorted_interconnects(rows["interconnect"])
+    columns = min(MOST_COLUMNS, len(interconnects))
+    rows_of_pairs = math.ceil(len(interconnects) / columns)
     most = int(rows["processes"].max())
     caption = (
         f"{labels.case(case)}, simulated: parts of the time of the ranks. Above, mean over the ranks by "
         f"process count; below, each rank of {counted(most, 'process')}."
     )
     alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
-    stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * bands + 0.4
+    stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * rows_of_pairs + 0.4
     with new_drawing(stem, "simulated_times", inches, caption, alt, case) as drawing:
-        grid = drawing.figure.subplots(2 * bands, columns, squeeze=False, sharey="row")
-        for index, name in enumerate(order):
+        grid = drawing.figure.subplots(2 * rows_of_pairs, columns, squeeze=False, sharey="row")
+        for index, name in enumerate(interconnects):
             times = rows[rows["interconnect"] == name]
-            above, below = (grid[2 * (index // columns) + down][index % columns] for down in (0, 1))
+            pair_row, column = divmod(index, columns)
+            above, below = grid[2 * pair_row][column], grid[2 * pair_row + 1][column]
             _by_count(drawing, above, times, labels)
             _by_rank(below, times[times["processes"] == most])
             above.set_title(shortened(labels.interconnect(name, "simulated"), 24))
@@ -115,10 +117,10 @@ def _by_count(drawing: Drawing, axes: Axes, rows: pd.DataFrame, labels: Labels) 
 
 
 def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
-    _stack(
-        axes, rows.set_index("rank")[SECONDS].sort_index(), 0.8 if len(rows) <= MOST_SEPARATE_BARS else 1.0
-    )
-    ticks = list(range(0, len(rows), -(-len(rows) // 8)))
+    """Draw the parts of each rank in seconds, with at most eight labelled ranks."""
+    width = 0.8 if len(rows) <= MOST_SEPARATE_BARS else 1.0
+    _stack(axes, rows.set_index("rank")[SECONDS].sort_index(), width)
+    ticks = list(range(0, len(rows), math.ceil(len(rows) / 8)))
     axes.set_xticks(ticks, list(map(str, ticks)))
     axes.set_xlabel("Rank")
 
@@ -130,6 +132,7 @@ def _stack(axes: Axes, table: pd.DataFrame, width: float) -> None:
 
 
 def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
+    """Draw a matrix of the bytes between ranks for each of the largest process counts of a case."""
     counts = sorted(rows["processes"].unique())[-MOST_MATRICES:]
     rows = rows[rows["processes"].isin(counts)]
     caption = (
@@ -144,10 +147,10 @@ def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     with new_drawing(stem, "trace_pairs", height, caption, case=case, width=width) as drawing:
         grid = drawing.panels(len(counts), len(counts))
         for axes, count in zip(grid, counts, strict=True):
-            of_count = rows[rows["processes"] == count]
-            matrix = np.full((count, count), np.nan)
-            matrix[of_count["source"].astype(int), of_count["target"].astype(int)] = of_count["bytes"] / 1000
-            draw_matrix(axes, matrix, AMOUNTS, norm)
+            pairs = rows[rows["processes"] == count]
+            kilobytes = np.full((count, count), np.nan)
+            kilobytes[pairs["source"].astype(int), pairs["target"].astype(int)] = pairs["bytes"] / 1000
+            draw_matrix(axes, kilobytes, AMOUNTS, norm)
             axes.set_title(counted(count, "process"))
             axes.set_xlabel("To rank")
         grid[0].set_ylabel("From rank")
@@ -163,14 +166,16 @@ LEAST_ERROR_PERCENT = 0.1
 
 
 def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[int]) -> Drawing:
-    """Draw given times, times of the model, and errors of the model against the message size.
+    """Draw the fit of a model: given times, times of the model, and its errors against the message size.
 
     Parameters
     ----------
     fit : DataFrame
         ``bytes, given_us, simulated_us, error_percent, left_out_percent``, by increasing size.
+    name, title : str
+        Name of the model for files, and its title.
     changes : sequence of int
-        Largest size before each change of protocol. A line marks each change.
+        Largest size before each change of protocol, in bytes. A line marks each change.
     """
     caption = f"{title}: one-way time of a message, given and from the model; errors of the model."
     with new_drawing(file_stem("model", name), "model", FIT_INCHES, caption) as drawing:

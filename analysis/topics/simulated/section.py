@@ -1,4 +1,4 @@
-"""The section on simulated interconnects: their models, the errors of these, and the speed of the cores."""
+"""The section on simulated interconnects: their models, the models' errors, and the speed of the cores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRAFFIC = "mpi4py"
 """Application whose messages are simulated from a schedule; other applications are replayed from traces."""
 
 MEAN_ALLOWED_PERCENT = 3.0
-"""The report warns of a model with a larger mean error."""
+"""Largest mean error of a model that needs no warning."""
 
 HOW = (
     "Simulated times were not measured. The messages of a real run were recorded at each process count and "
@@ -77,7 +77,7 @@ def models_of(content: Content) -> dict[str, AboutModel]:
 
 
 def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> str:
-    """State the `speed` of the simulated cores of a host, relative to which cores, and its source."""
+    """State the speed of the simulated cores relative to the traced cores, and the source of this figure."""
     cpus = [] if traces is None else traces["cpu"].dropna().unique().tolist()
     traced_cores = f"the cores of the traces{f' ({listed(cpus)})' if cpus else ''}"
     processor = host.processor
@@ -103,7 +103,7 @@ def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> st
 
 
 def _benchmark_sentences(processor: AboutProcessor) -> list[str]:
-    """State the benchmarks that the speed follows from, and why all computing has the same speed."""
+    """Quote the benchmarks from which the speed follows, and explain why all computing has the same speed."""
     results = {name: tuple(map(formats.whole, pair)) for name, pair in processor.benchmarks.items()}
     linpack, triad = results["linpack_100_Mflops"], results["stream_triad_MBps"]
     return [
@@ -173,7 +173,7 @@ def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
 
 
 def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labels) -> list[Block]:
-    """Tabulate every point of the models that were fitted to a whole curve."""
+    """Tabulate the given and the replayed times of models that were fitted to a whole curve."""
     points_of_curves = [] if fit is None else [fit[fit["interconnect"] == name] for name in curves]
     lines = [line for points in points_of_curves for line in points.to_dict("records")]
     if not lines:

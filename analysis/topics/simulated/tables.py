@@ -55,7 +55,7 @@ SIMULATED_TABLES = {
 
 
 def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.DataFrame]:
-    """Make the tables of `SIMULATED_TABLES`.
+    """Make the tables of `SIMULATED_TABLES` from the side tables of a study.
 
     Parameters
     ----------
@@ -70,11 +70,11 @@ def make_simulated_tables(runs: pd.DataFrame, details: Details) -> dict[str, pd.
     points = runs[runs["interconnect"].notna()].reindex(columns=[*RUN, *_POINT, "site"])
     points = points.sort_values(list(TRACE_COLUMNS), kind="stable")
     efficiency = points.merge(details["replays"], on=list(RUN))
-    first, second, third = (efficiency[name] for name in FACTORS)
+    parallel_efficiency = efficiency[list(FACTORS)].prod(axis=1, skipna=False)
     steps = details["traces"][[*TRACE_COLUMNS, "site", "steps"]]
     tables = {
         "simulated_times": points.merge(details["replay_ranks"], on=list(RUN)),
-        "simulated_efficiency": efficiency.assign(parallel_efficiency=first * second * third),
+        "simulated_efficiency": efficiency.assign(parallel_efficiency=parallel_efficiency),
         "model_fit": details["model_fit"],
         "traces": details["traces"],
     }

@@ -52,9 +52,9 @@ OPERATIONS = {
 }
 """Names of operations between two ranks; collective calls keep their names."""
 _ENDS = {"recv", "irecv", "wait"}
-"""Receiving operations, which are not counted since `OPERATIONS` counts the sending operations."""
+"""Receiving operations. They are not counted, since the sending operations are counted (`OPERATIONS`)."""
 UNEVEN_PERCENT = 10
-"""The report mentions traces whose steps differ by more."""
+"""Difference between the steps of a trace, in percent, above which the report mentions the trace."""
 
 
 def traces(content: Content) -> Section | None:
@@ -86,11 +86,12 @@ def _together_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the traces whose predictions are only indicative, by reason."""
     rows = rows[rows["indicative"]]
-    alone = rows["timing"] == "alone"
+    is_alone = rows["timing"] == "alone"
     reasons = {
-        "repeats of ranks alone are fewer than three or differ by more than 10 %": rows[alone],
-        "ranks together took far more or less CPU time than the serial run, or waited": rows[~alone],
+        "repeats of ranks alone are fewer than three or differ by more than 10 %": rows[is_alone],
+        "ranks together took far more or less CPU time than the serial run, or waited": rows[~is_alone],
     }
     return [
         f"Indicative only, since {reason}: {_names(traces_of_reason, labels)}."
@@ -100,6 +101,7 @@ def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _uneven_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the traces whose steps differ by more than `UNEVEN_PERCENT`."""
     uneven = rows[rows["step_spread_percent"] > UNEVEN_PERCENT]
     if uneven.empty:
         return []
@@ -111,14 +113,12 @@ def _uneven_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _names(rows: pd.DataFrame, labels: Labels) -> str:
-    """Return cases and process counts of traces."""
-    counts_by_case = {
-        str(case): sorted(counts) for case, counts in rows.groupby("case", sort=False)["processes"]
-    }
-    return "; ".join(
-        f"{labels.case(case)} on {listed(map(str, counts))} {'process' if max(counts) == 1 else 'processes'}"
-        for case, counts in counts_by_case.items()
-    )
+    """List the cases of traces with their process counts."""
+    names = []
+    for case, counts in rows.groupby("case", sort=False)["processes"]:
+        noun = "process" if max(counts) == 1 else "processes"
+        names.append(f"{labels.case(str(case))} on {listed(map(str, sorted(counts)))} {noun}")
+    return "; ".join(names)
 
 
 def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
