@@ -1,11 +1,12 @@
-"""What remains of a difference when the speed of the machine is accounted for?
+"""How large are differences between interconnects on a machine of constant speed?
 
 A fixed piece of work, the speed probe, is timed together with long repetitions. Interconnects are compared on
 the same cores in random order, so the expected ratio of their probe times is 1. The probe is therefore a
 control variate of known mean (Lavenberg and Welch, Management Science 27, 1981, 322).
 
-A regression over all process counts of a case, within pairs, estimates how run times follow the probe. Each
-block is adjusted with the slope of the other blocks. The remaining scatter is then not too small.
+A regression over all pairs and process counts of a case estimates the slope of run times against probe times.
+Each block is adjusted with the slope of the other blocks, so that the scatter of the adjusted times is not
+too small.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ class Effect(NamedTuple):
     squares : float
         Sum of squared deviations of the probe's log ratios.
     without : dict
-        Slope that leaves out a block, by block number.
+        Slope from all other blocks, by the number of the block that is left out.
     """
 
     slope: float
@@ -134,11 +135,11 @@ class Effect(NamedTuple):
 
 
 def speed_effect(series: Sequence[Ratios]) -> Effect | None:
-    """Estimate how ratios of run times follow ratios of probe times.
+    """Estimate the slope of ratios of run times against ratios of probe times.
 
-    All series share one slope; each series is centred on its own means. The test permutes whole blocks of all
-    series together, since a change of the machine's speed affects all runs of a block. All orders of up to
-    `ENUMERATED` blocks are enumerated; orders of more blocks are drawn.
+    All series share one slope. The mean of each series is subtracted from its values. The test permutes whole
+    blocks of all series together, since a change of the machine's speed affects all runs of a block. All
+    orders of up to `ENUMERATED` blocks are enumerated; for more blocks, `DRAWN` orders are drawn.
 
     Parameters
     ----------
@@ -152,31 +153,35 @@ def speed_effect(series: Sequence[Ratios]) -> Effect | None:
     """
     blocks = np.unique(np.concatenate([ratios.blocks for ratios in series]))
     times, speeds = np.zeros((2, len(series), len(blocks)))
-    # Leaving out a block changes the means too: the sum loses n / (n - 1) times the block's product.
-    lost = np.empty(len(series))
+    # A series without one of its n blocks has other means: its sum of products loses n / (n - 1) times the
+    # product of the block.
+    lost_factor = np.empty(len(series))
     for row, ratios in enumerate(series):
         columns = np.searchsorted(blocks, ratios.blocks)
         times[row, columns] = ratios.times - ratios.times.mean()
         speeds[row, columns] = ratios.speeds - ratios.speeds.mean()
-        lost[row] = len(columns) / (len(columns) - 1)
-    products, squares, negligible = times.T @ speeds, (speeds**2).sum(), EQUAL**2 * times.size
-    if squares <= negligible or (times**2).sum() <= negligible:
+        lost_factor[row] = len(columns) / (len(columns) - 1)
+    negligible = EQUAL**2 * times.size
+    sum_of_squares, times_squares = (speeds**2).sum(), (times**2).sum()
+    if sum_of_squares <= negligible or times_squares <= negligible:
         return None
-    total = np.trace(products)
-    slope = total / squares
-    products_without, squares_without = total - lost @ (times * speeds), squares - lost @ speeds**2
+    products = times.T @ speeds
+    sum_of_products = np.trace(products)
+    slope = sum_of_products / sum_of_squares
+    products_without = sum_of_products - lost_factor @ (times * speeds)
+    squares_without = sum_of_squares - lost_factor @ speeds**2
     slopes_without = np.divide(
         products_without,
         squares_without,
         out=np.zeros_like(products_without),
         where=squares_without > negligible,
     )
-    order = np.arange(len(blocks))
-    totals = products[order, _orders(len(blocks))].sum(axis=1)
-    at_least = totals >= total - 1e-9 * np.abs(products).sum()
-    explained = slope * total / (times**2).sum()
+    original_order = np.arange(len(blocks))
+    permuted_sums = products[original_order, _orders(len(blocks))].sum(axis=1)
+    is_at_least = permuted_sums >= sum_of_products - 1e-9 * np.abs(products).sum()
+    explained = slope * sum_of_products / times_squares
     without = dict(zip(blocks.tolist(), slopes_without.tolist(), strict=True))
-    return Effect(float(slope), float(at_least.mean()), float(explained), float(squares), without)
+    return Effect(float(slope), float(is_at_least.mean()), float(explained), float(sum_of_squares), without)
 
 
 @cache
@@ -189,11 +194,12 @@ def _orders(count: int) -> Integers:
 
 
 def adjusted_times(ratios: Ratios, effect: Effect) -> Floats:
-    """Subtract the effect of the machine's speed from log ratios of run times (n,).
+    """Subtract the effect of the machine's speed from log ratios of run times, array (n,).
 
-    Each block uses the slope of the other blocks. The values are spread about their median by
-    sqrt(1 + n m^2 / S), where m is the mean of the probe's log ratios and S the sum of their squares. The
-    factor adds the error of the slope to the error of the mean, as in an analysis of covariance.
+    Each block uses the slope of the other blocks. Then the distance of each value from the median is
+    multiplied by sqrt(1 + n m^2 / S), with the mean m of the probe's log ratios and the sum S of their
+    squared deviations (`Effect.squares`). The factor adds the error of the slope to the error of the mean, as
+    in an analysis of covariance.
     """
     slopes = np.array([effect.without[block] for block in ratios.blocks.tolist()])
     steady = ratios.times - slopes * ratios.speeds
@@ -214,7 +220,7 @@ def make_adjusted(runs: pd.DataFrame, improvement: pd.DataFrame) -> dict[str, pd
     Returns
     -------
     dict of DataFrame
-        Empty if no run has a speed probe. Column ``note`` says why a comparison is not adjusted.
+        Empty if no run has a speed probe. Column ``note`` has the reason why a comparison is not adjusted.
     """
     if PROBE not in runs or not runs[PROBE].notna().any() or improvement.empty:
         return {}
@@ -239,16 +245,26 @@ def _by_block(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _series(timed: pd.DataFrame, line: Line) -> dict[int, Ratios]:
-    """Return the ratios of the baseline's times to the other interconnect's, by process count."""
+    """Return the log ratios of the baseline to the other interconnect, by process count.
+
+    Counts with fewer than `FEWEST` common blocks are left out.
+
+    Parameters
+    ----------
+    timed : DataFrame
+        As `_by_block` returns it.
+    line : mapping
+        Row of the table ``improvement``.
+    """
     sides = []
     for number, name in enumerate(("baseline_interconnect", "interconnect")):
-        selected = timed["kind"] == side(str(line["kind"]), number)
-        selected &= timed["interconnect"] == line[name]
+        is_side = timed["kind"] == side(str(line["kind"]), number)
+        is_side &= timed["interconnect"] == line[name]
         for key in ("case", "oversubscription", "threads"):
-            selected &= timed[key] == line[key]
+            is_side &= timed[key] == line[key]
         if not is_missing(line["processes_per_node"]):
-            selected &= timed["processes"] == timed["nodes"] * line["processes_per_node"]
-        sides.append(timed[selected])
+            is_side &= timed["processes"] == timed["nodes"] * line["processes_per_node"]
+        sides.append(timed[is_side])
     both = sides[0].merge(sides[1], on=["processes", "block"], suffixes=("", "_other")).sort_values("block")
     both["times"] -= both["times_other"]
     both["speeds"] -= both["speeds_other"]
@@ -265,19 +281,30 @@ def _series(timed: pd.DataFrame, line: Line) -> dict[int, Ratios]:
 
 
 def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, object]:
-    """Make the row of a comparison, a line of the table ``improvement``."""
+    """Make the row of ``adjusted`` for a comparison.
+
+    Parameters
+    ----------
+    line : mapping
+        Row of the table ``improvement``.
+    ratios : Ratios, optional
+        Ratios at the count of the comparison.
+    effect : Effect, optional
+        Effect of the machine's speed on the case.
+    """
     names = (*IMPROVEMENT_KEY, *THREADS, "processes_per_node", *in_percent("improvement"))
     row: dict[str, object] = {name: line[name] for name in names}
     if effect:
         row |= {"slope": effect.slope, "probe_p_value": effect.p_value}
         row["explained_percent"] = 100 * effect.explained
     row["blocks"] = None if ratios is None else len(ratios.blocks)
-    hindrance = _hindrance(line, ratios, effect)
-    if hindrance or ratios is None or effect is None:
-        return row | {"note": hindrance}
+    reason = _reason_against(line, ratios, effect)
+    if reason or ratios is None or effect is None:
+        return row | {"note": reason}
     logs = adjusted_times(ratios, effect)
-    other = Sample(ratios.blocks, np.ones(len(logs)))
-    pair = (Sample(ratios.blocks, np.exp(logs)), other, True)
+    # A pair of samples has these log ratios if the second sample is 1 in every block.
+    ones = Sample(ratios.blocks, np.ones(len(logs)))
+    pair = (Sample(ratios.blocks, np.exp(logs)), ones, True)
     alpha, candidates = 1 - line["coverage"], int(line["candidates"])
     shift = compare_points([pair], [alpha / candidates + 1e-9])[0].shift
     columns = percent_columns("adjusted", shift)
@@ -293,8 +320,8 @@ def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, 
     }
 
 
-def _hindrance(line: Line, ratios: Ratios | None, effect: Effect | None) -> str | None:
-    """Say why a comparison is not adjusted; return None if it can be."""
+def _reason_against(line: Line, ratios: Ratios | None, effect: Effect | None) -> str | None:
+    """Return the reason why a comparison cannot be adjusted; None if it can be adjusted."""
     if ratios is None or len(ratios.blocks) != line["blocks"]:
         return f"the speed is missing in some block, or the blocks are fewer than {FEWEST}"
     if line["at_processes"] != line["at_processes_other"]:
@@ -338,7 +365,7 @@ def adjusted_section(content: Content) -> Section | None:
 
 
 def _explained(rows: pd.DataFrame) -> str:
-    """Say how much of a case's scatter the probe explains, and how much narrower its intervals become."""
+    """State how much of a case's scatter the probe explains, and how much narrower its intervals become."""
     first, adjusted = rows.iloc[0], rows[rows["adjusted_percent"].notna()]
     if is_missing(first["slope"]):
         return "nothing varies."

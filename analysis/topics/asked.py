@@ -1,4 +1,4 @@
-"""What does the study ask for, and which runs answer it?"""
+"""Which cases and interconnects does the study have, and how many runs?"""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _extent(content: Content) -> str:
 
 
 def factor_blocks(content: Content) -> list[Block]:
-    """Tabulate the factors of the interconnects that ran, and list how each differs from its baseline."""
+    """Tabulate the factors of the interconnects that ran, and list their differences from the baseline."""
     facts, labels = content.facts, content.labels
     present = labels.sorted_interconnects(content.runs["interconnect"].dropna())
     factors = {name: facts.interconnect(name).factors for name in present}
@@ -146,9 +146,9 @@ def factor_blocks(content: Content) -> list[Block]:
 def differences(
     factors: Mapping[str, Factors], kinds: Mapping[str, str | None], baselines: Sequence[str], labels: Labels
 ) -> list[str]:
-    """Describe how interconnects of one kind differ from their baselines, in a sentence per pair.
+    """List the factors in which interconnects differ from a baseline of their kind, in a sentence per pair.
 
-    Launch settings are left out if the MPI libraries differ, since each library has different settings.
+    If the MPI libraries differ, launch settings are left out, since each library has settings of its own.
 
     Parameters
     ----------
@@ -156,24 +156,24 @@ def differences(
         By interconnect.
     """
     items = []
-    for baseline, other in combinations(sorted(factors, key=lambda name: name not in baselines), 2):
+    baselines_first = sorted(factors, key=lambda name: name not in baselines)
+    for baseline, other in combinations(baselines_first, 2):
         if baseline not in baselines or kinds[baseline] != kinds[other]:
             continue
         first, second = factors[other], factors[baseline]
-        keys = [
-            key
-            for key in dict.fromkeys([*COLUMNS, *first, *second])
-            if _value(key, first, "") != _value(key, second, "")
-        ]
-        if "mpi" in keys:
-            keys = [key for key in keys if not key.startswith("launch.")]
-        text = listed(_difference(key, first, second) for key in keys) or "nothing that their files state"
-        text += ", each with its settings" if "mpi" in keys else ""
+        all_keys = dict.fromkeys([*COLUMNS, *first, *second])
+        different = [key for key in all_keys if _value(key, first, "") != _value(key, second, "")]
+        if "mpi" in different:
+            different = [key for key in different if not key.startswith("launch.")]
+        text = listed(_difference(key, first, second) for key in different)
+        text = text or "nothing that their files state"
+        text += ", each with its settings" if "mpi" in different else ""
         items.append(f"{labels.interconnect(other)} differs from {labels.interconnect(baseline)} in {text}.")
     return items
 
 
 def _difference(key: str, *pair: Factors) -> str:
+    """Write a factor with its values for two interconnects: ``MTU (1500 and 9000 bytes)``."""
     title, unit = (COLUMNS | MODEL_FACTORS).get(key, (key, ""))
     title = title if title[:2].isupper() else title[0].lower() + title[1:]
     values = listed(_value(key, factors, "not stated") for factors in pair)
@@ -200,7 +200,7 @@ def _value(key: str, factors: Factors, missing: str = MISSING) -> str:
 
 
 def _entry_text(name: str, value: Any) -> str:
-    """Return an entry of a model as text, such as ``fat tree of ports 24, blocking ratio 2``."""
+    """Write an entry of a model's section as text, such as ``fat tree of ports 24, blocking ratio 2``."""
     if name in UNITS:
         return f"{formats.exact(value)} {UNITS[name]}"
     words = name.replace("_", " ")

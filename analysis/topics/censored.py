@@ -1,4 +1,7 @@
-"""How long do runs take that were stopped at their time limit? They took longer than the limit."""
+"""Which times are known of points with runs that were stopped at their time limit?
+
+A stopped run would have taken longer than its limit.
+"""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ CORE_HOURS = table_schemas(
 def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Make the tables ``core_hours`` and ``job_states``.
 
-    A run occupies its cores from launch to end. Accounting adds the rest of each job: cores that stayed
-    unused during a run, and time between runs. The time between runs counts as waiting, or as interrupted if
-    a run ended with the job. Jobs without runs prepared something.
+    A run occupies its cores from launch to end. Accounting adds the rest of each job: cores that a run left
+    unused, and time between runs. The time between runs counts as waiting, or as interrupted if a run ended
+    with the job. Jobs without runs count as preparation.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.Data
 
 
 def core_hours_section(content: Content) -> Section | None:
-    """Show the core hours that the study took, used and lost, by reason."""
+    """Report the core hours of the study by reason: runs that count, losses, waiting and preparation."""
     if "core_hours" not in content.tables:
         return None
     hours = content.tables["core_hours"]

@@ -71,7 +71,7 @@ def make_data_servers(runs: pd.DataFrame, operations: pd.DataFrame) -> dict[str,
     Parameters
     ----------
     runs : DataFrame
-        Has the columns `RUN` and `OF_A_POINT`, ``site`` and ``seconds``.
+        With the columns `RUN` and `POINT_COLUMNS`, ``site`` and ``seconds``.
     operations : DataFrame
         Side table ``data_servers``: see `analysis.runs.side_tables.DETAILS`.
 
@@ -93,7 +93,7 @@ def make_data_servers(runs: pd.DataFrame, operations: pd.DataFrame) -> dict[str,
 
 
 def data_servers_section(content: Content) -> Section | None:
-    """Compare the ways in which data servers wait, for cases with a distributed array."""
+    """Tabulate times and busy cores for cases with a distributed array, to compare the ways servers wait."""
     if "data_servers" not in content.tables:
         return None
     labels = content.labels

@@ -1,7 +1,7 @@
 """How much energy do runs take?
 
-Energy is either counted or comes from the study's model of a node: all points of a curve have the same basis,
-which each row states.
+Energy has one of two bases, which each row states: counted by meters, or computed by the study's model of a
+node. All points of a curve have the same basis.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ CurveKey = tuple[object, ...]
 class Energies(NamedTuple):
     """Energy of the points of a curve.
 
-    The arrays are (points,) for values, (points, scenarios, B) for draws and (points, corners) for a model at
-    the ends of its ranges.
+    The arrays are (points,) for values and (points, scenarios, B) for draws. For a model they are
+    (points, corners); at a corner, every power of the model is at an end of its range.
 
     Attributes
     ----------
@@ -180,27 +180,28 @@ def counted_energy(
     if "energy_joules" not in runs or not (runs["energy_joules"] > 0).any():
         return {}
     counted = valid_rows(runs[runs["energy_joules"] > 0])
-    source = (
-        counted["energy_source"].astype(object).fillna(IMPORTED) if "energy_source" in counted else IMPORTED
-    )
+    has_meters = "energy_source" in counted
+    meters = counted["energy_source"].astype(object).fillna(IMPORTED) if has_meters else IMPORTED
+    counted = counted.assign(source=meters)
     interconnect = counted["interconnect"].fillna("")
-    sources = counted.assign(source=source).groupby(["case", interconnect])["source"].unique()
-    curves = (all_curves(counted, ranked, settings, name) for name in ("seconds", "energy_joules"))
+    sources = counted.groupby(["case", interconnect])["source"].unique()
+    time_curves = all_curves(counted, ranked, settings, "seconds")
+    energy_curves = all_curves(counted, ranked, settings, "energy_joules")
     rows: dict[CurveKey, list[Piece]] = {}
-    for time_curves, energy_curves in zip(*curves, strict=True):
-        for times, energy in zip(time_curves, energy_curves, strict=True):
+    for times_of_case, energies_of_case in zip(time_curves, energy_curves, strict=True):
+        for times, energy in zip(times_of_case, energies_of_case, strict=True):
             table = energy.table  # its column "seconds" holds joules
             point = Energies(
                 table["seconds"], times.table["seconds"], times.speedup, energy.reference.seconds
             )
             drawn = Energies(energy.draws, times.draws, times.speedup_draws, energy.reference.draws)
-            names = [times.interconnect] if not times.is_serial.any() else ["", times.interconnect]
-            used = dict.fromkeys(source for name in names for source in sources[times.case, name])
+            names = ["", times.interconnect] if times.is_serial.any() else [times.interconnect]
+            sources_of_curve = dict.fromkeys(source for name in names for source in sources[times.case, name])
             piece = {
                 **_rows(times, point, drawn, settings),
                 **with_ends("energy_joules", *(table[f"seconds{end}"] for end in ("", "_low", "_high"))),
                 "basis": COUNTED,
-                "source": "; ".join(used),
+                "source": "; ".join(sources_of_curve),
                 "coverage": table["coverage"],
             }
             rows.setdefault(_key(times), []).append(piece)
@@ -209,7 +210,9 @@ def counted_energy(
 
 @dataclass(frozen=True, eq=False)
 class NodeModel:
-    """Power of a node in W: arrays (1 + corners,) with the given values, then the corners of their ranges.
+    """Power of a node in W, as arrays (1 + corners,).
+
+    The first element has the stated values. The others are corners: every power is at an end of its range.
 
     Attributes
     ----------
@@ -243,9 +246,10 @@ class NodeModel:
         return cls(idles, loads, dict(zip(ports, others, strict=True)), cores)
 
     def watts(self, interconnect: str, nodes: ArrayLike, cores: ArrayLike) -> Floats:
-        """Compute the power of n nodes with some computing cores, array (points, 1 + corners).
+        """Compute the power of n nodes of which some cores compute, array (points, 1 + corners).
 
-        n (idle + (loaded - idle) cores / (n cores of a node) + port). A single node uses no port.
+        The power is n (idle + (loaded - idle) cores / (n cores of a node) + port). A single node uses no
+        port.
 
         Parameters
         ----------
@@ -308,27 +312,31 @@ def _modelled(
 def _rows(
     curve: Curve, point: Energies, drawn: Energies, settings: Settings, corners: Energies | None = None
 ) -> dict[str, object]:
-    """Compute the columns that both bases share.
+    """Compute the columns of a curve that both bases share.
 
     Parameters
     ----------
+    point, drawn : Energies
+        Values of the points, and their draws.
     corners : Energies, optional
-        Values of the points at all corners. Their ranges replace intervals that cannot be drawn.
+        Values of the points at all corners. The range over the corners replaces the interval of a point
+        without draws.
     """
     weak = settings.scaling == "weak"
     values, draws = _measures(point, curve, weak), _measures(drawn, curve, weak)
     at_corners = {} if corners is None else _measures(corners, curve, weak)
-    undrawn = np.isnan(drawn.seconds).any(axis=(1, 2))
-    undrawn_ratio = undrawn | np.isnan(drawn.reference).any()
+    has_no_draws = np.isnan(drawn.seconds).any(axis=(1, 2))
+    ratio_has_no_draws = has_no_draws | np.isnan(drawn.reference).any()
     columns: dict[str, object] = {}
     for name, value in values.items():
-        ends = interval_of_draws(draws[name], settings.level)
-        ranges = span(at_corners[name]) if name in at_corners else ends
-        missing = undrawn_ratio if name in RATIOS else undrawn
-        low, high = (np.where(missing, *pair) for pair in zip(ranges, ends, strict=True))
+        low, high = interval_of_draws(draws[name], settings.level)
+        if name in at_corners:
+            lowest, highest = span(at_corners[name])
+            use_range = ratio_has_no_draws if name in RATIOS else has_no_draws
+            low, high = np.where(use_range, lowest, low), np.where(use_range, highest, high)
         columns |= with_ends(name, *(np.where(np.isfinite(x), x, np.nan) for x in (value, low, high)))
     nodes = curve.table["nodes"]
-    free = np.isinf(values["speedup_per_extra_joule"])
+    is_faster_for_free = np.isinf(values["speedup_per_extra_joule"])
     return {
         **curve.names,
         "nodes": np.where(nodes == 0, np.nan, nodes),
@@ -338,12 +346,17 @@ def _rows(
         "n": curve.table["n"],
         "reference_joules": point.reference,
         **columns,
-        "note": np.array(["faster without a joule more" if is_free else None for is_free in free], object),
+        "note": np.array(
+            ["faster without a joule more" if free else None for free in is_faster_for_free], object
+        ),
     }
 
 
 def _measures(energies: Energies, curve: Curve, weak: bool) -> dict[str, Floats]:
-    """Compute columns of the table from energies of a curve; extra joules buy other work in weak scaling."""
+    """Compute columns of the table from energies of a curve.
+
+    `speedup_per_extra_joule` is NaN in weak scaling, where extra joules are spent on additional work.
+    """
     work = curve.table["cores"] / curve.reference.cores if weak else np.ones(len(curve.processes))
     per_joule = speedup_per_extra_joule(energies.speedup, energies.joules, energies.reference)
     return {

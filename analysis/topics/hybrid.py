@@ -1,4 +1,4 @@
-"""What do more threads per process bring at equal cores?"""
+"""How much time do more threads per process save at equal cores?"""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def make_hybrid(context: Context) -> Tables:
 
 
 def hybrid_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
-    """Compute the gains of more threads per process for a case.
+    """Compute the gains of more threads per process for a case, as rows of the table ``hybrid``.
 
-    The baseline has the fewest threads per process among the points with the same interconnect,
-    oversubscription, cores and nodes. The test is paired if the two points share their blocks.
+    Points with the same interconnect, oversubscription, cores and nodes are compared. The point with the
+    fewest threads per process is the baseline. The test is paired if the two points share their blocks.
     """
     points_by_cores: dict[tuple[object, ...], list[tuple[Curve, int]]] = {}
     for curve in sorted(curves, key=attrgetter("threads")):
@@ -77,16 +77,18 @@ def hybrid_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[st
             size = curve.oversubscription, curve.table["cores"][position], curve.table["nodes"][position]
             key = (curve.kind, curve.interconnect, *size)
             points_by_cores.setdefault(key, []).append((curve, position))
-    for _, ((baseline, i), *others) in sorted(points_by_cores.items(), key=lambda item: item[0]):
-        for curve, j in others:
+    for _, points in sorted(points_by_cores.items(), key=lambda item: item[0]):
+        (baseline, baseline_position), *others = points
+        baseline_sample = baseline.samples[baseline_position]
+        for curve, position in others:
             if curve.threads == baseline.threads:
                 continue
-            paired = curve.kind != "simulated" and share_blocks(baseline.samples[i], curve.samples[j])
+            paired = curve.kind != "simulated" and share_blocks(baseline_sample, curve.samples[position])
             yield {
-                **gain_columns(baseline, i, curve, j, paired, settings),
-                "processes_of_baseline": baseline.processes[i],
+                **gain_columns(baseline, baseline_position, curve, position, paired, settings),
+                "processes_of_baseline": baseline.processes[baseline_position],
                 "threads_of_baseline": baseline.threads,
-                "seconds_of_baseline": baseline.table["seconds"][i],
+                "seconds_of_baseline": baseline.table["seconds"][baseline_position],
                 "paired": paired,
             }
 
@@ -132,7 +134,10 @@ def hybrid_sentence(line: Line, labels: Labels) -> str:
 
 
 def most_threads(gains: pd.DataFrame, labels: Labels) -> list[str]:
-    """Summarise the most threads on the most cores, for the first cases at the lowest oversubscription."""
+    """Summarise, for the first `MOST` cases, the comparison with the most cores and then the most threads.
+
+    Only the lowest oversubscription counts.
+    """
     gains = lowest_level(gains)
     last = gains.sort_values(["cores", "threads"]).groupby("case", sort=False).tail(1)
     return [hybrid_sentence(line, labels) for line in labels.lines(last, "case", "interconnect")[:MOST]]

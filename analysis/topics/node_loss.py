@@ -2,11 +2,12 @@
 
 The efficiency E = T(1) / (p T(p)) of a traced run is the product of four factors:
 
-- work: CPU time of the serial run over the CPU time of all ranks, each timed alone;
-- memory: 1 / (1 + s (p - 1)), where each further computing rank on the node makes a rank s slower, from
-  re-runs of one rank and of several ranks at once (`workflows.tracing.alone`);
+- work: CPU time of the serial run / CPU time of all ranks, each timed alone;
+- memory: 1 / (1 + s (p - 1)). Each further computing rank on the node increases the computing time of a rank
+  by the share s, which follows from re-runs of one rank and of several ranks at once
+  (`workflows.tracing.alone`);
 - waiting: load balance × serialisation of the trace, replayed with messages that take no time;
-- communication: the rest of E, which includes whatever the trace does not show.
+- communication: E / product of the other factors. It includes all causes that the trace does not show.
 
 The memory bandwidth B bounds the memory factor. If all computing waited for memory, it would take p B(1) /
 B(p) times as long. B comes from STREAM's triad on 1, 2, 4, ... cores, with linear interpolation.
@@ -52,7 +53,7 @@ PART_NAMES = {
 
 
 def _of_parts(suffix: str, column: pa.Column) -> dict[str, pa.Column]:
-    """Columns of each part with the ends of its interval."""
+    """Return the columns of a quantity of each part, with the ends of its interval."""
     columns: dict[str, pa.Column] = {}
     for part in PART_NAMES:
         columns |= with_interval(f"{part}_{suffix}", column)
@@ -116,7 +117,7 @@ def make(context: Context) -> Tables:
 
 
 def make_node_loss(scaling: pd.DataFrame, simulated: Tables, bandwidth: pd.DataFrame) -> Tables:
-    """Make the table ``node_loss`` of the runs on one node whose ranks were also timed alone.
+    """Make the table ``node_loss``, for runs on one node whose ranks were also timed alone.
 
     Parameters
     ----------
@@ -135,21 +136,9 @@ def make_node_loss(scaling: pd.DataFrame, simulated: Tables, bandwidth: pd.DataF
     """
     if not {"traces", "simulated_efficiency"} <= simulated.keys():
         return {}
-    traces, replays = simulated["traces"], simulated["simulated_efficiency"]
-    on_one_node = (
-        (scaling["nodes"] == 1)
-        & (scaling["processes"] > 1)
-        & (scaling["oversubscription"] == 1)
-        & (scaling["threads"] == 1)
-        & (scaling["reference_cores"] == 1)
-    )
-    rows = scaling[on_one_node & scaling["kind"].map(ran).astype(bool)]
-    traces = traces[(traces["timing"] == "alone") & traces["corun_percent"].notna()]
-    replays = replays[replays["nodes"] == 1].drop_duplicates(_KEYS)
-    rows = rows.merge(traces, on=_KEYS).merge(replays, on=_KEYS, suffixes=("", "_replayed"))
+    rows = _runs_with_traces(scaling, simulated["traces"], simulated["simulated_efficiency"])
     if rows.empty:
         return {}
-
     # Axes: rows, ends of the efficiency, ends of the CPU times, ends of the slowdown.
     efficiency = _columns(rows, "efficiency", "efficiency_low", "efficiency_high")[:, :, None, None]
     seconds = _columns(rows, "corrected_seconds", "low_seconds", "high_seconds")[:, None, :, None]
@@ -174,35 +163,54 @@ def make_node_loss(scaling: pd.DataFrame, simulated: Tables, bandwidth: pd.DataF
     return {"node_loss": validated(SCHEMAS["node_loss"], pd.DataFrame(columns))}
 
 
+def _runs_with_traces(scaling: pd.DataFrame, traces: pd.DataFrame, replays: pd.DataFrame) -> pd.DataFrame:
+    """Join the points on one node with their traces and replays; the reference is a serial run."""
+    on_one_node = (
+        (scaling["nodes"] == 1)
+        & (scaling["processes"] > 1)
+        & (scaling["oversubscription"] == 1)
+        & (scaling["threads"] == 1)
+        & (scaling["reference_cores"] == 1)
+    )
+    rows = scaling[on_one_node & scaling["kind"].map(ran).astype(bool)]
+    traces = traces[(traces["timing"] == "alone") & traces["corun_percent"].notna()]
+    replays = replays[replays["nodes"] == 1].drop_duplicates(_KEYS)
+    return rows.merge(traces, on=_KEYS).merge(replays, on=_KEYS, suffixes=("", "_replayed"))
+
+
 def _columns(rows: pd.DataFrame, *names: str) -> Floats:
     """Return columns as an array (rows, names)."""
     return rows[list(names)].to_numpy(float)
 
 
 def with_range(name: str, values: Floats) -> dict[str, object]:
-    """Name the first of the values (rows, ...) of each row, their minimum and their maximum."""
+    """Make the columns of a quantity with its range from values (rows, ...), the estimate first."""
     flat = values.reshape(len(values), -1)
     return dict(with_ends(name, flat[:, 0], flat.min(axis=1), flat.max(axis=1)))
 
 
 def _bandwidth_factors(bandwidth: pd.DataFrame, rows: pd.DataFrame) -> Floats:
-    """Compute B(p) / (p B(1)), at most 1, with its ends: array (rows, 3), NaN where B was not measured."""
+    """Compute B(p) / (p B(1)), at most 1, and the ends of its range, array (rows, 3).
+
+    NaN if the bandwidth B was not measured for p cores.
+    """
     factors = np.full((len(rows), 3), np.nan)
     counts = rows["processes"].astype(float)
     for number, (site, count) in enumerate(zip(rows["site"], counts, strict=True)):
-        of_site = bandwidth[bandwidth["site"].eq(site) | (bandwidth["site"].isna() & pd.isna(site))]
-        of_site = of_site.sort_values("cores")
-        if of_site.empty or count > of_site["cores"].max():
+        is_of_site = bandwidth["site"].eq(site) | (bandwidth["site"].isna() & pd.isna(site))
+        measured = bandwidth[is_of_site].sort_values("cores")
+        if measured.empty or count > measured["cores"].max():
             continue
-        ends = [f"bandwidth_MBps{end}" for end in ("", "_low", "_high")]
-        together = [np.interp(count, of_site["cores"].astype(float), of_site[end]) for end in ends]
-        alone = of_site[ends].iloc[0].to_numpy()[[0, 2, 1]]
+        ends = ["bandwidth_MBps", "bandwidth_MBps_low", "bandwidth_MBps_high"]
+        together = [np.interp(count, measured["cores"].astype(float), measured[end]) for end in ends]
+        value, low, high = measured[ends].iloc[0].to_numpy()
+        alone = np.array([value, high, low])  # the lowest factor has the highest bandwidth of one core
         factors[number] = np.minimum(together / (count * alone), 1)
     return factors
 
 
 def node_loss(content: Content) -> Section | None:
-    """State which share of the lost efficiency each part causes; None without the table."""
+    """Report the share of the lost efficiency that each part causes; None without the table."""
     rows = content.tables.get("node_loss")
     if rows is None or rows.empty:
         return None

@@ -49,8 +49,9 @@ from analysis.topics.topic import Topic, View
 STRICTER = 20
 """Divisor of alpha for slow-node tests: a flag sends an operator to the node."""
 REACHED = 5
-"""Orders of the blocks, the observed order included, that may be as extreme as a flagged node. It sets how
-many orders are drawn."""
+"""Most orders of the blocks, the observed order included, that may be as extreme as a flagged node.
+
+The number of drawn orders follows from it."""
 NUMBERS_AT_ONCE = 2**22
 """Numbers that `_permuted` holds in memory at once."""
 SCHEMAS = table_schemas(
@@ -89,12 +90,12 @@ _POINT = [*_SIZE_OF_RUN, "interconnect", "kind"]
 
 
 class Blocks(NamedTuple):
-    """Mean times of the runs of a block that share a size and a set of nodes.
+    """Mean times of runs, one for each block, size of runs and set of nodes: the units of the test.
 
     Attributes
     ----------
     stratum : array (blocks,)
-        Equal for blocks of the same points.
+        Number of the stratum; blocks of a stratum ran the same points.
     logs : array (blocks,)
         Log ratio of the block's times to the mean times of its points.
     used : array (nodes, blocks)
@@ -188,16 +189,21 @@ def _blocks(runs: pd.DataFrame) -> tuple[list[str], Blocks]:
 
 
 def _stepwise_effects(blocks: Blocks, alpha: float) -> Iterator[tuple[Effects, Integers]]:
-    """Yield the effects of all nodes and the clearest slow node; drop its blocks and repeat if it is slow."""
+    """Yield the effects of all nodes and the clearest slow node, then the same without blocks of this node.
+
+    The clearest slow node has the narrowest interval relative to its effect. The last array of nodes is
+    empty, since no node is slow.
+    """
     while True:
         effects = node_effects(blocks, alpha)
-        slow = np.flatnonzero((effects.p_value <= alpha / STRICTER) & (effects.low > 0))
-        clearest = np.argsort(((effects.slower - effects.low) / effects.slower)[slow])[:1]
-        yield effects, slow[clearest]
-        if not len(slow):
+        slow_nodes = np.flatnonzero((effects.p_value <= alpha / STRICTER) & (effects.low > 0))
+        relative_width = (effects.slower - effects.low) / effects.slower
+        clearest = slow_nodes[np.argsort(relative_width[slow_nodes])[:1]]
+        yield effects, clearest
+        if not len(clearest):
             return
-        without = ~blocks.used[slow[clearest[0]]]
-        blocks = Blocks(blocks.stratum[without], blocks.logs[without], blocks.used[:, without])
+        without_node = ~blocks.used[clearest[0]]
+        blocks = Blocks(blocks.stratum[without_node], blocks.logs[without_node], blocks.used[:, without_node])
 
 
 def node_effects(blocks: Blocks, alpha: float) -> Effects:
@@ -209,34 +215,38 @@ def node_effects(blocks: Blocks, alpha: float) -> Effects:
     testing, 1993). Intervals are Student's t intervals at 1 − alpha/nodes.
     """
     nodes, _ = blocks.used.shape
-    groups = Groups.of(blocks.stratum)
-    number, size = groups.number, groups.size
-    logs = blocks.logs - (np.bincount(number, blocks.logs) / size)[number]
-    variance = np.bincount(number, logs**2) / np.maximum(size - 1, 1)
-    freedom = len(number) - len(size) - 1
-    middle = np.median(variance[size > 1]) if (size > 1).any() else 0.0
-    if freedom < 1 or middle + variance.max() <= EQUAL**2:
+    strata = Groups.of(blocks.stratum)
+    stratum, size = strata.number, strata.size
+    logs = blocks.logs - (np.bincount(stratum, blocks.logs) / size)[stratum]
+    variance = np.bincount(stratum, logs**2) / np.maximum(size - 1, 1)
+    freedom = len(stratum) - len(size) - 1
+    median_variance = np.median(variance[size > 1]) if (size > 1).any() else 0.0
+    if freedom < 1 or median_variance + variance.max() <= EQUAL**2:
         return Effects(*np.full((4, nodes), np.nan))
-    weight = 1 / (variance + middle)[number]
-    shares = np.stack([np.bincount(number, used) for used in blocks.used]) / size
-    contrast = (blocks.used - shares[:, number]) * weight
-    squares = (contrast * blocks.used).sum(axis=1)
-    squares[squares < 1e-9 * weight.max()] = np.nan
-    slower = contrast @ logs / squares
-    spread = np.maximum((weight * logs**2).sum() - slower**2 * squares, 0) / freedom
-    half = stats.t.isf(alpha / 2 / max(np.isfinite(squares).sum(), 1), freedom) * np.sqrt(spread / squares)
-    scaled = np.nan_to_num(contrast / np.sqrt(squares)[:, None])
+    weight = 1 / (variance + median_variance)[stratum]
+    share_of_stratum = np.stack([np.bincount(stratum, used) for used in blocks.used]) / size
+    contrast = (blocks.used - share_of_stratum[:, stratum]) * weight
+    precision = (contrast * blocks.used).sum(axis=1)  # 1 / variance of the effect, up to a factor
+    precision[precision < 1e-9 * weight.max()] = np.nan
+    slower = contrast @ logs / precision
+    residual_variance = np.maximum((weight * logs**2).sum() - slower**2 * precision, 0) / freedom
+    quantile = stats.t.isf(alpha / 2 / max(np.isfinite(precision).sum(), 1), freedom)
+    half_width = quantile * np.sqrt(residual_variance / precision)
+    scaled_contrast = np.nan_to_num(contrast / np.sqrt(precision)[:, None])
     orders = math.ceil(REACHED * STRICTER / alpha) - 1
     largest = np.concatenate(
-        [np.abs(scaled @ permuted).max(axis=0) for permuted in _permuted(groups, logs, orders)]
+        [np.abs(scaled_contrast @ permuted).max(axis=0) for permuted in _permuted(strata, logs, orders)]
     )
-    reached = largest >= np.abs(slower * np.sqrt(squares))[:, None] * (1 - 1e-9)
-    p_values = np.where(np.isnan(slower), np.nan, (1 + reached.sum(axis=1)) / (1 + orders))
-    return Effects(slower, slower - half, slower + half, p_values)
+    is_reached = largest >= np.abs(slower * np.sqrt(precision))[:, None] * (1 - 1e-9)
+    p_values = np.where(np.isnan(slower), np.nan, (1 + is_reached.sum(axis=1)) / (1 + orders))
+    return Effects(slower, slower - half_width, slower + half_width, p_values)
 
 
 def _permuted(groups: Groups, logs: Floats, orders: int) -> Iterator[Floats]:
-    """Yield arrays (blocks, n) of log times in n random orders within each group, `orders` in all."""
+    """Yield arrays (blocks, n) of log times, each column in a random order within each group.
+
+    The total number of columns is `orders`.
+    """
     rng = np.random.default_rng(len(logs))
     step = max(NUMBERS_AT_ONCE // len(logs), 1)
     for start in range(0, orders, step):
@@ -249,7 +259,8 @@ def _permuted(groups: Groups, logs: Floats, orders: int) -> Iterator[Floats]:
 
 MOST_NODES = 40
 """Largest number of nodes in the figure: the slowest."""
-ROW_HEIGHT, AROUND = 0.2, 0.6
+ROW_HEIGHT, MARGIN = 0.2, 0.6
+"""Height of a row, and of the figure without its rows, in inches."""
 NORMAL, SLOW = style.Look(style.INK, "o"), style.Look(style.COLOURS[0], "s")
 
 
@@ -274,7 +285,7 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         value, low, high = percent_interval(row, "slower")
         text = f"{row['node']}\n{formats.bracketed_percent(value, low, high)}"
         points.append(Point(value, place, SLOW if row["slow"] else NORMAL, None, text, low, high))
-    with new_drawing("nodes", "nodes", ROW_HEIGHT * len(shown) + AROUND, caption, alt) as drawing:
+    with new_drawing("nodes", "nodes", ROW_HEIGHT * len(shown) + MARGIN, caption, alt) as drawing:
         axes = drawing.figure.subplots()
         axes.axvline(0, color=style.IDEAL, linewidth=0.8, zorder=1)
         name_rows(axes, [shortened(row["node"], 34, lines=1) for row in shown])
@@ -303,7 +314,10 @@ def node_section(content: Content) -> Section | None:
 
 
 def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
-    """Name each slow node of the table ``nodes`` with its effect, else the largest effect not excluded."""
+    """Name each slow node of the table ``nodes`` with its effect.
+
+    If no node is slow, state the largest effect that the intervals do not exclude.
+    """
     estimated = table[table["slower_percent"].notna()]
     count = counted(len(estimated), "node")
     at_once = f"{level} interval and p-value hold for all {count} at once"

@@ -30,15 +30,17 @@ MOST_SHADES = 200
 
 
 def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Select the repetitions with a start time, without simulated points, and sort them by it.
+    """Select the repetitions with a start time, without simulated points, and sort them by start time.
 
     Returns
     -------
     DataFrame
-        `runs` with ``start_time``, ``order`` (from 1), ``outlier`` and ``relative_seconds`` (both from
-        `analysis.topics.quality.tables.flag_outliers`) and ``deviation_percent``: by how many percent the
-        time of a repetition exceeds the median of the valid repetitions of the same point. It is empty if the
-        repetition has no time, or the point no valid repetition.
+        `runs` with further columns:
+
+        - ``start_time``, and ``order`` from 1;
+        - ``outlier`` and ``relative_seconds`` from `analysis.topics.quality.tables.flag_outliers`;
+        - ``deviation_percent``: increase of the time over the median of the valid repetitions of the point;
+          empty if the repetition has no time, or the point no valid repetition.
     """
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
     timed = runs.assign(start_time=started.where(runs["kind"] != "simulated")).dropna(subset="start_time")
@@ -49,21 +51,22 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
-    """Draw the deviation of each repetition from the median of its point, against the order of execution.
+    """Draw the deviation of each repetition from the median of its point, in the order of execution.
 
-    The list is empty if no run has a start time, or no point has two repetitions.
+    The list is empty if no run has a start time, or if no time differs from the median of its point.
     """
     ordered = ordered_runs(runs)
     if not (ordered["deviation_percent"].abs() > 0).any():
         return []
     cases = labels.sorted_cases(ordered["case"])
-    noisy = bool(ordered["noise"].notna().any())
+    has_noise = bool(ordered["noise"].notna().any())
     names = formats.listed([labels.case(case) for case in cases])
-    ratios = [min(PANEL_HEIGHT, ALL_PANELS_HEIGHT / len(cases))] * len(cases) + [NOISE_HEIGHT] * noisy
+    case_heights = [min(PANEL_HEIGHT, ALL_PANELS_HEIGHT / len(cases))] * len(cases)
+    heights = [*case_heights, NOISE_HEIGHT] if has_noise else case_heights
     alt = f"Deviation of each repetition of {names} from its point's median, in order of execution."
-    with new_drawing("order", "order", sum(ratios) + 0.3, _caption(ordered, noisy), alt) as drawing:
+    with new_drawing("order", "order", sum(heights) + 0.3, _caption(ordered, has_noise), alt) as drawing:
         titles = ("Repetitions in order of execution", "")
-        grid = drawing.panels(len(ratios), 1, titles, sharex=True, height_ratios=ratios)
+        grid = drawing.panels(len(heights), 1, titles, sharex=True, height_ratios=heights)
         limit = shown_limit(ordered)
         lowest = min(limit, max(-ordered["deviation_percent"].min(), limit / 4))
         for axes, case in zip(grid, cases, strict=False):
@@ -76,7 +79,7 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
             axes.set_title(shortened(labels.case(case), 90))
         title = "Deviation\nfrom the\nmedian (%)"
         side_title = drawing.figure.supylabel(title, multialignment="center")
-        if noisy:
+        if has_noise:
             _draw_noise(grid[-1], ordered)
         for axes in grid:
             axes.set_rasterization_zorder(10 if len(ordered) > MOST_HOVER_MARKERS else None)
@@ -85,15 +88,15 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
             axes.grid(False, axis="x")
         serial = bool(ordered["interconnect"].isna().any())
         add_legend(drawing, ordered, labels, serial, curves=False)
-        # In the middle of the panels of cases.
-        side_title.set_y(1 - sum(ratios[: len(cases)]) / 2 / drawing.figure.get_figheight())
+        # The title of the vertical axes is in the middle of the panels of cases.
+        side_title.set_y(1 - sum(case_heights) / 2 / drawing.figure.get_figheight())
     return [drawing]
 
 
 def shown_limit(ordered: pd.DataFrame) -> float:
     """Choose the largest deviation in percent that is drawn to scale.
 
-    It is the largest deviation, limited to three times the 95th percentile of the valid repetitions.
+    It is the largest deviation, but at most three times the 95th percentile of the valid repetitions.
     """
     sizes = ordered["deviation_percent"].abs().dropna()
     usual = sizes[ordered["valid"]].quantile(0.95) if ordered["valid"].any() else sizes.max()
@@ -101,6 +104,7 @@ def shown_limit(ordered: pd.DataFrame) -> float:
 
 
 def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, labels: FigureLabels) -> None:
+    """Draw the repetitions of a case; rings mark outliers, and crosses invalid repetitions."""
     shown = rows[rows["deviation_percent"].notna()]
     shown = shown.assign(height=shown["deviation_percent"].clip(-limit, limit))
     outliers = shown[shown["outlier"]]
@@ -145,10 +149,11 @@ def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
 def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
     """Shade every second sequence of repetitions of the same block."""
     block = ordered["block"].to_numpy()
-    starts = [0, *(index for index in range(1, len(block)) if block[index] != block[index - 1]), len(block)]
-    if len(starts) > MOST_SHADES:
+    changes = [index for index in range(1, len(block)) if block[index] != block[index - 1]]
+    borders = [0, *changes, len(block)]
+    if len(borders) > MOST_SHADES:
         return
-    for first, last in list(pairwise(starts))[1::2]:
+    for first, last in list(pairwise(borders))[1::2]:
         axes.axvspan(first + 0.5, last + 0.5, color=style.SHADE, zorder=0, linewidth=0)
 
 

@@ -70,7 +70,7 @@ OVERSUBSCRIPTION = table_schemas(
 )
 
 COLUMNS = 3
-"""Core counts that a figure shows, the largest ones."""
+"""Largest number of core counts in a figure; the largest counts are shown."""
 BAR_HEIGHT = 0.135
 """Height of a bar, in inches."""
 GAP = 0.5
@@ -86,31 +86,36 @@ def make_oversubscription(context: Context) -> Tables:
 def oversubscription_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
     """Compare each level of oversubscription of a case with level 1 on the same number of cores.
 
-    Levels differ in their process counts, so no block holds both. The test is therefore unpaired.
+    Levels differ in their process counts, so that no block has both levels. The test is therefore unpaired.
     """
     oversubscribed = [curve for curve in curves if curve.oversubscription > 1]
-    for curve, plain in product(oversubscribed, curves):
-        if not _is_level_one_of(plain, curve):
+    for curve, baseline in product(oversubscribed, curves):
+        if not _is_level_one_of(baseline, curve):
             continue
-        for j in np.flatnonzero(~curve.is_serial).tolist():
-            equal = np.flatnonzero(plain.table["cores"] == curve.table["cores"][j]).tolist()
-            if equal:
+        for position in np.flatnonzero(~curve.is_serial).tolist():
+            has_equal_cores = baseline.table["cores"] == curve.table["cores"][position]
+            if has_equal_cores.any():
+                baseline_position = int(np.flatnonzero(has_equal_cores)[-1])
                 yield {
-                    **gain_columns(plain, equal[-1], curve, j, False, settings),
-                    "processes_of_one": plain.processes[equal[-1]],
-                    "seconds_of_one": plain.table["seconds"][equal[-1]],
+                    **gain_columns(baseline, baseline_position, curve, position, False, settings),
+                    "processes_of_one": baseline.processes[baseline_position],
+                    "seconds_of_one": baseline.table["seconds"][baseline_position],
                 }
 
 
-def _is_level_one_of(plain: Curve, curve: Curve) -> bool:
-    """Return whether `plain` is level 1 of `curve`, with equal cores per node if placement varies."""
-    if plain.oversubscription != 1:
+def _is_level_one_of(baseline: Curve, curve: Curve) -> bool:
+    """Return whether `baseline` is level 1 of `curve`, with equal cores per node if placement varies."""
+    if baseline.oversubscription != 1:
         return False
-    if (plain.kind, plain.interconnect, plain.threads) != (curve.kind, curve.interconnect, curve.threads):
+    if (baseline.kind, baseline.interconnect, baseline.threads) != (
+        curve.kind,
+        curve.interconnect,
+        curve.threads,
+    ):
         return False
-    if plain.processes_per_node is None or curve.processes_per_node is None:
+    if baseline.processes_per_node is None or curve.processes_per_node is None:
         return True
-    return plain.processes_per_node * curve.oversubscription == curve.processes_per_node
+    return baseline.processes_per_node * curve.oversubscription == curve.processes_per_node
 
 
 def oversubscription(content: Content) -> Section | None:
@@ -127,7 +132,7 @@ def oversubscription(content: Content) -> Section | None:
 
 
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate the gain of every level over one process per core at equal cores."""
+    """Tabulate the gain of every level over level 1 at equal cores."""
     rows, caption = oversubscription, "Gain of more processes per core over one, at equal cores."
     if len(rows) > MOST_ROWS:
         rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
@@ -149,23 +154,21 @@ def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Bl
 def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
     """State for each oversubscription level whether it pays at the largest core count of each case."""
     clauses = []
-    most = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
-    for level, rows in gains[gains["cores"] == most].groupby("oversubscription"):
+    most_cores = gains.groupby(["case", "oversubscription"])["cores"].transform("max")
+    for level, rows in gains[gains["cores"] == most_cores].groupby("oversubscription"):
         lines = rows.to_dict("records")
-        directions = [direction(line) for line in lines]
-        gains_by_direction = {
-            word: [line["gain_percent"] for line in lines if direction(line) == word]
-            for word in ("faster", "slower")
-            if word in directions
-        }
+        gains_by_direction: dict[str, list[float]] = {}
+        for word in ("faster", "slower"):
+            values = [line["gain_percent"] for line in lines if direction(line) == word]
+            if values:
+                gains_by_direction[word] = values
         if not gains_by_direction:
             clauses.append(f"whether {level} processes a core pay is undecided")
             continue
-        outcomes = listed(
-            f"{word} in {formats.all_of(len(lines)) if len(values) == len(lines) else len(values)} "
-            f"(by {percents(values)})"
-            for word, values in gains_by_direction.items()
-        )
+        outcomes = []
+        for word, values in gains_by_direction.items():
+            number = formats.all_of(len(lines)) if len(values) == len(lines) else len(values)
+            outcomes.append(f"{word} in {number} (by {percents(values)})")
         verb, basis = " pay at times", ""
         if len(gains_by_direction) == 1:
             verb = " pay" if "faster" in gains_by_direction else " do not pay"
@@ -173,14 +176,15 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             verb, basis = "", ", from one run each"
         comparisons = counted(len(lines), "comparison")
         clauses.append(
-            f"{level} processes a core{verb}: at equal cores, of {comparisons}, they are {outcomes}{basis}"
+            f"{level} processes a core{verb}: at equal cores, of {comparisons}, they are "
+            f"{listed(outcomes)}{basis}"
         )
     return clauses
 
 
 @dataclass(frozen=True)
 class Bar:
-    """Time of a level of oversubscription over an interconnect.
+    """A bar of the figure: the time of an interconnect at a level of oversubscription and a core count.
 
     Attributes
     ----------
@@ -280,21 +284,27 @@ def _names(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _bars(gains: pd.DataFrame, scaling: pd.DataFrame) -> list[Bar]:
-    """Return the bars of an interconnect at a core count: level 1, and every level compared with it."""
+    """Make the bars of an interconnect at a core count: level 1, and every level compared with it.
+
+    Parameters
+    ----------
+    gains : DataFrame
+        Rows of the table ``oversubscription``, with column ``name``.
+    scaling : DataFrame
+        Rows of the table ``scaling`` of the case.
+    """
+    cores_per_node = scaling["processes_per_node"] / scaling["oversubscription"]
     bars: dict[int, Bar] = {}
     for gain in as_lines(gains):
-        all_cores_per_node = scaling["processes_per_node"] / scaling["oversubscription"]
-        cores_per_node = gain["processes_per_node"] / gain["oversubscription"]
-        for level, processes in (
-            (1, gain["processes_of_one"]),
-            (gain["oversubscription"], gain["processes"]),
-        ):
+        gain_cores_per_node = gain["processes_per_node"] / gain["oversubscription"]
+        processes_by_level = {1: gain["processes_of_one"], gain["oversubscription"]: gain["processes"]}
+        for level, processes in processes_by_level.items():
             rows = scaling[
                 (scaling["interconnect"] == gain["interconnect"])
                 & (scaling["kind"] == gain["kind"])
                 & (scaling["oversubscription"] == level)
                 & (scaling["processes"] == processes)
-                & (all_cores_per_node.isna() | (all_cores_per_node == cores_per_node))
+                & (cores_per_node.isna() | (cores_per_node == gain_cores_per_node))
             ]
             for row in as_lines(rows.head(1)):
                 bars.setdefault(level, Bar(gain["name"], level, row, gain if level > 1 else None))

@@ -1,4 +1,4 @@
-"""What do fewer processes per node bring?"""
+"""How much time do fewer processes per node save?"""
 
 from __future__ import annotations
 
@@ -63,30 +63,32 @@ def make_placement(context: Context) -> Tables:
 
 
 def placement_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[str, object]]:
-    """Compare the placements of one case with the placement that has the most processes per node.
+    """Compare the placements of a case with the most packed placement, as rows of the table ``placement``.
 
-    Points are compared at equal process counts, interconnects, oversubscription and threads. The test is
-    paired if both points share blocks.
+    The most packed placement has the most processes per node. Points are compared at equal process counts,
+    interconnects, oversubscription and threads. The test is paired if both points share blocks.
     """
-    points: dict[tuple[object, ...], list[tuple[Curve, int]]] = {}
+    points_by_key: dict[tuple[object, ...], list[tuple[Curve, int]]] = {}
     most_packed_first = sorted(
         (curve for curve in curves if curve.processes_per_node),
         key=lambda curve: curve.processes_per_node or 0,
         reverse=True,
     )
     for curve in most_packed_first:
-        for index in np.flatnonzero(~curve.is_serial).tolist():
-            processes = curve.processes[index]
+        for position in np.flatnonzero(~curve.is_serial).tolist():
+            processes = curve.processes[position]
             key = (curve.kind, curve.interconnect, curve.oversubscription, curve.threads, processes)
-            points.setdefault(key, []).append((curve, index))
-    for _, ((packed, i), *others) in sorted(points.items(), key=lambda item: item[0]):
-        for spread, j in others:
-            paired = spread.kind != "simulated" and share_blocks(packed.samples[i], spread.samples[j])
+            points_by_key.setdefault(key, []).append((curve, position))
+    for _, points in sorted(points_by_key.items(), key=lambda item: item[0]):
+        (packed, packed_position), *others = points
+        packed_sample = packed.samples[packed_position]
+        for spread, position in others:
+            paired = spread.kind != "simulated" and share_blocks(packed_sample, spread.samples[position])
             yield {
-                **gain_columns(packed, i, spread, j, paired, settings),
+                **gain_columns(packed, packed_position, spread, position, paired, settings),
                 "processes_per_node_of_baseline": packed.processes_per_node,
-                "nodes_of_baseline": packed.table["nodes"][i],
-                "seconds_of_baseline": packed.table["seconds"][i],
+                "nodes_of_baseline": packed.table["nodes"][packed_position],
+                "seconds_of_baseline": packed.table["seconds"][packed_position],
                 "paired": paired,
             }
 

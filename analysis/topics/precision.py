@@ -39,12 +39,12 @@ PRECISION = table_schema(
 
 
 def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataFrame:
-    """Determine which comparisons have narrow enough intervals, and how many blocks the others need.
+    """Make the table ``precision``: half-widths of intervals, and blocks needed for the target half-width.
 
     The width of a median's interval is asymptotically proportional to 1 / sqrt(n). About
     n (half-width / target)^2 blocks therefore reach the target. The estimate is at least the number of
-    blocks that the test needs, and is rough if there are few blocks. The intervals of a study that stops
-    once they are narrow cover less than with a fixed number of blocks; its report states this.
+    blocks that the test needs, and is rough if there are few blocks. If a study stops once its intervals are
+    narrow, they cover less than with a fixed number of blocks; the report of such a study states this.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ def make_precision(improvement: pd.DataFrame, target_percent: float) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row per comparison that more blocks can make more precise. Simulated bands do not narrow, and
-        interconnects that an import cannot separate from time stay inseparable. If a comparison has no
-        interval, ``reached`` is false and ``blocks_wanted`` is empty.
+        One row per comparison that more blocks can make more precise. There are no rows of simulated
+        comparisons, since bands do not narrow, and of comparisons that time and interconnect explain equally
+        well. If a comparison has no interval, ``reached`` is false and ``blocks_wanted`` is empty.
     """
     is_simulated = improvement["kind"].str.contains("simulated")
     is_inseparable = improvement["verdict"].eq(INSEPARABLE).fillna(False)

@@ -53,35 +53,38 @@ POINT = ["site", "case", "interconnect", "kind", "oversubscription", "processes"
 
 
 def method_paragraphs(content: Content) -> list[str]:
-    """Describe the blocks, the stopping rule, the estimates, the tests and the terms."""
+    """Describe the blocks, the stopping rule, the estimates, the tests and the terms, in a paragraph each."""
     runs, study, scaling = content.runs, content.facts.study, content.tables["scaling"]
-    is_own = _is_own(runs)
-    was_run = is_own & (runs["kind"] != "simulated")
-    sentences = []
+    is_of_study = _is_of_study(runs)
+    was_run = is_of_study & (runs["kind"] != "simulated")
+    paragraphs = []
     if was_run.any():
-        sentences.append(_blocks_sentences(runs[was_run], study))
+        paragraphs.append(_blocks_sentences(runs[was_run], study))
     if study.until:
-        sentences.append(_stopping_sentences(study.until, study.blocks or 0))
-    if not is_own.all():
-        kinds = listed(dict.fromkeys(runs.loc[~is_own, "kind"]))
-        sentences.append(
+        paragraphs.append(_stopping_sentences(study.until, study.blocks or 0))
+    if not is_of_study.all():
+        kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
+        paragraphs.append(
             f"Imported results ({kinds}) were not run by this study. They are used unchanged, with the "
             f"blocks of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
-        sentences.append(_interval_sentences(scaling, content.labels))
-    sentences.append(_test_sentences(content))
-    sentences.append(" ".join(_definitions(content.tables, content.labels)))
-    return sentences
+        paragraphs.append(_interval_sentences(scaling, content.labels))
+    paragraphs.append(_test_sentences(content))
+    paragraphs.append(" ".join(_definitions(content.tables, content.labels)))
+    return paragraphs
 
 
-def _is_own(runs: pd.DataFrame) -> pd.Series:
-    """Mark repetitions that this study ran or replayed; without ``origin``, repetitions with a record."""
+def _is_of_study(runs: pd.DataFrame) -> pd.Series:
+    """Mark repetitions that this study ran or replayed.
+
+    A table without column ``origin`` was made by another program; there, repetitions with a record count.
+    """
     return runs["origin"].isin(("run", "replay")) if "origin" in runs else runs["record"].notna()
 
 
 def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str]:
-    """Define the terms that the study's tables use."""
+    """Write the definitions of the terms that the study's tables use."""
     scaling = tables["scaling"]
     sentences = [WEAK_WORDS if labels.weak else STRONG_WORDS]
     if scaling["oversubscription"].nunique() > 1:
@@ -98,6 +101,7 @@ def _seed_sentence(purpose: str, study: AboutStudy) -> str:
 
 
 def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
+    """Define the block, and state how many valid blocks the points have."""
     valid = runs[runs["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
     return (
@@ -124,6 +128,7 @@ def _stopping_sentences(until: AboutTarget, blocks: int) -> str:
 
 
 def _interval_sentences(scaling: pd.DataFrame, labels: Labels) -> str:
+    """Describe the intervals of times and of derived quantities, with their coverage."""
     covered = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
     if covered.empty:
         return "Each time is a single sample without an interval."
@@ -147,6 +152,7 @@ def _interval_sentences(scaling: pd.DataFrame, labels: Labels) -> str:
 
 
 def _test_sentences(content: Content) -> str:
+    """Describe the tests of the study, or state why nothing is tested."""
     tables = content.tables
     improvement = tables["improvement"]
     if content.facts.study.unfinished:
@@ -195,7 +201,7 @@ def invalid_blocks(content: Content) -> list[Block]:
 
 
 def _unknown_medians(content: Content) -> list[Block]:
-    """List the points whose median is unknown, because it lies beyond the time limit of stopped runs."""
+    """List the points whose median time is unknown, since it lies beyond the time limit of stopped runs."""
     points, labels = content.tables.get("censored"), content.labels
     if points is None or not (unknown := points[points["seconds"].isna()].to_dict("records")):
         return []
@@ -239,8 +245,8 @@ def _missing_repetitions(content: Content) -> list[Block]:
         interconnect=scaling["interconnect"].mask(is_serial),
         processes_per_node=scaling["processes_per_node"].mask(is_serial),
     )
-    own_points = content.runs.loc[_is_own(content.runs), POINT].drop_duplicates()
-    points = scaling.merge(own_points, on=POINT).drop_duplicates([*POINT, "processes_per_node"])
+    points_of_study = content.runs.loc[_is_of_study(content.runs), POINT].drop_duplicates()
+    points = scaling.merge(points_of_study, on=POINT).drop_duplicates([*POINT, "processes_per_node"])
     items = [
         f"{labels.case(line['case'])}, {labels.curve(line)}, "
         f"{counted(line['processes'], 'process')}, oversubscription {line['oversubscription']}: "
@@ -261,7 +267,7 @@ def machine_items(machine: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def machine_blocks(content: Content) -> list[Block]:
-    """Tabulate machine and versions, and name the files with all numbers."""
+    """Tabulate the machine and the versions, and name the files that have all numbers of the report."""
     facts = content.facts
     items = machine_items(facts.machine)
     items |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}

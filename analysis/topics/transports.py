@@ -1,8 +1,10 @@
-"""What do the transports of an interconnect do?"""
+"""How fast are the transports of an interconnect below MPI, and how many messages do they lose?"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
+from itertools import cycle
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -168,10 +170,12 @@ def make_transport_table(
 
 
 def _measured(runs: pd.DataFrame, details: pd.DataFrame) -> pd.DataFrame:
+    """Summarise the measured tests of each point: medians over runs."""
     frame = runs.reindex(columns=[*RUN, *POINT]).merge(details, on=list(RUN))
     if frame.empty:
         return frame
-    # An offered rate is a share of TCP's rate in the same run, so runs are matched by the rank of the rate.
+    # Offered rates are shares of TCP's rate in the same run, so they differ from run to run. The lowest rate
+    # of a run is matched with the lowest rate of the other runs, and so on.
     rank = frame.groupby([*RUN, *TEST], dropna=False)["offered_MBps"].rank()
     frame = frame.rename(columns={"latency_us_p50": "latency_us"}).assign(rank=rank.fillna(0))
     groups = frame.groupby([*POINT, *TEST, "rank"], dropna=False, sort=False)
@@ -220,21 +224,23 @@ def best_of_transports(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per interconnect, kind, transport, oversubscription and file. ``latency_us`` is the lowest.
-        ``sent_MBps``, ``received_MBps``, ``lost_percent`` and the busy columns are those of the fastest
-        stream in one direction. ``received_both_ways_MBps`` is the highest.
+        One row per interconnect, kind, transport, oversubscription and file. ``latency_us`` is the lowest
+        latency. ``bytes``, the rates, ``lost_percent`` and the busy columns belong to the fastest stream in
+        one direction. ``received_both_ways_MBps`` is the highest rate in both directions.
     """
     rows = []
     key = ["interconnect", "kind", "transport", "oversubscription", "imported_from"]
     for values, group in table.groupby(key, dropna=False, sort=False):
         streams = group[group["test"] == "stream"]
         rates = streams["received_MBps"].fillna(streams["sent_MBps"])
-        best = streams.iloc[rates.argmax()] if rates.notna().any() else pd.Series()
+        fastest = streams.iloc[rates.argmax()] if rates.notna().any() else pd.Series()
         rows.append(
-            dict(zip(key, values, strict=True))
-            | {"latency_us": group.loc[group["test"] == "pingpong", "latency_us"].min()}
-            | {name: best.get(name) for name in ("bytes", *_RATES[1:], *_BUSY)}
-            | {"received_both_ways_MBps": group.loc[group["test"] == "both_ways", "received_MBps"].max()}
+            {
+                **dict(zip(key, values, strict=True)),
+                "latency_us": group.loc[group["test"] == "pingpong", "latency_us"].min(),
+                **{name: fastest.get(name) for name in ("bytes", *_RATES[1:], *_BUSY)},
+                "received_both_ways_MBps": group.loc[group["test"] == "both_ways", "received_MBps"].max(),
+            }
         )
     return pd.DataFrame(rows)
 
@@ -254,29 +260,32 @@ def transport_figures(table: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         transport=[NAMES.get(name, name) for name in table["transport"]],
     )
     looks = _looks(table["transport"])
-    sized = table[table["bytes"].notna()]
-    trips = sized[(sized["test"] == "pingpong") & sized["latency_us"].notna()]
-    streams = sized[(sized["test"] == "stream") & sized["offered_MBps"].isna()]
-    paced = sized[(sized["test"] == "stream") & sized["offered_MBps"].notna()]
+    with_size = table[table["bytes"].notna()]
+    pingpongs = with_size[(with_size["test"] == "pingpong") & with_size["latency_us"].notna()]
+    streams = with_size[with_size["test"] == "stream"]
+    has_offered_rate = streams["offered_MBps"].notna()
+    at_full_speed, at_offered_rates = streams[~has_offered_rate], streams[has_offered_rate]
     drawings = []
-    for draw, rows in ((_latency, _curves(trips)), (_streams, _curves(streams))):
+    for draw, rows in ((_latency, _with_curves(pingpongs)), (_streams, _with_curves(at_full_speed))):
         if len(rows):
             present = dict.fromkeys(rows["transport"])
             drawings.append(draw(rows, {name: looks[name] for name in present}))
-    if len(paced):
-        drawings.append(_loss(paced, _looks(map(size_text, sorted(paced["bytes"].unique())))))
+    if len(at_offered_rates):
+        sizes = sorted(at_offered_rates["bytes"].unique())
+        drawings.append(_loss(at_offered_rates, _looks(map(size_text, sizes))))
     return drawings
 
 
 def _looks(names: Iterable[str]) -> dict[str, Look]:
+    """Choose a colour and a marker for each name, in the order of the names."""
     return {
-        name: Look(style.COLOURS[i % len(style.COLOURS)], style.MARKERS[i % len(style.MARKERS)])
-        for i, name in enumerate(dict.fromkeys(names))
+        name: Look(colour, marker)
+        for name, colour, marker in zip(dict.fromkeys(names), cycle(style.COLOURS), cycle(style.MARKERS))
     }
 
 
-def _curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of panels with several message sizes."""
+def _with_curves(rows: pd.DataFrame) -> pd.DataFrame:
+    """Select the rows of panels with several message sizes, which a curve can join."""
     return rows[rows.groupby("panel")["bytes"].transform("nunique") > 1]
 
 
@@ -347,6 +356,7 @@ def _draw(
     text: str,
     hollow: bool = False,
 ) -> None:
+    """Draw a column of a curve against the message size; `text` has braces for the value on hover."""
     curve = curve[curve[column].notna() & (curve[column] > 0)].sort_values("bytes")
     points, columns = [], (positions(curve["bytes"]), curve["bytes"], curve[column])
     for place, size, value in zip(*columns, strict=True):
@@ -362,9 +372,10 @@ def _figure(
     axis_titles: tuple[str, str],
     draw: Callable[[Axes, pd.DataFrame, Drawing], None],
 ) -> Drawing:
+    """Make a figure with a panel per value of column ``panel``; `draw` draws a panel from its rows."""
     panels = dict(list(rows.groupby("panel", sort=False)))
     columns = min(COLUMNS, len(panels))
-    height, width = HEIGHT * -(-len(panels) // columns), style.WIDTH * (1 if columns > 1 else 0.6)
+    height, width = HEIGHT * math.ceil(len(panels) / columns), style.WIDTH * (1 if columns > 1 else 0.6)
     with new_drawing(name, "network_transports", height, caption, width=width) as drawing:
         grid = drawing.panels(len(panels), columns, axis_titles)
         for axes, (title, panel) in zip(grid, panels.items(), strict=True):

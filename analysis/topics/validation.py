@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any
 
@@ -34,7 +35,9 @@ from analysis.statistics.bootstrap import median_interval
 from analysis.topics.topic import Topic
 
 PROBE_TOLERANCE = 1.1
-"""Factor by which a run's ping-pong probe may differ from the probe taken with the model's curve."""
+"""Largest ratio, in either direction, between the ping-pong probes of a run and of the model's curve.
+
+A probe is the time of an empty message. The curve is the ping-pong that the model was fitted to."""
 
 VALIDATION = table_schemas(
     table_schema(
@@ -94,9 +97,9 @@ _COMPARED = [*_VALUES, "reference_processes"]
 
 
 def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> dict[str, pd.DataFrame]:
-    """Compare predictions with measurements of the same interconnect.
+    """Make the table ``validation``: predicted and measured times of the same points.
 
-    A point enters if it has more than one process, one process per core and one thread per process.
+    Only points with more than one process, one process per core and one thread per process are compared.
 
     Parameters
     ----------
@@ -126,19 +129,17 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
     valid = runs[runs["valid"] & (runs["oversubscription"] == 1) & (runs["kind"] != "simulated")]
     valid = valid[valid["threads"] == 1]
     runs_by_point = dict(list(valid.fillna({"site": ""}).groupby(_KEYS)))
-    all_stopped = valid.head(0)
-    table = pd.DataFrame(
-        _with_similar_runs(
-            row,
-            runs_by_point.get(tuple(row[key] for key in _KEYS), all_stopped),
-            models[row["model"]].probe_us,
-        )
-        for row in as_lines(table)
-    )
+    no_runs = valid.head(0)  # of a point whose runs were all stopped at their time limit
+    lines = []
+    for row in as_lines(table):
+        point_runs = runs_by_point.get(tuple(row[key] for key in _KEYS), no_runs)
+        lines.append(_with_similar_runs(row, point_runs, models[row["model"]].probe_us))
+    table = pd.DataFrame(lines)
     speedups = table.filter(like="speedup").columns
     reference = table["predicted_reference_processes"]
-    same_reference = reference == table["measured_reference_processes"]
-    table[speedups] = table[speedups].where(same_reference & (reference != table["processes"]))
+    has_same_reference = reference == table["measured_reference_processes"]
+    is_reference = reference == table["processes"]
+    table[speedups] = table[speedups].where(has_same_reference & ~is_reference)
     for error, quantity in (("error_percent", "seconds"), ("speedup_error_percent", "speedup")):
         table[error] = 100 * (table[f"predicted_{quantity}"] / table[f"measured_{quantity}"] - 1)
     table = table.sort_values(["case", "processes"], kind="stable")
@@ -146,13 +147,22 @@ def make_validation(runs: pd.DataFrame, scaling: pd.DataFrame, facts: Facts) -> 
 
 
 def _predicted(rows: pd.DataFrame, predicts: dict[str, str | None]) -> pd.DataFrame:
-    """Return the simulated rows whose model predicts an interconnect, named by that interconnect."""
+    """Return the simulated rows whose model predicts an interconnect.
+
+    Column ``interconnect`` is the predicted interconnect, and ``model`` the simulated interconnect.
+
+    Parameters
+    ----------
+    predicts : dict of str to str or None
+        Interconnect that each model predicts.
+    """
     predicted = rows.loc[rows["kind"] == "simulated", [*_KEYS, *_COMPARED]]
     predicted = predicted.rename(columns={"interconnect": "model"} | _prefixed("predicted"))
     return predicted.assign(interconnect=predicted["model"].map(predicts)).dropna(subset="interconnect")
 
 
 def _measured(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of all other kinds, with the names of measured columns."""
     measured = rows.loc[rows["kind"] != "simulated", [*_KEYS, "kind", "n", *_COMPARED]]
     return measured.rename(columns=_prefixed("measured"))
 
@@ -163,11 +173,19 @@ def _prefixed(prefix: str) -> dict[str, str]:
 
 
 def _with_similar_runs(row: Line, runs: pd.DataFrame, probe_us: float | None) -> dict[Hashable, Any]:
-    """Measure a row again from the runs whose probe is similar to the probe taken with the model's curve.
+    """Restrict the measured values of a row to runs with a probe similar to that of the model's curve.
 
-    The row keeps the values of the whole point if all of its runs are similar, or none is.
+    The row keeps its values if all runs of its point are similar, or if no run is.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Valid runs of the point.
+    probe_us : float or None
+        Probe of the model's curve.
     """
-    ratios = runs.get("probe_latency_us", pd.Series(float("nan"), runs.index)) / (probe_us or float("nan"))
+    probes = runs.get("probe_latency_us", pd.Series(math.nan, runs.index))
+    ratios = probes / (probe_us or math.nan)
     is_unlike = ratios.notna() & ~ratios.between(1 / PROBE_TOLERANCE, PROBE_TOLERANCE)
     noise, unlike = runs["noise"].mean(), is_unlike.sum()
     if is_unlike.all() or not is_unlike.any():
@@ -176,7 +194,7 @@ def _with_similar_runs(row: Line, runs: pd.DataFrame, probe_us: float | None) ->
     block_times = similar.groupby("block")["seconds"].median().to_numpy(float)
     (low,), (high,), _ = median_interval(block_times[None])
     median = float(np.median(block_times))
-    faster = row["measured_seconds"] / median
+    speedup_factor = row["measured_seconds"] / median
     return {
         **row,
         "n": len(block_times),
@@ -185,7 +203,7 @@ def _with_similar_runs(row: Line, runs: pd.DataFrame, probe_us: float | None) ->
         "measured_seconds": median,
         "measured_low": low,
         "measured_high": high,
-        **{f"measured_speedup{end}": faster * row[f"measured_speedup{end}"] for end in _ENDS},
+        **{f"measured_speedup{end}": speedup_factor * row[f"measured_speedup{end}"] for end in _ENDS},
     }
 
 
@@ -199,7 +217,7 @@ def validation(content: Content) -> Section | None:
 
 
 def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
-    """Summarise the errors of table ``validation``, in all and by interconnect, and the noise of its runs."""
+    """Summarise the errors of table ``validation`` over all points and by interconnect, and the noise."""
     sentences = [f"All: {_spread(rows['error_percent'])}."]
     interconnects = labels.sorted_interconnects(rows["interconnect"])
     for name in interconnects if len(interconnects) > 1 else ():
@@ -226,6 +244,7 @@ def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _spread(errors: pd.Series) -> str:
+    """Write the number of errors, their median absolute value, and their range."""
     low, high = (formats.percent(end, signed=True) for end in (errors.min(), errors.max()))
     return (
         f"{counted(len(errors), 'point')}, median absolute error {formats.percent(errors.abs().median())}, "
@@ -269,8 +288,8 @@ def _signed(error: float) -> str:
 
 
 def _time(seconds: float, low: float, high: float) -> str:
-    """Format a time with its bracket; a band without width has no bracket."""
-    return formats.bracketed(seconds, *((low, high) if low != high else (None, None)))
+    """Write a time with its interval or band in brackets; a band without width is left out."""
+    return formats.number(seconds) if low == high else formats.bracketed(seconds, low, high)
 
 
 TOPIC = Topic(

@@ -1,4 +1,4 @@
-"""What else is there to weigh? Relevant facts about the interconnects that are not numbers."""
+"""Which facts about the interconnects, besides numbers, matter for a choice?"""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ def notes_section(content: Content) -> Section | None:
 
     A note on several interconnects appears once.
     """
-    subjects: dict[tuple[Any, ...], dict[str, None]] = {}
+    subjects_of_note: dict[tuple[Any, ...], dict[str, None]] = {}
     for subject, note in _notes(content):
-        subjects.setdefault(tuple(note[column] for column in COLUMNS), {})[subject] = None
-    if not subjects:
+        key = tuple(note[column] for column in COLUMNS)
+        subjects_of_note.setdefault(key, {})[subject] = None
+    if not subjects_of_note:
         return None
     notes: list[Line] = [
-        {"subject": listed(names), **dict(zip(COLUMNS, note, strict=True))}
-        for note, names in subjects.items()
+        {"subject": listed(subjects), **dict(zip(COLUMNS, key, strict=True))}
+        for key, subjects in subjects_of_note.items()
     ]
     fields = [
         texts("About", str, "topic"),
@@ -55,7 +56,7 @@ def notes_section(content: Content) -> Section | None:
 
 
 def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:
-    """Yield the subject and the columns of each note."""
+    """Yield each note with its subject, the title of an interconnect or `GENERAL`."""
     labels = content.labels
     interconnects = labels.sorted_interconnects(_interconnects(content))
     for name in interconnects:
@@ -63,11 +64,11 @@ def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:
             yield labels.interconnect(name, "measured"), note
     published = content.published.get("notes")
     for row in () if published is None else published.to_dict("records"):
-        owner = row["interconnect"]
-        if is_missing(owner):
+        family = row["interconnect"]  # name of an interconnect, or the beginning of several names
+        if is_missing(family):
             yield GENERAL, row
-        elif any(name == owner or name.startswith(f"{owner}_") for name in interconnects):
-            yield labels.interconnect(owner, "measured"), row
+        elif any(name == family or name.startswith(f"{family}_") for name in interconnects):
+            yield labels.interconnect(family, "measured"), row
     if (prices := content.tables.get("prices")) is not None:
         with_notes = prices[(prices["basis"] == "published") & prices["note"].notna()]
         for row in with_notes.to_dict("records"):
