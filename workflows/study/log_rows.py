@@ -31,7 +31,7 @@ _CLOCKS = 0.01
 """Relative difference of two clocks of a run."""
 _NO_PROCESSES = "no number of processes: state processes, or processes_per_node and nodes"
 _DATES = ("%a %b %d %H:%M:%S %Y", "%b %d %Y %H:%M:%S")
-"""Dates of NWChem and GROMACS, and of OpenFOAM."""
+"""Dates as C's ctime prints them, and with the day after the month."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Folders of logs that a study imports: ``import: [{logs: runs/*.out, application: lammps}]``."""
+"""Folders of logs that a study imports: ``import: [{logs: runs/*.out, application: NAME}]``."""
 
 from __future__ import annotations
 
