@@ -1,0 +1,270 @@
+"""Predict osu_allreduce on many nodes from point-to-point curves.
+
+``python -m workflows.simulation.collectives --help`` lists the options.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from analysis.runs.errors import TableError
+from workflows.errors import InputError, one_line_errors
+from workflows.simulation.allreduce import Cluster, hierarchical, openmpi_choice, predicted_us
+from workflows.simulation.curve import read_curves
+
+INSIDE_US, INSIDE_MBPS, NODE_MBPS = 0.5, 8000.0, 40000.0
+"""Assumed messages inside a node: latency, bandwidth of a pair, and bandwidth that all pairs share."""
+
+BAND = 2.0
+"""Factor by which the three assumptions may be wrong in both directions."""
+
+BENCHMARKS = {"osu_latency": "osu_latency", "osu_bw": "osu_bw", "osu_bandwidth": "osu_bw"}
+"""Names of the two benchmarks in published tables and in files that `read_curves` read."""
+
+TIMES = ("predicted_us", "low_us", "high_us")
+
+LIBRARIES = ("openmpi", "hpcx")
+
+SYSTEMS = ("environment", "processes_per_node", "library", "port_MBps")
+"""Columns of a file of systems."""
+
+
+class System(NamedTuple):
+    """What the point-to-point curves of an environment do not show.
+
+    Attributes
+    ----------
+    library : str
+        One of `LIBRARIES`.
+    port_rate : float or None
+        Bandwidth of a node's port, in 10^6 bytes/s. None: the highest bandwidth of osu_bw.
+    """
+
+    environment: str
+    processes_per_node: int
+    library: str
+    port_rate: float | None
+
+
+def read_point_to_point(files: Sequence[Path]) -> pd.DataFrame:
+    """Read curves of both benchmarks from published tables or from the output of OSU.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        CSV with ``environment, nodes, benchmark, size_bytes, median, variant``, without rows that have a
+        variant; or files that `workflows.simulation.curve.read_curves` reads.
+
+    Returns
+    -------
+    DataFrame
+        ``environment, nodes, benchmark, size_bytes, median``. The last is microseconds of osu_latency, or
+        10^6 bytes/s of osu_bw.
+    """
+    tables = []
+    for file in files:
+        if file.suffix == ".csv" and "size_bytes" in pd.read_csv(file, nrows=0):
+            table = pd.read_csv(file)
+            tables.append(table[table["variant"].isna()])
+            continue
+        try:
+            curves = read_curves(file, "here").curves
+        except TableError as error:
+            raise InputError(str(error)) from None
+        tables.append(
+            pd.DataFrame(
+                {
+                    "environment": curves["interconnect"],
+                    "nodes": 2,
+                    "benchmark": curves["benchmark"],
+                    "size_bytes": curves["bytes"].astype(int),
+                    "median": curves["latency_us"].fillna(curves["bandwidth_MBps"]).astype(float),
+                }
+            )
+        )
+    table = pd.concat(tables)
+    table = table.assign(benchmark=table["benchmark"].map(BENCHMARKS)).dropna(subset="benchmark")
+    return table[["environment", "nodes", "benchmark", "size_bytes", "median"]]
+
+
+def cluster_of(curves: pd.DataFrame, system: System) -> Cluster:
+    """Derive the costs of messages from both curves of one environment and node count.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        As `read_point_to_point` returns them.
+    """
+    by_benchmark = {
+        name: group.sort_values("size_bytes")
+        for name, group in curves[curves["median"] > 0].groupby("benchmark")
+    }
+    if missing := {"osu_latency", "osu_bw"} - by_benchmark.keys():
+        raise InputError(
+            f"{system.environment}: no rows of {', '.join(sorted(missing))}; both benchmarks are necessary"
+        )
+    latency, bandwidth = by_benchmark["osu_latency"], by_benchmark["osu_bw"]
+    return Cluster(
+        sizes=latency["size_bytes"].to_numpy(float),
+        times_us=latency["median"].to_numpy(float),
+        interval_us=float((bandwidth["size_bytes"] / bandwidth["median"]).min()),
+        port_rate=float(system.port_rate or bandwidth["median"].max()),
+        inside_us=INSIDE_US,
+        inside_rate=INSIDE_MBPS,
+        node_rate=NODE_MBPS,
+        processes_per_node=system.processes_per_node,
+    )
+
+
+def ends_of_band(cluster: Cluster) -> tuple[Cluster, Cluster]:
+    """Return the cluster with fast nodes, whose ports have no message interval, and with slow nodes."""
+    fast, slow = (
+        replace(
+            cluster,
+            inside_us=cluster.inside_us / factor,
+            inside_rate=cluster.inside_rate * factor,
+            node_rate=cluster.node_rate * factor,
+        )
+        for factor in (BAND, 1 / BAND)
+    )
+    return replace(fast, interval_us=0.0), slow
+
+
+def predict(
+    point_to_point: pd.DataFrame, systems: Sequence[System], nodes: Sequence[int], sizes: Sequence[int]
+) -> pd.DataFrame:
+    """Predict osu_allreduce of each system.
+
+    The curve is from the same number of nodes, else from the nearest.
+
+    Returns
+    -------
+    DataFrame
+        ``environment, nodes, processes, size_bytes, algorithm, predicted_us, low_us, high_us, curve_nodes``.
+    """
+    rows = []
+    for system in systems:
+        curves = point_to_point[point_to_point["environment"] == system.environment]
+        if curves.empty:
+            raise InputError(f"{system.environment}: no rows without a variant in the point-to-point files")
+        measured_on = curves["nodes"].unique()
+        for count in nodes:
+            nearest = int(measured_on[np.abs(measured_on - count).argmin()])
+            cluster = cluster_of(curves[curves["nodes"] == nearest], system)
+            if max(sizes) > cluster.sizes[-1]:
+                raise InputError(f"{system.environment}: osu_latency has no time for {max(sizes)} bytes")
+            ranks = count * system.processes_per_node
+            rows += [
+                (
+                    system.environment,
+                    count,
+                    ranks,
+                    size,
+                    *_times(cluster, count, size, system.library),
+                    nearest,
+                )
+                for size in sizes
+            ]
+    columns = ["environment", "nodes", "processes", "size_bytes", "algorithm", *TIMES, "curve_nodes"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _times(cluster: Cluster, nodes: int, size: int, library: str) -> tuple[str | float, ...]:
+    """Return the algorithm, and the predicted time with both ends of its band, to four digits."""
+    ranks = nodes * cluster.processes_per_node
+    if library == "hpcx":
+        name, steps = "hierarchical", list(hierarchical(nodes, cluster.processes_per_node, size))
+    else:
+        algorithm = openmpi_choice(ranks, size)
+        name, steps = algorithm.__name__, list(algorithm(ranks, size))
+    clusters = (cluster, *ends_of_band(cluster))
+    return name, *(float(f"{predicted_us(each, nodes, steps):.4g}") for each in clusters)
+
+
+def compare(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """Return the predictions that have measured times, with the median time of the iterations and the ratio.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        ``environment, nodes, size_bytes, avg_us, variant``; rows with a variant are left out.
+    """
+    keys = ["environment", "nodes", "size_bytes"]
+    medians = measured[measured["variant"].isna()].groupby(keys)["avg_us"].median().rename("measured_us")
+    both = predicted.merge(medians.reset_index(), on=keys)
+    return both.assign(ratio=(both["predicted_us"] / both["measured_us"]).round(2))
+
+
+def _integers(text: str) -> list[int]:
+    """Return the numbers of a list with commas."""
+    numbers = [int(part) for part in text.split(",")]
+    if min(numbers) < 1:
+        raise ValueError
+    return numbers
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Predict osu_allreduce on many nodes from osu_latency and osu_bw of two nodes; print CSV."""
+    parser = argparse.ArgumentParser(
+        prog="python -m workflows.simulation.collectives", description=main.__doc__
+    )
+    parser.add_argument("files", nargs="+", type=Path, help="output of both benchmarks, or a published table")
+    parser.add_argument("--nodes", type=_integers, default=[32, 64, 128, 256], help="32,64,128,256")
+    parser.add_argument("--bytes", type=_integers, default=[8, 65536, 1048576], help="8,65536,1048576")
+    parser.add_argument("--processes-per-node", type=int, help="of all environments of the files")
+    parser.add_argument("--library", choices=LIBRARIES, default="openmpi")
+    parser.add_argument("--port-MBps", type=float, help="bandwidth of a port, by default osu_bw's highest")
+    parser.add_argument("--systems", type=Path, help=f"CSV instead of the three options: {','.join(SYSTEMS)}")
+    parser.add_argument("--measured", type=Path, help="CSV of osu_allreduce, to compare with")
+    options = parser.parse_args(arguments)
+    point_to_point = read_point_to_point(options.files)
+    if options.systems:
+        systems = read_systems(options.systems)
+    elif options.processes_per_node:
+        systems = [
+            System(environment, options.processes_per_node, options.library, options.port_MBps)
+            for environment in point_to_point["environment"].unique()
+        ]
+    else:
+        raise InputError("--processes-per-node or --systems is necessary")
+    predicted = predict(point_to_point, systems, options.nodes, options.bytes)
+    if options.measured:
+        predicted = compare(predicted, pd.read_csv(options.measured))
+    print(predicted.to_csv(index=False), end="")
+    if options.measured and len(predicted):
+        factor = np.exp(np.abs(np.log(predicted["ratio"])).median())
+        print(f"# median error: a factor of {factor:.2f} over {len(predicted)} points")
+
+
+def read_systems(file: Path) -> list[System]:
+    """Read a CSV file with the columns `SYSTEMS`.
+
+    Raises
+    ------
+    InputError
+        A column is missing, or a library is unknown.
+    """
+    table = pd.read_csv(file)
+    if missing := set(SYSTEMS) - set(table):
+        raise InputError(f"{file}: no column {', '.join(sorted(missing))}")
+    if unknown := set(table["library"]) - set(LIBRARIES):
+        raise InputError(f"{file}: library {unknown.pop()!r} is unknown (known: {', '.join(LIBRARIES)})")
+    ports = table["port_MBps"].astype(float)
+    return [
+        System(str(environment), int(processes), str(library), None if np.isnan(port) else port)
+        for environment, processes, library, port in zip(
+            table["environment"], table["processes_per_node"], table["library"], ports, strict=True
+        )
+    ]
+
+
+if __name__ == "__main__":
+    with one_line_errors():
+        main()
