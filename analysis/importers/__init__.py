@@ -75,7 +75,7 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
             raise TableError(f"is a folder, where {format} is a file", str(path))
         return read_folder(path, mapping)
     if path.suffix == ".parquet" and format in (None, "runs"):
-        return Import(runs=read_runs(path))
+        return Import(runs=read_runs(path, mapping.settings))
     text = read_text(path)
     importer = candidates[0] if format else recognised(text, str(path))
     return importer.read(text, str(path), mapping)

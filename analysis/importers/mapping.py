@@ -66,12 +66,15 @@ class Mapping:
         variables.
     source : str
         File of the mapping, for messages; empty without a file.
+    settings : tuple of str
+        Variables that become columns of the runs table, because the study lists them under ``settings``.
     """
 
     fields: dict[str, Field] = field(default_factory=dict)
     may_differ: tuple[str, ...] = ()
     patterns: dict[str, re.Pattern[str]] = field(default_factory=dict)
     source: str = ""
+    settings: tuple[str, ...] = ()
 
     @property
     def constants(self) -> dict[str, str | int]:

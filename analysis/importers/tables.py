@@ -277,20 +277,20 @@ def read_derived(path: Path, text: str) -> Import:
     return Import(derived={schema.name: read_listing(path, schema, [])})
 
 
-def _importer(name: str, read: Callable[[Path, str], Import]) -> Importer:
+def _importer(name: str, read: Callable[[Path, str, Mapping], Import]) -> Importer:
     """Make the importer of a table of Nodeworth's own, which takes no mapping."""
 
     def read_own(text: str, source: str, mapping: Mapping) -> Import:
         if mapping.fields:
             raise TableError(f"is a table of ours ({name}), which takes no mapping", source)
-        return read(Path(source), text)
+        return read(Path(source), text, mapping)
 
     return Importer(name, lambda text: table_of(text) == name, read_own)
 
 
-RUNS_TABLE = _importer("runs", lambda path, text: Import(runs=read_runs(path)))
-CURVE_TABLE = _importer("curves", read_curve_table)
-DERIVED_TABLE = _importer("derived", read_derived)
+RUNS_TABLE = _importer("runs", lambda path, _, mapping: Import(runs=read_runs(path, mapping.settings)))
+CURVE_TABLE = _importer("curves", lambda path, text, _: read_curve_table(path, text))
+DERIVED_TABLE = _importer("derived", lambda path, text, _: read_derived(path, text))
 
 
 def merge_derived(imports: Entries[Path, Import]) -> dict[str, pd.DataFrame]:

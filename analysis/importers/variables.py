@@ -107,12 +107,16 @@ def make_runs(records: Sequence[Recorded], unread: Iterable[str], mapping: Mappi
         raise TableError(f"holds no run: {unread[0]}", source)
     frame = pd.DataFrame(rows)
     used = {name for origin in fields.values() if origin is not None for name in origin.variables}
-    _check_parameters(frame, kept, used | set(mapping.may_differ), source)
+    _check_parameters(frame, kept, used | {*mapping.may_differ, *mapping.settings}, source)
+    for name in mapping.settings:
+        values = [record.variables.get(name) for record in kept]
+        if name not in frame and any(value is not None for value in values):
+            frame[name] = pd.Series(values, dtype="str")
     used_columns = {"censored": frame["censored"].any(), "energy_joules": fields["energy_joules"] is not None}
     unused = [name for name, is_used in used_columns.items() if not is_used]
     frame = frame.drop(columns=unused, errors="ignore")
     try:
-        runs = complete_runs(frame, source)
+        runs = complete_runs(frame, source, settings=mapping.settings)
     except TableError as error:
         if error.row is None:
             raise
@@ -271,6 +275,6 @@ def _check_parameters(
         if different is not None:
             raise TableError(
                 f"'{name}' takes several values in runs of one point ({_listed(different)}): make it part of "
-                "the case in a mapping, or list it under may_differ",
+                "the case in a mapping, or list it under may_differ or the study's settings",
                 source,
             )

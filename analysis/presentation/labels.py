@@ -67,7 +67,7 @@ class Labels:
         The title is not cut if another title of the study has the same beginning.
         """
         title = self.full_name(name)
-        beginning, comma, _ = title.partition(",")
+        beginning, comma, _ = title.partition(", ")
         beginnings = [_beginning(self.full_name(other)) for other in self.facts.interconnects]
         return beginning if comma and beginnings.count(beginning) == 1 else title
 
@@ -228,8 +228,9 @@ def short_name(title: str, kind: str | None) -> str:
     >>> short_name("10 Gigabit Ethernet (2003)", "simulated"), short_name("infiniband_qdr", "published")
     ('10GigE (2003, sim)', 'InfiniBand QDR (pub)')
     """
-    if title == title.lower():
-        title = " ".join(map(_capitalised, re.split("[_ ]", title)))
+    name, bracket, rest = title.partition(" (")
+    if name == name.lower():
+        title = " ".join(map(_capitalised, re.split("[_ ]", name))) + bracket + rest
     for long, short in SHORT.items():
         title = title.replace(long, short)
     if kind in KINDS:

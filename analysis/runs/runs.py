@@ -33,7 +33,6 @@ DISTURBED_CORES = 0.2
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
-REPETITION = (*_POINT, "block", "repetition", "attempt")
 UNKNOWN_ORDER = "unknown"
 """Value of column ``order_from`` if nothing shows the order of the runs of a point."""
 LOOP_SECONDS = "loop_seconds."
@@ -207,13 +206,15 @@ _ONE = pa.Check.equal_to(1, error="must be 1 where 'interconnect' is empty (a se
 _SERIAL_RUNS = pa.DataFrameSchema(dict.fromkeys(("processes", "threads"), pa.Column("Int64", _ONE)))
 
 
-def read_runs(path: str | Path) -> pd.DataFrame:
+def read_runs(path: str | Path, settings: Sequence[str] = ()) -> pd.DataFrame:
     """Read a runs table from a CSV or Parquet file and complete it.
 
     Parameters
     ----------
     path : path of a ``.csv`` or ``.parquet`` file
         With at least the columns ``case, interconnect, processes, seconds``.
+    settings : sequence of str
+        See `complete_runs`.
 
     Returns
     -------
@@ -234,7 +235,7 @@ def read_runs(path: str | Path) -> pd.DataFrame:
     if twice:
         raise TableError("is there twice", str(path), column=twice[0])
     try:
-        return complete_runs(table.to_pandas(), str(path))
+        return complete_runs(table.to_pandas(), str(path), settings=settings)
     except TableError as error:
         if error.row is None or path.suffix == ".parquet":
             raise
@@ -278,7 +279,10 @@ def line_of(path: Path, row: int) -> int:
 
 
 def complete_runs(
-    frame: pd.DataFrame, source: str = "runs table", may_be_empty: bool = False
+    frame: pd.DataFrame,
+    source: str = "runs table",
+    may_be_empty: bool = False,
+    settings: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Complete the optional columns of a runs table and check it.
 
@@ -298,6 +302,8 @@ def complete_runs(
         Name of the table for messages.
     may_be_empty : bool
         Whether the table may have no rows, as in a study of published figures only.
+    settings : sequence of str
+        Further columns whose values separate points, if `frame` has them.
 
     Returns
     -------
@@ -318,14 +324,15 @@ def complete_runs(
         )
     if frame.empty and not may_be_empty:
         raise TableError("holds no row", source)
+    point = [*_POINT, *(name for name in settings if name in frame)]
     try:
-        runs = _filled(_typed(frame.reset_index(drop=True)))
+        runs = _filled(_typed(frame.reset_index(drop=True)), point)
         _validate(RUNS, runs)
         _validate(_SERIAL_RUNS, runs[runs["interconnect"].isna()])
         _validate(_VALID_RUNS, timed_rows(runs))
         _refuse_crowded_cores(runs)
         _refuse_coarse_times(runs)
-        _refuse_repeated_rows(runs)
+        _refuse_repeated_rows(runs, point)
     except TableError as error:
         row = "" if error.row is None else f"row {error.row + 1}"
         raise TableError(error.message, source, row, error.column, error.row) from None
@@ -403,8 +410,15 @@ _READ = {
 }
 
 
-def _filled(runs: pd.DataFrame) -> pd.DataFrame:
-    """Fill empty cells of the optional columns with the defaults that `complete_runs` lists."""
+def _filled(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
+    """Fill empty cells of the optional columns with the defaults that `complete_runs` lists.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    point : sequence of str
+        Columns that identify a point.
+    """
     runs["kind"] = runs["kind"].fillna("published")
     runs["valid"] = runs["valid"].fillna(True).astype(bool)
     if "censored" in runs:
@@ -422,19 +436,25 @@ def _filled(runs: pd.DataFrame) -> pd.DataFrame:
     without_block = runs["block"].isna()
     if without_block.any():
         first = 1 if without_block.all() else int(runs["block"].max()) + 1
-        number, evidence = _numbers_without_block(runs.loc[without_block])
+        number, evidence = _numbers_without_block(runs.loc[without_block], point)
         runs.loc[without_block, "block"] = first + number
         runs.loc[without_block, "order_from"] = evidence
     if runs["repetition"].isna().any():
-        order = _rows_with_the_same(runs, (*_POINT, "block")).position + 1
+        order = _rows_with_the_same(runs, (*point, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
 
 
-def _numbers_without_block(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.object_]]:
+def _numbers_without_block(runs: pd.DataFrame, names: Sequence[str]) -> tuple[Integers, NDArray[np.object_]]:
     """Number rows that have no block, from 0 in each case, in the order of the runs of a point.
 
     Rows of unknown order are numbered at random, so that no test sees a false order.
+
+    Parameters
+    ----------
+    runs : DataFrame
+    names : sequence of str
+        Columns that identify a point.
 
     Returns
     -------
@@ -443,7 +463,7 @@ def _numbers_without_block(runs: pd.DataFrame) -> tuple[Integers, NDArray[np.obj
     evidence : array (rows,)
         Evidence for the order of the point's runs: see `RUNS`.
     """
-    points = _rows_with_the_same(runs, _POINT)
+    points = _rows_with_the_same(runs, names)
     point, rows = points.number, np.arange(len(runs))
     started = pd.to_datetime(runs["started"], errors="coerce", utc=True, format="ISO8601")
     start, repetition, attempt = (
@@ -550,9 +570,9 @@ def _validate(schema: pa.DataFrameSchema, runs: pd.DataFrame) -> None:
         raise TableError(message, column=column, row=row) from None
 
 
-def _refuse_repeated_rows(runs: pd.DataFrame) -> None:
+def _refuse_repeated_rows(runs: pd.DataFrame, point: Sequence[str]) -> None:
     """Refuse a repetition that occurs twice."""
-    twice = _rows_with_the_same(runs, REPETITION).position > 0
+    twice = _rows_with_the_same(runs, (*point, "block", "repetition", "attempt")).position > 0
     if twice.any():
         row = int(twice.argmax())
         raise TableError("the same repetition as in a row before", column="repetition", row=row)

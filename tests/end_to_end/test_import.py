@@ -117,3 +117,39 @@ def test_a_bad_import_is_one_line_and_the_last(study_folder, tmp_path):
     assert done.stderr.count("nodeworth:") == 1
     assert "Traceback" not in done.stderr and "goes on from there" not in done.stderr
     assert not study_folder.results("bad").exists()
+
+
+FAST, SLOW = (34.9, 35.4, 35.8, 35.0, 43.9), (114.0, 110.2, 89.3, 91.5, 101.5, 80.8)
+MIXED = "".join(
+    ["case,interconnect,processes,seconds,UCX_TLS\n"]
+    + [f"lammps,azure,{count},{scale * time},\"{tls}\"\n" for count, scale in ((64, 2), (128, 1))
+       for tls, times in (("all", FAST), ("ud,shm,rc", SLOW)) for time in times]
+)  # fmt: skip
+
+
+def test_runs_with_two_settings_are_named_and_then_split(study_folder, tmp_path):
+    """First as two populations of a point, then, with the setting listed, as two curves."""
+    (tmp_path / "mixed.csv").write_text(MIXED)
+    study = study_folder.write("name: mixed\nimport: [mixed.csv]\n")
+    study_folder.run_well(study, "--", "results/mixed/report.json")
+    results = study_folder.results("mixed")
+    populations = pd.read_csv(results / "tables/populations.csv")
+    assert populations[["processes", "fast_n", "slow_n", "mixed"]].values.tolist() == [
+        [64, 5, 6, True],
+        [128, 5, 6, True],
+    ]
+    assert populations["fast_seconds"].tolist() == [70.8, 35.4]
+    report = json.loads((results / "report.json").read_text())
+    pages = [json.dumps(part(report, name), ensure_ascii=False) for name in ("answer", "quality")]
+    for page in (" ".join(page.replace("\xa0", " ").split()) for page in pages):
+        assert "azure (pub), 128 processes: 5 runs at 35.4 s and 6 runs at 96.5 s" in page
+        assert "they differ in UCX_TLS" in page
+    assert (results / "figures/populations.svg").exists()
+    study.write_text(f"{study.read_text()}settings: [UCX_TLS]\n")
+    study_folder.run_well(study, "--", "results/mixed/report.json")
+    scaling = pd.read_csv(results / "tables/scaling.csv").query("processes == 128").set_index("interconnect")
+    assert scaling["seconds"].to_dict() == {"azure-UCX_TLS-all": 35.4, "azure-UCX_TLS-ud-shm-rc": 96.5}
+    assert "azure (UCX_TLS=ud,shm,rc, pub)" in (results / "report.json").read_text()
+    assert "UCX_TLS" in pd.read_csv(results / "runs.csv")
+    populations = pd.read_csv(results / "tables/populations.csv")
+    assert len(populations) == 4 and populations["mixed"].isna().all()

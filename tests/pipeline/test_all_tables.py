@@ -21,7 +21,7 @@ from analysis.topics.network.tables import NETWORK_TABLES
 from analysis.topics.parts_of_time.solver_work import SOLVER_WORK
 from analysis.topics.parts_of_time.tables import PART_TABLES
 from analysis.topics.prices.books import BOOK, read_book
-from analysis.topics.quality.tables import QUALITY
+from analysis.topics.quality.topic import TOPIC as QUALITY
 from analysis.topics.run_cost.tables import RUN_COST_TABLES
 from analysis.topics.simulated.tables import SIMULATED_TABLES
 from analysis.topics.topic import Request
@@ -74,7 +74,7 @@ def test_a_whole_study_has_every_table(runs, settings, market):
 
 def test_tables_that_do_not_apply_are_absent(runs, settings):
     names_of_tables = names(runs, Request(settings))
-    assert names_of_tables == {*REQUIRED, "fastest", *MODELS, *QUALITY, "precision", *TURNAROUND}
+    assert names_of_tables == {*REQUIRED, "fastest", *MODELS, *QUALITY.schemas, "precision", *TURNAROUND}
     weak = names(runs, Request(Settings(draws=100, scaling="weak")))
     assert not weak & TURNAROUND and weak > MODELS
     alone = runs[runs["interconnect"] != "swift"]
@@ -109,7 +109,7 @@ def test_all_tables_stand_on_the_same_draws(runs, settings):
 def test_without_an_estimate_there_are_the_repetitions_and_empty_tables(valid, market):
     runs = unplaced(rows("duct", None, {1: 12}, valid=valid), rows("duct", "a", {2: 6}, valid=False))
     tables = make_all_tables(runs, Request(Settings(draws=100), rule=RULE, market=market))
-    assert set(REQUIRED) < set(tables) <= {*REQUIRED, *QUALITY, "prices"}
+    assert set(REQUIRED) < set(tables) <= {*REQUIRED, *QUALITY.schemas, "prices"}
     assert all(tables[name].empty for name in REQUIRED) and len(tables["repetitions"]) == 12
 
 

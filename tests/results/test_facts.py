@@ -19,6 +19,7 @@ from workflows import inputs
 from workflows.domain import InputError
 from workflows.plan.plan import make_plan
 from workflows.results.facts import baselines, facts
+from workflows.study.imports import imports_of
 from workflows.study.sites import read_facts
 from workflows.study.study import read_study
 
@@ -33,7 +34,8 @@ processes: [1, 2]
 def test_sizes_and_options_of_a_case_have_titles_of_their_own(tmp_path):
     columns = ["case", "interconnect", "processes", "seconds", "origin"]
     nothing = complete_runs(pd.DataFrame(columns=columns), may_be_empty=True)
-    cases = facts(make_plan(study_file(tmp_path, STUDY)), nothing, [], []).cases
+    plan = make_plan(study_file(tmp_path, STUDY))
+    cases = facts(plan, nothing, [], imports_of(plan.asked.study)).cases
     assert {name: about.title for name, about in cases.items()} == {
         "rotor": "Rotor, transonic, 90k",
         "rotor-smoke": "Rotor, transonic, smoke",
@@ -112,7 +114,8 @@ def test_keys_of_a_study_reach_the_analysis_with_their_defaults(tmp_path):
     """The schema of studies marks these keys; no other list names them."""
     columns = ["case", "interconnect", "processes", "seconds", "origin"]
     nothing = complete_runs(pd.DataFrame(columns=columns), may_be_empty=True)
-    made = facts(make_plan(study_file(tmp_path, f"{STUDY}queue: {{cores: 8}}\n")), nothing, [], [])
+    plan = make_plan(study_file(tmp_path, f"{STUDY}queue: {{cores: 8}}\n"))
+    made = facts(plan, nothing, [], imports_of(plan.asked.study))
     (tmp_path / "facts.json").write_text(json.dumps(made.as_json()))
     read = read_facts(tmp_path / "facts.json")
     assert read.study_keys["name"] == "several"
@@ -209,6 +212,30 @@ def test_interconnects_inside_a_node_are_known_by_name_by_file_and_from_imported
     runs = complete_runs(
         pd.DataFrame({"case": "duct", "interconnect": names, "processes": 2, "seconds": 1.0})
     )
-    made = facts(plan, runs.assign(origin="import"), [], [])
+    made = facts(plan, runs.assign(origin="import"), [], imports_of(plan.asked.study))
     assert made.study.inside_nodes == ["pipes", "shared_memory", "threads"]
     assert made.all_settings().inside_nodes == ("pipes", "shared_memory", "threads")
+
+
+def test_an_interconnect_split_by_a_setting_keeps_its_facts(tmp_path):
+    """Its title names the setting, and runs inside a node stay inside."""
+    (tmp_path / "old").mkdir()
+    titled = {"study": {"inside_nodes": ["threads"]}, "interconnects": {"threads": {"title": "Threads"}}}
+    (tmp_path / "old/facts.json").write_text(json.dumps(titled))
+    lines = [f"duct,{name},4,{seconds},{tls}\n" for name, seconds, tls in SPLIT]
+    (tmp_path / "old/runs.csv").write_text("".join(["case,interconnect,processes,seconds,tls\n", *lines]))
+    plan = make_plan(study_file(tmp_path, "name: split\nimport: [old/runs.csv]\nsettings: [tls]\n"))
+    imports = imports_of(plan.asked.study)
+    made = facts(plan, complete_runs(imports.runs.assign(origin="import")), [], imports)
+    assert {name: about.title for name, about in made.interconnects.items()} == {
+        "threads": "Threads",
+        "threads-tls-a": "Threads (tls=a)",
+        "threads-tls-b-c": "Threads (tls=b c)",
+        "ib-tls-a": "ib (tls=a)",
+        "ib-tls-b-c": "ib (tls=b c)",
+    }
+    assert made.study.inside_nodes == ["threads-tls-a", "threads-tls-b-c"]
+
+
+SPLIT = [(name, seconds, tls) for name in ("threads", "ib") for seconds, tls in ((3, "a"), (9, "b c"))]
+"""Interconnect, time and setting of runs."""

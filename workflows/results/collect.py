@@ -127,7 +127,7 @@ def collect(plan: Plan) -> Collected:
     except TableError as error:
         raise InputError(str(error)) from None
     details = make_details(study, plan.paths, runs, [*records, *replayed]) | {"jobs": _jobs(plan, records)}
-    return Collected(runs, complete, details, facts(plan, runs, records, imports.unread), imports.published)
+    return Collected(runs, complete, details, facts(plan, runs, records, imports), imports.published)
 
 
 def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:

@@ -28,7 +28,7 @@ from analysis.runs.facts import (
 )
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from workflows.domain import Interconnect, LeftOut
+from workflows.domain import Interconnect
 from workflows.measure.answers import read_expected
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
@@ -39,7 +39,9 @@ from workflows.simulation.fit import fit_summary
 from workflows.simulation.processor import BENCHMARKS, core_speed
 from workflows.study.asked import Asked, interconnect_file
 from workflows.study.factors import factors, model_factors
+from workflows.study.imports import Imported
 from workflows.study.interconnects import load_interconnect
+from workflows.study.populations import Population
 from workflows.study.sites import imported_facts
 from workflows.study.study import Study
 
@@ -47,7 +49,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 """Version of Nodeworth, from pyproject.toml."""
 
 
-def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[LeftOut]) -> Facts:
+def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Imported) -> Facts:
     """Make the facts of a study: its cases, interconnects, machine and versions.
 
     Parameters
@@ -56,8 +58,8 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         See `workflows.results.collect.Collected`.
     records : list of Record
         Records of the rows whose ``origin`` is ``run``.
-    unread : list of LeftOut
-        Parts of imports that could not be read.
+    imports : Imported
+        Imports of the study.
     """
     asked, design, paths = plan.asked, plan.design, plan.paths
     study, requested = asked.study, _requested(plan, runs)
@@ -78,19 +80,34 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], unread: list[Le
         name: _interconnect_facts(study, paths, interconnect)
         for name, interconnect in asked.interconnects.items()
     }
+    interconnects |= _others(imported.interconnects, interconnects)
+    interconnects |= {
+        name: _part_of(interconnects.get(population.interconnect, AboutInterconnect()), population)
+        for name, population in imports.populations.items()
+    }
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     own_site = {study.site: Site(str(study.file), made, VERSION, machine)} if study.site else {}
     until = _until_facts(plan, runs[runs["origin"] == "run"], records)
-    about = replace(requested.study, until=until, blocks_recorded=recorded_blocks(design, records))
+    inside = [
+        name
+        for name, population in imports.populations.items()
+        if _is_inside(population.interconnect, asked, imported.study.inside_nodes)
+    ]
+    about = replace(
+        requested.study,
+        until=until,
+        blocks_recorded=recorded_blocks(design, records),
+        inside_nodes=[*requested.study.inside_nodes, *inside],
+    )
     if until is None and about.blocks_recorded is not None:
         about = replace(about, looks=looks(paths.looks, about.blocks, whole=not about.unfinished))
     return replace(
         requested,
         study=about,
         cases=_with_sizes(cases) | _others(imported_cases, cases),
-        interconnects=interconnects | _others(imported.interconnects, interconnects),
+        interconnects=interconnects,
         sites={**imported.sites, **own_site},
-        left_out=[*design.left_out, *unread],
+        left_out=[*design.left_out, *imports.unread],
         machine=machine,
         runs=outcome(runs, len(design.repetitions)),
         made=made,
@@ -123,6 +140,11 @@ def _with_sizes(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
         name: replace(about, title=f"{about.title}, {about.size}") if number[about.title] > 1 else about
         for name, about in cases.items()
     }
+
+
+def _part_of(about: AboutInterconnect, population: Population) -> AboutInterconnect:
+    """Return the facts of an interconnect with the settings of a population in its title."""
+    return replace(about, title=f"{about.title or population.interconnect} ({population.settings})")
 
 
 def _interconnect_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) -> AboutInterconnect:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from workflows.domain import InputError, LeftOut
 from workflows.inputs import table_errors_in
 from workflows.study.log_rows import read_logs
 from workflows.study.logs import Logs
+from workflows.study.populations import Population, split_by_settings
 from workflows.study.request import check_names
 from workflows.study.sites import at_site
 from workflows.study.study import SiteGiven, Study, check_kinds
@@ -46,12 +47,36 @@ class Imported:
         Tables of figures that are not times of runs, by name; they include network curves.
     unread : list of LeftOut
         Parts that could not be read, with the reason.
+    populations : dict of str to Population
+        Interconnects that the study's settings split off, by their new names.
     """
 
     runs: pd.DataFrame
     origins: tuple[Origin, ...]
     published: dict[str, pd.DataFrame]
     unread: list[LeftOut]
+    populations: dict[str, Population] = field(default_factory=dict)
+
+
+def imports_of(study: Study) -> Imported:
+    """Read everything that a study imports, and split the runs by its settings.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or is damaged, or a setting is no column of the runs: one line.
+    """
+    imported = read_imports(
+        study.imports,
+        study.import_sites,
+        study.import_mappings,
+        study.import_formats,
+        study.import_matches,
+        study.logs,
+        study.settings,
+    )
+    runs, populations = split_by_settings(imported.runs, study.settings, f"{study.file}: settings")
+    return replace(imported, runs=runs, populations=populations)
 
 
 def read_imports(
@@ -61,6 +86,7 @@ def read_imports(
     formats: Mapping[Path, str] = MappingProxyType({}),
     matches: frozenset[Path] = frozenset(),
     logs: Sequence[Logs] = (),
+    settings: tuple[str, ...] = (),
 ) -> Imported:
     """Read results of other tools and other studies.
 
@@ -76,6 +102,8 @@ def read_imports(
         Files that a pattern of the study matches. Unreadable files among them are listed, if one can be read.
     logs : sequence of Logs
         Logs of runs; those of an entry of the study count as a file.
+    settings : tuple of str
+        Columns that separate points: see `analysis.importers.mapping.Mapping`.
 
     Raises
     ------
@@ -84,11 +112,14 @@ def read_imports(
     """
     tables, origins, unread, blocks = [], [], [], 0
     try:
-        meanings = {file: make_mapping(entry, f"mapping of {file}") for file, entry in mappings.items()}
+        meanings = {
+            file: replace(make_mapping(mappings.get(file, {}), f"mapping of {file}"), settings=settings)
+            for file in files
+        }
         results, faults = {}, list[TableError]()
         for file in files:
             try:
-                results[file] = read_foreign(file, formats.get(file), meanings.get(file))
+                results[file] = read_foreign(file, formats.get(file), meanings[file])
             except TableError as error:
                 if file not in matches:
                     raise
@@ -107,7 +138,7 @@ def read_imports(
         parts.append((runs, [(file, row) for row in range(len(runs))]))
         unread += [LeftOut(f"in {file}", line) for line in imported.unread]
     for entry in logs:
-        rows = read_logs(entry)
+        rows = read_logs(entry, settings)
         parts.append((rows.runs, [(file, None) for file in rows.files]))
         unread += rows.unread
     for number, (table, from_files) in enumerate(parts, 1):
@@ -118,18 +149,6 @@ def read_imports(
         blocks += int(table["block"].max()) if len(runs) else 0
     runs = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
     return Imported(runs, tuple(origins), published, unread)
-
-
-def imports_of(study: Study) -> Imported:
-    """Read everything that a study imports: see `read_imports`."""
-    return read_imports(
-        study.imports,
-        study.import_sites,
-        study.import_mappings,
-        study.import_formats,
-        study.import_matches,
-        study.logs,
-    )
 
 
 def check_imports(study: Study, kinds: Collection[str] = ()) -> None:

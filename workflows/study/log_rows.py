@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,13 @@ class LogRows:
     unread: list[LeftOut]
 
 
-def read_logs(logs: Logs) -> LogRows:
+def read_logs(logs: Logs, settings: Sequence[str] = ()) -> LogRows:
     """Read logs; each is a row, valid or not, unless its point is unknown.
+
+    Parameters
+    ----------
+    settings : sequence of str
+        Columns that separate points: see `analysis.runs.runs.complete_runs`.
 
     Raises
     ------
@@ -66,10 +72,12 @@ def read_logs(logs: Logs) -> LogRows:
     if not rows:
         first = f"{unread[0].what}: {unread[0].reason}"
         raise InputError(f"{logs.where}: none of {len(logs.files)} logs can be read; the first: {first}")
-    return LogRows(_table(logs, rows, files), tuple(files), unread)
+    return LogRows(_table(logs, rows, files, settings), tuple(files), unread)
 
 
-def _table(logs: Logs, rows: list[dict[str, Any]], files: list[Path]) -> pd.DataFrame:
+def _table(
+    logs: Logs, rows: list[dict[str, Any]], files: list[Path], settings: Sequence[str]
+) -> pd.DataFrame:
     """Complete the rows; without a date or repetition the order of the runs is unknown."""
     frame = pd.DataFrame(rows).dropna(axis="columns", how="all")
     for column in frame.columns.difference([*READ, "reason", "started", "record", "case", "interconnect"]):
@@ -82,7 +90,7 @@ def _table(logs: Logs, rows: list[dict[str, Any]], files: list[Path]) -> pd.Data
     # The order of the names is no order in time: the order of such rows is drawn, so that no test sees one.
     drawn = np.random.default_rng(0).permutation(len(frame))
     try:
-        runs = complete_runs(frame.iloc[drawn], logs.where)
+        runs = complete_runs(frame.iloc[drawn], logs.where, settings=settings)
     except TableError as error:
         if error.row is None:
             raise InputError(f"{logs.where}: {error.column}: {error.message}") from None

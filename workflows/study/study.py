@@ -78,6 +78,7 @@ class Study:
     cases_folder: Path | None
     interconnects_folder: Path | None
     imports: tuple[Path, ...]
+    settings: tuple[str, ...]
     import_sites: Mapping[Path, SiteGiven]
     import_mappings: Mapping[Path, Mapping[str, Any]]
     import_formats: Mapping[Path, str]
@@ -146,7 +147,7 @@ _OF_RUNS = ("until", "processes_per_node", "threads", "site", "scale")
 _OF_ANALYSIS = ("analysis", "economics", "run_costs", "proposal")
 _AS_GIVEN = ("name", "scaling", "blocks", "seed", "allocation", "report_while_running")
 _FOLDERS = ("cases_folder", "interconnects_folder")
-_LISTS = ("cases", "interconnects", "exclude", "baselines", "creators")
+_LISTS = ("cases", "interconnects", "exclude", "baselines", "creators", "settings")
 _SORTED = ("processes", "oversubscription", "processes_per_node", "threads")
 
 
@@ -172,6 +173,8 @@ def read_study(file: Path, overrides: Mapping[str, Any] | None = None) -> Study:
         raise InputError(f"{file}: {missing}: missing; a study has {', '.join(_TO_RUN)}, or import, or all")
     if not present and (odd := next((key for key in _OF_RUNS if key in data), None)):
         raise InputError(f"{file}: {odd}: does not belong here, since nothing is run")
+    if "settings" in data and "import" not in data:
+        raise InputError(f"{file}: settings: does not belong here, since nothing is imported")
     if (economics := list(data.get("economics", {}))) and "node" not in economics:
         raise InputError(f"{file}: economics.node: missing, since {economics[0]} is given")
     data = inputs.defaults("study") | {"blocks": None} | data

@@ -1,4 +1,4 @@
-"""Figure of the run-to-run spread of all points, by interconnect."""
+"""Figures of the run-to-run spread of all points, and of points with two populations of runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,23 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from analysis.presentation import formats, style
-from analysis.presentation.axes import name_rows
+from analysis.presentation.axes import log_axis, name_rows
 from analysis.presentation.drawing import Drawing, new_drawing, point_text, shortened
 from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.frames import Line, is_missing
+from analysis.runs.frames import Line, as_lines, is_missing, rows_like
+from analysis.runs.runs import valid_rows
+from analysis.topics.quality.populations import mixed_points
+from analysis.topics.quality.sentences import point_name
+from analysis.topics.quality.tables import POINT
 
 COLUMNS = 4
 ROW_HEIGHT = 0.22
 PANEL_WIDTH = 1.35
 NAMES_WIDTH = 1.9
+MOST_POINTS = 10
+"""Largest number of points with two populations that are drawn."""
 EDGE = 3.0
 """Points beyond this multiple of the 90th percentile of all points are drawn at the edge."""
 
@@ -114,3 +120,38 @@ def _caption(spreads: pd.DataFrame, limit: float) -> str:
         drawn = "is drawn" if beyond == 1 else "are drawn"
         text += f" {formats.counted(beyond, 'point')} beyond {formats.percent(limit)} {drawn} at the edge."
     return text
+
+
+def population_figure(runs: pd.DataFrame, populations: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
+    """Draw the times of points with two populations, the faster group filled and the slower group hollow.
+
+    The list is empty without such a point.
+    """
+    mixed = mixed_points(populations)
+    if mixed.empty:
+        return []
+    lines = as_lines(mixed.head(MOST_POINTS))
+    caption = (
+        "Times of the runs at points with two populations: the faster group is filled, the slower group "
+        "hollow. Bars are the medians of the groups."
+    )
+    if len(mixed) > len(lines):
+        caption += f" Shown are {len(lines)} of {len(mixed)} points, those with the groups farthest apart."
+    alt = f"Times of the runs of {formats.counted(len(lines), 'point')}, in two groups each."
+    with new_drawing("populations", "quality", ROW_HEIGHT * len(lines) + 0.6, caption, alt) as drawing:
+        axes = drawing.figure.subplots()
+        name_rows(axes, [shortened(point_name(line, labels), 60, lines=1) for line in lines])
+        shown: list[float] = []
+        for place, line in enumerate(lines):
+            times = rows_like(valid_rows(runs), line, POINT)["seconds"].sort_values().tolist()
+            look, interconnect = labels.look(line["interconnect"]), line["interconnect"]
+            medians = [line["fast_seconds"], line["slow_seconds"]]
+            for hollow, group in enumerate([times[: line["fast_n"]], times[line["fast_n"] :]]):
+                points = [Point(time, place, look, interconnect, formats.seconds(time)) for time in group]
+                draw_points(drawing, axes, points, hollow=bool(hollow), size=4)
+            ticks = [Point(time, place, style.Look(look.colour, "|"), interconnect) for time in medians]
+            draw_points(drawing, axes, ticks, size=9, edge=1.4)
+            shown += times
+        log_axis(axes, shown, horizontal=True)
+        axes.set_xlabel("Time per run (s)")
+    return [drawing]

@@ -11,6 +11,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
 from analysis.runs.frames import Line
 from analysis.runs.kinds import side
+from analysis.topics.quality.populations import population_sentences
 from analysis.topics.quality.sentences import (
     dependence_sentences,
     disturbed_sentences,
@@ -33,6 +34,8 @@ def quality(content: Content) -> Section | None:
     """Write the section on the quality of the measurements."""
     tables, labels = content.tables, content.labels
     sentences = disturbed_sentences(content.runs)
+    if "populations" in tables:
+        sentences += population_sentences(tables["populations"], labels)
     blocks: list[Block] = []
     if "repetitions" in tables:
         sentences += outlier_sentences(tables["repetitions"], content.runs, labels)

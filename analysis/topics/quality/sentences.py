@@ -52,7 +52,7 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
     descriptions = listed(
-        f"{_point(row, labels)}, block {row['block']} "
+        f"{point_name(row, labels)}, block {row['block']} "
         f"({formats.percent(100 * (row['relative_seconds'] - 1), signed=True)})"
         for row in farthest
     )
@@ -87,9 +87,9 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
         first = ordered.iloc[0].to_dict()
         return [
             f"No distinguishable drift in {counted(len(tested), 'point')} from the first block to the last "
-            f"({test}); the largest change is at {_point(first, labels)} ({_change(first)})."
+            f"({test}); the largest change is at {point_name(first, labels)} ({_change(first)})."
         ]
-    named = [f"{_point(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
+    named = [f"{point_name(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
     verb = "drifts" if len(moved) == 1 else "drift"
     return [
         f"{formats.whole(len(moved))} of {counted(len(tested), 'point')} {verb} from the first block to the "
@@ -197,7 +197,7 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
             *dependent,
         ]
     first = differing.sort_values("p_adjusted", kind="stable").head(MOST)
-    named = [f"{_point(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
+    named = [f"{point_name(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
     return [
         f"In {formats.whole(len(differing))} of {counted(len(tested), 'comparison')} the spread differs from "
         f"that of the baseline ({test}): {listed(named)}{_more(differing, 'variability')}.",
@@ -216,7 +216,7 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
         return [f"None of {ratios} to the baseline has a wider interval because of dependent blocks."]
     first = dependent.sort_values("effective_blocks", kind="stable").head(MOST).to_dict("records")
     named = [
-        f"{_point(row, labels)} (lag-one correlation {formats.fixed(row['lag_one_correlation'], 2)}, "
+        f"{point_name(row, labels)} (lag-one correlation {formats.fixed(row['lag_one_correlation'], 2)}, "
         f"{formats.whole(row['blocks'])} blocks equal {formats.number(row['effective_blocks'], 2)} "
         "independent blocks)"
         for row in first
@@ -275,7 +275,8 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     ]
 
 
-def _point(row: Line, labels: Labels) -> str:
+def point_name(row: Line, labels: Labels) -> str:
+    """Name a point by its case, interconnect and processes."""
     text = f"{labels.case(row['case'])}, {labels.interconnect(row['interconnect'], row['kind'])}"
     if row["processes"] > 1:
         text += f", {processes(row['processes'])}"
