@@ -63,7 +63,7 @@ def _figure(
     with new_drawing(name, "run_cost", height, caption.strip(), alt) as drawing:
         grid = drawing.panels(len(panels), COLUMNS, ("Time to solution (s)", f"Cost of a run ({currency})"))
         for axes, (case, of_case) in zip(grid, panels, strict=True):
-            _draw_panel(axes, of_case, drawing, facts, labels)
+            _draw_panel(axes, of_case, drawing, facts, labels, every=len(panels) == 1)
             if len(panels) > 1:
                 axes.set_title(shortened(labels.case(case), 28))
             drawing.mark(axes, case=case)
@@ -71,7 +71,10 @@ def _figure(
     return drawing
 
 
-def _draw_panel(axes: Axes, rows: pd.DataFrame, drawing: Drawing, facts: Facts, labels: FigureLabels) -> None:
+def _draw_panel(
+    axes: Axes, rows: pd.DataFrame, drawing: Drawing, facts: Facts, labels: FigureLabels, every: bool
+) -> None:
+    """Draw a case; without `every`, only the front and the last point of each curve have numbers."""
     for horizontal, name in ((True, "seconds"), (False, "cost")):
         values = rows[[name, f"{name}_low", f"{name}_high"]].to_numpy(float).ravel().tolist()
         log_axis(axes, values, horizontal=horizontal)
@@ -84,7 +87,7 @@ def _draw_panel(axes: Axes, rows: pd.DataFrame, drawing: Drawing, facts: Facts, 
         lines = as_lines(curve.sort_values("nodes"))
         points = [_point(line, labels) for line in lines]
         draw_curve(drawing, axes, points, style.line_of(str(lines[0]["kind"])), hollow=True)
-        for line in lines:
+        for line in lines if every else [line for line in lines if line["pareto"] or line is lines[-1]]:
             axes.annotate(
                 str(line["nodes"]), (line["seconds"], line["cost"]), xytext=(3, 3),
                 textcoords="offset points", fontsize=6, color=labels.look(line["interconnect"]).colour,
