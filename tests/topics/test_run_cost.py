@@ -238,6 +238,38 @@ def test_the_interval_of_the_nodes_is_that_of_the_choice_in_each_draw():
     assert equal[["nodes_low", "nodes", "nodes_high"]].tolist() == [8, 8, 8]
 
 
+def with_band(made, low, high):
+    return [
+        {**row, "seconds_low": low * row["seconds"], "seconds_high": high * row["seconds"]} for row in made
+    ]
+
+
+def test_bands_of_simulated_times_are_intervals():
+    """A simulated system at half the time of a measured one, 10 % less to 20 % more."""
+    swift = rows("duct", "swift", {2: 20.0, 4: 10.0, 8: 8.0}, ONCE, kind="simulated")
+    runs = runs_table(rows("duct", "slow", {2: 40.0, 4: 20.0, 8: 16.0}, EXACT), with_band(swift, 0.9, 1.2))
+    kinds = {"compare_kinds": (("measured", "simulated"),)}
+    tables, _ = tables_of(runs, {"slow": 3.6, "swift": 3.6}, setup=kinds, deadlines=(15.0,))
+    assert set(tables["run_costs"]["compared_kinds"]) == {"measured/simulated"}
+    line = tables["run_costs"].set_index(["interconnect", "nodes"]).loc["swift", 4]
+    assert [line[f"cost{end}"] for end in ("", "_low", "_high")] == pytest.approx([0.04, 0.036, 0.048])
+    met = choices(tables, "deadline").loc["swift"]  # at 9 s and 12 s on 4 nodes: 2.4 and 3.2 nodes
+    assert met[["nodes", "nodes_low", "nodes_high"]].tolist() == [3, 3, 4]
+    equal = choices(tables, "same speed", 16.0).loc["swift"]
+    assert equal[["nodes", "nodes_low", "nodes_high"]].tolist() == [3, 3, 4]
+
+
+def test_bands_of_several_sites_have_no_joint_interval():
+    here = rows("duct", "swift", {2: 20.0, 4: 10.0}, ONCE, kind="simulated", site="here")
+    there = rows("duct", "swift", {2: 40.0, 4: 20.0, 8: 16.0}, ONCE, kind="simulated", site="there")
+    runs = runs_table(with_band(here, 0.9, 1.1), with_band(there, 0.9, 1.1))
+    tables, _ = tables_of(runs, {"swift": 1.0})
+    equal = tables["run_choices"].query("question == 'same speed' and of_system == 'swift@there'")
+    by_site = equal.set_index("site")
+    assert by_site["nodes"].to_dict() == {"here": 3, "there": 8}
+    assert by_site["nodes_low"].isna().to_dict() == {"here": True, "there": False}
+
+
 def test_single_runs_have_no_interval():
     tables, _ = tables_of(two_systems(ONCE), RANGED)
     assert tables["run_costs"][["cost_low", "cost_high", "pareto_share"]].isna().all(axis=None)

@@ -144,9 +144,11 @@ def nodes_in_time(nodes: Floats, rate: Floats, target: Floats) -> Choice:
     nodes : array (sizes,)
     rate : array (sizes, ...)
     target : array (...)
-        Rate to reach, 1/deadline.
+        Rate to reach, 1/deadline; its axes broadcast with those of `rate`.
     """
-    crossing = equivalent_processes(nodes, rate, np.asarray(target)[None])[0]
+    shape = np.broadcast_shapes(rate.shape[1:], target.shape)
+    rate, target = np.broadcast_to(rate, (len(nodes), *shape)), np.broadcast_to(target, shape)
+    crossing = equivalent_processes(nodes, rate, target[None])[0]
     first = np.where(np.isneginf(crossing), nodes[0], np.ceil(crossing * (1 - ROUNDING)))
     return _best(nodes, rate, crossing, first, rate >= target, lambda count, speed: count / speed)
 

@@ -292,7 +292,11 @@ def _choice(system: System, question: Question, currency: str, level: float) -> 
         drawn = [nodes_in_budget(nodes, draws, end, budget).nodes for end in price.prices[1:]]
     else:
         choice = nodes_in_time(nodes, rate, np.array(1 / question.value))
-        drawn = [nodes_in_time(nodes, draws, question.rate_draws).nodes]
+        # Sites have different scenarios for bands; their draws then cannot be paired.
+        sizes = zip(draws.shape[1:], question.rate_draws.shape, strict=True)
+        paired = all(own == other or 1 in (own, other) for own, other in sizes)
+        targets = question.rate_draws if paired else np.full((1, 1), np.nan)
+        drawn = [nodes_in_time(nodes, draws, targets).nodes]
     chosen, crossing = float(choice.nodes), float(choice.crossing)
     columns = {
         **system.curve.names,
