@@ -100,6 +100,25 @@ def test_variables_of_other_tools_are_settings_too(tmp_path):
     assert interconnects(imported) == ["azure-tls-rc", "azure-tls-all"]
 
 
+def test_settings_of_logs_split_their_runs(tmp_path):
+    for name, seconds in (("rc-1", 95), ("all-1", 35), ("rc-2", 96), ("all-2", 36)):
+        (tmp_path / f"{name}.out").write_text(f"Ranks: 8\ntook {seconds} s\n")
+    entry = "{logs: '*.out', interconnect: azure, from_path: '{tls}-{iteration}.out', read: {seconds: 'took (\\S+) s', "
+    entry += "processes: 'Ranks: (\\d+)'}}"
+    imported = imports_of(study(tmp_path, f"import:\n  - {entry}\nsettings: [tls]\n"))
+    by_name = imported.runs.groupby("interconnect")["seconds"].agg(list).to_dict()
+    assert by_name == {"azure-tls-all": [35, 36], "azure-tls-rc": [95, 96]}
+    assert set(imported.runs["order_from"]) == {"repetition of file 1"}
+
+
+def test_numbers_with_a_missing_value_keep_their_form():
+    runs = pd.DataFrame(
+        {"case": "duct", "kind": "measured", "interconnect": "ib", "mtu": [1500, 9000.5, None]}
+    )
+    split, _ = split_by_settings(runs, ["mtu"], "study.yaml: settings")
+    assert split["interconnect"].tolist() == ["ib-mtu-1500", "ib-mtu-9000.5", "ib-mtu-not-stated"]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -78,6 +78,9 @@ def split_by_settings(
 
 
 def _stated(column: pd.Series, name: str) -> pd.Series:
-    return column.map(lambda value: f"{name}={value}".strip(), na_action="ignore").fillna(
-        f"{name} not stated"
-    )
+    """Return ``name=value`` for each value of a setting; whole numbers have no decimals."""
+    texts = {
+        value: f"{name}={value:.15g}" if isinstance(value, float) else f"{name}={value}".strip()
+        for value in column.dropna().unique()
+    }
+    return column.map(texts).astype("str").fillna(f"{name} not stated")
