@@ -168,6 +168,8 @@ CONTRADICTIONS = [
         "    read: {wall_seconds: 'Loop time of \\S+ on (\\S+)'}\n",
         "the main loop of 3.27801 s is longer than the job of",
     ),
+    ("    read: {threads: 'threads: (\\d+)'}\n", "incomplete: nothing in the log matches read.threads"),
+    ("    read: {started: 'Loop time of (\\S+ on)'}\n", "read.started: '3.27801 on' is no date"),
     ("    read: {complete: '^END$'}\n", "incomplete: nothing in the log matches read.complete"),
     ("    read: {answer: 'Loop (time)'}\n", "read.answer: 'time' is no number"),
     ("    read: {seconds: 'time = (\\S+)'}\n", "incomplete: nothing in the log matches read.seconds"),

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.importers.lines import quoted
-from analysis.runs.runs import UNKNOWN_ORDER, TableError, complete_runs
+from analysis.runs.runs import COLUMNS, UNKNOWN_ORDER, TableError, complete_runs
 from workflows.domain import InputError, LeftOut
 from workflows.study.log_run import log_lines, log_row
 from workflows.study.logs import READ, Logs
@@ -80,7 +80,7 @@ def _table(
 ) -> pd.DataFrame:
     """Complete the rows; without a date or repetition the order of the runs is unknown."""
     frame = pd.DataFrame(rows).dropna(axis="columns", how="all")
-    for column in frame.columns.difference([*READ, "reason", "started", "record", "case", "interconnect"]):
+    for column in frame.columns.difference([*COLUMNS, *READ, "work_unit"]):  # columns of settings
         with contextlib.suppress(ValueError, TypeError):
             frame[column] = pd.to_numeric(frame[column])
     if "repetition" in frame and frame["repetition"].min() == 0:

@@ -77,7 +77,7 @@ def log_row(logs: Logs, lines: list[Line], of_path: Mapping[str, str]) -> tuple[
         "valid": problem is None,
         "reason": problem,
     }
-    if row.get("interconnect") is None and counts["processes"] != 1:
+    if row.get("interconnect") is None and counts["processes"] not in (None, 1):
         missing = "state it next to logs, or as {interconnect} in from_path"
         raise InputError(f"{logs.where}.interconnect: missing; {missing}")
     return row, last if run.line is None else run.line + 1
@@ -91,7 +91,7 @@ def _by_patterns(logs: Logs, text: str, run: LoggedRun) -> tuple[LoggedRun, dict
     for name, pattern in logs.read.items():
         matches = pattern.texts(text)
         if matches is None:
-            if name in ("seconds", "answer", COMPLETE):
+            if name in ("seconds", "answer", *READ_COUNTS, COMPLETE):
                 problem = problem or f"incomplete: nothing in the log matches read.{name}"
         elif name in NUMBERS:
             value = _value(name, pattern, matches)
@@ -103,6 +103,8 @@ def _by_patterns(logs: Logs, text: str, run: LoggedRun) -> tuple[LoggedRun, dict
                 changes |= {"line": place, "resolution_seconds": None, "loop_seconds": {}}
         elif name == "started":
             changes[name] = matches[0][1]
+            if _date(changes[name]) is None:
+                problem = problem or f"read.started: {changes[name]!r} is no date"
         elif name != COMPLETE:
             settings[name] = matches[0][1]
     return replace(run, **changes, problem=problem), settings

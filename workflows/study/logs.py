@@ -126,9 +126,7 @@ def files_of_format(entry: Mapping[str, Any], base: Path, where: str) -> dict[Pa
     InputError
         See `log_files` and `path_template`; also if a path does not match, or a key is of logs only.
     """
-    if odd := next(
-        (key for key in ("application", "read", "settings", "expected_answer") if key in entry), None
-    ):
+    if odd := next((key for key in _OF_LOGS if key in entry), None):
         raise InputError(f"{where}.{odd}: does not belong here, next to format")
     template = path_template(entry["from_path"], f"{where}.from_path") if "from_path" in entry else None
     stated = {key: entry[key] for key in STATED if key in entry and key != "site"}
