@@ -182,7 +182,41 @@ def test_comparison_states_ratio_and_median_error(tmp_path):
         *write_osu(tmp_path), "--nodes", 2, "--processes-per-node", 1, "--bytes", 100, "--measured", measured
     )
     assert done.stdout.splitlines()[1].endswith(",22.0,0.5")
-    assert "median error: a factor of 2.00 over 1 point" in done.stdout
+    assert "median error: a factor of 2.00 over 1 points; 0 measured times lie in their band" in done.stderr
+
+
+def test_environments_with_equal_curves_bound_the_error():
+    """Curves of a and b differ by 5 %, that of c by 20 %; a and b were measured with a factor of 4."""
+    curves = pd.DataFrame(
+        [(name, 2, "osu_latency", 8, us) for name, us in (("a", 1.0), ("b", 1.05), ("c", 1.2))],
+        columns=["environment", "nodes", "benchmark", "size_bytes", "median"],
+    )
+    compared = pd.DataFrame(
+        {
+            "environment": ["a", "b", "c"],
+            "nodes": 2,
+            "curve_nodes": 2,
+            "size_bytes": 8,
+            "ratio": [2.0, 0.5, 1.0],
+            "measured_us": [10.0, 40.0, 20.0],
+            "low_us": 15.0,
+            "high_us": 25.0,
+        }
+    )
+    equal = collectives.equal_curves(compared, curves)
+    assert equal.to_numpy().tolist() == [[2, 8, "a", "b", 4.0]]
+    lines = collectives.summary(compared, equal)
+    assert lines[0] == "median error: a factor of 2.00 over 3 points; 1 measured times lie in their band"
+    assert lines[-1].endswith("has the square root as its error: 2.00, at most 2.00")
+
+
+def test_committed_comparison_is_that_of_the_command():
+    made = collectives.compare(
+        pd.read_csv(ROOT / "docs" / "predictions" / "allreduce_clouds.csv"),
+        pd.read_csv(PUBLISHED / "clouds_allreduce.csv"),
+    )
+    committed = pd.read_csv(ROOT / "docs" / "predictions" / "allreduce_clouds_compared.csv")
+    pd.testing.assert_frame_equal(made, committed)
 
 
 @pytest.mark.parametrize(
@@ -203,4 +237,7 @@ def test_missing_benchmark_and_library_give_one_line(tmp_path):
     assert "no rows of osu_bw" in run(latency, "--processes-per-node", 2).stderr
     systems = tmp_path / "systems.csv"
     systems.write_text("environment,processes_per_node,library,port_MBps\nhere,2,lam,\n")
+    systems_without_port = tmp_path / "no_port.csv"
+    systems_without_port.write_text("environment,processes_per_node,library\n")
+    assert "no_port.csv: no column port_MBps" in run(latency, "--systems", systems_without_port).stderr
     assert "library 'lam' is unknown (known: openmpi, hpcx)" in run(latency, "--systems", systems).stderr

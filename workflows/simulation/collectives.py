@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,9 @@ BENCHMARKS = {"osu_latency": "osu_latency", "osu_bw": "osu_bw", "osu_bandwidth":
 
 TIMES = ("predicted_us", "low_us", "high_us")
 
+EQUAL = 1.1
+"""Factor by which equal ping-pongs may differ."""
+
 LIBRARIES = ("openmpi", "hpcx")
 
 SYSTEMS = ("environment", "processes_per_node", "library", "port_MBps")
@@ -37,7 +41,7 @@ SYSTEMS = ("environment", "processes_per_node", "library", "port_MBps")
 
 
 class System(NamedTuple):
-    """What the point-to-point curves of an environment do not show.
+    """Properties of an environment that its point-to-point curves do not show.
 
     Attributes
     ----------
@@ -71,7 +75,7 @@ def read_point_to_point(files: Sequence[Path]) -> pd.DataFrame:
     tables = []
     for file in files:
         if file.suffix == ".csv" and "size_bytes" in pd.read_csv(file, nrows=0):
-            table = pd.read_csv(file)
+            table = _read_table(file, ("environment", "nodes", "benchmark", "median", "variant"))
             tables.append(table[table["variant"].isna()])
             continue
         try:
@@ -202,6 +206,58 @@ def compare(predicted: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     return both.assign(ratio=(both["predicted_us"] / both["measured_us"]).round(2))
 
 
+def equal_curves(compared: pd.DataFrame, point_to_point: pd.DataFrame) -> pd.DataFrame:
+    """Compare measured times of environments with equal ping-pongs, which no prediction can separate.
+
+    Ping-pongs are equal if all sizes differ by less than `EQUAL`.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        As `compare` returns it.
+
+    Returns
+    -------
+    DataFrame
+        ``nodes, size_bytes, environment, other, factor`` between the two measured times, at least 1.
+    """
+    latency = point_to_point[point_to_point["benchmark"] == "osu_latency"]
+    curves = latency.pivot_table(index=["environment", "nodes"], columns="size_bytes", values="median")
+    pairs = compared.merge(compared, on=["nodes", "size_bytes"], suffixes=("", "_other"))
+    pairs = pairs[pairs["environment"] < pairs["environment_other"]]
+    first, second = (
+        curves.loc[pd.MultiIndex.from_frame(pairs[[f"environment{end}", f"curve_nodes{end}"]])].to_numpy()
+        for end in ("", "_other")
+    )
+    pairs = pairs[np.abs(np.log(first / second)).max(axis=1, initial=0) < np.log(EQUAL)]
+    factor = np.exp(np.abs(np.log(pairs["measured_us"] / pairs["measured_us_other"]))).round(2)
+    pairs = pairs.assign(factor=factor).rename(columns={"environment_other": "other"})
+    return pairs[["nodes", "size_bytes", "environment", "other", "factor"]]
+
+
+def summary(compared: pd.DataFrame, equal: pd.DataFrame) -> list[str]:
+    """Return the error of the predictions, and the error that no prediction from curves can avoid."""
+    factors = np.exp(np.abs(np.log(compared["ratio"])))
+    is_inside = compared["measured_us"].between(compared["low_us"], compared["high_us"])
+    lines = [
+        f"median error: a factor of {factors.median():.2f} over {len(compared)} points; "
+        f"{is_inside.sum()} measured times lie in their band"
+    ]
+    lines += [
+        f"{environment}: {group.median():.2f}, at most {group.max():.2f}"
+        for environment, group in factors.groupby(compared["environment"])
+    ]
+    if len(equal):
+        median, largest = equal["factor"].median(), equal["factor"].max()
+        lines += [
+            f"equal curves: {len(equal)} pairs of environments, measured times differ by a factor of "
+            f"{median:.2f} (median), at most {largest:.2f}",
+            "the best single prediction of both members of a pair has the square root as its error: "
+            f"{np.sqrt(median):.2f}, at most {np.sqrt(largest):.2f}",
+        ]
+    return lines
+
+
 def _integers(text: str) -> list[int]:
     """Return the numbers of a list with commas."""
     numbers = [int(part) for part in text.split(",")]
@@ -236,11 +292,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise InputError("--processes-per-node or --systems is necessary")
     predicted = predict(point_to_point, systems, options.nodes, options.bytes)
     if options.measured:
-        predicted = compare(predicted, pd.read_csv(options.measured))
+        measured = _read_table(options.measured, ("environment", "nodes", "size_bytes", "avg_us", "variant"))
+        predicted = compare(predicted, measured)
+        if predicted.empty:
+            raise InputError(
+                f"{options.measured}: no row has an environment, nodes and bytes of the predictions"
+            )
+        print(*summary(predicted, equal_curves(predicted, point_to_point)), sep="\n", file=sys.stderr)
     print(predicted.to_csv(index=False), end="")
-    if options.measured and len(predicted):
-        factor = np.exp(np.abs(np.log(predicted["ratio"])).median())
-        print(f"# median error: a factor of {factor:.2f} over {len(predicted)} points")
+
+
+def _read_table(file: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a CSV file that has `columns`."""
+    table = pd.read_csv(file)
+    if missing := set(columns) - set(table):
+        raise InputError(f"{file}: no column {', '.join(sorted(missing))}")
+    return table
 
 
 def read_systems(file: Path) -> list[System]:
@@ -251,9 +318,7 @@ def read_systems(file: Path) -> list[System]:
     InputError
         A column is missing, or a library is unknown.
     """
-    table = pd.read_csv(file)
-    if missing := set(SYSTEMS) - set(table):
-        raise InputError(f"{file}: no column {', '.join(sorted(missing))}")
+    table = _read_table(file, SYSTEMS)
     if unknown := set(table["library"]) - set(LIBRARIES):
         raise InputError(f"{file}: library {unknown.pop()!r} is unknown (known: {', '.join(LIBRARIES)})")
     ports = table["port_MBps"].astype(float)
