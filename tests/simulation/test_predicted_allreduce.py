@@ -75,15 +75,15 @@ def test_two_processes_exchange_like_a_ping_pong(size):
 @pytest.mark.parametrize("ranks", [2, 3, 6, 12, 24])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_process_gets_the_parts_of_all_others(algorithm, ranks):
-    """Whatever a process sends, it has; after the last step, each knows of every other process."""
-    known = np.eye(ranks, dtype=bool)
+    """Whatever a process sends, it has; after the last step, each has the parts of all others."""
+    parts = np.eye(ranks, dtype=bool)
     for senders, receivers, size in algorithm(ranks, 1024):
         assert len(set(receivers)) == len(receivers)
         assert 0 < size <= 1024
-        later = known.copy()
-        later[receivers] |= known[senders]
-        known = later
-    assert known.all()
+        later = parts.copy()
+        later[receivers] |= parts[senders]
+        parts = later
+    assert parts.all()
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 8, 12])
@@ -167,7 +167,7 @@ def write_osu(folder):
 
 
 def test_output_of_osu_gives_the_ping_pong_on_two_nodes(tmp_path):
-    """Two processes take a ring of 4 bytes each, and recursive doubling of 100 bytes: one ping-pong."""
+    """Recursive doubling of 100 bytes on two processes is a ping-pong."""
     done = run(*write_osu(tmp_path), "--nodes", "2", "--processes-per-node", "1", "--bytes", "100")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].startswith("here,2,2,100,recursive_doubling,11.0,")
@@ -230,6 +230,12 @@ def test_bad_options_give_one_line(tmp_path, arguments, line):
     done = run(*write_osu(tmp_path), *arguments)
     assert done.returncode == 1
     assert done.stderr.strip() == f"nodeworth: {line}"
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--bytes", "--processes-per-node"])
+def test_counts_are_above_zero(tmp_path, option):
+    stderr = run(*write_osu(tmp_path), option, "0").stderr
+    assert f"argument {option}: '0': only whole numbers above 0" in stderr
 
 
 def test_missing_benchmark_and_library_give_one_line(tmp_path):

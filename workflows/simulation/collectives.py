@@ -258,12 +258,17 @@ def summary(compared: pd.DataFrame, equal: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _integers(text: str) -> list[int]:
-    """Return the numbers of a list with commas."""
-    numbers = [int(part) for part in text.split(",")]
-    if min(numbers) < 1:
-        raise ValueError
-    return numbers
+def _counts(text: str) -> list[int]:
+    """Return the numbers of a list with commas, for example ``32,64``."""
+    if not all(part.isdecimal() and int(part) > 0 for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r}: only whole numbers above 0, with commas between them")
+    return [int(part) for part in text.split(",")]
+
+
+def _count(text: str) -> int:
+    """Return a number above 0."""
+    (number,) = _counts(text.replace(",", "."))  # a list is refused
+    return number
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -272,9 +277,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m workflows.simulation.collectives", description=main.__doc__
     )
     parser.add_argument("files", nargs="+", type=Path, help="output of both benchmarks, or a published table")
-    parser.add_argument("--nodes", type=_integers, default=[32, 64, 128, 256], help="32,64,128,256")
-    parser.add_argument("--bytes", type=_integers, default=[8, 65536, 1048576], help="8,65536,1048576")
-    parser.add_argument("--processes-per-node", type=int, help="of all environments of the files")
+    parser.add_argument("--nodes", type=_counts, default=[32, 64, 128, 256], help="32,64,128,256")
+    parser.add_argument("--bytes", type=_counts, default=[8, 65536, 1048576], help="8,65536,1048576")
+    parser.add_argument("--processes-per-node", type=_count, help="of all environments of the files")
     parser.add_argument("--library", choices=LIBRARIES, default="openmpi")
     parser.add_argument("--port-MBps", type=float, help="bandwidth of a port, by default osu_bw's highest")
     parser.add_argument("--systems", type=Path, help=f"CSV instead of the three options: {','.join(SYSTEMS)}")
