@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from analysis.curves.point_comparison import (
 )
 from analysis.curves.points import Sample
 from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER
-from analysis.runs.settings import Settings
+from analysis.runs.settings import NODES, Settings
 from analysis.statistics import Floats
 from analysis.statistics.multiple_tests import SWEEPS, chosen_p
 from analysis.statistics.shift import EQUAL, Shift, plainly_asymmetric
@@ -39,17 +38,22 @@ Positions = tuple[int, int]
 Pair = tuple[Curve, Curve, str]
 """Baseline, other curve, and the value of column ``kind``."""
 
-_layout = attrgetter("oversubscription", "processes_per_node", "threads")
+
+def _layout(curve: Curve) -> tuple[int, float | None, int | None]:
+    """Return what two curves of a comparison have in common; by nodes their layouts may differ."""
+    threads = None if curve.unit == NODES else curve.threads
+    return curve.oversubscription, curve.processes_per_node, threads
 
 
 def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Settings) -> Iterator[Pair]:
     """Yield the pairs of curves of one case to compare.
 
     Within a kind, every baseline is compared with every other interconnect at the same oversubscription,
-    placement and threads. Two kinds are compared only if the settings name the pair. Then the baselines of
-    either kind are compared with all interconnects of the other kind; without named baselines, the default
-    baseline of the kind named first. If time and interconnect cannot be separated at a count, the other curve
-    has no draws, so that quantities derived from both curves have no interval.
+    placement and threads; by nodes, in the layout of each interconnect. Two kinds are compared only if the
+    settings name the pair. Then the baselines of either kind are compared with all interconnects of the
+    other kind; without named baselines, the default baseline of the kind named first. If time and
+    interconnect cannot be separated at a count, the other curve has no draws, so that quantities derived from
+    both curves have no interval.
 
     Parameters
     ----------
@@ -62,7 +66,7 @@ def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Setti
     for kind, other_kind, baselines in _kinds_and_baselines(curves, ranked, settings):
         compared_kind = kind if kind == other_kind else f"{kind}/{other_kind}"
         for baseline in (curve for curve in curves if curve.kind == kind and curve.interconnect in baselines):
-            for other in curves:
+            for other in curves if baseline.is_compared else ():
                 if other.kind == other_kind and other is not baseline and _layout(other) == _layout(baseline):
                     counts = _common_counts(baseline, other)
                     inseparable = any(
@@ -72,12 +76,12 @@ def pairs(curves: Sequence[Curve], ranked: dict[str, list[str]], settings: Setti
 
 
 def _common_counts(baseline: Curve, other: Curve) -> list[Positions]:
-    """Return the positions of the common counts above one process."""
-    theirs = {count: position for position, count in enumerate(other.processes.tolist())}
+    """Return the positions of the common counts, without one process."""
+    theirs = {count: position for position, count in enumerate(other.counts.tolist())}
     return [
         (position, theirs[count])
-        for position, count in enumerate(baseline.processes.tolist())
-        if count > 1 and count in theirs
+        for position, count in enumerate(baseline.counts.tolist())
+        if baseline.processes[position] > 1 and count in theirs
     ]
 
 
@@ -166,8 +170,8 @@ def _best_place(baseline: Curve, other: Curve) -> _Place | str:
     below.
     """
     common = _common_counts(baseline, other)
-    peak = int(baseline.processes[baseline.peak])
-    if peak == 1:
+    peak = int(baseline.counts[baseline.peak])
+    if baseline.processes[baseline.peak] == 1:
         if not common:
             return "the baseline is fastest on one process, and no other count is common"
         best = max(common, key=lambda positions: other.speedup[positions[1]])
@@ -177,12 +181,13 @@ def _best_place(baseline: Curve, other: Curve) -> _Place | str:
     if up_to and up_to[-1][0] == baseline.peak:
         return _Place(up_to[-1], up_to, False, common, None)
     note = f"the baseline's peak, {peak}, is no common count"
-    nearest = int(np.argmin(np.where(other.processes > 1, np.abs(np.log(other.processes / peak)), np.inf)))
-    near = int(other.processes[nearest])
-    if near > 1 and max(near, peak) <= NEAR * min(near, peak):
+    nearest = int(np.argmin(np.where(other.processes > 1, np.abs(np.log(other.counts / peak)), np.inf)))
+    near = int(other.counts[nearest])
+    if other.processes[nearest] > 1 and max(near, peak) <= NEAR * min(near, peak):
         return _Place((baseline.peak, nearest), up_to, False, [], f"{note}: compared with {near}")
     if not up_to:
-        return "no common process count up to the baseline's peak"
+        noun = "node" if baseline.unit == NODES else "process"
+        return f"no common {noun} count up to the baseline's peak"
     return _Place(up_to[-1], up_to, False, [], note)
 
 
@@ -197,9 +202,9 @@ class _PlacedPair:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Processes of the baseline and of the other curve."""
+        """Counts of the baseline and of the other curve."""
         mine, theirs = self.place.positions
-        return int(self.baseline.processes[mine]), int(self.other.processes[theirs])
+        return int(self.baseline.counts[mine]), int(self.other.counts[theirs])
 
     @property
     def chooser(self) -> Curve:
@@ -278,7 +283,8 @@ def compare(compared: Sequence[Pair], settings: Settings) -> list[dict[str, obje
     rows = []
     for pair, place in zip(compared, places, strict=True):
         baseline = pair[0]
-        row = names_of_pair(*pair) | {"baseline_peak_processes": int(baseline.processes[baseline.peak])}
+        row = names_of_pair(*pair) | {"unit": baseline.unit}
+        row |= {"baseline_peak_processes": int(baseline.counts[baseline.peak])}
         row["paired"] = False
         row |= percent_columns("improvement", estimate_only(np.nan))
         row |= dict.fromkeys(("blocks", "p_value", "least_p", "coverage", "tested"), np.nan)
@@ -361,7 +367,7 @@ def _same_computing(name: str, pair: _PlacedPair, counts: Sequence[Positions]) -
     curves differ, or if an end is unknown.
     """
     low, high = np.nan, np.nan
-    if counts and all(pair.baseline.processes[i] == pair.other.processes[j] for i, j in counts):
+    if counts and all(pair.baseline.counts[i] == pair.other.counts[j] for i, j in counts):
         least_low, least_high, most_low, most_high = ENDS_OF_COMPUTING
         least, most = (least_low, least_high), (most_low, most_high)
         ends = ("seconds", "seconds"), least, least[::-1], most, most[::-1]

@@ -1,4 +1,4 @@
-"""Curves of a case: points in order of processes, with the reference that speedup refers to."""
+"""Curves of a case: points by increasing count, with the reference that speedup refers to."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.curves.points import CasePoints, Sample, block_logs, cases, roundings
+from analysis.curves.units import Unit, unit_of
 from analysis.runs.frames import CURVE
 from analysis.runs.runs import ENDS_OF_COMPUTING, TableError
-from analysis.runs.settings import Settings
+from analysis.runs.settings import NODES, PROCESSES, Settings
 from analysis.statistics import Flags, Floats, Integers, metrics
 from analysis.statistics.best import (
     ALPHA,
@@ -50,6 +51,10 @@ class Reference:
     seconds: float
     draws: Floats
 
+    def size(self, unit: str) -> int:
+        """Return the resources that efficiency divides by: nodes in unit nodes, else cores."""
+        return self.nodes if unit == NODES else self.cores
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -58,7 +63,8 @@ class Curve:
     Attributes
     ----------
     processes_per_node : float or None
-        None if each process count of the case has only one placement.
+        None if each process count of the case has only one placement, and for the compared curve of an
+        interconnect in unit nodes.
     table : dict of arrays (counts,)
         ``processes, cores, nodes, n, seconds, seconds_low, seconds_high, coverage``, `ENDS_OF_COMPUTING`;
         nodes 0 is unknown.
@@ -72,6 +78,10 @@ class Curve:
         True for the serial run, which is the first point of several curves.
     joins_nodes : bool
         Whether the interconnect connects nodes, so that messages inside a node do not use it.
+    unit : str
+        Unit of the counts: ``processes`` or ``nodes``.
+    is_compared : bool
+        Whether the curve may be compared with others: by nodes, one layout of each interconnect is.
     """
 
     case: str
@@ -90,11 +100,27 @@ class Curve:
     speedup_draws: Floats
     is_serial: Flags
     joins_nodes: bool
+    unit: str = PROCESSES
+    is_compared: bool = True
 
     @property
     def processes(self) -> Integers:
         """Process counts, increasing."""
         return self.table["processes"]
+
+    @property
+    def counts(self) -> Integers:
+        """Counts in the unit of the curve, increasing."""
+        return self.table[self.unit]
+
+    @property
+    def size(self) -> Integers:
+        """Resources that efficiency divides by: nodes in unit nodes, else cores."""
+        return self.table["nodes" if self.unit == NODES else "cores"]
+
+    def processes_at(self, counts: Floats) -> Floats:
+        """Return the processes of counts; by nodes a curve has a constant number of processes per node."""
+        return counts * (self.processes[0] / self.counts[0]) if self.unit == NODES else counts
 
     @cached_property
     def peak(self) -> int:
@@ -111,9 +137,9 @@ class Curve:
         """Whether messages of any count may use the interconnect."""
         return bool(self.uses[~self.is_serial].any())
 
-    def uses_at(self, processes: Floats) -> Flags:
-        """Return whether messages may use the interconnect at the nearest counts at or above `processes`."""
-        return self.uses[np.searchsorted(self.processes, processes).clip(max=len(self.processes) - 1)]
+    def uses_at(self, counts: Floats) -> Flags:
+        """Return whether messages may use the interconnect at the nearest counts at or above `counts`."""
+        return self.uses[np.searchsorted(self.counts, counts).clip(max=len(self.counts) - 1)]
 
     @cached_property
     def sweeps(self) -> tuple[Integers, Floats]:
@@ -137,8 +163,12 @@ class Curve:
 
     @property
     def names(self) -> dict[str, object]:
-        """Values of the columns `CURVE`, which identify the curve."""
-        return {name: getattr(self, name) for name in CURVE}
+        """Values of the columns `CURVE`, which identify the curve.
+
+        Compared curves of unit nodes may differ in their threads, so they leave this column empty.
+        """
+        names = {name: getattr(self, name) for name in CURVE}
+        return names | {"threads": None} if self.unit == NODES and self.is_compared else names
 
 
 def fewest_blocks(curve: Curve) -> int:
@@ -203,16 +233,25 @@ def make_curves(points: CasePoints, ranked: dict[str, list[str]], settings: Sett
         If a case and kind has two serial points, or placement varies and some nodes are unknown.
     """
     table = points.table
-    per_node = _processes_per_node(points)
-    columns = (table[name] for name in ("kind", "interconnect", "oversubscription"))
-    keys = zip(*columns, per_node, table["threads"], strict=True)
+    unit = unit_of(points, ranked, settings)
     rows: dict[tuple, list[int]] = {}
-    for number, key in enumerate(keys):  # points are in order of processes
-        if key[1]:
-            rows.setdefault(key, []).append(number)
+    for number, layout in enumerate(_layouts(points, unit)):  # points are in order of processes
+        if table["interconnect"][number]:
+            names = (table[name][number] for name in ("kind", "interconnect", "oversubscription"))
+            rows.setdefault((*names, *layout), []).append(number)
     kinds = dict.fromkeys(key[0] for key in rows)
-    references = {kind: _reference(points, kind, ranked, settings) for kind in kinds}
-    return [_curve(points, key, rows[key], *references[key[0]], settings) for key in sorted(rows)]
+    references = {kind: _reference(points, kind, unit, ranked, settings) for kind in kinds}
+    ordered = sorted(rows, key=lambda key: (*key[:3], key[3] or 0, key[4] or 0))
+    return [_curve(points, key, rows[key], *references[key[0]], unit.name, settings) for key in ordered]
+
+
+def _layouts(points: CasePoints, unit: Unit) -> list[tuple[float | None, int | None]]:
+    """Return processes per node and threads of each point, as far as they identify its curve."""
+    if unit.name == NODES:
+        names = enumerate(points.table["interconnect"])
+        layouts = [unit.layout_of(points.table, row) if name else None for row, name in names]
+        return [(layout.processes_per_node, layout.threads) if layout else (None, None) for layout in layouts]
+    return list(zip(_processes_per_node(points), points.table["threads"].tolist(), strict=True))
 
 
 def _processes_per_node(points: CasePoints) -> list[float | None]:
@@ -241,10 +280,13 @@ def _serial(points: CasePoints, kind: str) -> int | None:
 
 
 def _reference(
-    points: CasePoints, kind: str, ranked: dict[str, list[str]], settings: Settings
+    points: CasePoints, kind: str, unit: Unit, ranked: dict[str, list[str]], settings: Settings
 ) -> tuple[Reference, int | None]:
-    """Return the reference of a kind, and the position of its serial point, if any."""
-    serial = _serial(points, kind)
+    """Return the reference of a kind, and the position of its serial point, if any.
+
+    In unit nodes there is no serial point, and the reference has the layout of its interconnect.
+    """
+    serial = _serial(points, kind) if unit.name == PROCESSES else None
     number, table = serial, points.table
     if number is None:
         names = set(table["interconnect"][table["kind"] == kind])
@@ -252,8 +294,10 @@ def _reference(
         stated = settings.reference_interconnect
         name = stated if stated in names else settings.baselines_among(present)[0]
         order = ("threads", "processes", "oversubscription", "nodes")
-        rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind))
-        number = min(rows.tolist(), key=lambda row: [table[column][row] for column in order])
+        rows = np.flatnonzero((table["interconnect"] == name) & (table["kind"] == kind)).tolist()
+        if unit.name == NODES:
+            rows = [row for row in rows if unit.layout_of(table, row) is None]
+        number = min(rows, key=lambda row: [table[column][row] for column in order])
     reference = Reference(
         interconnect=table["interconnect"][number],
         processes=table["processes"][number],
@@ -267,10 +311,11 @@ def _reference(
 
 def _curve(
     points: CasePoints,
-    key: tuple[str, str, int, float | None, int],
+    key: tuple[str, str, int, float | None, int | None],
     members: list[int],
     reference: Reference,
     serial: int | None,
+    unit: str,
     settings: Settings,
 ) -> Curve:
     """Make the curve of some points, with the serial run first if it serves the curve."""
@@ -280,11 +325,11 @@ def _curve(
     names = ("processes", "cores", "nodes", "n", "seconds", "seconds_low", "seconds_high", "coverage")
     table = {name: points.table[name][numbers] for name in (*names, *ENDS_OF_COMPUTING)}
     draws = np.stack([points.draws[number] for number in numbers])
-    cores = table["cores"]
     if settings.scaling == "weak":
-        speedup = metrics.scaled_speedup(table["seconds"], reference.seconds, cores, reference.cores)
-        drawn_cores = cores[:, None, None]
-        speedup_draws = metrics.scaled_speedup(draws, reference.draws, drawn_cores, reference.cores)
+        size = table["nodes" if unit == NODES else "cores"]
+        speedup = metrics.scaled_speedup(table["seconds"], reference.seconds, size, reference.size(unit))
+        drawn_size = size[:, None, None]
+        speedup_draws = metrics.scaled_speedup(draws, reference.draws, drawn_size, reference.size(unit))
     else:
         speedup = metrics.speedup(table["seconds"], reference.seconds)
         speedup_draws = metrics.speedup(draws, reference.draws)
@@ -295,7 +340,7 @@ def _curve(
         kind,
         int(oversubscription),
         per_node,
-        int(threads),
+        int(points.table["threads"][members[0]]),
         table,
         [points.samples[number] for number in numbers],
         reference,
@@ -306,4 +351,6 @@ def _curve(
         speedup_draws,
         is_serial=numbers == (-1 if serial is None else serial),
         joins_nodes=interconnect not in settings.inside_nodes,
+        unit=unit,
+        is_compared=unit == PROCESSES or threads is None,
     )

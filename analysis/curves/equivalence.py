@@ -1,4 +1,4 @@
-"""Node equivalents: the process count at which one interconnect reaches the speedup of another."""
+"""Node equivalents: the count at which one interconnect reaches the speedup of another."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from analysis.runs.settings import Settings
 from analysis.statistics import Floats
 
 
-def equivalent_processes(processes: ArrayLike, speedup: Floats, target: Floats) -> Floats:
-    """Compute the smallest process count that reaches a speedup.
+def equivalent_counts(counts: ArrayLike, speedup: Floats, target: Floats) -> Floats:
+    """Compute the smallest count that reaches a speedup.
 
     The speedup is interpolated linearly between measured counts, at the first crossing, and never beyond
     them.
 
     Parameters
     ----------
-    processes : array (counts,)
-        Process counts in increasing order.
+    counts : array (counts,)
+        Counts of processes or nodes, in increasing order.
     speedup : array (counts, ...)
         Speedup at each count.
     target : array (targets, ...)
@@ -33,7 +33,7 @@ def equivalent_processes(processes: ArrayLike, speedup: Floats, target: Floats) 
         Infinity if the curve does not attain the target. Minus infinity if its smallest count is already
         above the target, so that the answer lies below the measured counts. NaN if an input is NaN.
     """
-    counts = np.asarray(processes, np.float64)
+    counts = np.asarray(counts, np.float64)
     speedup, target = np.asarray(speedup, float)[None], np.asarray(target, float)[:, None]
     reached = speedup >= target
     above = reached.argmax(axis=1, keepdims=True)  # the first count that reaches the target
@@ -49,40 +49,40 @@ def equivalent_processes(processes: ArrayLike, speedup: Floats, target: Floats) 
 
 
 class Targets(NamedTuple):
-    """Speedups to reach, and the process counts at which the baseline reaches them.
+    """Speedups to reach, and the counts at which the baseline reaches them.
 
     Attributes
     ----------
-    speedup, processes : array (targets,)
+    speedup, counts : array (targets,)
         Estimates.
-    speedup_draws, processes_draws : array (targets, scenarios, B)
+    speedup_draws, counts_draws : array (targets, scenarios, B)
         Bootstrap draws; the axes have length 1 if nothing is drawn.
     """
 
     speedup: Floats
     speedup_draws: Floats
-    processes: Floats
-    processes_draws: Floats
+    counts: Floats
+    counts_draws: Floats
 
 
 def targets_of(baseline: Curve, settings: Settings) -> Targets:
     """Return the targets of a baseline: its speedups at each of its own counts up to its peak.
 
     If the settings name target speedups, these are the targets, and the baseline's counts are interpolated
-    (`equivalent_processes`). A count whose messages do not use the interconnect is no target.
+    (`equivalent_counts`). A count whose messages do not use the interconnect is no target.
     """
     if settings.target_speedups:
         target = np.array(settings.target_speedups)
         target_draws = target[:, None, None]
-        processes = equivalent_processes(baseline.processes, baseline.speedup, target)
-        draws = equivalent_processes(baseline.processes, baseline.speedup_draws, target_draws)
-        uses = baseline.uses_at(processes)
-        return Targets(target[uses], target_draws[uses], processes[uses], draws[uses])
+        counts = equivalent_counts(baseline.counts, baseline.speedup, target)
+        draws = equivalent_counts(baseline.counts, baseline.speedup_draws, target_draws)
+        uses = baseline.uses_at(counts)
+        return Targets(target[uses], target_draws[uses], counts[uses], draws[uses])
     to_peak = slice(baseline.peak + 1)
-    counts = np.flatnonzero(~baseline.is_serial[to_peak] & baseline.uses[to_peak])
-    processes = baseline.processes[counts].astype(float)
+    positions = np.flatnonzero(~baseline.is_serial[to_peak] & baseline.uses[to_peak])
+    counts = baseline.counts[positions].astype(float)
     return Targets(
-        baseline.speedup[counts], baseline.speedup_draws[counts], processes, processes[:, None, None]
+        baseline.speedup[positions], baseline.speedup_draws[positions], counts, counts[:, None, None]
     )
 
 
@@ -93,11 +93,11 @@ def equivalents_of(other: Curve, targets: Targets) -> tuple[Floats, Floats]:
     -------
     equivalents : array (targets,)
     draws : array (targets, scenarios, B)
-        As `equivalent_processes` returns them. A count whose messages do not use the interconnect counts as
+        As `equivalent_counts` returns them. A count whose messages do not use the interconnect counts as
         below the smallest count.
     """
-    equivalents = equivalent_processes(other.processes, other.speedup, targets.speedup)
-    draws = equivalent_processes(other.processes, other.speedup_draws, targets.speedup_draws)
+    equivalents = equivalent_counts(other.counts, other.speedup, targets.speedup)
+    draws = equivalent_counts(other.counts, other.speedup_draws, targets.speedup_draws)
     for equivalent in (equivalents, draws):
         equivalent[~other.uses_at(equivalent)] = -np.inf
     return equivalents, draws

@@ -16,7 +16,7 @@ from analysis.runs.groups import Groups, coded, combined, labelled, rectangles, 
 from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER, TableError, timed_rows
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats, Integers
-from analysis.statistics.bootstrap import FEWEST, median_draws, median_interval
+from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE, median_draws, median_interval
 from analysis.statistics.dependence import effective_blocks
 
 PLACE = ["case", "site", "machine"]
@@ -413,7 +413,9 @@ def _case_draws(
             times = _matrix([samples[number] for number in numbers])
             pace = times if paces is samples else _matrix([paces[number] for number in numbers])
             counts = combined([table[name][numbers] for name in ("processes", "oversubscription", "threads")])
-            rows = median_draws(times, settings.draws, rng, counts, pace)[:, None]
+            is_imported = all(samples[number].order_from for number in numbers)
+            fewest_alone = FEWEST_ALONE if is_imported else FEWEST
+            rows = median_draws(times, settings.draws, rng, counts, pace, fewest_alone)[:, None]
             if offsets is not None:
                 draws_per_corner = max(MORE_DRAWS * settings.draws // offsets.shape[1], FEWEST_DRAWS)
                 rows = rows[..., :draws_per_corner] + offsets[numbers][..., None]

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.outcomes import MEDIANS_DISAGREE
-from analysis.presentation.sentences import processes
-from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_missing, rows_like
+from analysis.presentation.sentences import counts_of, processes
+from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_missing, rows_like, unit_of
 from analysis.runs.kinds import comparable_sets, ran
+from analysis.runs.settings import NODES
 
 ROUNDING = 1e-9
 """Largest excess over a whole number of processes or nodes that counts as a rounding error."""
@@ -45,6 +46,15 @@ class Contest:
     targets: pd.DataFrame
 
     @property
+    def unit(self) -> str:
+        """Unit of comparison: the column of `scaling` with the counts."""
+        return unit_of(self.scaling)
+
+    def counted(self, *counts: float) -> str:
+        """Write counts in the unit of the contest: ``4 processes``, ``4 and 8 nodes``."""
+        return counts_of({"unit": self.unit}, *counts)
+
+    @property
     def baseline(self) -> str | None:
         """Baseline of the most comparisons, or None without a comparison."""
         return next(iter(self.improvement["baseline_interconnect"].mode()), None)
@@ -72,8 +82,8 @@ class Contest:
         if ran(peak["kind"]) and not is_missing(peak["note"]):
             return None
         curve = rows_like(self.scaling, peak)
-        smallest = curve[curve["speedup"] >= NEARLY * peak["peak_speedup"]].nsmallest(1, "processes")
-        smaller = as_lines(smallest[smallest["processes"] < peak["peak_processes"]])
+        smallest = curve[curve["speedup"] >= NEARLY * peak["peak_speedup"]].nsmallest(1, self.unit)
+        smaller = as_lines(smallest[smallest[self.unit] < peak["peak_processes"]])
         return smaller[0] if smaller else None
 
 
@@ -105,7 +115,7 @@ def find_contests(tables: Tables, declared: Sequence[Sequence[str]]) -> list[Con
 
 def _coverage(contest: Contest) -> tuple[bool, int, int]:
     parallel = contest.scaling[~contest.scaling["serial"]]
-    return parallel["interconnect"].nunique() > 1, parallel["processes"].nunique(), len(contest.peaks)
+    return parallel["interconnect"].nunique() > 1, parallel[contest.unit].nunique(), len(contest.peaks)
 
 
 def _make_contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> Contest:
@@ -117,11 +127,20 @@ def _make_contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int)
     equivalent = targets[targets["target_speedup"] == highest]
     pair = [*CURVE, "baseline_interconnect"]
     has_direction = [
-        any(direction(comparison) for comparison in as_lines(rows_like(improvement, line, pair)))
+        any(direction(comparison) for comparison in as_lines(rows_like(improvement, _compared(line), pair)))
         for line in as_lines(equivalent)
     ]
     equivalent = equivalent[np.array(has_direction, bool)]
     return Contest(case, kinds, level, scaling, peaks, improvement, equivalent, targets)
+
+
+def _compared(line: Line) -> Line:
+    """Return a row of ``node_equivalent`` with the roles of its comparison in ``improvement``."""
+    if not line["reversed"]:
+        return line
+    kind = "/".join(reversed(str(line["kind"]).split("/")))
+    baseline, other = line["interconnect"], line["baseline_interconnect"]
+    return {**line, "baseline_interconnect": baseline, "interconnect": other, "kind": kind}
 
 
 def _select(table: pd.DataFrame, case: object, kinds: Sequence[str]) -> pd.DataFrame:
@@ -172,8 +191,8 @@ def has_one_figure_each(line: Line) -> bool:
     return "one figure each" in str(line["verdict"])
 
 
-def whole_processes(count: float) -> int:
-    """Round an interpolated process count up to whole processes."""
+def whole_count(count: float) -> int:
+    """Round an interpolated count up to whole processes or nodes."""
     return math.ceil(count - ROUNDING)
 
 
@@ -181,13 +200,15 @@ def nodes_of(rows: pd.DataFrame, count: float) -> int | None:
     """Return how many nodes `count` processes need.
 
     Each node takes as many processes as the fullest node of the curve's runs. The result is None if the
-    nodes of the runs are unknown, or if no run has more than one node.
+    nodes of the runs are unknown, if no run has more than one node, or if the unit is nodes.
 
     Parameters
     ----------
     rows : DataFrame
         Rows of the table ``scaling`` of the curve.
     """
+    if unit_of(rows) == NODES:
+        return None
     with_nodes = rows.dropna(subset="nodes")
     if with_nodes.empty or with_nodes["nodes"].max() < 2:
         return None
@@ -217,5 +238,5 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
 
 
 def is_best_at_largest(peak: Line, scaling: pd.DataFrame) -> bool:
-    """Return whether a curve is fastest at its largest process count, given its row of ``peaks``."""
-    return as_float(peak["peak_processes"]) >= as_float(rows_like(scaling, peak)["processes"].max())
+    """Return whether a curve is fastest at its largest count, given its row of ``peaks``."""
+    return as_float(peak["peak_processes"]) >= as_float(rows_like(scaling, peak)[unit_of(scaling)].max())

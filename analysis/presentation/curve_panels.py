@@ -19,8 +19,9 @@ from analysis.presentation.drawing import Drawing, point_text, shortened
 from analysis.presentation.labels import DIRECT, SERIAL, Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
-from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing
+from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, unit_of
 from analysis.runs.kinds import comparable_sets
+from analysis.runs.settings import NODES
 
 PERCENT = 100.0
 LABEL_INCHES = 0.115
@@ -48,7 +49,12 @@ TIME = Quantity("seconds", "Time per run (s)", f"{formats.THIN}s")
 
 
 def counts_of(rows: pd.DataFrame) -> str:
-    """Return the column of the horizontal axis: ``cores`` if processes have several threads."""
+    """Return the column of the horizontal axis.
+
+    It is the unit of the case, and ``cores`` if processes have several threads.
+    """
+    if unit_of(rows) == NODES:
+        return NODES
     return "cores" if (rows["threads"] > 1).any() else "processes"
 
 

@@ -25,6 +25,7 @@ from analysis.presentation.labels import KINDS, Labels
 from analysis.runs.errors import one_line
 from analysis.runs.facts import AboutCase, AboutInterconnect, Facts
 from analysis.runs.frames import Line, is_missing
+from analysis.runs.settings import NODES
 
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
@@ -166,7 +167,8 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     Parameters
     ----------
     row : mapping
-        With ``case``, ``kind``, ``processes`` and ``oversubscription``.
+        With ``case``, ``kind``, ``oversubscription``, and ``processes`` or ``nodes``: nodes count if the row
+        has the ``unit`` nodes.
     name : str
         Title of the interconnect or the curve. The kind is appended if it is missing.
     value : str
@@ -174,7 +176,8 @@ def point_text(labels: Labels, row: Line, name: str, value: str) -> str:
     """
     has_kind = is_missing(row["kind"]) or KINDS.get(row["kind"], str(row["kind"])) in name
     owner = name if has_kind else f"{name}, {one_line(row['kind'])}"
-    count = counted(row["processes"], "process")
+    by_nodes = row.get("unit") == NODES
+    count = counted(row["nodes"], "node") if by_nodes else counted(row["processes"], "process")
     return "\n".join(
         [labels.case(row["case"]), owner, f"{count}, oversubscription {row['oversubscription']}", value]
     )

@@ -9,7 +9,8 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy
-from analysis.runs.frames import as_float, is_missing
+from analysis.runs.frames import Line, as_float, is_missing, unit_of
+from analysis.runs.settings import NODES
 
 WEAK = "Weak scaling: the size grows with the processes."
 COVERED = {5: (93.6, 94.6), 6: (93.3, 95.2), 10: (95.3, 97.4), 30: (96.1, 98.4)}
@@ -34,9 +35,24 @@ def processes(*counts: float) -> str:
     return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
 
 
+def counts_of(line: Line, *counts: float) -> str:
+    """Write counts in the unit of a row: ``64 nodes``, or as `processes` does."""
+    if line["unit"] != NODES:
+        return processes(*counts)
+    noun = "node" if counts == (1,) else "nodes"
+    return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
+
+
+def units_of(rows: pd.DataFrame) -> str:
+    """Name the units of rows: ``processes``, ``nodes``, or both if cases differ."""
+    return listed(dict.fromkeys(rows["unit"]), "or")
+
+
 def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
     """State the run that the speedups of a case refer to, and the time of this run."""
     columns = ["site", "reference_interconnect", "reference_processes", "reference_seconds"]
+    if unit_of(scaling) == NODES:
+        columns[2] = "reference_nodes"
     speedup = labels.speedup.capitalize()
     sentences, site_references = [WEAK] if labels.weak else [], []
     for (site, interconnect, count, seconds), rows in scaling.groupby(columns, dropna=False, sort=False):
@@ -48,9 +64,11 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
             subject += "" if is_missing(site) else f" ({site})"
             sentences.append(f"{subject} refers to the serial run, {time}.")
             continue
-        run = f"{processes(as_float(count))} over {labels.interconnect(interconnect, kinds[0])}"
+        size = counts_of({"unit": unit_of(scaling)}, as_float(count))
+        run = f"{size} over {labels.interconnect(interconnect, kinds[0])}"
         if is_missing(site):
-            sentences.append(f"{subject} refers to the run of {run}, {time}, since there is no serial run.")
+            why = "" if unit_of(scaling) == NODES else ", since there is no serial run"
+            sentences.append(f"{subject} refers to the run of {run}, {time}{why}.")
         else:
             site_references.append(f"{run} ({time})")
     if site_references:
@@ -84,7 +102,7 @@ def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
 def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the interconnects that have no node equivalent because medians and paired ratios disagree."""
     names = [
-        f"{labels.compared(row)} at {processes(row['at_processes'])}"
+        f"{labels.compared(row)} at {counts_of(row, row['at_processes'])}"
         for row in disagreeing(improvement).to_dict("records")
     ]
     if not names:

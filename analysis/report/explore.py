@@ -16,6 +16,7 @@ from analysis.report.chart import axis_limits, make_chart
 from analysis.runs.errors import one_line
 from analysis.runs.frames import as_float, is_missing
 from analysis.runs.kinds import comparable_sets, side
+from analysis.runs.settings import PROCESSES
 from analysis.topics.money.market import Tariff, market_costs, tariffs_of
 from analysis.topics.topic import request_of
 
@@ -75,7 +76,7 @@ Number = float | str | None
 
 
 def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | None:
-    """Make the data of the explorer, or None if no case has a curve.
+    """Make the data of the explorer, or None if no case that is compared by processes has a curve.
 
     Returns
     -------
@@ -94,7 +95,11 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     """
     labels, facts = content.labels, content.facts
     market = request_of(facts).market
-    scaling = _add_nodes(content.tables["scaling"], market.node.cores if market else None, content)
+    scaling = content.tables["scaling"]
+    by_processes = scaling[scaling["unit"] == PROCESSES]
+    if by_processes.empty:
+        return None
+    scaling = _add_nodes(by_processes, market.node.cores if market else None, content)
     panels = [
         _make_panel(f"{labels.case(case)}, {title}", rows, curves, content)
         for case, case_rows in labels.by_case(scaling)

@@ -10,8 +10,8 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, paragraph
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, find_contests
-from analysis.presentation.formats import MOST, counted, listed
-from analysis.presentation.sentences import look_sentences
+from analysis.presentation.formats import MOST, listed
+from analysis.presentation.sentences import counts_of, look_sentences
 from analysis.report.certainty import count_runs, how_sure
 from analysis.report.page_one_table import page_one_table
 from analysis.runs.frames import Line, as_lines, interval, is_missing
@@ -108,7 +108,7 @@ def _notes(contests: Sequence[Contest], content: Content) -> list[str]:
     notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
     if any(contest.improvement["improvement_percent"].notna().any() for contest in contests):
         notes.append(
-            "Against its baseline: how much longer the baseline takes. Both are compared at the process "
+            "Against its baseline: how much longer the baseline takes. Both are compared at the "
             "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
             "fastest on one process, they are compared at the count where the other is fastest."
         )
@@ -119,7 +119,7 @@ def _notes(contests: Sequence[Contest], content: Content) -> list[str]:
 
 def _reference_note(scaling: pd.DataFrame, content: Content) -> str:
     """Say which run speedups refer to; empty without speedups."""
-    keys = ["reference_interconnect", "reference_processes", "kind"]
+    keys = ["reference_interconnect", "reference_processes", "reference_nodes", "kind", "unit"]
     references = scaling.dropna(subset=["reference_processes"])[keys].drop_duplicates()
     names = dict.fromkeys(
         "the serial run" if is_missing(line["reference_interconnect"]) else _reference_run(line, content)
@@ -139,7 +139,8 @@ def _reference_note(scaling: pd.DataFrame, content: Content) -> str:
 
 def _reference_run(line: Line, content: Content) -> str:
     interconnect = content.labels.interconnect(line["reference_interconnect"], line["kind"])
-    return f"{counted(line['reference_processes'], 'process')} over {interconnect}"
+    count = line[f"reference_{line['unit']}"]
+    return f"{counts_of(line, count)} over {interconnect}"
 
 
 def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:

@@ -14,7 +14,7 @@ from analysis.presentation.contests import (
     find_contests,
     nodes_of,
     on_shared_cores,
-    whole_processes,
+    whole_count,
 )
 from analysis.presentation.curve_panels import (
     Panel,
@@ -28,7 +28,6 @@ from analysis.presentation.curve_panels import (
 from analysis.presentation.drawing import Drawing, new_drawing, point_text, shortened
 from analysis.presentation.formats import counted, named_or_counted
 from analysis.presentation.labels import Labels
-from analysis.presentation.sentences import processes
 from analysis.presentation.style import FigureLabels
 from analysis.runs.frames import Line, Tables, as_lines, interval, is_missing, rows_like
 from analysis.runs.kinds import ran, side
@@ -45,7 +44,7 @@ NUMBER_SHARE = 0.5
 
 
 def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
-    """Draw the headline contest: its speedups, and the processes that reach the baseline's best.
+    """Draw the headline contest: its speedups, and the counts that reach the baseline's best.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     equivalents = _equivalents_to_draw(headline)
     title = figure_title(headline, labels)
     if labels.facts.study.unfinished and any(map(ran, headline.kinds)):
-        title = f"{labels.speedup} up to {processes(headline.scaling['processes'].max())}, so far"
+        title = f"{labels.speedup} up to {headline.counted(headline.scaling[headline.unit].max())}, so far"
     title = f"{title[:1].upper()}{title[1:]}"
     ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
     caption = (
@@ -67,7 +66,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
         "in grey"
     )
     if equivalents:
-        caption += "; right, the interpolated processes that match the baseline at its best"
+        caption += f"; right, the interpolated {headline.unit} that match the baseline at its best"
     caption += "."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
@@ -85,20 +84,21 @@ def figure_title(contest: Contest, labels: Labels) -> str:
 
 
 def _result(contest: Contest, labels: Labels) -> str:
-    """State which curve stops first; else the largest saving of processes; else whether speedup rises."""
+    """State which curve stops first; else the largest saving; else whether speedup rises."""
     ends = [(peak, end_of(peak, contest.scaling)) for peak in contest.compared_peaks()]
     stops = [peak for peak, end in ends if end == "stops"]
     if stops:
         count = min(peak["peak_processes"] for peak in stops)
         names = [labels.curve(peak) for peak in stops if peak["peak_processes"] == count]
-        return f"{named_or_counted(names)} {'stops' if len(names) == 1 else 'stop'} at {processes(count)}"
+        verb = "stops" if len(names) == 1 else "stop"
+        return f"{named_or_counted(names)} {verb} at {contest.counted(count)}"
     best = best_equivalent(contest)
     if best is not None and share_needed(best) < 1:
-        needed = whole_processes(best["equivalent_processes"])
+        needed = whole_count(best["equivalent_processes"])
         verb = "matches" if needed == 1 else "match"
         baseline = f"{formats.plain(best['baseline_processes'])} over {labels.baseline(best)}"
-        return f"{processes(needed)} over {labels.compared(best)} {verb} {baseline}"
-    most = processes(contest.scaling["processes"].max())
+        return f"{contest.counted(needed)} over {labels.compared(best)} {verb} {baseline}"
+    most = contest.counted(contest.scaling[contest.unit].max())
     if not any(end == "rises" for _, end in ends):
         return f"{labels.speedup.capitalize()} up to {most}: its peak is undecided"
     return f"{labels.speedup.capitalize()} still rises at {most}, the most that was run"
@@ -137,21 +137,21 @@ def _equivalents_to_draw(headline: Contest) -> Sequence[Line]:
 def _draw_bars(
     axes: Axes, headline: Contest, equivalents: Sequence[Line], drawing: Drawing, labels: FigureLabels
 ) -> None:
-    """Draw the processes of the baseline at its best and the equivalent processes, with their nodes."""
+    """Draw the count of the baseline at its best and the equivalent counts."""
     first = equivalents[0]
     baseline = {
         **first,
         "interconnect": first["baseline_interconnect"],
         "kind": side(first["kind"], 0),
-        "processes": whole_processes(float(first["baseline_processes"])),
+        "count": whole_count(float(first["baseline_processes"])),
     }
     rows = [baseline]
     for line in equivalents:
-        needed = whole_processes(float(line["equivalent_processes"]))
-        rows.append({**line, "kind": side(line["kind"], 1), "processes": needed})
+        needed = whole_count(float(line["equivalent_processes"]))
+        rows.append({**line, "kind": side(line["kind"], 1), "count": needed})
     colours = [labels.look(row["interconnect"], row["processes_per_node"]).colour for row in rows]
-    bars = axes.barh(range(len(rows)), [row["processes"] for row in rows], color=colours, height=0.46)
-    values = [_processes_and_nodes(row, headline) for row in rows]
+    bars = axes.barh(range(len(rows)), [row["count"] for row in rows], color=colours, height=0.46)
+    values = [_count_and_nodes(row, headline) for row in rows]
     numbers = axes.bar_label(bars, values, padding=3, fontsize=7)
     for place, (row, bar, number, value) in enumerate(zip(rows, bars, numbers, values, strict=True)):
         name = labels.curve(row)
@@ -167,11 +167,11 @@ def _draw_bars(
     axes.grid(False, axis="y")
     axes.margins(x=NUMBER_SHARE)
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.set_xlabel("Processes for the same speedup")
+    axes.set_xlabel(f"{headline.unit.capitalize()} for the same speedup")
 
 
-def _processes_and_nodes(row: Line, headline: Contest) -> str:
-    """Write the processes of a row, with their nodes if the nodes are known."""
+def _count_and_nodes(row: Line, headline: Contest) -> str:
+    """Write the count of a row, with the nodes of processes if the nodes are known."""
     curve = rows_like(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
-    nodes = nodes_of(curve, row["processes"])
-    return counted(row["processes"], "process") + ("" if nodes is None else f", {counted(nodes, 'node')}")
+    nodes = nodes_of(curve, row["count"])
+    return headline.counted(row["count"]) + ("" if nodes is None else f", {counted(nodes, 'node')}")

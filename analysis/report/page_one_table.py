@@ -18,7 +18,7 @@ from analysis.presentation.contests import (
     end_of,
     nodes_of,
     on_shared_cores,
-    whole_processes,
+    whole_count,
 )
 from analysis.presentation.formats import MISSING, counted, listed
 from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval, rows_like
@@ -41,17 +41,18 @@ def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
     for contest, peaks in zip(contests, ranked, strict=True):
         rows = [_make_row(contest, peak, content, unfinished) for peak in peaks if id(peak) in shown]
         groups.setdefault(_title(contest, contests, content), []).extend(rows)
+    units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
     columns = [
         *left("Interconnect"),
-        *right("Best at (processes)", content.labels.speedup.capitalize(), "Time (s)"),
-        *left("Against its baseline", "Processes for the baseline's best"),
+        *right(f"Best at ({units})", content.labels.speedup.capitalize(), "Time (s)"),
+        *left("Against its baseline", f"{units.capitalize()} for the baseline's best"),
     ]
     caption = "The highest speedup of each case, then its baseline and others as there is room."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
         caption += " +: it still rises there, at the most that were run."
     if "?" in marks:
-        caption += " ?: whether more processes bring anything is undecided."
+        caption += f" ?: whether more {units} bring anything is undecided."
     if len(order) > MOST_ROWS:
         caption += f" {counted(len(order) - MOST_ROWS, 'more curve')} are in the tables of the cases."
     return table(caption, columns, groups)
@@ -97,17 +98,17 @@ def _make_row(contest: Contest, peak: Line, content: Content, unfinished: bool) 
     """Make the row of a curve. In an unfinished study it states no direction."""
     curve = rows_like(contest.scaling, peak)
     count = int(peak["peak_processes"])
-    best = curve[curve["processes"] == count].iloc[0]
+    best = curve[curve[contest.unit] == count].iloc[0]
     count_text = formats.whole(count)
-    if curve["processes"].nunique() > 1 and not (unfinished and ran(peak["kind"])):
+    if curve[contest.unit].nunique() > 1 and not (unfinished and ran(peak["kind"])):
         count_text += BEYOND.get(end_of(peak, contest.scaling), "")
     cells = [
         content.labels.curve(peak),
         count_text + _nodes_in_brackets(curve, count),
-        formats.bracketed(*interval(peak, "peak_speedup")) if count > 1 else MISSING,
+        formats.bracketed(*interval(peak, "peak_speedup")) if best["processes"] > 1 else MISSING,
         formats.number(best["seconds"]),
         "" if unfinished else _against_baseline(contest, peak),
-        "" if unfinished else _needed_processes(contest, peak),
+        "" if unfinished else _needed_count(contest, peak),
     ]
     return row(cells, contest.case, peak["interconnect"])
 
@@ -139,8 +140,8 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
     return f"{text}, one run" if "untested" in str(comparison["verdict"]) else text
 
 
-def _needed_processes(contest: Contest, peak: Line) -> str:
-    """Write how many processes of a curve reach its baseline's best, or why that is not known."""
+def _needed_count(contest: Contest, peak: Line) -> str:
+    """Write which count of a curve reaches its baseline's best, or why that is not known."""
     equivalents = as_lines(_rows_about(contest.against_baseline(contest.equivalent), peak))
     if not equivalents:
         return MISSING
@@ -149,14 +150,12 @@ def _needed_processes(contest: Contest, peak: Line) -> str:
     if not line["attainable"]:
         if is_missing(ends[0]) or math.isinf(ends[0]):
             return "never"
-        return f"{whole_processes(ends[0])} or more, or never"
+        return f"{whole_count(ends[0])} or more, or never"
     if is_missing(line["equivalent_processes"]):
         return "fewer than were run"
-    needed, baseline_count = whole_processes(line["equivalent_processes"]), line["baseline_processes"]
+    needed, baseline_count = whole_count(line["equivalent_processes"]), line["baseline_processes"]
     limits = (
-        []
-        if any(map(is_missing, ends))
-        else [end if math.isinf(end) else whole_processes(end) for end in ends]
+        [] if any(map(is_missing, ends)) else [end if math.isinf(end) else whole_count(end) for end in ends]
     )
     if {needed, *limits} == {baseline_count}:
         return MISSING

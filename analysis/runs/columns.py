@@ -13,6 +13,7 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.runs.errors import TableError
+from analysis.runs.settings import PROCESSES
 
 TEXT = pa.Column(str)
 NOTE = pa.Column(str, nullable=True)
@@ -27,6 +28,8 @@ MONEY = pa.Column(float, pa.Check.ge(0, error="must be 0 or more"), nullable=Tru
 
 THREADS = {"threads": COUNT}
 """Column that is last in every table."""
+UNIT = {"unit": pa.Column(str, default=PROCESSES)}
+"""Column with the unit of the counts that a row compares."""
 CURVE_COLUMNS = {"case": TEXT, "interconnect": TEXT, "kind": TEXT, "oversubscription": COUNT, **THREADS}
 """Columns that identify a curve."""
 POINT_COLUMNS = CURVE_COLUMNS | {"interconnect": NOTE, "processes": COUNT, "nodes": COUNT}
@@ -60,8 +63,15 @@ SHARED_DESCRIPTIONS = {
     "processes": "MPI processes that compute.",
     "cores": "Cores that the processes run on.",
     "processes_per_node": "Processes per node, if the study varies placement.",
-    "threads": "Compute threads per process; 1 if the result does not state it.",
+    "threads": (
+        "Compute threads per process; 1 if the result does not state it. Empty for curves that are compared "
+        "by nodes, which may differ in it."
+    ),
     "site": "Site of the run; empty if the study has one site.",
+    "unit": (
+        "Unit of comparison of the case, `processes` or `nodes`. Counts to compare, such as a peak or an "
+        "equivalent, are in this unit."
+    ),
     "serial": "Whether the row is the serial run, which all interconnects of a case share.",
     "baseline_interconnect": "Interconnect that this one is compared with.",
     "speedup": "*T*₀ / *T(p)*: time of the reference / time of this point.",

@@ -268,6 +268,8 @@ class Facts(JsonPart, converters=_CONVERTERS):
             unfinished=study.unfinished,
             look=max(len(study.looks), 1),
             inside_nodes=tuple(study.inside_nodes),
+            compare_by=self.study_keys.get("compare_by"),
+            layouts=tuple(self.study_keys.get("layouts", {}).items()),
         )
 
 

@@ -82,6 +82,11 @@ def as_lines(rows: pd.DataFrame) -> list[dict[Hashable, Any]]:
     return [dict(zip(rows.columns, line, strict=True)) for line in rows.to_numpy(object).tolist()]
 
 
+def unit_of(rows: pd.DataFrame) -> str:
+    """Return the unit of comparison of a case's rows, ``processes`` or ``nodes``: a column of the table."""
+    return str(rows["unit"].iloc[0])
+
+
 def lowest_level(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the lowest oversubscription."""
     return rows[rows["oversubscription"] == rows["oversubscription"].min()]

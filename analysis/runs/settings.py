@@ -10,6 +10,8 @@ from typing import Any, Self
 from analysis.runs.json_parts import JsonPart, each
 from analysis.runs.lifetime import Assumed
 
+PROCESSES, NODES = "processes", "nodes"
+"""Units in which interconnects are compared."""
 DISTINGUISHABLE = 0.05
 """Largest Holm-adjusted p-value of distinguishable results at the first look."""
 
@@ -81,6 +83,12 @@ class Settings(Chosen):
     inside_nodes : tuple of str
         Interconnects that carry messages inside a node, such as shared memory. Other interconnects connect
         nodes: processes on one node send nothing through them.
+    compare_by : str or None
+        Unit of comparison, `PROCESSES` or `NODES`; by default it follows from the counts of each case
+        (`analysis.curves.units.unit_of`).
+    layouts : tuple of pairs
+        Interconnect, and the layout with which it is compared by nodes, such as ``"96 x 1"`` (processes per
+        node x threads).
     """
 
     study: str = "study"
@@ -92,6 +100,8 @@ class Settings(Chosen):
     unfinished: bool = False
     look: int = 1
     inside_nodes: tuple[str, ...] = ()
+    compare_by: str | None = None
+    layouts: tuple[tuple[str, str], ...] = ()
 
     @property
     def alpha(self) -> float:

@@ -14,6 +14,8 @@ from analysis.statistics.distributions import last_rank, signs
 
 FEWEST = 5
 """Fewest sweeps to draw from: intervals from 2 to 4 sweeps cover only 48 to 93 % (docs/statistics.md)."""
+FEWEST_ALONE = 4
+"""Fewest times to draw from for an imported point that shares no sweep with another (docs/statistics.md)."""
 LARGEST = 2**24
 """Largest number of picks held in memory at the same time."""
 
@@ -24,6 +26,7 @@ def median_draws(
     rng: np.random.Generator,
     counts: Integers | None = None,
     paces: Floats | None = None,
+    fewest_alone: int = FEWEST,
 ) -> Floats:
     """Draw bootstrap medians of points that share sweeps.
 
@@ -47,11 +50,13 @@ def median_draws(
         Index of each point's process count and level. By default all points have the same.
     paces : array (points, sweeps), optional
         Values from which the dependence of sweeps is judged, if `times` are of another quantity.
+    fewest_alone : int
+        Fewest sweeps of a point that shares no sweep with another.
 
     Returns
     -------
     array (points, draws)
-        Seconds; NaN for a point with fewer than `FEWEST` sweeps.
+        Seconds; NaN for a point with fewer than `FEWEST` or `fewest_alone` sweeps.
     """
     present = ~np.isnan(times)
     counts = np.zeros(len(times), np.int64) if counts is None else counts
@@ -60,7 +65,8 @@ def median_draws(
         sweeps = present[points].any(axis=0)
         group_present, group_times = present[np.ix_(points, sweeps)], times[np.ix_(points, sweeps)]
         group_paces = group_times if paces is None else paces[np.ix_(points, sweeps)]
-        if group_present.shape[1] < FEWEST:
+        fewest = fewest_alone if len(points) == 1 else FEWEST
+        if group_present.shape[1] < fewest:
             continue
         strata = _strata(group_present, counts[points])
         sizes = [effective_sweeps(group_paces[:, stratum], counts[points]) for stratum in strata]
@@ -68,7 +74,7 @@ def median_draws(
         for start in range(0, draws, step):
             stop = min(start + step, draws)
             medians[points, start:stop] = _resampled_medians(
-                group_times, group_present, strata, sizes, stop - start, rng
+                group_times, group_present, strata, sizes, stop - start, rng, fewest
             )
     return medians
 
@@ -111,6 +117,7 @@ def _resampled_medians(
     sizes: list[int],
     draws: int,
     rng: np.random.Generator,
+    fewest: int,
 ) -> Floats:
     """Compute medians (points, draws) of resampled times, for points that share sweeps.
 
@@ -127,7 +134,7 @@ def _resampled_medians(
     shared_draws = [rng.integers(len(stratum), size=(draws, len(stratum))) for stratum in strata]
     patterns, pattern_of_point = np.unique(present, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):  # points of a pattern have the same sweeps
-        if pattern.sum() < FEWEST:
+        if pattern.sum() < fewest:
             continue
         sweeps: list[Integers] = []
         picks: list[Integers] = []

@@ -1,4 +1,4 @@
-"""How many processes on one interconnect reach the speed of another?"""
+"""How many processes or nodes on one interconnect reach the speed of another?"""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.curves.curve_comparison import Pair, names_of_pair
+from analysis.curves.curves import Curve
 from analysis.curves.equivalence import equivalents_of, targets_of
 from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, section
 from analysis.presentation.content import Content
-from analysis.presentation.contests import Contest, direction, nodes_of, whole_processes
+from analysis.presentation.contests import Contest, direction, nodes_of, whole_count
 from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
-from analysis.presentation.sentences import processes
+from analysis.presentation.sentences import counts_of, units_of
 from analysis.runs.columns import (
     COUNT,
     FLAG,
@@ -26,6 +28,7 @@ from analysis.runs.columns import (
     POSITIVE,
     TEXT,
     THREADS,
+    UNIT,
     described,
     table_schema,
     table_schemas,
@@ -40,9 +43,10 @@ from analysis.runs.frames import (
     is_missing,
     rows_like,
     stacked,
+    unit_of,
 )
 from analysis.runs.kinds import side
-from analysis.runs.settings import Settings
+from analysis.runs.settings import NODES, Settings
 from analysis.statistics import Floats
 from analysis.statistics.bootstrap import percentile_interval
 from analysis.topics.topic import Context, Headline, Page, Topic
@@ -54,18 +58,24 @@ NODE_EQUIVALENT = table_schemas(
         case=TEXT,
         target_speedup=described(POSITIVE, "Speedup to be reached."),
         **PAIR_COLUMNS,
-        baseline_processes=described(POSITIVE, "Processes with which the baseline reaches it."),
+        baseline_processes=described(POSITIVE, "Count with which the baseline reaches it, in `unit`."),
         equivalent_processes=described(
             POSITIVE,
-            "Smallest process count that reaches it; `inf` if it is above the peak, empty if it is "
-            "below the speedup of the smallest count.",
+            "Smallest count that reaches it, in `unit`; `inf` if it is above the peak, empty if it is below "
+            "the speedup of the smallest count.",
         ),
         equivalent_low=POSITIVE,
         equivalent_high=POSITIVE,
-        processes_saved=described(NUMBER, "Processes of the baseline − `equivalent_processes`."),
+        processes_saved=described(NUMBER, "`baseline_processes` − `equivalent_processes`."),
         attainable=described(FLAG, "Whether the interconnect reaches the speedup at all."),
         oversubscription=COUNT,
         processes_per_node=POSITIVE,
+        **UNIT,
+        reversed=described(
+            pa.Column(bool, default=False),
+            "Whether the roles are exchanged: the study's baseline is faster at its best count, and stands "
+            "in `interconnect`.",
+        ),
         **THREADS,
     ),
 )
@@ -78,28 +88,42 @@ def make_node_equivalent(context: Context) -> Tables:
 
 
 def equivalent_pieces(pairs: Iterable[Pair], settings: Settings) -> Iterator[Piece]:
-    """Make the rows of ``node_equivalent`` for pairs of curves and the targets of their baselines."""
-    for baseline, other, kind in pairs:
+    """Make the rows of ``node_equivalent`` for pairs of curves and the targets of their baselines.
+
+    If the baseline of a pair is faster at its best count, rows with exchanged roles follow: the baseline's
+    equivalents of the other interconnect's counts.
+    """
+    for baseline, other, kind, is_reversed in _both_directions(pairs):
         targets = targets_of(baseline, settings)
         if len(targets.speedup) and other.uses_somewhere:
             equivalent, draws = equivalents_of(other, targets)
             low, high = percentile_interval(draws, settings.level)
-            saved = targets.processes - np.where(np.isinf(equivalent), np.nan, equivalent)
+            saved = targets.counts - np.where(np.isinf(equivalent), np.nan, equivalent)
             yield {
                 **names_of_pair(baseline, other, kind),
                 "target_speedup": targets.speedup,
-                "baseline_processes": _cells(targets.processes),
+                "baseline_processes": _cells(targets.counts),
                 "equivalent_processes": _cells(equivalent),
                 "equivalent_low": _cells(low),
                 "equivalent_high": _cells(high),
                 "processes_saved": _cells(saved),
                 "attainable": equivalent != np.inf,
+                "unit": baseline.unit,
+                "reversed": is_reversed,
             }
 
 
-def _cells(processes: Floats) -> Floats:
+def _both_directions(pairs: Iterable[Pair]) -> Iterator[tuple[Curve, Curve, str, bool]]:
+    """Yield each pair, and again with exchanged roles if the baseline is faster at its best count."""
+    for baseline, other, kind in pairs:
+        yield baseline, other, kind, False
+        if baseline.speedup.max() > other.speedup.max():
+            yield other, baseline, "/".join(reversed(kind.split("/"))), True
+
+
+def _cells(counts: Floats) -> Floats:
     """Empty the cells of equivalents below the smallest count, which are -inf."""
-    return np.where(np.isneginf(processes), np.nan, processes)
+    return np.where(np.isneginf(counts), np.nan, counts)
 
 
 def equivalents_section(content: Content) -> Section | None:
@@ -115,16 +139,18 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     keys = ["case", "baseline_interconnect", "kind", "oversubscription", "processes_per_node"]
     highest = equivalent.groupby(keys, dropna=False)["target_speedup"].transform("max")
     rows = equivalent[equivalent["target_speedup"] == highest]
+    nouns = units_of(rows)
+    capital = nouns.capitalize()
     fields = [
         texts("Case", labels.case, "case"),
         numbers(labels.speedup.capitalize(), formats.number, "target_speedup"),
-        numbers("Processes of the baseline", formats.plain, "baseline_processes"),
+        numbers(f"{capital} of the baseline", formats.plain, "baseline_processes"),
         texts("Interconnect", labels.compared),
-        numbers("Equivalent processes", equivalent_count),
-        numbers("Processes saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
+        numbers(f"Equivalent {nouns}", equivalent_count),
+        numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
-        f"Processes at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
+        f"{capital} at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
         "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
@@ -177,7 +203,7 @@ def best_equivalent(contest: Contest) -> Line | None:
 
 def share_needed(line: Line) -> float:
     """Return the whole processes that an interconnect needs, over the processes of its baseline."""
-    return float(whole_processes(line["equivalent_processes"]) / line["baseline_processes"])
+    return float(whole_count(line["equivalent_processes"]) / line["baseline_processes"])
 
 
 def _attained(equivalent: pd.DataFrame) -> Sequence[Line]:
@@ -209,7 +235,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     rows = rows_like(contest.scaling, {**line, "kind": side(line["kind"], 1)}, curve)
     text = (
         f"{labels.compared(line)} matches {_with_nodes(int(line['baseline_processes']), baseline_rows)} over "
-        f"{labels.baseline(line)} with {_with_nodes(whole_processes(line['equivalent_processes']), rows)}, "
+        f"{labels.baseline(line)} with {_with_nodes(whole_count(line['equivalent_processes']), rows)}, "
         f"saving {_saved(line, baseline_rows, rows)}"
     )
     peaks = as_lines(rows_like(contest.peaks, baseline, curve))
@@ -217,26 +243,28 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     if nearly is None:
         return text
     keys = [*BASELINE, "interconnect", "baseline_processes"]
-    at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly["processes"]}, keys)
+    at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
-    fewer = f"against {formats.whole(nearly['processes'])} that are nearly as fast"
+    fewer = f"against {formats.whole(nearly[contest.unit])} that are nearly as fast"
     return f"{text} ({fewer}, {savings[0]})" if savings else text
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:
-    """Write a process count of the curve in `rows`, with its nodes if they are known."""
+    """Write a count of the curve in `rows`, with the nodes of processes if they are known."""
     nodes = nodes_of(rows, count)
-    return processes(count) + ("" if nodes is None else f" ({counted(nodes, 'node')})")
+    text = counts_of({"unit": unit_of(rows)}, count)
+    return text if nodes is None else f"{text} ({counted(nodes, 'node')})"
 
 
 def _saved(line: Line, baseline_rows: pd.DataFrame, rows: pd.DataFrame) -> str:
     """Write the processes and nodes that a row of ``node_equivalent`` saves, with their ranges."""
-    baseline_count, count = int(line["baseline_processes"]), whole_processes(line["equivalent_processes"])
+    baseline_count, count = int(line["baseline_processes"]), whole_count(line["equivalent_processes"])
     if count >= baseline_count:
         return "nothing"
     ends = [as_float(line[f"equivalent_{end}"]) for end in ("high", "low")]
-    counts = [count, *(map(whole_processes, ends) if np.isfinite(ends).all() else ())]
-    saved = _with_range([baseline_count - needed for needed in counts], "process")
+    counts = [count, *(map(whole_count, ends) if np.isfinite(ends).all() else ())]
+    noun = "node" if line["unit"] == NODES else "process"
+    saved = _with_range([baseline_count - needed for needed in counts], noun)
     baseline_nodes = nodes_of(baseline_rows, baseline_count)
     nodes = [node for needed in counts if (node := nodes_of(rows, needed)) is not None]
     if baseline_nodes is None or len(nodes) < len(counts):

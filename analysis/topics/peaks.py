@@ -1,4 +1,4 @@
-"""At how many processes is each interconnect fastest? Table ``peaks``, its columns, section and headline."""
+"""At which count is each interconnect fastest? Table ``peaks``, its columns, section and headline."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from analysis.presentation.contests import Contest, end_of, is_best_at_largest, 
 from analysis.presentation.formats import MISSING, MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import side_by_side
-from analysis.presentation.sentences import processes
 from analysis.runs.columns import (
     COUNT,
     CURVE_COLUMNS,
     FLAG,
     NOTE,
     POSITIVE,
+    UNIT,
     described,
     table_schema,
     table_schemas,
 )
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
+from analysis.runs.settings import PROCESSES
 from analysis.statistics.best import FEWEST
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Headline, Page, Topic
@@ -37,7 +38,7 @@ PEAKS = table_schemas(
         "peaks",
         "One row per curve.",
         **CURVE_COLUMNS,
-        peak_processes=described(COUNT, "Process count with the highest speedup."),
+        peak_processes=described(COUNT, "Count with the highest speedup, in `unit`."),
         peak_set=described(
             NOTE, "Counts that may be the peak, separated by blanks; empty below five blocks."
         ),
@@ -48,6 +49,7 @@ PEAKS = table_schemas(
         peak_speedup_high=POSITIVE,
         blocks=described(COUNT, "Smallest number of blocks of a point of the curve."),
         note=NOTE,
+        **UNIT,
     ),
 )
 
@@ -72,15 +74,16 @@ def make_peaks(context: Context) -> Tables:
 
 def peak_columns(curve: Curve) -> Piece:
     """Return the row of a curve in the table ``peaks``."""
-    members, counts, peak = may_peak(curve), curve.processes.astype(str), curve.peak
+    members, counts, peak = may_peak(curve), curve.counts.astype(str), curve.peak
     return {
         **curve.names,
-        "peak_processes": curve.processes[peak],
+        "peak_processes": curve.counts[peak],
         **{f"peak_{name}": getattr(curve, name)[peak] for name in ("speedup", "speedup_low", "speedup_high")},
         "peak_set": " ".join(counts[members]) or None,
         "reached": not members[-1] if members.any() else peak < len(counts) - 1,
         "blocks": curve.table["n"].min(),
         "note": _note(curve, members),
+        "unit": curve.unit,
     }
 
 
@@ -139,7 +142,7 @@ def headline(page: Page) -> Headline | None:
 
 
 def how_far(contests: Sequence[Contest], labels: Labels) -> str:
-    """State the process counts above which more processes do not pay.
+    """State the counts above which more processes or nodes do not pay.
 
     The sentence names the curves of the headline contest, in at most `MOST` groups. It counts all others.
     """
@@ -172,15 +175,15 @@ def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, in
 def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, labels: Labels) -> str:
     """Write the clause on curves that end in the same way at the same best count."""
     names = named_or_counted(labels.curve(line) for line in lines)
-    if count == 1 and end == "stops":
+    if count == 1 and end == "stops" and contest.unit == PROCESSES:
         return f"over {names} one process is the best"
     if all(_has_one_count(line, contest) for line in lines):
-        return f"over {names} nothing but {processes(count)} was run"
+        return f"over {names} nothing but {contest.counted(count)} was run"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
     gain += "".join(
         f", from {note}" for note in {str(line["note"]) for line in lines} if note.startswith("fewer")
     )
-    largest = f"{processes(count)}, the most that was run"
+    largest = f"{contest.counted(count)}, the most that was run"
     if end == "rises":
         return f"over {names} speedup still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
@@ -188,7 +191,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)
     nothing = "nothing" if end == "stops" else "no detectable gain"
-    return f"over {names} more than {processes(count)} bring {nothing} ({gain})"
+    return f"over {names} more than {contest.counted(count)} bring {nothing} ({gain})"
 
 
 def _nearly_best_clause(peak: Line, contest: Contest) -> str:
@@ -200,7 +203,7 @@ def _nearly_best_clause(peak: Line, contest: Contest) -> str:
     reached = formats.bracketed(speedup, *ends)
     if any(map(is_missing, ends)):
         reached = f"{formats.percent(PERCENT * speedup / peak['peak_speedup'])} of it"
-    return f"; {processes(int(nearly['processes']))} reach {reached}"
+    return f"; {contest.counted(int(nearly[contest.unit]))} reach {reached}"
 
 
 def _speedup_range(peaks: Sequence[Line]) -> str:
@@ -232,7 +235,7 @@ def _end_in_words(peak: Line, contest: Contest) -> str:
 
 
 def _has_one_count(peak: Line, contest: Contest) -> bool:
-    return rows_like(contest.scaling, peak)["processes"].nunique() == 1
+    return rows_like(contest.scaling, peak)[contest.unit].nunique() == 1
 
 
 TOPIC = Topic(

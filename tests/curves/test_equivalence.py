@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.curves.equivalence import equivalent_processes
+from analysis.curves.equivalence import equivalent_counts
 
 
 def equivalent(processes, speedup, *targets):
-    return equivalent_processes(np.array(processes), np.array(speedup), np.array(targets, float)).tolist()
+    return equivalent_counts(np.array(processes), np.array(speedup), np.array(targets, float)).tolist()
 
 
 def test_interpolation_between_measured_counts():
@@ -36,13 +36,13 @@ def test_one_count_attains_only_itself():
 
 def test_missing_draws_stay_missing():
     draws = np.full((2, 1, 3), np.nan)
-    assert np.isnan(equivalent_processes(np.array([1, 2]), draws, np.full((1, 1, 3), 1.5))).all()
+    assert np.isnan(equivalent_counts(np.array([1, 2]), draws, np.full((1, 1, 3), 1.5))).all()
 
 
 def test_every_draw_has_its_own_curve_and_target():
     speedup = np.array([[[1.0, 1.0, 1.0]], [[2.0, 4.0, 1.2]]])
     target = np.array([[[1.5, 2.5, 1.5]]])
-    assert equivalent_processes(np.array([1, 2]), speedup, target).tolist() == [[[1.5, 1.5, np.inf]]]
+    assert equivalent_counts(np.array([1, 2]), speedup, target).tolist() == [[[1.5, 1.5, np.inf]]]
 
 
 @given(st.lists(st.floats(0.1, 50), min_size=2, max_size=6), st.floats(0.1, 50))

@@ -9,7 +9,7 @@ from report_parts import plain
 from small_runs import FACTORS, rows, runs_table
 from synthetic_study import make_runs, make_study
 
-from analysis.presentation.contests import direction, find_contests, nodes_of, whole_processes
+from analysis.presentation.contests import direction, find_contests, nodes_of, whole_count
 from analysis.presentation.labels import Labels
 from analysis.report import certainty
 from analysis.report.page_one_figure import figure_title
@@ -37,8 +37,8 @@ def duct():
     return runs, make_tables(runs, Settings(baselines=("gigabit_ethernet",)))
 
 
-def test_a_count_between_two_counts_takes_whole_processes():
-    assert [whole_processes(count) for count in (5.01, 5.0, 5 + 1e-12)] == [6, 5, 5]
+def test_a_count_between_two_counts_takes_whole_count():
+    assert [whole_count(count) for count in (5.01, 5.0, 5 + 1e-12)] == [6, 5, 5]
 
 
 def test_numbers_of_nodes_are_rounded_up_and_unknown_on_one_node():

@@ -16,7 +16,7 @@ from selenium.webdriver.support.ui import Select
 from small_runs import rows, runs_table
 from synthetic_study import make_runs, make_study
 
-from analysis.curves.equivalence import equivalent_processes
+from analysis.curves.equivalence import equivalent_counts
 from analysis.pipeline import make_all_tables
 from analysis.report import make_report
 from analysis.report.explore import POINT
@@ -298,7 +298,7 @@ class TestPage:
             counts = np.cumsum(random.integers(1, 9, random.integers(2, 7)))
             speedups = np.round(random.uniform(0.5, 8, len(counts)), 1)  # ties occur
             targets = [*speedups, *random.uniform(0.3, 9, 4)]
-            expected = equivalent_processes(counts, speedups, np.array(targets))
+            expected = equivalent_counts(counts, speedups, np.array(targets))
             equivalents = priced.run(
                 "return arguments[2].map((target) => String(reaches(arguments[0], arguments[1], target)))",
                 counts.tolist(), speedups.tolist(), targets,

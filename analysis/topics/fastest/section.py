@@ -1,4 +1,4 @@
-"""The section on the fastest interconnect at each process count."""
+"""The section on the fastest interconnect at each count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ROWS = 120
 
 
 def fastest_section(content: Content) -> Section | None:
-    """Show the fastest interconnect at each process count, and published figures of its network."""
+    """Show the fastest interconnect at each count, and published figures of its network."""
     labels = content.labels
     if "fastest" not in content.tables:
         return None
@@ -49,7 +49,8 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     rows, caption = won, "The fastest at each count, with the next and the slowest of those compared."
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
-        rows = rows[rows["processes"] == rows.groupby(curve, dropna=False)["processes"].transform("max")]
+        counts = rows["processes"].fillna(rows["nodes"])
+        rows = rows[counts == counts.groupby([rows[name] for name in curve], dropna=False).transform("max")]
         caption += " Only the largest count is shown; all times are in tables/scaling.csv."
     if rows["rivals"].gt(0).any():
         caption += " ≈: another is as fast or may be (multiple comparisons with the best)."
@@ -74,7 +75,8 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         fields.append(texts("Site", site_name, "site"))
     if several_nodes:
         fields.append(numbers("Nodes", formats.whole, "nodes"))
-    fields.append(numbers("Processes", formats.whole, "processes"))
+    if rows["processes"].notna().any():
+        fields.append(numbers("Processes", formats.whole, "processes"))
     if has_placement:
         fields.append(numbers("Per node", formats.plain, "processes_per_node"))
     fields += [

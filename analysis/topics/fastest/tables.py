@@ -27,6 +27,7 @@ from analysis.runs.columns import (
     POSITIVE,
     SHARE,
     TEXT,
+    UNIT,
     described,
     in_percent,
     table_schema,
@@ -35,7 +36,7 @@ from analysis.runs.columns import (
 )
 from analysis.runs.frames import Piece, Tables, stacked
 from analysis.runs.kinds import comparable_sets
-from analysis.runs.settings import Settings
+from analysis.runs.settings import NODES, Settings
 from analysis.statistics import Floats
 from analysis.statistics.best import ALPHA, FEWEST, may_be_best, pairwise_differences, within_bands
 from analysis.statistics.shift import EQUAL
@@ -67,12 +68,13 @@ FASTEST = table_schemas(
             MARK,
             "Whether it may be the fastest, by multiple comparisons with the best; empty below five blocks.",
         ),
+        **UNIT,
     )
 )
 TURNS = 4
 """Most rounds in which another point may become the fastest: pairwise comparisons may form a cycle."""
 POINT = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads", "processes"]
-"""Columns that name a process count at which interconnects compete."""
+"""Columns that name a count at which interconnects compete; by nodes the processes are missing."""
 WINNERS = [
     *POINT,
     *("nodes", "interconnects", "interconnect", "kind", "seconds", "next_interconnect", "next_kind"),
@@ -124,9 +126,10 @@ def fastest_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[Piece]
     for kinds in comparable_sets({curve.kind for curve in curves}, settings.compare_kinds):
         competitors: dict[tuple[float, ...], list[Competitor]] = {}
         for curve in (curve for curve in curves if curve.kind in kinds):
-            layout = curve.oversubscription, curve.processes_per_node or 0, curve.threads
+            threads = 0 if curve.unit == NODES and curve.is_compared else curve.threads
+            layout = curve.oversubscription, curve.processes_per_node or 0, threads
             for position in np.flatnonzero(~curve.is_serial & curve.uses).tolist():
-                key = (*layout, curve.processes[position])
+                key = (*layout, curve.counts[position])
                 competitors.setdefault(key, []).append(Competitor(curve, position))
         for _, points in sorted(competitors.items(), key=itemgetter(0)):
             if len(points) > 1:
@@ -156,6 +159,7 @@ def _rows(points: Sequence[Competitor], kinds: str, settings: Settings) -> Itera
             **percent_columns("longer", longer[:, number]),
             "coverage": coverage[number],
             "may_be_fastest": may_be_fastest[number] if may_be_fastest.any() else None,
+            "unit": curve.unit,
         }
 
 
@@ -205,7 +209,7 @@ def _compared(points: Sequence[Competitor], settings: Settings) -> tuple[NDArray
 
 
 def winners(fastest: pd.DataFrame) -> pd.DataFrame:
-    """Summarise the table ``fastest`` in a row for each process count.
+    """Summarise the table ``fastest`` in a row for each count.
 
     Returns
     -------
@@ -223,7 +227,11 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
         - ``equal``: names of all that are as fast as the fastest.
     """
     rows = []
-    for _, group in fastest.groupby(POINT, dropna=False, sort=False):
+    by_nodes = fastest["unit"] == NODES
+    fastest = fastest.assign(
+        processes=fastest["processes"].mask(by_nodes), at_nodes=fastest["nodes"].where(by_nodes)
+    )
+    for _, group in fastest.groupby([*POINT, "at_nodes"], dropna=False, sort=False):
         points = group.sort_values("place")
         first, second, last = points.iloc[0], points.iloc[1], points.iloc[-1]
         nodes = points["nodes"].dropna().unique()
@@ -242,4 +250,4 @@ def winners(fastest: pd.DataFrame) -> pd.DataFrame:
         for name, members in {"candidates": may_be_fastest, "equal": equal}.items():
             row[name] = tuple(points.loc[members, "interconnect"])
         rows.append(row)
-    return pd.DataFrame(rows, columns=WINNERS).sort_values(POINT, ignore_index=True)
+    return pd.DataFrame(rows, columns=WINNERS).sort_values([*POINT, "nodes"], ignore_index=True)

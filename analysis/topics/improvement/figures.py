@@ -18,7 +18,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.sentences import too_few
 from analysis.presentation.style import FigureLabels
-from analysis.runs.frames import Line, as_lines, is_missing, percent_interval
+from analysis.runs.frames import Line, as_lines, is_missing, percent_interval, unit_of
 from analysis.runs.kinds import side
 
 COLUMNS = 4
@@ -99,7 +99,7 @@ def _draw_panel(
     for row in as_lines(rows):
         name, interconnect = _name(row, labels), row["interconnect"]
         number, look = entries.index(name), labels.look(interconnect, row["processes_per_node"])
-        point = {**row, "kind": row["other_kind"], "processes": row["at_processes"]}
+        point = {**row, "kind": row["other_kind"], row["unit"]: row["at_processes"]}
         value, low, high = percent_interval(row, "improvement")
         text = point_text(labels, point, name, _improvement_text(row))
         y, has_direction = number - AVERAGE_BELOW / 2, row["verdict"] in ("faster", "slower")
@@ -126,7 +126,7 @@ def _fit(axes: Axes, rows: pd.DataFrame) -> None:
 
 def _title(case: str, rows: pd.DataFrame, columns: int) -> str:
     counts = sorted({int(count) for count in rows["at_processes"]})
-    where = f"at {formats.listed(map(str, counts), 'or')} {'process' if counts == [1] else 'processes'}"
+    where = f"at {formats.listed(map(str, counts), 'or')} {unit_of(rows)}"
     width = 25 if columns > 3 else 33
     return f"{shortened(case, width)}\n{shortened(where, width, lines=1)}"
 

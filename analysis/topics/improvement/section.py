@@ -12,7 +12,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
-from analysis.presentation.sentences import bound
+from analysis.presentation.sentences import bound, units_of
 from analysis.runs.frames import Line, is_missing, percent_interval
 from analysis.topics.improvement.sentences import not_compared
 
@@ -46,7 +46,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
     fields = [
         texts("Case", labels.case, "case"),
         texts("Interconnect", labels.compared),
-        numbers("Processes", _counts, "at_processes", "at_processes_other"),
+        numbers(units_of(rows).capitalize(), _counts, "at_processes", "at_processes_other"),
         numbers("Improvement (%)", _improvement),
     ]
     caption = (

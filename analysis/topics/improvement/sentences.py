@@ -16,7 +16,7 @@ from analysis.presentation.contests import (
 )
 from analysis.presentation.formats import MOST, counted, named_or_counted, percents
 from analysis.presentation.labels import Labels
-from analysis.presentation.sentences import processes
+from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
 from analysis.runs.frames import BASELINE, Line, as_lines
 from analysis.runs.kinds import side
@@ -135,13 +135,13 @@ def _fastest_over(
 
 
 def _at(lines: Sequence[Line]) -> str:
-    """Write the process counts of comparisons, as the best counts of their baseline if they are."""
+    """Write the counts of comparisons, as the best counts of their baseline if they are."""
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
         return "at the latter's best counts" if at_best else "at the counts that the tables name"
     best = "the latter's best of " if at_best else ""
-    return f"at {best}{processes(*counts)}"
+    return f"at {best}{counts_of(lines[0], *counts)}"
 
 
 def _why_undecided(rows: pd.DataFrame) -> str:

@@ -26,6 +26,7 @@ from analysis.runs.columns import (
     TEST_COLUMNS,
     TEXT,
     THREADS,
+    UNIT,
     VERDICT_COLUMNS,
     described,
     in_percent,
@@ -44,8 +45,8 @@ IMPROVEMENT = table_schemas(
         "One row per comparison of an interconnect with a baseline.",
         **with_descriptions(
             IMPROVEMENT_KEY,
-            at_processes="Process count of the baseline in the comparison: its peak, or the nearest common "
-            "count below. If the baseline is fastest on one process, the best count of the other "
+            at_processes="Count of the baseline in the comparison, in `unit`: its peak, or the nearest "
+            "common count below. If the baseline is fastest on one process, the best count of the other "
             "interconnect.",
         ),
         **with_descriptions(
@@ -60,14 +61,13 @@ IMPROVEMENT = table_schemas(
         p_value=SHARE,
         distinguishable=MARK,
         processes_per_node=POSITIVE,
-        baseline_peak_processes=described(COUNT, "Process count of the baseline's peak."),
+        baseline_peak_processes=described(COUNT, "Count of the baseline's peak."),
         **TEST_COLUMNS,
         note=NOTE,
         **VERDICT_COLUMNS,
         at_processes_other=described(
             COUNT,
-            "Process count of the other interconnect; it differs only if the nearest pair of counts "
-            "is compared.",
+            "Count of the other interconnect; it differs only if the nearest pair of counts is compared.",
         ),
         **SIMULTANEOUS_INTERVAL,
         **DEPENDENCE,
@@ -87,6 +87,7 @@ IMPROVEMENT = table_schemas(
             average_same_computing_low="Lower end of the same band of `average_percent`.",
             average_same_computing_high="Upper end.",
         ),
+        **UNIT,
         **THREADS,
     ),
 )

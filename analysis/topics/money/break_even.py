@@ -58,19 +58,19 @@ class EqualSpeed:
         targets = targets_of(baseline, settings)
         equivalent, equivalent_draws = equivalents_of(other, targets)
         draws = np.broadcast_arrays(
-            _whole_nodes(baseline, targets.processes_draws, node),
-            targets.processes_draws,
+            _whole_nodes(baseline, targets.counts_draws, node),
+            baseline.processes_at(targets.counts_draws),
             _whole_nodes(other, equivalent_draws, node),
-            equivalent_draws,
+            other.processes_at(equivalent_draws),
         )
         return cls(
             baseline,
             other,
             kind,
             targets.speedup,
-            targets.processes,
-            equivalent,
-            _whole_nodes(baseline, targets.processes, node),
+            baseline.processes_at(targets.counts),
+            other.processes_at(equivalent),
+            _whole_nodes(baseline, targets.counts, node),
             _whole_nodes(other, equivalent, node),
             draws,
         )
@@ -157,17 +157,17 @@ def break_even_rows(
     )
 
 
-def _whole_nodes(curve: Curve, processes: Floats, node: NodePrice) -> Floats:
-    """Return how many nodes a number of processes needs, interpolated between measured counts and rounded up.
+def _whole_nodes(curve: Curve, counts: Floats, node: NodePrice) -> Floats:
+    """Return how many nodes counts of a curve need, interpolated between measured counts and rounded up.
 
     Below the smallest count, the number is 1 if the smallest count is on one node, else unknown. It is also
     unknown if this node does not use the interconnect, since the interconnect is then not measured.
     """
     measured = nodes_of(curve, node.cores)
-    nodes = np.ceil(np.interp(processes, curve.processes, measured) - 1e-9)
-    nodes = np.where(np.isinf(processes), processes, nodes)
+    nodes = np.ceil(np.interp(counts, curve.counts, measured) - 1e-9)
+    nodes = np.where(np.isinf(counts), counts, nodes)
     nodes = np.where(np.isneginf(nodes) & (measured[0] == 1) & curve.uses.all(), 1.0, nodes)
-    return np.where(np.isnan(processes) | np.isnan(measured).any(), np.nan, nodes)
+    return np.where(np.isnan(counts) | np.isnan(measured).any(), np.nan, nodes)
 
 
 def _drawn_exchange(tariff_b: Tariff, nodes_b: Floats, tariff_e: Tariff, nodes_e: Floats) -> Exchange:

@@ -14,6 +14,7 @@ from analysis.runs.columns import (
     NUMBER,
     POSITIVE,
     SHARE,
+    UNIT,
     described,
     table_schema,
     table_schemas,
@@ -22,7 +23,7 @@ from analysis.runs.columns import (
 )
 from analysis.runs.frames import Piece, Tables, stacked
 from analysis.runs.runs import TableError
-from analysis.runs.settings import Settings
+from analysis.runs.settings import NODES, Settings
 from analysis.statistics.metrics import (
     efficiency,
     incremental_efficiency,
@@ -50,7 +51,8 @@ SCALING = table_schemas(
         **with_interval("speedup", POSITIVE),
         **with_descriptions(
             with_interval("efficiency", POSITIVE),
-            efficiency="Speedup × reference cores / cores. In weak scaling *T*₀ / *T(p)*.",
+            efficiency="Speedup × reference cores / cores; by nodes, speedup × reference nodes / nodes. In "
+            "weak scaling *T*₀ / *T(p)*.",
         ),
         incremental_efficiency=described(POSITIVE, "Efficiency of the step from the next smaller count."),
         serial_fraction=described(NUMBER, "Experimentally determined serial fraction (Karp and Flatt)."),
@@ -61,6 +63,12 @@ SCALING = table_schemas(
         runs_per_day=described(POSITIVE, "86,400 s / `seconds`."),
         rate=described(POSITIVE, "Work of a repetition / `seconds`."),
         rate_unit=described(NOTE, "Unit of the work; the rate is per second."),
+        **UNIT,
+        reference_nodes=described(COUNT, "Nodes of the reference; empty if unknown."),
+        layout=described(NOTE, "Processes per node × threads per process; empty by processes."),
+        own_speedup=described(
+            POSITIVE, "Speedup relative to the smallest count of this curve, without the serial run."
+        ),
     ),
 )
 
@@ -74,23 +82,30 @@ def make_scaling(context: Context) -> Tables:
 
 def scaling_columns(curve: Curve, settings: Settings) -> Piece:
     """Return the rows of a curve in the table ``scaling``, column by column."""
-    reference, cores, seconds = curve.reference, curve.table["cores"], curve.table["seconds"]
+    reference, size, seconds = curve.reference, curve.size, curve.table["seconds"]
+    reference_size = reference.size(curve.unit)
     speedups = {name: getattr(curve, name) for name in ("speedup", "speedup_low", "speedup_high")}
-    fraction = serial_fraction(seconds, reference.seconds, cores, reference.cores)
+    fraction = serial_fraction(seconds, reference.seconds, size, reference_size)
+    first = int(np.argmin(curve.is_serial))
+    layout = f"{curve.processes[0] / curve.counts[0]:g} x {curve.threads}"
     return {
         **curve.names,
         **curve.table,
         **speedups,
         **{
-            name.replace("speedup", "efficiency"): efficiency(values, cores, reference.cores)
+            name.replace("speedup", "efficiency"): efficiency(values, size, reference_size)
             for name, values in speedups.items()
         },
         "nodes": np.where(curve.table["nodes"] == 0, np.nan, curve.table["nodes"]),
-        "incremental_efficiency": incremental_efficiency(seconds, cores, settings.scaling),
+        "incremental_efficiency": incremental_efficiency(seconds, size, settings.scaling),
         "serial_fraction": fraction if settings.scaling == "strong" else np.nan,
         "serial": curve.is_serial,
         "reference_interconnect": reference.interconnect or None,
         **{f"reference_{name}": getattr(reference, name) for name in ("seconds", "processes", "cores")},
+        "unit": curve.unit,
+        "reference_nodes": reference.nodes or np.nan,
+        "layout": layout if curve.unit == NODES else None,
+        "own_speedup": np.where(curve.is_serial, np.nan, curve.speedup / curve.speedup[first]),
     }
 
 
