@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from analysis.curves.curves import Curve
-from analysis.curves.equivalence import equivalent_processes
+from analysis.curves.equivalence import equivalent_counts
 from analysis.curves.sites import at_site
 from analysis.runs.settings import SystemPrice
 from analysis.statistics import Flags, Floats
@@ -148,7 +148,7 @@ def nodes_in_time(nodes: Floats, rate: Floats, target: Floats) -> Choice:
     """
     shape = np.broadcast_shapes(rate.shape[1:], target.shape)
     rate, target = np.broadcast_to(rate, (len(nodes), *shape)), np.broadcast_to(target, shape)
-    crossing = equivalent_processes(nodes, rate, target[None])[0]
+    crossing = equivalent_counts(nodes, rate, target[None])[0]
     first = np.where(np.isneginf(crossing), nodes[0], np.ceil(crossing * (1 - ROUNDING)))
     return _best(nodes, rate, crossing, first, rate >= target, lambda count, speed: count / speed)
 
@@ -170,7 +170,7 @@ def nodes_in_budget(nodes: Floats, rate: Floats, price: float, budget: Floats) -
     """
     paid = (nodes * price / HOUR).reshape(-1, *[1] * (rate.ndim - 1))
     excess = paid - budget * rate  # linear in the nodes, as the rate is; 0 where the cost equals the budget
-    crossing = equivalent_processes(nodes, excess, np.zeros_like(excess[:1]))[0]
+    crossing = equivalent_counts(nodes, excess, np.zeros_like(excess[:1]))[0]
     last = np.floor(np.where(np.isfinite(crossing), crossing, np.nan) * (1 + ROUNDING))
     return _best(nodes, rate, crossing, last, excess <= ROUNDING * paid, lambda _, speed: 1 / speed)
 
