@@ -19,7 +19,7 @@ from analysis.presentation.formats import MOST, counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
-from analysis.runs.frames import Line, Tables, as_float, as_lines, rows_like
+from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.improvement.sentences import ROUNDED, WITHHELD
@@ -44,7 +44,6 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     """
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
-    precision = tables.get("precision")
     text = f"How sure: {count_runs(runs)}{_unknown_turns(comparisons)}"
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
@@ -56,14 +55,14 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
         return f"{text}."
     if not open_comparisons:
         return f"{text}; no {'other ' if of_one_run else ''}comparison with a baseline is left open."
-    reasons = [_why_open(line, precision, facts) for line in open_comparisons]
-    may_be_settled = [line for line, reason in zip(open_comparisons, reasons, strict=True) if not reason]
+    reasons = [_why_open(line, tables.get("precision"), facts) for line in open_comparisons]
     verb = "is" if len(open_comparisons) == 1 else "are"
     text += f"; {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
-    text += " still open" if may_be_settled else " open"
+    text += " open" if all(reasons) else " still open"
     names = _list_open(open_comparisons, reasons, Labels(facts))
     text += f" ({names})" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
-    return f"{text}{_settled_by(runs, precision, may_be_settled, facts)}."
+    offer = further_blocks(runs, tables, contests, facts)
+    return f"{text}: {offer}." if offer else f"{text}."
 
 
 def _unknown_turns(comparisons: Sequence[Line]) -> str:
@@ -147,23 +146,33 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
     return "; ".join([*clauses, f"{more} more"] if more > 0 else clauses)
 
 
-def _settled_by(
-    runs: pd.DataFrame, precision: pd.DataFrame | None, comparisons: Sequence[Line], facts: Facts
-) -> str:
-    """State how many more blocks may settle open comparisons, how long they take, and the command."""
-    study = facts.study
-    if not comparisons or precision is None or study.blocks is None or study.file is None:
+def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
+    """State how many more blocks may settle open comparisons, how long they take, and the command.
+
+    The report and the last line of a study on the terminal both state it. The time of a block is its mean
+    measured wall time.
+
+    Returns
+    -------
+    str
+        Empty if no blocks may settle a comparison, and for an unfinished study or a study with ``until``.
+    """
+    study, precision = facts.study, tables.get("precision")
+    if precision is None or study.blocks is None or study.file is None or study.until or study.unfinished:
+        return ""
+    lines = [line for contest in contests for line in as_lines(contest.improvement)]
+    compared = [line for line in lines if not is_missing(line["improvement_percent"])]
+    comparisons = [line for line in compared if not direction(line) and not _why_open(line, precision, facts)]
+    measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
+    if not comparisons or measured.empty or all(map(has_one_figure_each, compared)):
         return ""
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
     effect = "could decide the first of them"
     if not blocks > study.blocks:
         rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
         blocks = float(rows["blocks_wanted"].astype(float).max())
-        effect = f"would narrow all intervals to ±{formats.exact(rows['target_percent'].max())} points"
+        effect = f"would narrow all open intervals to ±{formats.exact(rows['target_percent'].max())} points"
     if not blocks > study.blocks:
-        return ""
-    measured = runs[runs["origin"] == "run"] if "origin" in runs else runs
-    if measured.empty:
         return ""
     seconds = measured["seconds"]
     if "wall_seconds" in measured:
@@ -171,6 +180,6 @@ def _settled_by(
     minutes = math.ceil(float(seconds.sum()) / study.blocks * (blocks - study.blocks) / MINUTE)
     more = counted(int(blocks) - study.blocks, "more block")
     return (
-        f": {more}, about {counted(minutes, 'minute')}, {effect} ("
-        f"./run-study {study.file} --config blocks={int(blocks)})"
+        f"{more}, about {counted(minutes, 'minute')}, {effect} "
+        f"(./run-study {study.file} --config blocks={int(blocks)})"
     )

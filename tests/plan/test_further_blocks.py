@@ -1,58 +1,64 @@
-"""The precision that further blocks would bring, which Nodeworth states at the end of a study."""
+"""The further blocks that Nodeworth offers at the end of a study, on the terminal and on page one."""
 
+import json
 from pathlib import Path
 
 import pytest
-from study_files import study_file
+from report_parts import plain
+from synthetic_study import make_runs, make_study
 
+from analysis.pipeline import write_tables
+from analysis.presentation.contests import find_contests
+from analysis.report.certainty import how_sure
+from analysis.topics.precision import make_precision
+from workflows.paths import StudyPaths
 from workflows.plan.announce import offer_of_blocks
-from workflows.plan.plan import Plan, make_plan
-
-STUDY = """
-name: of_a_test
-title: Of a test
-question: Which?
-cases: [cavity-4k]
-interconnects: [tcp_loopback, shared_memory]
-processes: [1, 2]
-blocks: 8
-limits: {core_hours: 10}
-"""
 
 
-def plan_with(folder: Path, rows: str, study: str = STUDY) -> Plan:
-    plan = make_plan(study_file(folder, study))
-    plan.paths.results.joinpath("tables").mkdir(parents=True, exist_ok=True)
-    table = plan.paths.results / "tables/precision.csv"
-    table.write_text(f"case,half_width_percent,target_percent\n{rows}")
-    return plan
+@pytest.fixture(scope="module")
+def study():
+    """Three blocks of two cases: too few for any test of the table."""
+    return wide(*make_study(make_runs(3, levels=(1,)), compare_kinds=[]))
 
 
-def test_twenty_minutes_narrow_the_widest_interval(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    plan = plan_with(tmp_path, "cavity-4k,3,5\ncavity-4k,6,5\ncavity-4k,,5\n")
-    per_block = plan.design.cost.seconds / 8
-    further = round(1200 / per_block)
-    width = 6 * (8 / (8 + further)) ** 0.5
-    assert offer_of_blocks(plan) == (
-        f"the widest interval is ±6 %; {further} more blocks (about 20 min) narrow it to about ±{width:.2g} %: "
-        f"--config blocks={8 + further}"
-    )
+def wide(runs, tables, facts):
+    """The study with intervals that are wider than their target."""
+    precision = make_precision(tables["improvement"], 5.0)
+    return runs, {**tables, "precision": precision}, facts
 
 
-def test_a_wide_interval_is_a_plain_number(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    line = offer_of_blocks(plan_with(tmp_path, "cavity-4k,130.4,5\n"))
-    assert line and line.startswith("the widest interval is ±130 %; ") and "e+" not in line
+def offered(folder: Path, study) -> str:
+    """The offer on the terminal for the results of a study."""
+    runs, tables, facts = study
+    runs.to_parquet(folder / "runs.parquet", index=False)
+    write_tables(tables, folder / "tables")
+    (folder / "facts.json").write_text(json.dumps(facts.as_json()))
+    (folder / "report.pdf").touch()
+    return offer_of_blocks(StudyPaths(folder))
 
 
-@pytest.mark.parametrize("rows", ["cavity-4k,4.9,5\n", "cavity-4k,,5\n", ""])
-def test_narrow_or_missing_intervals_get_no_offer(tmp_path, monkeypatch, rows):
-    monkeypatch.chdir(tmp_path)
-    assert offer_of_blocks(plan_with(tmp_path, rows)) is None
+def test_terminal_and_page_one_offer_the_same_blocks_in_the_same_time(tmp_path, study):
+    runs, tables, facts = study
+    start, offer = offered(tmp_path, study).split(": ", 1)
+    needed = int(tables["improvement"]["blocks_needed"].max())
+    assert start == "open comparisons" and offer.startswith(f"{needed - 3} more blocks, about 2 minutes, ")
+    assert offer.endswith(f"(./run-study {facts.study.file} --config blocks={needed})")
+    page_one = plain(how_sure(runs, tables, find_contests(tables, []), facts))
+    assert page_one.endswith(f": {offer}.")
 
 
-def test_no_offer_beyond_the_core_hours_of_the_study(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    study = STUDY.replace("core_hours: 10", "core_hours: 0.1")
-    assert offer_of_blocks(plan_with(tmp_path, "cavity-4k,6,5\n", study)) is None
+def test_the_time_of_further_blocks_is_that_of_the_measured_blocks(tmp_path, study):
+    runs, tables, facts = study
+    slow = runs.assign(wall_seconds=runs["seconds"] * 60)
+    assert "about 2 minutes" not in offered(tmp_path, (slow, tables, facts))
+
+
+def test_results_without_a_report_get_no_offer(tmp_path):
+    assert offer_of_blocks(StudyPaths(tmp_path)) == ""
+
+
+def test_a_study_that_chooses_its_blocks_gets_no_offer(tmp_path):
+    target = {"interval_percent": 5.0, "max_blocks": 9, "least_blocks": 3, "limit_core_hours": 1.0,
+              "half_width_percent": 6.0, "core_hours": 0.1, "reached": False, "reason": "blocks"}  # fmt: skip
+    stops = wide(*make_study(make_runs(3, levels=(1,)), compare_kinds=[], until=target))
+    assert offered(tmp_path, stops) == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 
 from analysis.runs.facts import Counts
@@ -148,46 +147,20 @@ def print_results(paths: StudyPaths) -> None:
     print(f"done: {made}: {where}", file=sys.stderr)
 
 
-FURTHER_MINUTES = 20.0
-"""Time of the further blocks that Nodeworth offers at the end of a study."""
+def offer_of_blocks(paths: StudyPaths) -> str:
+    """Return the further blocks that page one of the report offers; empty without an offer."""
+    if not (paths.results / "report.pdf").exists():
+        return ""
+    from analysis.pipeline import read_tables  # the analysis takes a second to import
+    from analysis.presentation.contests import find_contests
+    from analysis.presentation.labels import Labels
+    from analysis.report.certainty import further_blocks
+    from analysis.runs.runs import read_complete
 
-
-def offer_of_blocks(plan: Plan) -> str | None:
-    """Return one line with the precision that further blocks would bring.
-
-    The width of an interval is about proportional to 1 / sqrt(blocks): see `analysis.topics.precision`.
-
-    Returns
-    -------
-    str or None
-        None for studies in jobs, with a target, without intervals, or with intervals that are narrow enough.
-    """
-    study, cost, file = plan.asked.study, plan.design.cost, plan.paths.results / "tables/precision.csv"
-    if study.until or plan.here.cluster or not cost.runs or not file.exists():
-        return None
-    with file.open(newline="") as rows:
-        widths = [
-            (float(row["half_width_percent"]), float(row["target_percent"]))
-            for row in csv.DictReader(rows)
-            if row["half_width_percent"]
-        ]
-    if not widths or max(width / target for width, target in widths) <= 1:
-        return None
-    widest = max(width for width, _ in widths)
-    made = cost.runs // len(plan.design.points)
-    further = max(round(FURTHER_MINUTES * 60 * made / cost.seconds), 1)
-    blocks = made + further
-    if cost.core_hours * blocks / made > study.limits.core_hours:
-        return None
-    narrower = widest * (made / blocks) ** 0.5
-    return (
-        f"the widest interval is ±{_percent(widest)}; {further} more blocks (about "
-        f"{FURTHER_MINUTES:.0f} min) narrow it to about ±{_percent(narrower)}: --config blocks={blocks}"
-    )
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
+    facts, tables = read_facts(paths.facts), read_tables(paths.results / "tables")
+    contests = find_contests(tables, Labels(facts).declared)
+    offer = further_blocks(read_complete(paths.results / "runs.parquet"), tables, contests, facts)
+    return f"open comparisons: {' '.join(offer.split())}" if offer else ""
 
 
 def _invalid_runs(runs: Counts) -> str:

@@ -106,7 +106,7 @@ class StudyRun:
         """
         drop_interim_report(self.plan.paths)
         print_results(self.plan.paths)
-        if line := offer_of_blocks(self.plan):
+        if line := offer_of_blocks(self.plan.paths):
             print(line, file=sys.stderr)
 
     def end_without_jobs(self) -> None:

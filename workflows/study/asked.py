@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.runs.facts import Facts
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
-from workflows.inputs import is_there
+from workflows.inputs import choose, is_there
 from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG, INTERCONNECTS
 from workflows.study import cases, interconnects
@@ -149,7 +149,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
         replayed = _named_cases(study, traced, "simulation.cases")
     joined = {
         name: interconnects.load_interconnect(
-            name, interconnect_file(study, name).parent, f"{file}: interconnects[{index}]"
+            name, interconnect_file(study, name, f"{file}: interconnects[{index}]").parent
         )
         for index, name in enumerate(study.interconnects)
     }
@@ -179,18 +179,22 @@ def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[s
         )
 
 
-def interconnect_file(study: Study, name: str) -> Path:
-    """Return the file of an interconnect in the study's folder; else in the project's, even if missing.
+def interconnect_file(study: Study, name: str, where: str | None = None) -> Path:
+    """Return the file of an interconnect in the study's folder, else in the project's.
 
     Raises
     ------
     InputError
-        The study names a missing folder.
+        The study names a missing folder, or neither folder has the interconnect: one line, with the names of
+        both folders.
     """
     folder = study.interconnects_folder
     _check_folder(study, "interconnects_folder", folder)
-    project = INTERCONNECTS / f"{name}.yaml"
-    return folder / project.name if folder and (folder / project.name).exists() else project
+    folders = [INTERCONNECTS, *([folder] if folder else [])]
+    files = {file.stem: file for each in folders for file in each.glob("*.yaml")}
+    kinds = {name: kind for each in folders for name, kind in interconnects.kinds_in(each).items()}
+    choose(name, files, "interconnect", where or str(study.file), lambda: interconnects.in_kinds(kinds))
+    return files[name]
 
 
 def cores_per_node(study: Study, model: str) -> int:
