@@ -143,14 +143,14 @@ def _draw_bars(
         **first,
         "interconnect": first["baseline_interconnect"],
         "kind": side(first["kind"], 0),
-        "count": whole_count(float(first["baseline_processes"])),
+        headline.unit: whole_count(float(first["baseline_processes"])),
     }
     rows = [baseline]
     for line in equivalents:
         needed = whole_count(float(line["equivalent_processes"]))
-        rows.append({**line, "kind": side(line["kind"], 1), "count": needed})
+        rows.append({**line, "kind": side(line["kind"], 1), headline.unit: needed})
     colours = [labels.look(row["interconnect"], row["processes_per_node"]).colour for row in rows]
-    bars = axes.barh(range(len(rows)), [row["count"] for row in rows], color=colours, height=0.46)
+    bars = axes.barh(range(len(rows)), [row[headline.unit] for row in rows], color=colours, height=0.46)
     values = [_count_and_nodes(row, headline) for row in rows]
     numbers = axes.bar_label(bars, values, padding=3, fontsize=7)
     for place, (row, bar, number, value) in enumerate(zip(rows, bars, numbers, values, strict=True)):
@@ -173,5 +173,5 @@ def _draw_bars(
 def _count_and_nodes(row: Line, headline: Contest) -> str:
     """Write the count of a row, with the nodes of processes if the nodes are known."""
     curve = rows_like(headline.scaling, row, ["interconnect", "kind", "processes_per_node"])
-    nodes = nodes_of(curve, row["count"])
-    return headline.counted(row["count"]) + ("" if nodes is None else f", {counted(nodes, 'node')}")
+    nodes = nodes_of(curve, row[headline.unit])
+    return headline.counted(row[headline.unit]) + ("" if nodes is None else f", {counted(nodes, 'node')}")

@@ -42,7 +42,9 @@ def test_a_count_between_two_counts_takes_whole_count():
 
 
 def test_numbers_of_nodes_are_rounded_up_and_unknown_on_one_node():
-    points = pd.DataFrame({"processes": [1, 4, 8], "nodes": pd.array([1, 2, 4], "Int64")})
+    points = pd.DataFrame(
+        {"processes": [1, 4, 8], "nodes": pd.array([1, 2, 4], "Int64"), "unit": "processes"}
+    )
     assert [nodes_of(points, count) for count in (1, 5, 8)] == [1, 3, 4]
     assert nodes_of(points.assign(nodes=pd.array([1, 1, 1], "Int64")), 4) is None
     assert nodes_of(points.assign(nodes=pd.array([None] * 3, "Int64")), 4) is None

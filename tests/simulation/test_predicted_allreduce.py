@@ -14,8 +14,8 @@ from workflows.simulation import allreduce, collectives
 from workflows.simulation.allreduce import Cluster, predicted_us
 
 PUBLISHED = ROOT / "analysis" / "published"
-POINT_TO_POINT = PUBLISHED / "clouds_point_to_point.csv"
-SYSTEMS = PUBLISHED / "clouds_systems.csv"
+POINT_TO_POINT = PUBLISHED / "clouds/point_to_point.csv"
+SYSTEMS = PUBLISHED / "clouds/systems.csv"
 
 # Between nodes 10 us + size / 100, of which the port needs at least 2 us; inside a node 1 us + size / 1000.
 CLUSTER = Cluster(
@@ -213,7 +213,7 @@ def test_environments_with_equal_curves_bound_the_error():
 def test_committed_comparison_is_that_of_the_command():
     made = collectives.compare(
         pd.read_csv(ROOT / "docs" / "predictions" / "allreduce_clouds.csv"),
-        pd.read_csv(PUBLISHED / "clouds_allreduce.csv"),
+        pd.read_csv(PUBLISHED / "clouds/allreduce.csv"),
     )
     committed = pd.read_csv(ROOT / "docs" / "predictions" / "allreduce_clouds_compared.csv")
     pd.testing.assert_frame_equal(made, committed)
