@@ -12,7 +12,7 @@ from analysis.importers.results import Import
 
 @dataclass(frozen=True)
 class Importer:
-    """One file format; ``docs/extending/importer.md`` explains how to add one.
+    """Importer of one file format; ``docs/extending/importer.md`` explains how to add an importer.
 
     Attributes
     ----------

@@ -57,9 +57,10 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
     lines = list(whole_lines(text, source, unread))
     begin = next((index for index, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
     table = list(itertools.takewhile(lambda numbered: numbered[1].strip(), lines[begin:]))
-    beyond = next((number for number, line in lines[begin + len(table) :] if line.strip()), None)
-    if beyond is not None:
-        unread.append(f"{source}: line {beyond}: a second table: give each table a file of its own")
+    after_table = lines[begin + len(table) :]
+    second_table = next((number for number, line in after_table if line.strip()), None)
+    if second_table is not None:
+        unread.append(f"{source}: line {second_table}: a second table: give each table a file of its own")
     heading = table[0][1] if table else ""
     if heading.startswith("|"):
         pretty = [(number, line.strip("|").split("|")) for number, line in table if not _RULE.match(line)]

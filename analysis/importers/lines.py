@@ -110,6 +110,6 @@ def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tupl
 
 
 def _range(cell: str, factor: float) -> tuple[float, float]:
-    """Return the smallest and largest value that is printed as this number."""
+    """Return the smallest and the largest value that would be printed as this number, times a factor."""
     half = 0.5 * 10.0 ** -len(cell.partition(".")[2])
     return (float(cell) - half) * factor, (float(cell) + half) * factor

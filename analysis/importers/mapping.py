@@ -123,6 +123,7 @@ def make_mapping(data: object, source: str = "mapping") -> Mapping:
 
 
 def _patterns(given: object, source: str) -> dict[str, re.Pattern[str]]:
+    """Compile the patterns of a mapping, by variable."""
     if not isinstance(given, Entries):
         raise TableError("must be a regular expression for each of some variables", source, "key 'pattern'")
     patterns = {}
@@ -165,6 +166,7 @@ def _field(column: str, entry: object, source: str) -> Field:
 
 
 def _constant(column: str, value: object, source: str) -> str | int:
+    """Check the constant of a column: a text or a whole number."""
     if column in TEXTS and isinstance(value, str) and value:
         return value
     if column not in TEXTS and isinstance(value, int) and not isinstance(value, bool):

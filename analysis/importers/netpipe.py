@@ -51,6 +51,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 
 
 def _row(cells: list[str]) -> dict | str:
+    """Return the values of a line, or the reason why it cannot be read."""
     if len(cells) == 2 or cells[-1] == "failures":
         return "is an integrity check without a time"
     # NetPIPE 5 --workload appends the work done meanwhile

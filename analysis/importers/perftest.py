@@ -51,6 +51,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
 
 
 def _row(cells: list[str], columns: list[str], title: re.Match, transport: str, receives: bool) -> dict | str:
+    """Return the row of transports for a line, or the reason why it cannot be read."""
     if len(cells) != len(columns):
         return f"has {len(cells)} values where the table has {len(columns)} columns"
     if not transport:

@@ -70,6 +70,7 @@ def _cases(runs: list) -> Iterator[dict]:
 
 
 def _record(case: dict, source: str, location: str) -> Recorded:
+    """Make the run of a test case: see `parse_report` for its variables."""
     fields = {**case.get("check_vars", {}), **case.get("check_params", {}), **case}
     variables: dict[str, Value] = _named(case["display_name"])
     parameters = frozenset(variables) - {"test"}
@@ -94,7 +95,7 @@ def _performance(case: dict) -> Iterator[tuple[str, Value, str]]:
 
 
 def _named(name: str) -> dict[str, Value]:
-    """Return the test's name without parameters, and the parameters in its name."""
+    """Return the variable ``test``, a test's name without parameters, and the parameters of the name."""
     return {"test": name.split(" %")[0], **dict(_PARAMETER.findall(name))}
 
 
@@ -128,15 +129,17 @@ def parse_perflog(text: str, source: str) -> tuple[list[Recorded], list[str]]:
 
 
 def _logged(header: list[str], cells: list[str], source: str, location: str) -> Recorded:
+    """Make the run of a line of a performance log."""
     values = {
         name: None if cell in ("", "null", "None") else cell for name, cell in zip(header, cells, strict=True)
     }
     variables = _named(values.get("name") or "")
     parameters = frozenset(variables) - {"test"}
     units = {}
-    for name, after in pairwise(header):
-        if name.endswith("_value") and after == name.removesuffix("_value") + "_unit":
-            units[after.removesuffix("_unit")] = values[after] or ""
+    for column, next_column in pairwise(header):
+        name = column.removesuffix("_value")
+        if column == f"{name}_value" and next_column == f"{name}_unit":
+            units[name] = values[next_column] or ""
     variables |= values | {name: values[f"{name}_value"] for name in units}
     failed = values["result"] == "fail" and not any(variables[name] for name in units)
     return Recorded(source, location, variables, units, parameters, "the test failed" if failed else "")

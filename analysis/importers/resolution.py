@@ -58,6 +58,7 @@ def with_resolution(runs: pd.DataFrame) -> pd.DataFrame:
     file_step, case_steps = steps.min(), np.minimum.reduceat(steps[cases.order], cases.first)
     different_times = Groups.of(cases.number, coded(timed["seconds"])[0])
     times_per_case = np.bincount(cases.number[different_times.rows])
+    # If the step of a case is 10^k times the step of the file, each of its times ends in k zeros more.
     with np.errstate(divide="ignore", invalid="ignore"):
         trailing_zeros = times_per_case * np.log10(case_steps / file_step)
     step_of_row = np.where(trailing_zeros >= UNLIKELY - EXACT, case_steps, file_step)[cases.number]

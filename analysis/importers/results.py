@@ -106,7 +106,7 @@ def read_text(path: Path) -> str:
 
 
 def network_constants(mapping: Mapping, source: str) -> dict[str, str | int]:
-    """Return what a mapping states about the output of a network benchmark, by column.
+    """Return the constants of a mapping for the output of a network benchmark, by column.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class _Job:
 
 
 def begins(line: str) -> bool:
-    """Return whether a line is the heading of a dump."""
+    """Return whether a line is the heading of a table that ``sacct --parsable2`` prints."""
     return "|" in line and set(NEEDED) <= set(line.strip().split("|"))
 
 

@@ -321,6 +321,7 @@ def merge_derived(imports: Entries[Path, Import]) -> dict[str, pd.DataFrame]:
 
 
 def _check_distinct(table: pd.DataFrame, name: str, file: Path) -> None:
+    """Refuse a table in which two rows hold the same figure."""
     key = _KEYS.get(name, [])
     twice = table[table.duplicated(key)] if key else table.iloc[:0]
     if len(twice):

@@ -186,6 +186,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _value(record: Recorded, origin: Field) -> Value:
+    """Return the value of a column for a run: the constant, or the joined values of the variables."""
     if origin.value is not None:
         return origin.value
     values = [record.variables.get(name) for name in origin.variables]

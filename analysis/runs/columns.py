@@ -180,7 +180,7 @@ def table_schema(name: str, description: str, **columns: pa.Column) -> pa.DataFr
 
 
 def table_schemas(*schemas: pa.DataFrameSchema) -> dict[str, pa.DataFrameSchema]:
-    """Return schemas by the names of their tables: see `table_schema`."""
+    """Return schemas by the names of their tables; `table_schema` makes a schema."""
     return {str(schema.name): schema for schema in schemas}
 
 
@@ -195,7 +195,7 @@ def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:
 
 
 def first_fault(errors: SchemaErrors, source: str) -> TableError:
-    """Return the first fault of a table as an error."""
+    """Return the error for the first fault that a schema finds in a table."""
     fault = errors.failure_cases.iloc[0]
     shown = "" if fault["check"] == "not_nullable" else f"{str(fault['failure_case'])!r} "
     return TableError(shown + explained(errors.schema, fault), source, column=fault["column"])

@@ -39,7 +39,10 @@ class TableError(Exception):
 
 @contextmanager
 def readable(path: Path, *faults: type[Exception]) -> Iterator[None]:
-    """Turn errors of reading a file into a `TableError`; `faults` are further errors of its reader."""
+    """Turn errors within the context into a `TableError` that names the file.
+
+    Errors of the operating system and of the encoding are turned, and the classes `faults`.
+    """
     try:
         yield
     except FileNotFoundError:

@@ -75,7 +75,7 @@ class Check(JsonPart, optional={"reference", "source", "references"}):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutCase(JsonPart, converters={"answer": Check.of}, optional={"other_size"}):
-    """Entry of ``cases``."""
+    """Facts about a case: an entry of ``cases``."""
 
     title: str | None = None
     application: str | None = None
@@ -110,7 +110,7 @@ class AboutProcessor(JsonPart):
 
 @dataclass(frozen=True)
 class Host(JsonPart, converters={"processor": AboutProcessor.of}):
-    """``host`` of a model: speed of its cores, the processor it is relative to, and the source."""
+    """``host`` of a model: the speed of its cores, relative to a processor, and the source of this speed."""
 
     host_speed: float | None
     source: str | None = None
@@ -135,7 +135,7 @@ class AboutModel(JsonPart, converters={"fit": AboutFit.of, "host": Host.of}):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutInterconnect(JsonPart, converters={"model": AboutModel.of}, optional={"model", "host_bus"}):
-    """Entry of ``interconnects``."""
+    """Facts about an interconnect: an entry of ``interconnects``."""
 
     title: str | None = None
     kind: str | None = None
@@ -219,7 +219,7 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Facts(JsonPart, converters=_CONVERTERS):
-    """The whole file. Before a run, it holds only what the study file states about the analysis.
+    """All facts of a study. Before a run, they are only the keys of the study file about the analysis.
 
     ``study_keys`` holds every key of the study file that ``workflows/schemas/study.yaml`` marks
     ``reaches_analysis: true``, with its default. A topic reads a new key there: only the schema and the topic
@@ -243,15 +243,15 @@ class Facts(JsonPart, converters=_CONVERTERS):
     version: str | None = None
 
     def study_section(self, key: str, kind: type[Part]) -> Part:
-        """Return a section of the study file as an object of a `JsonPart`; its defaults if it is missing."""
+        """Return a section of the study file as an object of class `kind`; with defaults if it is missing."""
         return kind.of(self.study_keys.get(key, {}))
 
     def case(self, name: str) -> AboutCase:
-        """Return the facts about a case; empty ones if there are none."""
+        """Return the facts about a case; all are missing for an unknown case."""
         return self.cases.get(name, AboutCase())
 
     def interconnect(self, name: str) -> AboutInterconnect:
-        """Return the facts about an interconnect; empty ones if there are none."""
+        """Return the facts about an interconnect; all are missing for an unknown interconnect."""
         return self.interconnects.get(name, AboutInterconnect())
 
     def all_settings(self) -> Settings:

@@ -84,6 +84,7 @@ def _read_text(path: Path) -> tuple[pd.DataFrame, list[int]]:
 def _fault(
     frame: pd.DataFrame, column: str, row: int, message: str, path: str | Path, lines: list[int]
 ) -> TableError:
+    """Make the error for a cell; the message follows the value of the cell."""
     cell = frame[column].iloc[row]
     fault = message if is_missing(cell) else f"'{one_line(cell)}' {message}"
     return TableError(fault, str(path), f"line {lines[row]}", column, row)

@@ -72,7 +72,7 @@ def combined(keys: Sequence[Integers]) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows of a table in groups.
+    """Groups of the rows of a table that agree in their keys.
 
     Attributes
     ----------

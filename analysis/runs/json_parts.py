@@ -48,6 +48,7 @@ class JsonPart:
         return {key.name: _plain(getattr(self, key.name)) for key in written}
 
     def _is_left_out(self, key: Field[Any]) -> bool:
+        """Return whether `as_json` leaves out a key: see `absent` and ``optional``."""
         value = getattr(self, key.name)
         if key.name in self.absent:
             default = key.default if key.default_factory is MISSING else key.default_factory()
@@ -66,6 +67,7 @@ def each(make: Callable[[Any], Any]) -> Callable[[Mapping[str, Any]], dict[str, 
 
 
 def _plain(value: Any) -> Any:
+    """Convert parts to mappings, and tuples to lists, as JSON needs them."""
     if isinstance(value, JsonPart):
         return value.as_json()
     if isinstance(value, Mapping):

@@ -29,7 +29,10 @@ class Assumed(JsonPart, converters={"range": tuple}, optional={"range", "year", 
 
     @classmethod
     def of(cls, data: float | Mapping[str, Any]) -> Self:
-        """Make it from a number, or from a section of keys; a missing value is the middle of its range."""
+        """Make the assumption from a number, or from a section of keys.
+
+        If the section has only a range, the value is the middle of the range.
+        """
         given: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"value": data}
         if "value" not in given and "range" not in given:
             raise ValueError("needs a value or a range")
@@ -117,7 +120,7 @@ class Lifetime(
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        """Make it from the content of a file; an error names the key."""
+        """Make the lifetime from the content of a file; an error names the key."""
         ports = data.get("ports", {})
         numbers = {key: number for key, number in data.items() if key != "ports"}
         numbers |= {
@@ -179,6 +182,7 @@ class Lifetime(
 
 
 def _check(name: str, given: Any) -> None:
+    """Raise `ValueError` with the name of a number if the number or its range is impossible."""
     if isinstance(given, int | float | Mapping):
         try:
             Assumed.of(given)

@@ -374,14 +374,15 @@ def _number(column: pd.Series) -> pd.Series:
     numbers = pd.to_numeric(column, errors="coerce").astype("Float64").to_numpy(float, na_value=np.nan)
     if not pd.api.types.is_numeric_dtype(column):
         rows = np.flatnonzero(np.isnan(numbers) & column.notna().to_numpy())
-        odd = rows[(column.iloc[rows].astype("str").str.strip() != "").to_numpy()]
-        if len(odd):
-            row = int(odd[0])
+        has_text = (column.iloc[rows].astype("str").str.strip() != "").to_numpy()
+        if has_text.any():
+            row = int(rows[has_text][0])
             raise TableError(f"{str(column.iloc[row])!r} is no number", column=str(column.name), row=row)
     return pd.Series(numbers, column.index, name=column.name)
 
 
 def _whole(column: pd.Series) -> pd.Series:
+    """Return whole numbers, missing if empty; a fraction or a number from 2^53 on is a fault."""
     column = _number(column)
     odd = (column % 1 != 0) & column.notna() | (column.abs() >= 2**53)
     if odd.any():
@@ -391,6 +392,7 @@ def _whole(column: pd.Series) -> pd.Series:
 
 
 def _truth(column: pd.Series) -> pd.Series:
+    """Return truth values, missing if empty; a text that is not in `_TRUTH` is a fault."""
     text = column.astype("str").str.strip().str.lower()
     truth = text.map(_TRUTH).astype("boolean")
     odd = truth.isna() & column.notna() & (text != "")

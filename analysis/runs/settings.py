@@ -190,7 +190,10 @@ class SystemPrice(JsonPart, converters={"price_range": tuple}, optional={"price_
 
     @classmethod
     def of(cls, data: float | Mapping[str, Any]) -> Self:
-        """Make it from a number, or from a section; a missing price is the middle of its range."""
+        """Make the price from a number, or from a section of keys.
+
+        If the section has only a range, the price is the middle of the range.
+        """
         given: dict[str, Any] = dict(data) if isinstance(data, Mapping) else {"price": data}
         if given.get("price") is None:
             given["price"] = sum(given["price_range"]) / 2

@@ -311,6 +311,7 @@ def write_details(tables: Details, folder: str | Path) -> None:
 
 
 def _read(file: Path, schema: pa.DataFrameSchema) -> pd.DataFrame:
+    """Read a side table and check it; the table has no rows if there is no such file."""
     if not file.is_file():
         return empty(schema)
     types = {name: column.dtype.type for name, column in schema.columns.items()}

@@ -51,7 +51,7 @@ def pairwise_differences(values: Floats, rounding: Floats | None = None) -> Diff
     Parameters
     ----------
     values : array (…, options, blocks)
-        Logs; NaN if an option lacks a block.
+        Log times; NaN if an option lacks a block.
     rounding : array (…, options), optional
         Half the step of the rounding as a share of each option's value.
     """
@@ -90,8 +90,9 @@ def _over_common_blocks(residuals: Floats, carried: Floats, common: Floats) -> t
     Returns
     -------
     mean, variance : arrays (…, options, options)
-        The mean corrects the difference of the two means of all blocks to the common blocks.
+        The difference of two options' means plus `mean` is their mean difference over the common blocks.
     """
+    # Sums over the common blocks of d and d^2, with the difference d of the residuals of two options.
     sums = residuals @ _transposed(carried)
     sums = sums - _transposed(sums)
     squares = residuals**2 @ _transposed(carried)
@@ -135,15 +136,22 @@ def _transposed(values: Floats) -> Floats:
 
 
 def with_offsets(differences: Differences, offsets: Floats) -> Differences:
-    """Subtract constants (…, options) from the values that were compared."""
+    """Compute the differences after `offsets` (…, options) are subtracted from the values of the options."""
     mean = differences.mean - offsets[..., :, None] + offsets[..., None, :]
     return differences._replace(mean=np.where(np.abs(mean) > EQUAL, mean, 0))
 
 
 def weighted(parts: Sequence[Differences], weights: Sequence[float]) -> Differences:
-    """Compute the differences of weighted sums of independent values.
+    """Compute the differences between options whose values are weighted sums over independent parts.
 
-    The degrees of freedom are those of Satterthwaite (Biometrics 2, 1946).
+    The degrees of freedom are approximate (Satterthwaite, Biometrics 2, 1946).
+
+    Parameters
+    ----------
+    parts : sequence of Differences
+        Differences of each part, for example of each case, between the same options.
+    weights : sequence of float
+        Weight of each part.
     """
     variances = [weight**2 * part.variance for part, weight in zip(parts, weights, strict=True)]
     variance = np.sum(variances, axis=0)
@@ -171,13 +179,14 @@ def may_be_best(
         Options that count; all by default.
     """
     options = np.arange(differences.mean.shape[-1])
-    rivals = np.ones(differences.mean.shape[:-1], bool) if among is None else among
+    counted = np.ones(differences.mean.shape[:-1], bool) if among is None else among
     freedom = np.nan_to_num(differences.freedom, nan=1, posinf=1).clip(min=1).astype(int)
-    others = np.maximum(rivals.sum(axis=-1) - 1, 1)[..., None, None]
-    quantiles = stats.t.isf(alpha / others, freedom)
+    tests_per_option = np.maximum(counted.sum(axis=-1) - 1, 1)[..., None, None]
+    quantiles = stats.t.isf(alpha / tests_per_option, freedom)
     with np.errstate(invalid="ignore"):
-        beaten = (differences.mean > quantiles * np.sqrt(differences.variance)) & rivals[..., None, :]
-    return np.asarray(rivals & ((options == np.asarray(best)[..., None]) | ~beaten.any(axis=-1)))
+        is_worse = (differences.mean > quantiles * np.sqrt(differences.variance)) & counted[..., None, :]
+    is_stated_best = options == np.asarray(best)[..., None]
+    return np.asarray(counted & (is_stated_best | ~is_worse.any(axis=-1)))
 
 
 def within_bands(low: Floats, high: Floats) -> Flags:
@@ -209,14 +218,14 @@ def nondominated(cost: ArrayLike, gain: ArrayLike) -> Flags:
     costs, gains = np.asarray(cost, np.float64), np.asarray(gain, np.float64)
     if costs.ndim < gains.ndim:
         costs = np.broadcast_to(costs.reshape(-1, *[1] * (gains.ndim - 1)), gains.shape)
-    order = np.lexsort((-gains, costs), axis=0)
+    order = np.lexsort((-gains, costs), axis=0)  # rising costs; the highest gain first among equal costs
     costs, gains = np.take_along_axis(costs, order, axis=0), np.take_along_axis(gains, order, axis=0)
-    highest = np.maximum.accumulate(gains, axis=0)
+    highest = np.maximum.accumulate(gains, axis=0)  # highest gain of all options that cost no more
     positions = np.arange(len(gains)).reshape(-1, *[1] * (gains.ndim - 1))
-    improves = np.ones(gains.shape, bool)
-    improves[1:] = gains[1:] > highest[:-1]
-    first = np.maximum.accumulate(np.where(improves, positions, 0), axis=0)  # the cheapest with this gain
-    cheapest = np.take_along_axis(costs, first, axis=0)
+    exceeds_cheaper = np.ones(gains.shape, bool)
+    exceeds_cheaper[1:] = gains[1:] > highest[:-1]
+    first_with_highest = np.maximum.accumulate(np.where(exceeds_cheaper, positions, 0), axis=0)
+    least_cost = np.take_along_axis(costs, first_with_highest, axis=0)  # of the highest gain
     members = np.empty(gains.shape, bool)
-    np.put_along_axis(members, order, (gains == highest) & (costs == cheapest), axis=0)
+    np.put_along_axis(members, order, (gains == highest) & (costs == least_cost), axis=0)
     return members

@@ -83,7 +83,7 @@ def _strata(present: Flags, counts: Integers) -> list[Integers]:
     """Return the sweeps of each stratum, with small strata joined as `median_draws` describes."""
     carried = np.stack([present[counts == count].any(axis=0) for count in np.unique(counts)])
     patterns, pattern_of_sweep = np.unique(carried, axis=1, return_inverse=True)
-    strata = [
+    strata = [  # counts that the sweeps of a stratum carry, and the sweeps
         (patterns[:, index], np.flatnonzero(pattern_of_sweep.ravel() == index))
         for index in range(patterns.shape[1])
     ]
@@ -93,21 +93,30 @@ def _strata(present: Flags, counts: Integers) -> list[Integers]:
         if len(sweeps) >= FEWEST:
             strata.append((pattern, sweeps))
             break
-        nearest = max(range(len(strata)), key=lambda index: (strata[index][0] & pattern).sum())
-        nearest_pattern, nearest_sweeps = strata[nearest]
-        strata[nearest] = nearest_pattern | pattern, np.sort(np.concatenate([nearest_sweeps, sweeps]))
+        most_in_common = max(range(len(strata)), key=lambda index: (strata[index][0] & pattern).sum())
+        other_pattern, other_sweeps = strata[most_in_common]
+        joined_sweeps = np.sort(np.concatenate([other_sweeps, sweeps]))
+        strata[most_in_common] = other_pattern | pattern, joined_sweeps
     return sorted((sweeps for _, sweeps in strata), key=min)
 
 
 def _connected_points(present: Flags) -> list[Integers]:
-    """Return sets of points such that points of different sets share no sweep."""
+    """Divide the points into sets, such that points of different sets share no sweep.
+
+    Points are connected if they share a sweep, or if a chain of connected points joins them.
+
+    Parameters
+    ----------
+    present : array (points, sweeps)
+        Whether the point has the sweep.
+    """
     if present.all():
         return [np.arange(len(present))]
     connected = (present.astype(float) @ present.T > 0) | np.eye(len(present), dtype=bool)
-    while not np.array_equal(extended := connected.astype(float) @ connected > 0, connected):
-        connected = extended
-    first = connected.argmax(axis=1)
-    return [np.flatnonzero(first == number) for number in np.unique(first)]
+    while not np.array_equal(longer_chains := connected.astype(float) @ connected > 0, connected):
+        connected = longer_chains
+    first_of_set = connected.argmax(axis=1)
+    return [np.flatnonzero(first_of_set == first) for first in np.unique(first_of_set)]
 
 
 def _resampled_medians(

@@ -140,14 +140,13 @@ def _without_bias(correlation: Floats, n: int) -> Floats:
 
 
 def widening(effective: Floats, n: int, alphas: Floats) -> Floats:
-    """Compute the factor by which dependence widens intervals of n blocks.
+    """Compute the factor by which dependence widens intervals of n blocks, m of them effective.
 
-    One part is the square root of (n - 1) / (m - 1) for m effective blocks: n dependent values spread less
-    than n independent values, by this factor (Bayley and Hammersley, 1946). The other part is the ratio of
-    Student's t quantiles. Its degrees of freedom are n - 1 for independent blocks. For dependent blocks they
-    are half of those of the effective blocks, since the effective number is estimated from the same blocks.
-    Simulation showed that half is right: from `MANY` blocks on, intervals reach their stated coverage
-    (docs/statistics.md).
+    The factor is a product of two. The first is the square root of (n - 1) / (m - 1): n dependent values
+    spread less than n independent values, by this factor (Bayley and Hammersley, 1946). The second is the
+    quantile of Student's t with (m - 1) / 2 degrees of freedom, divided by the quantile with n - 1 degrees of
+    freedom. Half of m - 1 stands for the error of m, which is estimated from the same blocks. In simulations,
+    intervals then reach their stated coverage from `MANY` blocks on (docs/statistics.md).
 
     Parameters
     ----------
@@ -164,8 +163,8 @@ def widening(effective: Floats, n: int, alphas: Floats) -> Floats:
     """
     freedom = np.maximum((effective - 1) // 2, LEAST - 1)
     uppers = np.maximum(alphas, TINY) / 2
-    by_t = stats.t.isf(uppers, freedom) / stats.t.isf(uppers, n - 1)
-    return np.asarray(np.sqrt((n - 1) / (effective - 1)) * by_t)
+    ratio_of_quantiles = stats.t.isf(uppers, freedom) / stats.t.isf(uppers, n - 1)
+    return np.asarray(np.sqrt((n - 1) / (effective - 1)) * ratio_of_quantiles)
 
 
 def spread_about(series: Floats, centre: Floats, factor: Floats) -> Floats:

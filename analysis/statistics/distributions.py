@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import chain, combinations
 from math import comb
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -32,13 +33,13 @@ def signed_ranks(blocks: int) -> Floats:
     Both signs are equally likely, so each further rank convolves with (1 + x^rank) / 2 (Wilcoxon, Biometrics
     Bulletin 1, 1945; Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 2014, section 3.1).
     """
-    shares = np.zeros(blocks * (blocks + 1) // 2 + 1)
+    shares = np.zeros(blocks * (blocks + 1) // 2 + 1)  # P(W = w)
     shares[0] = 1
-    last = 0
+    largest_sum = 0
     for rank in range(1, blocks + 1):
-        shares[: last + 1] /= 2
-        shares[rank : last + rank + 1] += shares[: last + 1].copy()
-        last += rank
+        shares[: largest_sum + 1] /= 2
+        shares[rank : largest_sum + rank + 1] += shares[: largest_sum + 1].copy()
+        largest_sum += rank
     return np.cumsum(shares)
 
 
@@ -76,12 +77,12 @@ def rank_sum_p(first: int, second: int, above: int) -> float:
         Number of pairs with the value of the first sample above the value of the second. The p-value depends
         on this number only, so SciPy tests the simplest samples that have it.
     """
-    lowest = above // first + (np.arange(first) < above % first)
-    values = lowest - 0.5 + np.linspace(0, 0.1, first)  # no two are equal
-    other = np.arange(second, dtype=float)
-    if first * second <= EXACT:
-        return float(stats.mannwhitneyu(values, other, method="exact").pvalue)
-    return float(stats.mannwhitneyu(values, other, method="asymptotic").pvalue)
+    # Each value of the first sample is above nearly the same number of values 0, 1, … of the second sample.
+    values_below = above // first + (np.arange(first) < above % first)
+    first_sample = values_below - 0.5 + np.linspace(0, 0.1, first)  # no two are equal
+    second_sample = np.arange(second, dtype=float)
+    method: Literal["exact", "asymptotic"] = "exact" if first * second <= EXACT else "asymptotic"
+    return float(stats.mannwhitneyu(first_sample, second_sample, method=method).pvalue)
 
 
 @cache

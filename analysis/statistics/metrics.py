@@ -69,11 +69,11 @@ def incremental_efficiency(seconds: ArrayLike, cores: ArrayLike, scaling: str = 
 def serial_fraction(
     seconds: ArrayLike, reference_seconds: ArrayLike, cores: ArrayLike, reference_cores: ArrayLike
 ) -> Floats:
-    """Compute the experimentally determined serial fraction relative to any reference.
+    """Compute the serial fraction f with which Amdahl's law, T ~ f + (1 - f)/c, has the measured ratio.
 
-    The result is (R/c0 - 1/c) / ((1 - 1/c) - R (1 - 1/c0)) with R = T(p)/T0 on c and c0 cores. Amdahl's law,
-    T ~ f + (1 - f)/c, with this f has the measured ratio. With c0 = 1 it is the formula of Karp and Flatt,
-    (1/S - 1/c) / (1 - 1/c) (Measuring Parallel Processor Performance, CACM 33, 1990).
+    With the ratio R = T(p)/T0 of times on c and c0 cores, f = (R/c0 - 1/c) / ((1 - 1/c) - R (1 - 1/c0)). For
+    c0 = 1, this is the formula of Karp and Flatt, (1/S - 1/c) / (1 - 1/c) (Measuring Parallel Processor
+    Performance, CACM 33, 1990).
 
     Returns
     -------
@@ -82,10 +82,10 @@ def serial_fraction(
     """
     c, c0 = _array(cores), _array(reference_cores)
     ratio = _array(seconds) / _array(reference_seconds)
-    below = (1 - 1 / c) - ratio * (1 - 1 / c0)
+    denominator = (1 - 1 / c) - ratio * (1 - 1 / c0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        fraction = (ratio / c0 - 1 / c) / below
-    return np.where((c > c0) & (below != 0), fraction, np.nan)
+        fraction = (ratio / c0 - 1 / c) / denominator
+    return np.where((c > c0) & (denominator != 0), fraction, np.nan)
 
 
 def rate(work: ArrayLike, seconds: ArrayLike) -> Floats:

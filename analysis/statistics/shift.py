@@ -82,18 +82,18 @@ def paired_shift(ratios: Floats, alpha: Floats | float, by_sign: Flags | None = 
     rows, pairs = ratios.shape
     alphas = np.broadcast_to(alpha, rows)
     columns = np.empty((len(Shift._fields), rows))
-    skewed = plainly_asymmetric(ratios) if by_sign is None else by_sign
+    uses_median = plainly_asymmetric(ratios) if by_sign is None else by_sign
     first, second = np.triu_indices(pairs)
-    step = max(ROOM // len(first), 1)
-    symmetric = np.flatnonzero(~skewed)
-    for start in range(0, len(symmetric), step):
-        part = symmetric[start : start + step]
-        means = (ratios[part][:, first] + ratios[part][:, second]) / 2
+    rows_at_once = max(ROOM // len(first), 1)
+    symmetric = np.flatnonzero(~uses_median)
+    for start in range(0, len(symmetric), rows_at_once):
+        batch = symmetric[start : start + rows_at_once]
+        means = (ratios[batch][:, first] + ratios[batch][:, second]) / 2
         tail = distributions.signed_ranks(pairs)
-        columns[:, part] = _estimate_interval_and_test(np.sort(means, axis=1), tail, alphas[part])
-    if skewed.any():
-        columns[:, skewed] = _estimate_interval_and_test(
-            np.sort(ratios[skewed], axis=1), distributions.signs(pairs), alphas[skewed]
+        columns[:, batch] = _estimate_interval_and_test(np.sort(means, axis=1), tail, alphas[batch])
+    if uses_median.any():
+        columns[:, uses_median] = _estimate_interval_and_test(
+            np.sort(ratios[uses_median], axis=1), distributions.signs(pairs), alphas[uses_median]
         )
     return Shift(*columns)
 
@@ -255,15 +255,17 @@ def _approximate_p(above: Flags) -> float:
         Whether each first value is above each second value.
     """
     n, m = above.shape
+    pairs_above = int(above.sum())
+    # Number of values of the other sample below each value of a sample.
     below_first, below_second = above.sum(axis=1), n - above.sum(axis=0)
-    variances = below_first.var(ddof=1) / n / m**2, below_second.var(ddof=1) / m / n**2
-    pairs = int(above.sum())
-    if sum(variances) == 0:
+    first_variance, second_variance = below_first.var(ddof=1) / n / m**2, below_second.var(ddof=1) / m / n**2
+    variance = first_variance + second_variance
+    if variance == 0:  # separated samples
         return 2 / comb(n + m, n)
-    statistic = abs(pairs / (n * m) - 0.5) / sqrt(sum(variances))
-    freedom = sum(variances) ** 2 / (variances[0] ** 2 / (n - 1) + variances[1] ** 2 / (m - 1))
-    by_t = float(2 * stats.t.sf(statistic, max(int(freedom), 1)))
-    return max(by_t, distributions.rank_sum_p(n, m, pairs), _least_overlapping_p(min(n, m)))
+    statistic = abs(pairs_above / (n * m) - 0.5) / sqrt(variance)
+    freedom = variance**2 / (first_variance**2 / (n - 1) + second_variance**2 / (m - 1))
+    p_by_t = float(2 * stats.t.sf(statistic, max(int(freedom), 1)))
+    return max(p_by_t, distributions.rank_sum_p(n, m, pairs_above), _least_overlapping_p(min(n, m)))
 
 
 def _studentised(above: Integers, pairs: int, variance: Floats) -> Floats:

@@ -106,7 +106,7 @@ def _distribution(n: int, ties: tuple[int, ...]) -> Floats:
 
 
 def _p_value(n: int, ties: tuple[int, ...], score: Floats | float) -> Floats:
-    """Compute the two-sided p-values of values of S."""
+    """Compute the two-sided p-values of values of Kendall's S (`score`), for n values with these ties."""
     pairs = n * (n - 1) // 2 - _tied_pairs(ties)
     if not pairs:
         return np.ones(np.shape(score))
@@ -114,9 +114,10 @@ def _p_value(n: int, ties: tuple[int, ...], score: Floats | float) -> Floats:
         variance = _kendall_variance(n) - sum(map(_kendall_variance, ties))
         deviation = np.sqrt(variance)
         return np.asarray(np.minimum(1, 2 * stats.norm.cdf((1 - np.abs(score)) / deviation)))
-    tail = np.cumsum(_distribution(n, ties))
+    # S is the number of untied pairs minus two times the number of inversions.
     inversions = np.ceil((pairs - np.abs(score)) / 2).astype(int)
-    return np.asarray(np.minimum(1, 2 * tail[inversions]))
+    at_most = np.cumsum(_distribution(n, ties))  # P(inversions <= 0), P(inversions <= 1), …
+    return np.asarray(np.minimum(1, 2 * at_most[inversions]))
 
 
 def _kendall_variance(n: int) -> float:
