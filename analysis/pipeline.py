@@ -86,10 +86,10 @@ def _make_tables(context: Context, names: Sequence[str] = tuple(TABLE_SCHEMAS)) 
     for topic in ordered(names):
         needed = {name: tables[name] for name in topic.needs if name in tables}
         if topic.by_site:
-            made = _make_by_site(topic, sites, needed)
+            topic_tables = _make_by_site(topic, sites, needed)
         else:
-            made = _make(topic, replace(context, tables=needed))
-        for name, table in made.items():
+            topic_tables = _make(topic, replace(context, tables=needed))
+        for name, table in topic_tables.items():
             tables[name] = _finish(topic, name, table, settings)
     result: dict[str, pd.DataFrame] = {}
     for topic in TOPICS:
@@ -120,25 +120,34 @@ def _make(topic: Topic, context: Context) -> Tables:
 
 
 def _make_by_site(topic: Topic, sites: Sequence[tuple[str, Context]], needed: Tables) -> Tables:
-    """Make the tables of a topic for each site, and join them."""
-    parts: dict[str, list[pd.DataFrame]] = {}
+    """Make the tables of a topic for each site, and join them.
+
+    Parameters
+    ----------
+    sites : sequence of pairs
+        Name and context of each site; a study of one site has an empty name.
+    needed : mapping of str to DataFrame
+        Tables of all sites that the topic needs.
+    """
+    tables_of_sites: dict[str, list[pd.DataFrame]] = {}
     for site, context in sites:
-        site_tables = {
-            name: table[table["site"] == site].reset_index(drop=True) if site else table
-            for name, table in needed.items()
-        }
+        site_needed = needed
+        if site:
+            site_needed = {
+                name: table[table["site"] == site].reset_index(drop=True) for name, table in needed.items()
+            }
         try:
-            made = _make(topic, replace(context, tables=site_tables))
+            site_tables = _make(topic, replace(context, tables=site_needed))
         except TableError as error:
             if site:
                 raise TableError(f"site '{site}': {error}") from None
             raise
-        for name, table in made.items():
+        for name, table in site_tables.items():
             with_site = table.assign(site=pd.Series(site or None, table.index, dtype="str"))
-            parts.setdefault(name, []).append(with_site)
+            tables_of_sites.setdefault(name, []).append(with_site)
     return {
         name: tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
-        for name, tables in parts.items()
+        for name, tables in tables_of_sites.items()
     }
 
 

@@ -87,14 +87,19 @@ def log_axis(
         Whether it is the horizontal axis.
     """
     shown = [float(value) for value in values if value is not None and value > 0 and math.isfinite(value)]
-    low, high = min(shown), max(shown)
-    pad = max((high / low) ** 0.06, 1.04)
-    low, high = low / pad, high * pad
-    axis = axes.xaxis if horizontal else axes.yaxis
-    (axes.set_xscale if horizontal else axes.set_yscale)("log", base=base)
-    (axes.set_xlim if horizontal else axes.set_ylim)(low, high)
+    smallest, largest = min(shown), max(shown)
+    margin = max((largest / smallest) ** 0.06, 1.04)
+    low, high = smallest / margin, largest * margin
     ticks = log_ticks(low, high, base, most)
-    fixed_ticks(axis, ticks, [_tick_label(tick) for tick in ticks])
+    labels = [_tick_label(tick) for tick in ticks]
+    if horizontal:
+        axes.set_xscale("log", base=base)
+        axes.set_xlim(low, high)
+        fixed_ticks(axes.xaxis, ticks, labels)
+    else:
+        axes.set_yscale("log", base=base)
+        axes.set_ylim(low, high)
+        fixed_ticks(axes.yaxis, ticks, labels)
 
 
 def log_ticks(low: float, high: float, base: int = 10, most: int = 6) -> list[float]:

@@ -105,7 +105,7 @@ def on_screen(block: Block) -> Block:
 
 
 def figure(entry: Mapping[str, Any]) -> Block:
-    """Make a figure from an `analysis.presentation.drawing.Drawing.entry`."""
+    """Make the block of a figure from its `analysis.presentation.drawing.Drawing.entry`."""
     return {
         "type": "figure",
         "name": entry["name"],

@@ -119,6 +119,7 @@ def _coverage(contest: Contest) -> tuple[bool, int, int]:
 
 
 def _make_contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int) -> Contest:
+    """Select the rows of all tables about the curves of a contest."""
     names = ("scaling", "peaks", "improvement", "node_equivalent")
     selected = (_select(tables[name], case, kinds) for name in names)
     scaling, peaks, improvement, targets = (rows[rows["oversubscription"] == level] for rows in selected)

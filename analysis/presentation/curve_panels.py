@@ -111,7 +111,7 @@ class DrawnCurve:
 
 
 def speedup_of(labels: Labels) -> Quantity:
-    """Return the speedup of strong or weak scaling."""
+    """Return the quantity that figures show as speedup: the scaled speedup in weak scaling."""
     return SCALED_SPEEDUP if labels.weak else SPEEDUP
 
 
@@ -213,10 +213,11 @@ def label_ends(
     names = [shortened(curve.title(labels), width, lines) for curve in curves]
     ends = [math.log(curve.rows[-1][quantity.column] * quantity.factor) for curve in curves]
     low, high = (math.log(end) for end in axes.get_ylim())
-    more_lines = max(name.count("\n") for name in names)
-    room = (high - low) * LABEL_INCHES * (1 + 1.35 * more_lines) / inches
-    first, last = axes.get_xlim()
-    right = max(curve.rows[-1][panel.counts] for curve in curves) * (last / first) ** 0.06
+    further_lines = max(name.count("\n") for name in names)
+    label_inches = LABEL_INCHES * (1 + 1.35 * further_lines)
+    room = (high - low) * label_inches / inches
+    left_end, right_end = axes.get_xlim()
+    right = max(curve.rows[-1][panel.counts] for curve in curves) * (right_end / left_end) ** 0.06
     for curve, name, end, place in zip(curves, names, ends, spread(ends, room), strict=True):
         colour = labels.look(curve.interconnect, curve.placement).colour
         text = axes.annotate(
@@ -286,9 +287,9 @@ def ideal_of(
     lines = []
     for _, group in rows.groupby("reference_seconds"):
         points = group.drop_duplicates(counts).sort_values(counts)
-        ideal = {
+        ideal = {  # from the values of any point and its efficiency
             "speedup": points["speedup"] / points["efficiency"],
-            "efficiency": points["efficiency"] * 0 + PERCENT,
+            "efficiency": points["efficiency"].where(points["efficiency"].isna(), PERCENT),
             "seconds": points["seconds"] * points["efficiency"],
         }
         lines.append((points[counts].astype(float).to_list(), ideal[quantity.column].to_list()))
@@ -306,8 +307,9 @@ def finish_axis(axes: Axes, rows: pd.DataFrame, quantity: Quantity, inches: floa
     values = (rows[columns].to_numpy(float) * quantity.factor).ravel()
     if quantity is EFFICIENCY:
         finite = [value for value in values if math.isfinite(value)]
-        low, high = min(finite), max([PERCENT, *finite])
-        axes.set_ylim(0 if low < 40 else 10 * math.floor((low - 3) / 10), high + 0.04 * (high - min(low, 60)))
+        lowest, highest = min(finite), max([PERCENT, *finite])
+        bottom = 0 if lowest < 40 else 10 * math.floor((lowest - 3) / 10)
+        axes.set_ylim(bottom, highest + 0.04 * (highest - min(lowest, 60)))
         return
     ideals = np.array(
         [value for _, line in ideal_of(rows[~rows["serial"]], quantity, counts) for value in line]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,7 @@ _About = TypeVar("_About", AboutCase, AboutInterconnect)
 
 @dataclass(frozen=True)
 class Mark:
-    """Meaning of an element of a figure.
+    """Interconnect, case and hover text of an element of a figure.
 
     Attributes
     ----------
@@ -124,7 +125,8 @@ class Drawing:
         columns = min(most_columns, count)
         if count % columns:
             self.figure.set_figheight(self.figure.get_figheight() + AXIS_INCHES)
-        grid = self.figure.subplots(-(-count // columns), columns, squeeze=False, **shared).ravel()
+        rows = math.ceil(count / columns)
+        grid = self.figure.subplots(rows, columns, squeeze=False, **shared).ravel()
         for place, axes in enumerate(grid):
             if place >= count:
                 axes.set_axis_off()
@@ -152,7 +154,7 @@ def new_drawing(
     case: str | None = None,
     width: float = style.WIDTH,
 ) -> Iterator[Drawing]:
-    """Start a drawing with a size in inches. The style applies within the context.
+    """Make an empty drawing with a size in inches; figures are drawn within the context, in the common style.
 
     `alt` defaults to the caption.
     """
@@ -200,7 +202,7 @@ def save(drawing: Drawing, folder: Path, png: bool = False) -> Path:
 
 
 def _annotated(svg: bytes, drawing: Drawing) -> bytes:
-    """Return the SVG with its marks."""
+    """Add the marks of a drawing to its SVG: see `save`."""
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
     root = ElementTree.fromstring(svg)

@@ -85,7 +85,7 @@ def exact(value: float) -> str:
 
 
 def whole(value: float) -> str:
-    """Write a count, without decimals."""
+    """Write a number without decimals, such as a count."""
     return fixed(value, 0)
 
 
@@ -108,7 +108,7 @@ def percent(value: float, signed: bool = False, places: int | None = None) -> st
 
 
 def percent_places(value: float) -> int:
-    """Return the decimals of a percentage."""
+    """Return the number of decimals with which percentages are written: 0 from 10 % on, else 1."""
     return 0 if abs(value) >= 9.95 else 1
 
 

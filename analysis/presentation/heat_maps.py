@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -36,7 +37,7 @@ def draw_matrix(
         Font size of the texts in points.
     """
     titles = {"xlabel": axes.get_xlabel(), "ylabel": axes.get_ylabel()}
-    step = -(-len(values) // NAMED_RANKS)
+    step = math.ceil(len(values) / NAMED_RANKS)
     sns.heatmap(
         values, cmap=colours, norm=norm, annot=texts, fmt="", cbar=False, square=True, xticklabels=step,
         yticklabels=step, annot_kws={"fontsize": letters, "color": style.INK}, rasterized=True, ax=axes,

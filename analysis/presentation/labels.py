@@ -167,7 +167,7 @@ class Labels:
         return f"{nominal}{THIN}% intervals{attained}"
 
     def times(self, rows: pd.DataFrame) -> str:
-        """Name times: medians over blocks, or simulated times."""
+        """Name the times of `rows` for a caption: medians over blocks, or simulated times."""
         return "simulated times" if set(rows["kind"]) == {"simulated"} else "medians over blocks"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -96,8 +97,8 @@ def add_legend(
     for entry, handle, text in zip(entries, legend.legend_handles, legend.get_texts(), strict=False):
         for artist in filter(None, (handle, text)):
             drawing.mark(artist, entry.interconnect)
-    lines = -(-len(texts) // columns) * max(text.count("\n") + 1 for text in texts)
-    _make_room(drawing, lines)
+    lines_per_entry = max(text.count("\n") + 1 for text in texts)
+    _make_room(drawing, math.ceil(len(texts) / columns) * lines_per_entry)
 
 
 def add_look_legend(
@@ -106,10 +107,11 @@ def add_look_legend(
     """Add a legend of curves that are not interconnects below the panels, and enlarge the figure."""
     handles = [_handle(look, line) for look in looks.values()]
     drawing.figure.legend(handles, list(looks), loc="outside lower center", ncols=columns)
-    _make_room(drawing, -(-len(looks) // columns))
+    _make_room(drawing, math.ceil(len(looks) / columns))
 
 
 def _make_room(drawing: Drawing, lines: int) -> None:
+    """Enlarge a figure by the height of a legend with this number of lines."""
     drawing.figure.set_figheight(drawing.figure.get_figheight() + 0.14 * lines + 0.12)
 
 

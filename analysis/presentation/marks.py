@@ -16,7 +16,7 @@ from analysis.presentation.style import FigureLabels
 
 
 class Point(NamedTuple):
-    """A value of a figure.
+    """A point of a figure with its interval and hover text.
 
     Attributes
     ----------

@@ -38,12 +38,12 @@ class Field(NamedTuple):
 
 
 def texts(title: str, write: Callable[..., object], *names: str) -> Field:
-    """Make a field of texts."""
+    """Make a column of texts; for `write` and `names` see `Field`."""
     return Field(left(title)[0], write, names)
 
 
 def numbers(title: str, write: Callable[..., object], *names: str) -> Field:
-    """Make a field of numbers."""
+    """Make a column of numbers; for `write` and `names` see `Field`."""
     return Field(right(title)[0], write, names)
 
 
@@ -53,7 +53,7 @@ def percent_cell(quantity: str) -> Callable[[Line], str]:
 
 
 def p_value(value: float) -> str:
-    """Write a p-value of a column whose title is p."""
+    """Write a p-value without the symbol p, which is the title of its column."""
     return formats.p_value(value, symbol=False)
 
 
@@ -67,7 +67,7 @@ def verdict(line: Line) -> str:
 GAIN = [
     numbers("Gain (%)", percent_cell("gain")),
     numbers("p", p_value, "p_adjusted"),
-    texts("Outcome", lambda verdict, paired: verdict + ", unpaired" * (not paired), "verdict", "paired"),
+    texts("Outcome", lambda line: line["verdict"] if line["paired"] else f"{line['verdict']}, unpaired"),
 ]
 """Fields of a gain at equal cores or processes."""
 

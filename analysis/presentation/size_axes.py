@@ -87,11 +87,13 @@ def _range(rows: pd.DataFrame, quantity: str) -> tuple[np.ndarray, np.ndarray]:
     The table has only the shortest and the longest time; the highest bandwidth follows from the shortest.
     """
     middle = rows[quantity].to_numpy(float)
-    ends = [rows[f"latency_us_{end}_run"].to_numpy(float) for end in ("lowest", "highest")]
+    shortest = rows["latency_us_lowest_run"].to_numpy(float)
+    longest = rows["latency_us_highest_run"].to_numpy(float)
     if quantity == "latency_us":
-        low, high = ends
+        low, high = shortest, longest
     else:
-        low, high = (middle * rows["latency_us"].to_numpy(float) / end for end in reversed(ends))
+        message_size = middle * rows["latency_us"].to_numpy(float)  # 10^6 bytes/s × µs = bytes
+        low, high = message_size / longest, message_size / shortest
     return np.where(np.isnan(low), middle, low), np.where(np.isnan(high), middle, high)
 
 

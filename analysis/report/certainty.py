@@ -168,7 +168,7 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         return ""
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
     effect = "could decide the first of them"
-    if not blocks > study.blocks:
+    if not blocks > study.blocks:  # also if the number is unknown (NaN)
         rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
         blocks = float(rows["blocks_wanted"].astype(float).max())
         effect = f"would narrow all open intervals to ±{formats.exact(rows['target_percent'].max())} points"

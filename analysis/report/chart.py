@@ -57,8 +57,8 @@ def make_chart(curves: Sequence[Curve]) -> dict[str, Any]:
 
 def _values(curves: Iterable[Curve], *names: str) -> list[float]:
     """Return the values of the columns `names` that a logarithmic axis can show."""
-    values = (point[name] for curve in curves for point in curve["points"] for name in names)
-    return [value for value in values if _is_shown(value)]
+    points = [point for curve in curves for point in curve["points"]]
+    return [point[name] for point in points for name in names if _is_shown(point[name])]
 
 
 def _is_shown(value: object) -> bool:

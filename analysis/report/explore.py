@@ -100,12 +100,11 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
     if by_processes.empty:
         return None
     scaling = _add_nodes(by_processes, market.node.cores if market else None, content)
-    panels = [
-        _make_panel(f"{labels.case(case)}, {title}", rows, curves, content)
-        for case, case_rows in labels.by_case(scaling)
-        for title, rows in _split(case_rows, content)
-        if (curves := list(_curves(rows, content, looks)))
-    ]
+    panels = []
+    for case, case_rows in labels.by_case(scaling):
+        for title, rows in _split(case_rows, content):
+            if curves := list(_curves(rows, content, looks)):
+                panels.append(_make_panel(f"{labels.case(case)}, {title}", rows, curves, content))
     if not panels:
         return None
     names = {curve["interconnect"] for panel in panels for curve in panel["curves"]}
@@ -158,6 +157,7 @@ def _split(case_rows: pd.DataFrame, content: Content) -> Iterator[tuple[str, pd.
 
 
 def _make_panel(name: str, rows: pd.DataFrame, curves: list[dict[str, Any]], content: Content) -> Panel:
+    """Make a panel of the explorer from its curves: see `explore`."""
     names = [curve["interconnect"] for curve in curves]
     return {
         "name": name,
@@ -171,9 +171,14 @@ def _make_panel(name: str, rows: pd.DataFrame, curves: list[dict[str, Any]], con
 def _curves(rows: pd.DataFrame, content: Content, looks: Mapping[str, Look]) -> Iterator[dict[str, Any]]:
     """Make the curves with at least two process counts, in the order of the study."""
     labels = content.labels
-    groups = rows.groupby(["interconnect", "kind", "processes_per_node"], dropna=False)
-    ordered = sorted(groups, key=lambda group: (labels.place(group[0][0]), group[0][1], str(group[0][2])))
-    for (interconnect, kind, processes_per_node), points in ordered:
+    groups = dict(list(rows.groupby(["interconnect", "kind", "processes_per_node"], dropna=False)))
+
+    def order_of_study(key: tuple[Any, ...]) -> tuple[Any, ...]:
+        interconnect, kind, processes_per_node = key
+        return labels.place(interconnect), kind, str(processes_per_node)
+
+    for key in sorted(groups, key=order_of_study):
+        (interconnect, kind, processes_per_node), points = key, groups[key]
         if points["processes"].nunique() < 2:
             continue
         name, placement = str(interconnect), _placement(processes_per_node)

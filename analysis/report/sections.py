@@ -87,6 +87,7 @@ def _is_in_appendix(topic: Topic, content: Content) -> bool:
 
 
 def _sections_of(topic: Topic, content: Content, in_appendix: bool) -> Iterator[Section]:
+    """Yield the sections of a topic; none if the topic has no section for this study."""
     if topic.section is None or (topic.needs_runs and not content.cases):
         return
     sections = topic.section(content) or []
