@@ -338,7 +338,7 @@ def _reason_against(line: Line, ratios: Ratios | None, effect: Effect | None) ->
 
 
 def adjusted_section(content: Content) -> Section | None:
-    """Show plain and adjusted comparisons side by side."""
+    """Write the section that shows each comparison as measured and adjusted to a constant machine speed."""
     if "adjusted" not in content.tables:
         return None
     rows, labels = content.tables["adjusted"], content.labels

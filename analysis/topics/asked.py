@@ -66,7 +66,7 @@ UNITS = {
 
 
 def asked_section(content: Content) -> Section | None:
-    """Show the cases and interconnects of the study, and the extent of its runs."""
+    """Write the section that lists the cases and interconnects of the study, and counts its runs."""
     facts, labels = content.facts, content.labels
     blocks = [paragraph(_extent(content))]
     cases = labels.sorted_cases(content.runs["case"])

@@ -81,22 +81,25 @@ def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.Data
         return {}
     reason = runs[LOSS].fillna(COUNTED)
     wall, cores = runs["wall_seconds"].fillna(0.0), runs["cores"].astype(float)
-    seconds = (cores * wall).groupby(reason).sum().reindex(list(MEANING), fill_value=0.0)
+    core_seconds = (cores * wall).groupby(reason).sum().reindex(list(MEANING), fill_value=0.0)
     jobs = jobs.assign(core_seconds=jobs["cores"].astype(float) * jobs["seconds"])
     if len(jobs):
-        allocated = runs["job"].map(jobs.groupby("job")["cores"].max().astype(float)).fillna(cores)
-        seconds[UNUSED] = ((allocated - cores) * wall).clip(lower=0).sum()
-        in_runs = (allocated * wall).groupby(runs["job"]).sum()
-        between = jobs.groupby("job")["core_seconds"].sum().sub(in_runs, fill_value=0.0).clip(lower=0)
-        interrupted = between.index.isin(runs.loc[reason == INTERRUPTED, "job"])
-        seconds[INTERRUPTED] += between[interrupted].sum()
-        has_runs = between.index.isin(runs["job"])
-        seconds[WAITED] = between[has_runs & ~interrupted].sum()
-        seconds[PREPARED] = between[~has_runs].sum()
+        cores_of_job = jobs.groupby("job")["cores"].max().astype(float)
+        allocated = runs["job"].map(cores_of_job).fillna(cores)
+        core_seconds[UNUSED] = ((allocated - cores) * wall).clip(lower=0).sum()
+        during_runs = (allocated * wall).groupby(runs["job"]).sum()
+        of_job = jobs.groupby("job")["core_seconds"].sum()
+        between_runs = of_job.sub(during_runs, fill_value=0.0).clip(lower=0)
+        is_interrupted = between_runs.index.isin(runs.loc[reason == INTERRUPTED, "job"])
+        has_runs = between_runs.index.isin(runs["job"])
+        core_seconds[INTERRUPTED] += between_runs[is_interrupted].sum()
+        core_seconds[WAITED] = between_runs[has_runs & ~is_interrupted].sum()
+        core_seconds[PREPARED] = between_runs[~has_runs].sum()
     else:
-        seconds[WAITED] = (cores * runs["idle_wait_seconds"].fillna(0.0)).sum()
-    hours = pd.DataFrame({"core_hours": seconds / 3600, "runs": reason.value_counts()}, index=list(MEANING))
-    hours["share_percent"] = 100 * seconds / seconds.sum()
+        core_seconds[WAITED] = (cores * runs["idle_wait_seconds"].fillna(0.0)).sum()
+    columns = {"core_hours": core_seconds / 3600, "runs": reason.value_counts()}
+    hours = pd.DataFrame(columns, index=list(MEANING))
+    hours["share_percent"] = 100 * core_seconds / core_seconds.sum()
     hours = hours[(hours["core_hours"] > 0) | hours["runs"].notna()]
     hours = hours.rename_axis("reason").reset_index().assign(source="accounting" if len(jobs) else "records")
     tables = {"core_hours": hours}
@@ -105,7 +108,7 @@ def make_core_hours(runs: pd.DataFrame, jobs: pd.DataFrame) -> dict[str, pd.Data
         states = by_state.agg(jobs=("job", "nunique"), core_hours=("core_seconds", "sum")).reset_index()
         energy = by_state["energy_joules"].sum(min_count=1).to_numpy()
         tables["job_states"] = states.assign(core_hours=states["core_hours"] / 3600, energy_joules=energy)
-    return {name: validated(CORE_HOURS[name], made) for name, made in tables.items()}
+    return {name: validated(CORE_HOURS[name], table) for name, table in tables.items()}
 
 
 def core_hours_section(content: Content) -> Section | None:

@@ -241,9 +241,11 @@ class NodeModel:
             raise ValueError("the study states no idle and loaded power of a node")
         ports = {name: lifetime.ports[name].loaded_watts for name in interconnects if name in lifetime.ports}
         inputs = [idle, loaded, *ports.values()]
-        corners = product(*(watts.ends for watts in inputs)) if any(watts.range for watts in inputs) else ()
-        idles, loads, *others = np.array([[watts.value for watts in inputs], *corners]).T
-        return cls(idles, loads, dict(zip(ports, others, strict=True)), cores)
+        values = [watts.value for watts in inputs]
+        has_range = any(watts.range for watts in inputs)
+        corners = product(*(watts.ends for watts in inputs)) if has_range else ()
+        idle_watts, loaded_watts, *port_watts = np.array([values, *corners]).T
+        return cls(idle_watts, loaded_watts, dict(zip(ports, port_watts, strict=True)), cores)
 
     def watts(self, interconnect: str, nodes: ArrayLike, cores: ArrayLike) -> Floats:
         """Compute the power of n nodes of which some cores compute, array (points, 1 + corners).
@@ -369,7 +371,7 @@ def _measures(energies: Energies, curve: Curve, weak: bool) -> dict[str, Floats]
 
 
 def energy_section(content: Content) -> Section | None:
-    """Show energy to solution, energy times time, and the speedup per extra joule."""
+    """Write the section on energy: energy to solution, energy × time, and speedup per extra joule."""
     energy = content.tables.get("energy")
     if energy is None or energy.empty:
         return None
@@ -414,6 +416,7 @@ def _joules(line: Line) -> str:
 
 
 def _table(rows: pd.DataFrame, caption: str, labels: Labels) -> Block:
+    """Tabulate energy, greenup and speedup of the points of one basis."""
     rows = rows[~(rows["serial"].astype(bool) & rows.duplicated(["case", "kind", "serial"]))]
     if len(rows) > MOST_ROWS:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]

@@ -94,7 +94,7 @@ def hybrid_rows(curves: Sequence[Curve], settings: Settings) -> Iterator[dict[st
 
 
 def hybrid_section(content: Content) -> Section | None:
-    """Compare processes of several threads with as many cores of single-threaded processes."""
+    """Write the section that compares more threads with more processes at equal cores."""
     gains, labels = content.tables.get("hybrid"), content.labels
     if gains is None:
         return None

@@ -145,10 +145,10 @@ def make_node_loss(scaling: pd.DataFrame, simulated: Tables, bandwidth: pd.DataF
     slowdown = (
         _columns(rows, "corun_percent", "corun_percent_low", "corun_percent_high")[:, None, None, :] / 100
     )
-    others = _columns(rows, "processes")[:, :, None, None] - 1
+    other_ranks = _columns(rows, "processes")[:, :, None, None] - 1
     waiting = _columns(rows, "load_balance") * _columns(rows, "serialisation_efficiency")
     factors = {
-        "memory": 1 / (1 + slowdown * others),
+        "memory": 1 / (1 + slowdown * other_ranks),
         "waiting": waiting[:, :, None, None],
         "work": _columns(rows, "serial_seconds")[:, :, None, None] / seconds,
     }
@@ -179,7 +179,7 @@ def _runs_with_traces(scaling: pd.DataFrame, traces: pd.DataFrame, replays: pd.D
 
 
 def _columns(rows: pd.DataFrame, *names: str) -> Floats:
-    """Return columns as an array (rows, names)."""
+    """Return the named columns of a table as an array (rows, names)."""
     return rows[list(names)].to_numpy(float)
 
 
@@ -246,6 +246,7 @@ def node_loss(content: Content) -> Section | None:
 
 
 def _loss_sentence(line: Line, labels: Labels) -> str:
+    """State the efficiency of a run, and the share of the loss that each part causes."""
     run = f"{labels.case(line['case'])} on {processes(line['processes'])} of a node, "
     run += labels.interconnect(line["interconnect"], line["kind"])
     efficiency = formats.bracketed(*interval(line, "efficiency"))

@@ -123,6 +123,7 @@ def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, l
 
 
 def _hover_text(row: Line, labels: Labels) -> str:
+    """Write time, deviation and validity of a repetition."""
     deviation = formats.percent(row["deviation_percent"], signed=True)
     value = f"block {row['block']}: {formats.seconds(row['seconds'])} ({deviation})"
     invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"
@@ -158,17 +159,18 @@ def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
 
 
 def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
+    """Explain the shades, rings, crosses and noise of the figure."""
     limit = shown_limit(ordered)
-    beyond = int((ordered["deviation_percent"].abs() > limit).sum())
+    beyond_limit = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
         "Deviation of every repetition from the median of its point, in order of execution. Shades separate "
         "the blocks; a line connects the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
-    if beyond:
-        edge, verb = formats.percent(limit), "is" if beyond == 1 else "are"
-        sentences.append(f"{formats.counted(beyond, 'repetition')} beyond {edge} {verb} drawn at the edge.")
+    if beyond_limit:
+        number, verb = formats.counted(beyond_limit, "repetition"), "is" if beyond_limit == 1 else "are"
+        sentences.append(f"{number} beyond {formats.percent(limit)} {verb} drawn at the edge.")
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
         sentences.append("Crosses are invalid repetitions.")
     if noisy:
@@ -177,7 +179,7 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
 
 
 def order(content: Content) -> Section | None:
-    """Show every repetition in the order of execution."""
+    """Write the section with the figure of all repetitions in the order of execution."""
     return section("order", "Order of execution", content.figures("order"))
 
 

@@ -78,7 +78,7 @@ GAP = 0.5
 
 
 def make_oversubscription(context: Context) -> Tables:
-    """Make the table ``oversubscription``."""
+    """Make the table ``oversubscription`` from the curves of all cases."""
     rows = [row for curves in context.curves.cases for row in oversubscription_rows(curves, context.settings)]
     return {"oversubscription": stacked(rows)}
 
@@ -222,6 +222,7 @@ def oversubscription_figures(
 
 
 def _figure(case: str, rows: pd.DataFrame, scaling: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    """Draw the bars of a case: a row of panels per set of comparable kinds, a column per core count."""
     all_cores = sorted(int(cores) for cores in rows["cores"].unique())
     cores = all_cores[-COLUMNS:]
     rows = rows[rows["cores"].isin(cores)]
@@ -362,6 +363,7 @@ def _annotate(axes: Axes, bar: Bar, patch: Rectangle, drawing: Drawing, labels: 
 def _caption(
     case: str, cores: Sequence[int], all_cores: Sequence[int], rows: pd.DataFrame, labels: Labels
 ) -> str:
+    """Explain the bars, whiskers and stars of a figure."""
     sentences = [
         f"{labels.case(case)}: time per run at equal cores, by oversubscription level (processes per core). "
         "Right of the bars: the gain over one process per core, in percent of speed."

@@ -57,7 +57,7 @@ PLACEMENT = table_schemas(
 
 
 def make_placement(context: Context) -> Tables:
-    """Make the table ``placement``."""
+    """Make the table ``placement`` from the curves of all cases."""
     rows = [row for curves in context.curves.cases for row in placement_rows(curves, context.settings)]
     return {"placement": stacked(rows)}
 
@@ -110,6 +110,7 @@ def placement(content: Content) -> Section | None:
 
 
 def _gains_table(content: Content) -> Block:
+    """Tabulate the gain of each placement over the most packed placement."""
     labels, rows = content.labels, content.tables["placement"]
     caption = "Gain of fewer processes per node over the most, at equal processes."
     if len(rows) > MOST_ROWS:

@@ -215,6 +215,7 @@ def _unknown_medians(content: Content) -> list[Block]:
 
 
 def _invalid_table(invalid: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the invalid repetitions with their reasons."""
     counts = ("processes", "oversubscription", "block", "attempt")
     fields = [
         texts("Case", labels.case, "case"),

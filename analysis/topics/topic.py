@@ -28,7 +28,7 @@ from analysis.topics.prices.parts import PART_LIST
 
 @dataclass(frozen=True)
 class Request:
-    """The questions that a study asks of its runs.
+    """Settings, rule and market of a study: its questions to the analysis.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Request:
 
 
 def request_of(facts: Facts) -> Request:
-    """Read a request from the facts of a study."""
+    """Make the request of a study from its facts."""
     economics = facts.economics
     if economics is None:
         return Request(facts.all_settings(), facts.proposal)

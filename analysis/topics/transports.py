@@ -128,7 +128,7 @@ HOW = (
 
 
 def make_transports(context: Context) -> Tables:
-    """Make the table ``network_transports``."""
+    """Make the table ``network_transports`` from measured, imported and published results."""
     network = context.tables.get("network", context.network_imports)
     rows = context.side_tables["transports"]
     return {"network_transports": make_transport_table(context.runs, rows, context.published, network)}
@@ -290,6 +290,7 @@ def _with_curves(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
+    """Draw the latency of each transport against the message size."""
     caption = (
         "Latency below MPI and of MPI: half a round trip against the message size, median over the round "
         "trips of a run and over runs."
@@ -306,6 +307,7 @@ def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
 
 
 def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
+    """Draw sent and received rates of each transport at full speed against the message size."""
     caption = (
         "Streams below MPI in one direction, at full speed, against the message size: sent (hollow) and "
         "received (filled). Messages were lost where the two differ."
@@ -332,6 +334,7 @@ def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
 
 
 def _loss(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
+    """Draw the lost messages against the rate of sending, by message size."""
     caption = "Lost datagrams in percent against the rate of sending, by size of the datagrams."
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -398,6 +401,8 @@ def transports(content: Content) -> Section | None:
 
 
 def _table(best: pd.DataFrame, content: Content) -> Block:
+    """Tabulate the best results of each transport: see `best_of_transports`."""
+
     def rate(value: float) -> str:
         return MISSING if is_missing(value) else number(value)
 
@@ -426,7 +431,7 @@ def _table(best: pd.DataFrame, content: Content) -> Block:
 
 
 def loss_text(percent: float | None) -> str:
-    """Format lost messages in percent."""
+    """Write a share of lost messages in percent, with one decimal below 10 %."""
     if percent is None or is_missing(percent):
         return MISSING
     return formats.percent(percent, places=1 if 0 < percent < 10 else 0)

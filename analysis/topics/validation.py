@@ -265,6 +265,7 @@ def _overlap_sentence(rows: pd.DataFrame, subject: str, quantity: str) -> list[s
 
 
 def _table(rows: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate predicted and measured times with their errors."""
     fields = [
         texts("Interconnect", labels.interconnect, "interconnect", "kind"),
         numbers("Processes", formats.whole, "processes"),

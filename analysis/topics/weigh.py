@@ -76,7 +76,7 @@ def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:
 
 
 def _interconnects(content: Content) -> list[str]:
-    """Return the interconnects of the study, of its tables and of its published figures."""
+    """List the interconnects that the study, its tables and its published figures name."""
     published = (table for name, table in content.published.items() if name != "notes")
     tables = [content.runs, *content.tables.values(), *published]
     names = (name for table in tables if "interconnect" in table for name in table["interconnect"].dropna())

@@ -77,6 +77,7 @@ def _figure(
     points: Sequence[PointKey],
     labels: FigureLabels,
 ) -> Drawing:
+    """Draw the changes of some cases and points between two sites, with a panel per case."""
     before, after = sites
     height = ROW_HEIGHT * len(points) + 0.1 + TITLE_HEIGHT
     width = min(style.WIDTH, NAMES_WIDTH + PANEL_WIDTH * len(cases))
@@ -123,6 +124,7 @@ def _draw_panel(
 
 
 def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str:
+    """Explain the points, whiskers and stars of a figure."""
     sentences = [
         f"Change of speed from {before} to {after}, point by point: faster points lie right of 0. "
         "The number after the interconnect is the number of processes."

@@ -192,15 +192,20 @@ def check_sites(runs: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> None:
         If a site is missing, or if the sites of a pair share no point.
     """
     check_site_names(runs["site"].dropna() if "site" in runs else (), pairs)
-    for pair in pairs:
-        sides = [runs[runs["valid"] & (runs["site"] == site)] for site in pair]
-        points = [set(side[POINT].fillna("").itertuples(index=False, name=None)) for side in sides]
-        if points[0].isdisjoint(points[1]):
-            message = f"compare_sites: '{pair[0]}' and '{pair[1]}' have no point in common"
-            kinds = [", ".join(sorted(side["kind"].unique())) for side in sides]
-            if {point[1:] for point in points[0]} & {point[1:] for point in points[1]}:
-                message += f": runs of '{pair[0]}' are {kinds[0]}, those of '{pair[1]}' {kinds[1]}"
-            raise TableError(message)
+    for before, after in pairs:
+        points_before, points_after = (
+            runs.loc[runs["valid"] & (runs["site"] == site), POINT].fillna("").drop_duplicates()
+            for site in (before, after)
+        )
+        if len(points_before.merge(points_after)):
+            continue
+        message = f"compare_sites: '{before}' and '{after}' have no point in common"
+        if len(points_before.merge(points_after, on=POINT[1:])):  # points that differ only in their kind
+            kinds_before, kinds_after = (
+                ", ".join(sorted(points["kind"].unique())) for points in (points_before, points_after)
+            )
+            message += f": runs of '{before}' are {kinds_before}, those of '{after}' {kinds_after}"
+        raise TableError(message)
 
 
 def _compare_case(

@@ -13,7 +13,7 @@ from analysis.topics.topic import Topic, View
 
 
 def draw_changes(view: View) -> list[Drawing]:
-    """Draw the changes; an interconnect has the colour of its first site."""
+    """Draw the figures of the table ``changes``; an interconnect has the colour of its first site."""
     looks: dict[str, Look] = {}
     for name, look in view.labels.looks.items():
         looks.setdefault(name.partition("@")[0], look)

@@ -259,6 +259,7 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
 
 
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
+    """Explain the rows, blocks and numbers of the matrices."""
     sentences = [
         f"{quantity.caption.format(about, tree.nodes)} Each row is a level of switches, each block a switch. "
         "Its top shows the links from the level above, its bottom the links from the level or the nodes "

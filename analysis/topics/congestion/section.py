@@ -40,7 +40,7 @@ PER_NODE = "MB/s per node"
 
 
 def congestion_section(content: Content) -> Section | None:
-    """Show bounds of accepted traffic, conflicts of permutations, and congestion matrices."""
+    """Write the section on route load: bounds of accepted traffic, conflicts, and congestion matrices."""
     if "congestion" not in content.tables:
         return None
     bounds = content.tables["congestion"]

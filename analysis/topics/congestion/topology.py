@@ -66,8 +66,9 @@ class Tree:
         """Return the links (`ENDS`) level by level from the nodes: links up, then links down."""
         tables = []
         for level in range(self.levels):
-            paths = self.paths(level + 1)
-            subtree, path = np.divmod(np.arange(self.nodes // self.below(level) * paths), paths)
+            # Each subtree below a level has a link to every switch above it; `path` numbers these switches.
+            subtrees, paths = self.nodes // self.below(level), self.paths(level + 1)
+            subtree, path = np.divmod(np.arange(subtrees * paths), paths)
             lower = subtree * self.paths(level) + path % self.paths(level)
             upper = subtree // self.down[level] * paths + path
             tables += [_links(level, lower, level + 1, upper), _links(level + 1, upper, level, lower)]

@@ -27,15 +27,15 @@ def extrap_texts(runs: pd.DataFrame) -> dict[str, str]:
         the site if the study has several.
     """
     settings = Settings(draws=100)
-    return {
-        _name(curve, site): _text(curve)
-        for site, site_runs in runs_by_site(runs)
-        for curves in all_curves(site_runs, ranking(site_runs), settings)
-        for curve in curves
-    }
+    texts: dict[str, str] = {}
+    for site, site_runs in runs_by_site(runs):
+        for curves in all_curves(site_runs, ranking(site_runs), settings):
+            texts |= {_name(curve, site): _text(curve) for curve in curves}
+    return texts
 
 
 def _name(curve: Curve, site: str) -> str:
+    """Return the name of the file of a curve: see `extrap_texts`."""
     name = f"{curve.case}.{curve.interconnect}.{curve.kind}.x{curve.oversubscription}"
     if curve.processes_per_node is not None:
         name += f".{curve.processes_per_node:g}-a-node"
@@ -45,6 +45,7 @@ def _name(curve: Curve, site: str) -> str:
 
 
 def _text(curve: Curve) -> str:
+    """Write the times of a curve in the format of Extra-P."""
     positions = np.flatnonzero(~curve.is_serial)
     points = " ".join(f"({processes})" for processes in curve.processes[positions])
     lines = ["PARAMETER processes", f"POINTS {points}", "METRIC seconds"]

@@ -149,6 +149,7 @@ def _finish(axes: Axes, points: pd.DataFrame, predictions: pd.DataFrame, inches:
 
 
 def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
+    """Add a legend of the lines and points; `banded` adds the band."""
     handles = [
         Line2D([], [], color=style.INK, marker="o", markersize=3.4, linestyle="none"),
         Line2D([], [], color=style.INK),
@@ -167,6 +168,7 @@ def _add_legend(drawing: Drawing, banded: bool, columns: int) -> None:
 
 
 def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: Labels) -> str:
+    """Explain the lines of a figure, and state how many of the case's curves it shows."""
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
         f"{labels.case(case)}: {labels.speedup} against processes, as run and by the average of each curve's "

@@ -35,7 +35,7 @@ READING_STRONG = (
 
 
 def models_section(content: Content) -> Section | None:
-    """Show the best scaling model of every curve and its prediction."""
+    """Write the section on scaling models: the best model of every curve, and the predictions."""
     fitted = content.tables.get("models")
     if fitted is None or fitted.empty:
         return None

@@ -110,8 +110,11 @@ MODEL_TABLES = table_schemas(
 
 def make_models(context: Context) -> Tables:
     """Make the tables ``models`` and ``model_curves``."""
-    pieces = [model_pieces(curves, context.settings) for curves in context.curves.cases]
-    return {name: stacked([row for piece in pieces for row in piece[name]]) for name in MODEL_TABLES}
+    pieces: Pieces = {name: [] for name in MODEL_TABLES}
+    for curves in context.curves.cases:
+        for name, case_pieces in model_pieces(curves, context.settings).items():
+            pieces[name] += case_pieces
+    return {name: stacked(table_pieces) for name, table_pieces in pieces.items()}
 
 
 def model_pieces(curves: Iterable[Curve], settings: Settings) -> Pieces:

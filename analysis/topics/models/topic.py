@@ -11,7 +11,7 @@ from analysis.topics.topic import Topic, View
 
 
 def draw_models(view: View) -> list[Drawing]:
-    """Draw the fitted models."""
+    """Draw the speedups that the models of each curve predict."""
     return model_figures(view.tables, view.labels) if "models" in view.tables else []
 
 

@@ -34,7 +34,7 @@ class Exchange(NamedTuple):
 def exchange(
     baseline_nodes: ArrayLike, baseline_price: ArrayLike, nodes: ArrayLike, price: ArrayLike
 ) -> Exchange:
-    """Compute nodes saved and money spent.
+    """Compute the nodes that an interconnect saves, and its extra price, at equal speed.
 
     Parameters
     ----------
@@ -99,14 +99,17 @@ def saving_at(trade: Exchange, price: float) -> Floats:
 
 
 def direction_of(trade: Exchange) -> Texts:
-    """Return on which side of its break-even value a trade pays: "above", "below", "always" or "never"."""
+    """Return whether each trade pays ``above`` or ``below`` its break-even value, ``always`` or ``never``."""
     cheaper = trade.extra < 0
     cases = [(trade.saved >= 0) & cheaper, trade.saved > 0, cheaper]
     return np.select(cases, ["always", "above", "below"], "never").astype(object)
 
 
 def verdict_on(saving: Floats, low: Floats, high: Floats) -> Texts:
-    """Return whether an interconnect pays; without an interval, whether it would by the point estimate."""
+    """Return the verdict on each saving: ``pays``, ``does not pay`` or ``undecided``, by its interval.
+
+    Without an interval, the verdict is one of `UNTESTED`, by the point estimate.
+    """
     untested = np.isnan(low) | np.isnan(high)
     return np.select(
         [untested & (saving > 0), untested, low > 0, high <= 0],
@@ -116,7 +119,7 @@ def verdict_on(saving: Floats, low: Floats, high: Floats) -> Texts:
 
 
 def texts_where(condition: Flags, texts: Texts) -> Texts:
-    """Return texts where a condition holds, else None."""
+    """Return `texts` with None where the condition does not hold."""
     chosen = texts.copy()
     chosen[~condition] = None
     return chosen

@@ -203,7 +203,7 @@ def span(values: Floats) -> tuple[Floats, Floats]:
 
 
 def with_span(name: str, values: Floats) -> Piece:
-    """Name the columns of a quantity (..., 1 + corners): the first value, minimum and maximum."""
+    """Make the columns of a quantity from its values (..., 1 + corners): first value, minimum and maximum."""
     return with_ends(name, values[..., 0], *span(values))
 
 

@@ -184,6 +184,7 @@ def tornado_rows(
     highest = [int(np.argmax(equal.target))]
     inputs = _inputs(equal, tariffs, node, lifetime)
     sizes = _with_licences(equal, lifetime, [values[highest] for values in equal.sizes])
+    # The first choice has all inputs at their values. Two choices follow for each input that has a range.
     saved, *at_ends = _pair_costs(equal, inputs, inputs.one_at_a_time()).percent_saved(sizes)[0]
     if not np.isfinite(saved):
         return pd.DataFrame()
@@ -198,11 +199,12 @@ def tornado_rows(
         interval_of_runs = [float(end[0]) for end in interval_of_draws(drawn, settings.level)]
         if np.isfinite(interval_of_runs).all():
             rows.append((RUNS, np.nan, np.nan, np.nan, *interval_of_runs))
-    names = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
-    table = pd.DataFrame(rows, columns=names)
-    table.loc[table["input"].str.endswith(": price"), ["value", "value_low", "value_high"]] = np.nan
-    names_by_column = pd.DataFrame([names_of_pair(equal.baseline, equal.other, equal.kind)])
-    table = names_by_column.merge(table, how="cross")
+    columns = ["input", "value", "value_low", "value_high", "percent_at_low", "percent_at_high"]
+    table = pd.DataFrame(rows, columns=columns)
+    is_price = table["input"].str.endswith(": price")  # it depends on the number of nodes
+    table.loc[is_price, ["value", "value_low", "value_high"]] = np.nan
+    names = pd.DataFrame([names_of_pair(equal.baseline, equal.other, equal.kind)])
+    table = names.merge(table, how="cross")
     return table.assign(
         target_speedup=equal.target[highest[0]],
         lifetime_saving_percent=saved,

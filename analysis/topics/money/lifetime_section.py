@@ -192,6 +192,7 @@ def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels)
 
 
 def _verdicts(verdicts: pd.Series) -> str:
+    """Write the verdict of the only case, or count the cases of each verdict."""
     words = verdicts.fillna("cannot be judged").replace("undecided", "is undecided")
     if len(words) == 1:
         return str(words.iloc[0])

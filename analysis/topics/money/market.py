@@ -166,7 +166,7 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
     costs = quotes.rename(columns=lambda name: name.replace("price_per_node", "interconnect_price_per_node"))
     for end, price in zip(("", "_low", "_high"), node.prices, strict=True):
         per_node = costs[f"interconnect_price_per_node{end}"]
-        if node.price_range:
+        if node.price_range:  # an interconnect without a range has its price at both ends
             per_node = per_node.fillna(costs["interconnect_price_per_node"])
         costs[f"cluster_price{end}"] = costs["nodes"] * (price + per_node)
     share = costs["interconnect_price_per_node"] / (node.price + costs["interconnect_price_per_node"])

@@ -32,7 +32,7 @@ from analysis.topics.money.market import Tariff, interval_of_draws, joined, node
 
 
 class Option(NamedTuple):
-    """A cluster to buy."""
+    """A cluster that may be bought: an interconnect with a number of nodes, and the kind of its runs."""
 
     kind: str
     interconnect: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from analysis.presentation import formats
@@ -102,7 +104,8 @@ def _mix_name(mix: Mix, labels: Labels) -> str:
 def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate prices of clusters by size, with the interconnect's share."""
     sizes = sorted({int(size) for size in cost["nodes"] if size > 1}) or [1]
-    shown = sizes if len(sizes) <= MOST_SIZES else sizes[:: -(-len(sizes) // MOST_SIZES)]
+    step = math.ceil(len(sizes) / MOST_SIZES)
+    shown = sizes[::step]
     rows = []
     for name in labels.sorted_interconnects(cost["interconnect"]):
         lines = cost[cost["interconnect"] == name].set_index("nodes").to_dict("index")
@@ -164,8 +167,9 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
         numbers(f"Price ({members['currency'].iloc[0]})", lambda line: amount(line, "cluster_price")),
         numbers(labels.speedup.capitalize(), lambda line: formats.bracketed(*interval(line, "speedup"))),
         numbers(f"Price per unit of {labels.speedup}", lambda line: amount(line, "price_per_speedup")),
-        *[numbers("Share of draws in the set", share, "pareto_share")] * has_shares,
     ]
+    if has_shares:
+        fields.append(numbers("Share of draws in the set", share, "pareto_share"))
     # A serial run has no interconnect.
     members = members.assign(interconnect=members["interconnect"].mask(members["serial"].astype(bool)))
     lines = labels.lines(members, "case", "compared_kinds", "cluster_price")

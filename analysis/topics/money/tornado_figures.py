@@ -39,9 +39,9 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         grid = drawing.panels(len(shown), 1, titles, sharex=True, height_ratios=heights)
         for axes, rows in zip(grid, shown, strict=True):
             _draw(axes, rows, drawing, labels)
-        parts = {"Input at its minimum": ALPHA_AT_LOW, "Input at its maximum": ALPHA_AT_HIGH}
-        handles = [Patch(color=style.INK, alpha=alpha, linewidth=0) for alpha in parts.values()]
-        drawing.figure.legend(handles, list(parts), loc="outside lower center", ncols=2)
+        opacities = {"Input at its minimum": ALPHA_AT_LOW, "Input at its maximum": ALPHA_AT_HIGH}
+        handles = [Patch(color=style.INK, alpha=alpha, linewidth=0) for alpha in opacities.values()]
+        drawing.figure.legend(handles, list(opacities), loc="outside lower center", ncols=2)
     return [drawing]
 
 

@@ -78,9 +78,10 @@ def _priced_points(
     nodes = nodes_of(curve, node.cores)
     tariff = tariffs.get(curve.interconnect)
     price, low, high = np.full((3, len(nodes)), np.nan) if tariff is None else tariff.clusters(nodes, node)
-    ends = np.where(np.isnan([low, high]), price, [low, high])
-    ratios = [end[:, None, None] / curve.speedup_draws for end in ends]
-    ratio_ends = interval_of_draws(np.concatenate(ratios, axis=1), settings.level)
+    price_ends = np.where(np.isnan([low, high]), price, [low, high])
+    # Both ends of the price are scenarios of the draws.
+    ratio_draws = [end[:, None, None] / curve.speedup_draws for end in price_ends]
+    ratio_ends = interval_of_draws(np.concatenate(ratio_draws, axis=1), settings.level)
     table = pd.DataFrame(
         {
             **curve.names,

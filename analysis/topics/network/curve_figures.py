@@ -32,7 +32,7 @@ class PanelCounts(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Processes, and the oversubscription level if it is above 1."""
+        """Title of the panel: processes, and the oversubscription level if it is above 1."""
         if self.processes is None:
             return ""
         count = formats.counted(self.processes, "process")
@@ -83,23 +83,24 @@ def curve_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 def _curve_figure(name: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     """Draw the figure of a benchmark: a row of axes per panel, and a column per quantity."""
-    panel_curves = panels(rows, any_count=True)
+    rows_of_panel = panels(rows, any_count=True)
     shown = [quantity for quantity in QUANTITIES if rows[quantity].notna().any()]
     titles = {"latency_us": "latency", "bandwidth_MBps": "bandwidth"}
     quantities = formats.listed([titles[quantity] for quantity in shown])
     caption = f"{benchmark(name)}: {quantities} against the message size. {reading_notes(rows)}"
     alt = f"{benchmark(name)}: {quantities} of {_names(rows, labels)} against the message size."
-    stem, height = file_stem("network", name), PANEL_HEIGHT * len(panel_curves)
+    stem, height = file_stem("network", name), PANEL_HEIGHT * len(rows_of_panel)
     with new_drawing(stem, "network", height, caption, alt) as drawing:
         grid = drawing.figure.subplots(
-            len(panel_curves), len(shown), sharex=True, sharey="col", squeeze=False
+            len(rows_of_panel), len(shown), sharex=True, sharey="col", squeeze=False
         )
-        for axes_row, (panel, curves) in zip(grid, panel_curves.items(), strict=True):
+        for axes_row, (panel, panel_rows) in zip(grid, rows_of_panel.items(), strict=True):
             for axes, quantity in zip(axes_row, shown, strict=True):
-                for curve in curves_by_point(curves):
+                for curve in curves_by_point(panel_rows):
                     draw_curve(axes, curve, quantity, drawing, labels)
-                axes.set_ylabel("{} ({})".format(*QUANTITIES[quantity]))
-            if len(panel_curves) > 1:
+                title, unit = QUANTITIES[quantity]
+                axes.set_ylabel(f"{title} ({unit})")
+            if len(rows_of_panel) > 1:
                 axes_row[0].set_title(panel.title, fontweight="bold")
         for axes, quantity in zip(grid[0], shown, strict=True):
             log_axis(axes, list(rows[quantity].dropna()))

@@ -139,6 +139,7 @@ def _panel_title(rows: pd.DataFrame, size: int) -> str:
 def _draw_pairs(
     axes: Axes, rows: pd.DataFrame, quantity: str, drawing: Drawing, labels: FigureLabels
 ) -> None:
+    """Draw a quantity of an interconnect against the number of pairs at once."""
     first = rows.iloc[0]
     look, points = labels.look(first["interconnect"]), []
     for row in rows.to_dict("records"):

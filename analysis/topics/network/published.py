@@ -29,6 +29,8 @@ def published_networks(content: Content) -> Section | None:
 
 
 def _summary_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate published latencies and peaks by interconnect and interface."""
+
     def latency(low: float, high: float) -> str:
         text = MISSING if is_missing(low) else formats.exact(low)
         return text if is_missing(high) else f"{text}–{formats.exact(high)}"
@@ -47,6 +49,7 @@ def _summary_table(rows: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _peaks_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate published bandwidths and peaks of links."""
     fields = [
         texts("Interconnect", lambda name: labels.interconnect(name, "published"), "interconnect"),
         numbers("Link (MB/s)", formats.exact, "link_peak_unidirectional_MBps"),

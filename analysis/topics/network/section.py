@@ -36,7 +36,7 @@ _POINT = ["benchmark", "processes", "oversubscription"]
 
 
 def network(content: Content) -> list[Section]:
-    """Report the interconnects of a study that measures or imports network curves."""
+    """Write the sections on the interconnects of a study that measures or imports network curves."""
     if "network" not in content.tables:
         return []
     sections = [_point_to_point(content), _pairs(content), _processor(content), _collectives(content)]
@@ -106,7 +106,7 @@ def _unavailable(content: Content) -> list[str]:
 
 
 def _curve_benchmarks(curves: pd.DataFrame) -> set[str]:
-    """Return the benchmarks with one curve against the message size per point."""
+    """Return the benchmarks whose points have a single curve over the message size."""
     plain = curves[["pairs", "source", "part"]].isna().all(axis="columns")
     return set(curves.loc[plain, "benchmark"])
 
@@ -174,6 +174,7 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
 
 
 def _pairs(content: Content) -> Section | None:
+    """Report the pairs of processes: one pair after the other, and several pairs at once."""
     curves, labels = content.tables["network"], content.labels
     at_once = content.tables.get("network_pairs", pd.DataFrame(columns=list(PAIRS.columns)))
     lists = {
@@ -193,6 +194,7 @@ def _processor(content: Content) -> Section | None:
 
 
 def _after_work(content: Content) -> list[Block]:
+    """Tabulate the time of an exchange after work, if the study measured it."""
     rows = _table_or_empty(content, "network_after_work")
     if rows.empty:
         return []
@@ -209,6 +211,7 @@ def _after_work(content: Content) -> list[Block]:
 
 
 def _availability(content: Content) -> list[Block]:
+    """Show the share of the processor that an exchange leaves to other work, if it was measured."""
     rows = _table_or_empty(content, "network_availability")
     if rows.empty:
         return []
@@ -245,6 +248,7 @@ def _few_sizes(sizes: pd.Series) -> list[int]:
 
 
 def _collectives(content: Content) -> Section | None:
+    """Report the times of collective operations."""
     rows = content.tables["network"]
     rows = rows[rows["benchmark"].isin(COLLECTIVES)]
     if rows.empty:
@@ -276,6 +280,7 @@ def _collective_table(rows: pd.DataFrame, content: Content) -> Block:
 
 
 def _barrier_table(rows: pd.DataFrame, content: Content) -> Block:
+    """Tabulate the times of operations without a message size."""
     fields = [
         texts("Interconnect", content.labels.interconnect, "interconnect", "kind"),
         numbers("Time (µs)", number, "latency_us"),

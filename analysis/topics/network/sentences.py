@@ -68,6 +68,7 @@ def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
 
 
 def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[str]:
+    """Name the interconnect with the lowest latency; empty if no curve has a time at 0 bytes."""
     timed = rows.dropna(subset="latency_us")
     if timed.empty:
         return []
@@ -79,6 +80,7 @@ def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -
 
 
 def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
+    """Name the interconnect with the highest bandwidth, and its share of the link's peak."""
     row = rows.nlargest(1, "peak_MBps").iloc[0].to_dict()
     title = labels.interconnect(row["interconnect"], row["kind"])
     percent = row["percent_of_link"]
@@ -167,6 +169,7 @@ def _by_point(rows: pd.DataFrame, labels: Labels) -> Iterator[tuple[str, pd.Data
 
 
 def _slow_pairs(pairs: pd.DataFrame) -> str:
+    """Count the pairs above `SLOW` times the median time, and name the slowest pair."""
     middle = pairs["latency_us"].median()
     slow = pairs[pairs["latency_us"] > SLOW * middle]
     limit = f"more than {SLOW:g} times the median of {number(middle)}{THIN}µs"

@@ -175,8 +175,9 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
 def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the parts of the runs of each case at the smallest and the largest process count."""
     ends = at_extremes(parts)
+    # A study of one site has no column ``site``; the table omits the columns of sites and threads if empty.
     ends = ends.reindex(columns=ends.columns.union(["site", "threads"], sort=False))
-    if ends["threads"].nunique() < 2:  # the table omits an empty column
+    if ends["threads"].nunique() < 2:
         ends = ends.assign(threads=None)
     groups: dict[str, list[Row]] = {}
     point = ["processes", "interconnect", "kind", "nodes", "site", "threads"]
@@ -231,6 +232,7 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the efficiency and its two factors at the smallest and the largest process count."""
     groups: dict[str, list[Row]] = {}
     ordered = labels.in_order(at_extremes(efficiency), "processes", "interconnect", "kind")
     for case, rows in labels.by_case(ordered):
@@ -249,6 +251,7 @@ def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
 
 
 def _efficiency_row(line: Line, labels: Labels) -> Row:
+    """Make the row of a point from its row in the table ``solver_efficiency``."""
     factors = ("efficiency", "algorithmic_efficiency", "implementation_efficiency")
     loss = line["algorithmic_loss_percent"]
     cells = [

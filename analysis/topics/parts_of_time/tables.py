@@ -88,10 +88,10 @@ def at_extremes(table: pd.DataFrame) -> pd.DataFrame:
     table : DataFrame
         Columns ``case, oversubscription, processes``.
     """
-    smallest = _at_extreme(table, "processes", "min")
-    others = table.drop(smallest.index)
-    smallest, others = (_at_extreme(rows, "oversubscription", "min") for rows in (smallest, others))
-    return pd.concat([smallest, _at_extreme(others, "processes", "max")]).sort_index()
+    at_smallest = _at_extreme(table, "processes", "min")
+    at_larger = _at_extreme(table.drop(at_smallest.index), "oversubscription", "min")
+    at_largest = _at_extreme(at_larger, "processes", "max")
+    return pd.concat([_at_extreme(at_smallest, "oversubscription", "min"), at_largest]).sort_index()
 
 
 def _at_extreme(table: pd.DataFrame, column: str, extreme: Literal["min", "max"]) -> pd.DataFrame:
@@ -148,22 +148,20 @@ def _medians(
 
 def _communication(valid: pd.DataFrame) -> pd.DataFrame:
     """Compute the median calls and bytes of each operation on the Global Arrays, by point."""
-    calls, moved, remote = (_columns_after(valid, prefix) for prefix in GLOBAL_ARRAYS)
+    calls, all_bytes, remote_bytes = (_columns_after(valid, prefix) for prefix in GLOBAL_ARRAYS)
     if not calls:
         return pd.DataFrame()
     unknown = pd.Series(np.nan, valid.index)
-    long = pd.concat(
-        [
-            valid[POINT].assign(
-                operation=name,
-                calls=count,
-                bytes=moved.get(name, unknown),
-                remote_bytes=remote.get(name, unknown),
-            )
-            for name, count in calls.items()
-        ]
-    )
-    groups = long[long["calls"] > 0].groupby([*POINT, "operation"], dropna=False)
+    tables = []
+    for operation, number in calls.items():
+        amounts = {
+            "calls": number,
+            "bytes": all_bytes.get(operation, unknown),
+            "remote_bytes": remote_bytes.get(operation, unknown),
+        }
+        tables.append(valid[POINT].assign(operation=operation, **amounts))
+    rows = pd.concat(tables)
+    groups = rows[rows["calls"] > 0].groupby([*POINT, "operation"], dropna=False)
     return groups.agg(
         n=("calls", "size"),
         calls=("calls", "median"),

@@ -78,7 +78,7 @@ BOOK = listing_schema(
 
 
 def read_book(path: str | Path) -> pd.DataFrame:
-    """Read a price book.
+    """Read a price book, check it, and convert its prices to prices per node.
 
     Parameters
     ----------

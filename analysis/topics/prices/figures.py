@@ -33,13 +33,14 @@ def price_figures(prices: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
 
 
 def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    """Draw the offers of a currency, with a panel for each of `PANELS`."""
     offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
     caption = (
         f"Price of an interconnect in {currency} against its number of nodes: adapters, switches and cables, "
         "without nodes. Bars are published ranges, bands are ranges for any number of nodes; computed prices "
         "follow from a switch tree."
     )
-    inches = HEIGHT + LINE_HEIGHT * -(-len(offers) // COLUMNS)
+    inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."
     with new_drawing(f"prices-{currency}", "prices", inches, caption, alt) as drawing:
         grid = drawing.panels(len(PANELS), len(PANELS), ("Nodes", ""))
@@ -48,9 +49,9 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
             log_axis(axes, [float(value) for value in pd.concat(ends).dropna()])
             count_axis(axes, _ticks(rows), style.WIDTH / 2.5)
             axes.set_ylabel(f"{title} ({currency})")
-        lines = {name: cycle(LINES) for name in rows["interconnect"].unique()}
+        next_lines = {name: cycle(LINES) for name in rows["interconnect"].unique()}
         for _, offer in offers:
-            line = next(lines[offer["interconnect"].iat[0]])
+            line = next(next_lines[offer["interconnect"].iat[0]])
             for axes, column in zip(grid, PANELS, strict=True):
                 _draw(axes, offer, column, line, drawing, labels)
         entries = grid[0].get_legend_handles_labels()

@@ -51,7 +51,7 @@ _IN_ORDER = ["item", "part", "level", "nodes_from"]
 
 
 def read_parts(path: str | Path) -> pd.DataFrame:
-    """Read a part list.
+    """Read a part list, and check that each item describes a whole switch tree.
 
     Parameters
     ----------

@@ -164,7 +164,7 @@ def tree_quote(parts: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame
 
 
 def _largest(rows: pd.DataFrame) -> int:
-    """Return the largest number of nodes of any tree whose parts all have a price."""
+    """Return the largest number of nodes that a tree can join if all of its parts must have a price."""
     radices, ratios = zip(*switches_of(rows), strict=True)
     capacity_of_tree = capacity(radices, ratios[:-1])
     largest_priced = rows.groupby(["part", "level"], dropna=False).tail(1)["nodes_to"].min()

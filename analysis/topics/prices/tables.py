@@ -80,6 +80,7 @@ def make_prices(published: Tables, offers: Mapping[str, PricedItem]) -> pd.DataF
 
 
 def _published_prices(published: Tables) -> Iterator[pd.DataFrame]:
+    """Yield the published prices by ports, then by nodes, in the columns of ``prices``."""
     if (rows := published.get("list_prices")) is not None:
         listed_rows = rows.assign(offer=rows["switching"], nodes=rows["ports"], note=None)
         yield _in_dollars(

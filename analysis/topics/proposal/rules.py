@@ -58,7 +58,7 @@ SCHEMA = {
 
 
 def read_rule(path: str | Path) -> Rule:
-    """Read a rule.
+    """Read the rule of a computing centre from a YAML file, and check it.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table and its caption as text.
+    """The scaling table of a curve and its caption, as text.
 
     Attributes
     ----------
@@ -120,12 +120,13 @@ def _reading(rows: pd.DataFrame, labels: Labels) -> str:
 
 
 def rule_text(rule: Rule) -> str:
-    """State a rule and its source."""
+    """Write a rule with its source and its note."""
     note = one_line(rule.note)
     return f"Rule: {one_line(rule.title)} ({one_line(rule.source)}).{f' {note}' if note else ''}"
 
 
 def _reference(row: Line, labels: Labels) -> str:
+    """Describe the run that the speedup refers to, with its time."""
     time = formats.seconds(row["reference_seconds"])
     if is_missing(row["reference_interconnect"]):
         return f"the serial run of {time}"

@@ -154,7 +154,7 @@ def _quantities(curve: Curve, settings: Settings) -> dict[str, Ends]:
 
 
 def _each_end(function: Callable[[Floats], Floats], ends: Ends) -> Ends:
-    """Apply a function to the value and both ends."""
+    """Apply a function to the value, the low end and the high end of a quantity."""
     value, low, high = ends
     return function(value), function(low), function(high)
 

@@ -26,7 +26,7 @@ SMALLEST = 0.5
 def agreement_blocks(
     published: Mapping[str, pd.DataFrame], counterparts: Mapping[str, Sequence[str]], content: Content
 ) -> list[Block]:
-    """Compare the direction of each published difference with the direction of its counterpart here.
+    """Compare the direction of each published difference with the direction in this study.
 
     Interconnects are compared if they have the same name in both, at oversubscription 1.
 

@@ -115,8 +115,8 @@ def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[
     resized = [case for case in compared if any(about(name).other_size for name in counterparts[case])]
     if resized:
         text += f" Counterparts of {listed(resized)} have another size: see the table of cases."
-    others = [case for case in cases if case not in compared]
-    return f"{text} {listed(others)} have no counterpart: see published/." if others else text
+    not_compared = [case for case in cases if case not in compared]
+    return f"{text} {listed(not_compared)} have no counterpart: see published/." if not_compared else text
 
 
 def _difference(content: Content) -> str:
@@ -129,6 +129,7 @@ def _difference(content: Content) -> str:
 
 
 def _sentences(tables: Mapping[str, pd.DataFrame], content: Content) -> list[str]:
+    """Summarise published improvements, peaks and node equivalents."""
     return [
         *published_sentences.improvement_sentences(tables, content.labels),
         *published_sentences.peak_sentences(tables, content.labels),
@@ -175,6 +176,7 @@ def _improvement_overview(content: Content) -> Block | None:
 
 
 def _improvement_cell(rows: pd.DataFrame) -> str:
+    """Write a published improvement with its process count; `rows` has at most one row."""
     if rows.empty:
         return formats.MISSING
     line = rows.iloc[0]
@@ -185,6 +187,7 @@ def _improvement_cell(rows: pd.DataFrame) -> str:
 def _cases_table(
     cases: pd.DataFrame, shown: Sequence[str], counterparts: Mapping[str, Sequence[str]], content: Content
 ) -> Block:
+    """Tabulate the published cases with their counterparts in this study."""
     rows = []
     for line in as_lines(cases[cases["case"].isin(shown)]):
         names = counterparts.get(line["case"], [])
@@ -219,6 +222,7 @@ def _published_peaks(content: Content, rows: pd.DataFrame) -> Rows:
 
 
 def _study_peaks(content: Content, case: str) -> Rows:
+    """Yield a row for the peak of each curve of a case."""
     for line in lowest_level(content.rows("peaks", case)).to_dict("records"):
         speedup = interval(line, "peak_speedup")
         note = "" if line["reached"] else "the peak may lie beyond"
@@ -231,6 +235,7 @@ def _study_peaks(content: Content, case: str) -> Rows:
 
 
 def _published_improvements(content: Content, rows: pd.DataFrame) -> Rows:
+    """Yield a row for each published improvement."""
     labels = content.labels
     for line in rows.to_dict("records"):
         names = (
@@ -243,6 +248,7 @@ def _published_improvements(content: Content, rows: pd.DataFrame) -> Rows:
 
 
 def _study_improvements(content: Content, case: str) -> Rows:
+    """Yield a row for each improvement of a case at its lowest oversubscription."""
     for line in lowest_level(content.rows("improvement", case)).to_dict("records"):
         if is_missing(line["improvement_percent"]):
             continue
@@ -261,6 +267,7 @@ def _published_equivalents(content: Content, rows: pd.DataFrame) -> Rows:
 
 
 def _study_equivalents(content: Content, case: str) -> Rows:
+    """Yield a row for each baseline at its highest target, then a row for each node equivalent."""
     rows = lowest_level(content.rows("node_equivalent", case))
     for _, group in rows.groupby(["baseline_interconnect", "kind"], sort=False):
         highest = group[group["target_speedup"] == group["target_speedup"].max()]

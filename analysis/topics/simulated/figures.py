@@ -126,7 +126,7 @@ def _by_rank(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _stack(axes: Axes, table: pd.DataFrame, width: float) -> None:
-    """Draw one stack of bars per row of a table."""
+    """Draw a stack of bars for each row of a table, with a colour for each column."""
     table.plot.bar(stacked=True, width=width, color=list(COLOURS), linewidth=0, legend=False, rot=0, ax=axes)
     axes.grid(False, axis="x")
 
@@ -191,15 +191,16 @@ def draw_model_fit(fit: pd.DataFrame, name: str, title: str, changes: Sequence[i
             errors.plot(x, shown[column], marker, color=colour, markersize=3.5)
         log_axis(errors, [LEAST_ERROR_PERCENT, 10, *shown.max().dropna()])
         errors.set_ylabel("Error (%)")
-        for axes in (times, errors):
-            for change in changes:
-                axes.axvline(
-                    change * 2**0.5, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1
+        handles = [*times.get_lines(), *errors.get_lines()]
+        for size in changes:
+            between_sizes = size * math.sqrt(2)  # in the middle of this power of two and the next
+            for axes in (times, errors):
+                line = axes.axvline(
+                    between_sizes, color=style.IDEAL, linewidth=0.7, linestyle=(0, (3, 2)), zorder=1
                 )
         size_axis(times, fit["bytes"])
-        handles = [*times.get_lines()[:2], *errors.get_lines()[:2]]
         if changes:
-            handles.append(times.get_lines()[2])
+            handles.append(line)
         texts = ["Given", "Model", "Its error", "Its error at a point left out", "Change of protocol"]
         drawing.figure.legend(handles, texts[: len(handles)], loc="outside lower center", ncols=5)
     return drawing

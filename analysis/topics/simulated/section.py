@@ -87,8 +87,10 @@ def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> st
     relation = "are as fast as" if speed == 1 and not ends else f"have {share} of the speed of"
     sentences = [f"Simulated cores {relation} {traced_cores}."]
     stated_cpu = (processor.traced_on if processor else host.relative_to) or ""
-    if others := [cpu for cpu in cpus if stated_cpu not in cpu]:
-        sentences.append(f"This speed is relative to {stated_cpu}, not {listed(others)}: here it is a guess.")
+    if other_cpus := [cpu for cpu in cpus if stated_cpu not in cpu]:
+        sentences.append(
+            f"This speed is relative to {stated_cpu}, not {listed(other_cpus)}: here it is a guess."
+        )
     sentences += _benchmark_sentences(processor) if processor else []
     if speed != 1 or ends:
         sentences.append(f"Source: {host.source.rstrip('.')}." if host.source else "It has no stated source.")
@@ -115,6 +117,7 @@ def _benchmark_sentences(processor: AboutProcessor) -> list[str]:
 
 
 def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
+    """Tabulate the errors of each model at its points, and at points left out of its fit."""
     columns = [
         *left("Interconnect"),
         *right(
@@ -139,6 +142,7 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
 
 
 def _fit_cells(fit: AboutFit | None) -> list[str]:
+    """Write the numbers of points and the errors of a model."""
     if fit is None:
         return [MISSING] * 6
     left_out = fit.left_out_mean_percent, fit.left_out_largest_percent
@@ -159,6 +163,7 @@ def _sources(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
 
 
 def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
+    """Name the models with a mean error above `MEAN_ALLOWED_PERCENT`."""
     allowed, sentences = formats.exact(MEAN_ALLOWED_PERCENT), []
     for key, where in (("mean_percent", "at its points"), ("left_out_mean_percent", "at points left out")):
         inaccurate = [

@@ -122,6 +122,8 @@ def _names(rows: pd.DataFrame, labels: Labels) -> str:
 
 
 def _traces_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the traces with their computing time, its band and its correction."""
+
     def timed(timing: str, repeats: int) -> str:
         return f"alone, {formats.counted(repeats, 'time')}" if timing == "alone" else "together"
 

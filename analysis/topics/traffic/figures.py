@@ -34,7 +34,7 @@ Finish = Callable[[Axes, pd.DataFrame, Drawing], None]
 
 
 def traffic_figures(tables: Mapping[str, pd.DataFrame], labels: FigureLabels) -> list[Drawing]:
-    """Draw the figures of traffic patterns that the tables allow.
+    """Draw the figures of traffic patterns for which the tables have rows.
 
     Parameters
     ----------
@@ -169,6 +169,7 @@ _AXES = {
 
 
 def _load_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
+    """Draw accepted against offered load at one process count, with a panel per pattern."""
     caption = (
         f"Accepted against offered load on {_count(rows)}, by pattern: bytes per second of a "
         "process over the bandwidth of its link. On the grey line the network accepts the whole load."
@@ -358,7 +359,7 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
         "compute (shared) or do not (dedicated); columns are loads of the I/O job. Below 0 the compute job "
         "gains."
     )
-    height = (0.2 * len(placements) + 0.55) * -(-len(panels) // 2) + 0.1
+    height = (0.2 * len(placements) + 0.55) * math.ceil(len(panels) / 2) + 0.1
     with new_drawing("traffic-map", "traffic", height, caption) as drawing:
         grid = drawing.panels(len(panels), 2, sharex=True, sharey=True)
         for axes, (title, panel) in zip(grid, panels.items(), strict=True):

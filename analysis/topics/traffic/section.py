@@ -45,6 +45,7 @@ def traffic(content: Content) -> Section | None:
 
 
 def _shared_cores(rows: pd.DataFrame) -> list[str]:
+    """Warn if several processes share a core."""
     level = int(rows["oversubscription"].max())
     if level == 1:
         return []
@@ -109,7 +110,7 @@ def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
 
 
 def _accepted(line: pd.Series) -> str:
-    """Format an accepted load, with its range over runs if there are several."""
+    """Write an accepted load, with its range over runs if there are several runs."""
     value, *ends = (number(line[f"accepted_load{end}"], 2) for end in ("", "_lowest_run", "_highest_run"))
     return value if line["runs"] < 2 else f"{value} ({formats.spanned(*ends)} from run to run)"
 
@@ -129,6 +130,7 @@ def _at_highest_load(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _accepted_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the accepted load of each pattern at its highest offered load."""
     rows = _at_highest_load(rows)
     titles = _titles(rows, labels)
     columns = [*left("Pattern"), *right("Offered", *titles.values())]
@@ -153,6 +155,7 @@ def _load_cell(rows: pd.DataFrame) -> str:
 
 
 def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the slowdown of the compute job by the I/O job."""
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     titles = _titles(rows, labels)
     columns = [*left("I/O nodes"), *right("I/O load", *titles.values())]

@@ -42,7 +42,7 @@ class AxisColumn:
     bars: bool = True
 
     def text(self, row: Line) -> str:
-        """Format the value of a row with its interval."""
+        """Write the title of the column, and the value of a row with its interval."""
         value, low, high = interval(row, self.column)
         name = self.title.split(" (")[0]
         return f"{name} {formats.bracketed(value, low, high)}{formats.THIN if self.unit else ''}{self.unit}"
@@ -165,6 +165,7 @@ def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> li
 
 
 def _figure(name: str, tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabels) -> Drawing:
+    """Draw one figure of a trade-off, with a panel per case and set of comparable kinds."""
     panel_rows = math.ceil(len(panels) / COLUMNS)
     columns = math.ceil(len(panels) / panel_rows)
     rows = pd.concat([panel.rows for panel in panels])
@@ -210,8 +211,11 @@ def _draw_fronts(
     axes: Axes, members: pd.DataFrame, tradeoff: Tradeoff, drawing: Drawing, labels: FigureLabels
 ) -> None:
     """Draw each Pareto set as a line of steps; the set of a whole panel has no interconnect."""
-    x, y, fronts = tradeoff.x.column, tradeoff.y.column, list(tradeoff.fronts)
-    for (interconnect, *_), front in members.groupby(fronts) if fronts else [((None,), members)]:
+    x, y = tradeoff.x.column, tradeoff.y.column
+    fronts: list[tuple[object, pd.DataFrame]] = [(None, members)]
+    if tradeoff.fronts:  # the first column is the interconnect
+        fronts = [(key[0], front) for key, front in members.groupby(list(tradeoff.fronts))]
+    for interconnect, front in fronts:
         steps = front.drop_duplicates([x, y]).sort_values(x)
         colour = style.IDEAL if interconnect is None else labels.look(interconnect).colour
         (line,) = axes.plot(steps[x], steps[y], color=colour, drawstyle="steps-post", linewidth=0.6, zorder=1)

@@ -122,7 +122,7 @@ PACKING = table_schemas(
 
 @dataclass(frozen=True, eq=False)
 class Ways:
-    """Ways to run one job of a case over one interconnect: its process counts, levels and placements.
+    """Ways to run one job of a case over one interconnect.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def _joined(
 
 
 def _selected(ways: Ways, mask: Flags) -> Ways:
-    """Return the marked ways."""
+    """Return the ways that `mask`, array (ways,), marks."""
     return replace(
         ways,
         table={name: column[mask] for name, column in ways.table.items()},

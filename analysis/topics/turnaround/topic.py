@@ -16,10 +16,13 @@ from analysis.topics.turnaround.section import turnaround
 
 
 def make_turnaround(context: Context) -> Tables:
-    """Make the tables ``packing`` and ``advice``."""
+    """Make the tables ``packing`` and ``advice`` from the curves of all cases."""
     queue = context.facts.study_section("queue", Queue)
-    pieces = [turnaround_pieces(curves, queue, context.settings) for curves in context.curves.cases]
-    return {name: stacked([row for piece in pieces for row in piece[name]]) for name in TOPIC.schemas}
+    pieces: Pieces = {name: [] for name in TOPIC.schemas}
+    for curves in context.curves.cases:
+        for name, case_pieces in turnaround_pieces(curves, queue, context.settings).items():
+            pieces[name] += case_pieces
+    return {name: stacked(table_pieces) for name, table_pieces in pieces.items()}
 
 
 def turnaround_pieces(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Pieces:
