@@ -27,10 +27,10 @@ def decimal_steps(values: ArrayLike) -> Floats:
     """Return the coarsest step of 1, 0.1, 0.01, … that divides each value; 0 at full precision."""
     values = np.asarray(values, float)
     steps = np.zeros(values.shape)
-    for digits in range(DIGITS, -1, -1):
-        scaled, step = values * 10.0**digits, 10.0**-digits
-        multiple = np.abs(scaled - np.rint(scaled)) <= EXACT * scaled
-        steps[multiple & (step >= FINEST * values)] = step
+    for digits in range(DIGITS, -1, -1):  # from the finest step to 1, so that the coarsest remains
+        step, in_steps = 10.0**-digits, values * 10.0**digits
+        is_multiple = np.abs(in_steps - np.rint(in_steps)) <= EXACT * in_steps
+        steps[is_multiple & (step >= FINEST * values)] = step
     return steps
 
 

@@ -210,20 +210,27 @@ def _annotated(svg: bytes, drawing: Drawing) -> bytes:
     root.set("role", "img")
     root.set("aria-label", drawing.alt)
     for element in root.iter():
-        if element.tag == f"{{{SVG}}}a":  # an element of a collection
-            element.tag, identifier = f"{{{SVG}}}g", element.attrib.pop(f"{{{XLINK}}}href")
-            element.attrib = {"id": identifier}
+        if element.tag == f"{{{SVG}}}a":  # an element of a collection: Matplotlib writes its mark as a link
+            identifier = element.attrib[f"{{{XLINK}}}href"]
+            element.tag, element.attrib = f"{{{SVG}}}g", {"id": identifier}
         if mark := drawing.marks.get(element.get("id", "")):
-            element.set("class", "mark" if mark.text else "panel" if mark.case else "part")
-            for key, value in (("interconnect", mark.interconnect), ("case", mark.case)):
-                if value:
-                    element.set(f"data-{key}", value)
-            if mark.text:
-                title = ElementTree.Element(f"{{{SVG}}}title")
-                title.text = mark.text
-                element.insert(0, title)
+            _add_mark(element, mark)
         _prefix_identifiers(element, drawing.name)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _add_mark(element: ElementTree.Element, mark: Mark) -> None:
+    """Add class, interconnect, case and hover text of a mark to an element of an SVG."""
+    element.set("class", "panel" if mark.case else "part")
+    if mark.interconnect:
+        element.set("data-interconnect", mark.interconnect)
+    if mark.case:
+        element.set("data-case", mark.case)
+    if mark.text:
+        element.set("class", "mark")
+        title = ElementTree.Element(f"{{{SVG}}}title")
+        title.text = mark.text
+        element.insert(0, title)
 
 
 def _prefix_identifiers(element: ElementTree.Element, prefix: str) -> None:

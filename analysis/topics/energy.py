@@ -248,14 +248,17 @@ class NodeModel:
         return cls(idle_watts, loaded_watts, dict(zip(ports, port_watts, strict=True)), cores)
 
     def watts(self, interconnect: str, nodes: ArrayLike, cores: ArrayLike) -> Floats:
-        """Compute the power of n nodes of which some cores compute, array (points, 1 + corners).
+        """Compute the power of clusters on which some cores compute, array (points, 1 + corners) in W.
 
         The power is n (idle + (loaded - idle) cores / (n cores of a node) + port). A single node uses no
         port.
 
         Parameters
         ----------
+        interconnect : str
+            Interconnect whose ports count, from two nodes on.
         nodes, cores : arrays (points,)
+            Number of nodes n, and number of cores that compute.
         """
         nodes, cores = np.asarray(nodes, float)[:, None], np.asarray(cores, float)[:, None]
         busy = np.minimum(cores / (nodes * self.cores), 1) if self.cores else 1.0

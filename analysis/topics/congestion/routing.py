@@ -53,8 +53,9 @@ def _sums(index: Nodes, load: Floats, size: int) -> Floats:
 def _tree_loads(tree: Tree, source: Nodes, destination: Nodes, load: Floats, spread: bool) -> list[Floats]:
     """Compute the loads of the links up from and down to each subtree, level by level.
 
-    Every route to a destination d through level i uses switch (t, d mod W(i)) of a subtree t. It is therefore
-    enough to count the flows that leave or enter each subtree.
+    The links of a subtree are numbered by the switch above it. A route to a destination takes the link whose
+    number is the destination modulo the number of links. It is therefore enough to count the flows that leave
+    or enter each subtree, by destination.
     """
     loads: list[Floats] = []
     for level in range(tree.levels):

@@ -181,16 +181,11 @@ def _load_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
         axes.axline((0, 0), slope=1, color=style.IDEAL, linewidth=0.8)
         for _, curve in panel.groupby(["interconnect", "kind"], sort=False):
             name = curve["interconnect"].iloc[0]
-            lowest, highest = (
-                curve[f"accepted_load_{end}_run"].astype(float) for end in ("lowest", "highest")
-            )
+            lowest = curve["accepted_load_lowest_run"].astype(float)
+            highest = curve["accepted_load_highest_run"].astype(float)
+            colour = labels.look(name).colour
             band = axes.fill_between(
-                curve["offered_load"],
-                lowest,
-                highest,
-                color=labels.look(name).colour,
-                alpha=0.18,
-                linewidth=0,
+                curve["offered_load"], lowest, highest, color=colour, alpha=0.18, linewidth=0
             )
             drawing.mark(band, name)
         axes.set_ylim(0, 1.05 * float(rows[["offered_load", "accepted_load"]].max().max()))
