@@ -46,10 +46,9 @@ def make_chart(curves: Sequence[Curve]) -> dict[str, Any]:
     _place_numbers([curve for curve in drawn if curve["dots"]])
     step = math.ceil((y[1] - y[0]) / MOST_TICKS) or 1
     powers = range(math.ceil(y[0]), math.floor(y[1]) + 1, step)
+    counts = sorted(set(_values(curves, "processes")))
     return {
-        "across": _label_apart(
-            [(_percent(count, x), count) for count in sorted(set(_values(curves, "processes")))]
-        ),
+        "across": _label_apart((_percent(count, x), count) for count in counts),
         "up": [[100 - _percent(2.0**power, y), formats.exact(2.0**power)] for power in powers],
         "curves": drawn,
     }

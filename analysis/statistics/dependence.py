@@ -207,11 +207,14 @@ def effective_sweeps(times: Floats, counts: Integers) -> int:
     logs = np.log(times)
     missing = np.isnan(logs)
     present = np.maximum((~missing).sum(axis=1, keepdims=True), 1)
-    logs = np.where(missing, 0, logs - np.where(missing, 0, logs).sum(axis=1, keepdims=True) / present)
+    point_means = np.where(missing, 0, logs).sum(axis=1, keepdims=True) / present
+    from_point = np.where(missing, 0, logs - point_means)
     same_count = counts[:, None] == counts
     mean_of_count = same_count / same_count.sum(axis=1, keepdims=True)
+    from_sweep = from_point - from_point.mean(axis=0)
+    from_count = from_point - mean_of_count @ from_point
     fewest = n
-    for deviations in (logs, logs - logs.mean(axis=0), logs - mean_of_count @ logs):
+    for deviations in (from_point, from_sweep, from_count):
         correlation, p_value = _correlation_of_sweeps(deviations)
         if p_value <= CREDIBLE:
             fewest = min(fewest, int(independent_blocks(correlation, n)))
