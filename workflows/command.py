@@ -228,7 +228,8 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            study = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", str(file)]
+            # "=": the option takes no further word, so files to make may follow.
+            study = ["--snakefile", str(ROOT / "Snakefile"), f"--configfile={file}"]
             parser, parsed = parse_args([*study, *_with_profiles(options, here)])
             parse_config(parsed.config)  # raises an error if it cannot be read
     except (CliException, ValueError) as error:

@@ -106,6 +106,27 @@ def test_plain_snakemake_in_the_folder_of_the_user(mine):
     results_are_in(mine, ran(SNAKEMAKE, *options, cwd=mine, timeout=300, NO_COLOR="1"))
 
 
+def test_only_the_report_of_a_study(mine):
+    """In the orders that the documentation states."""
+    report, study = "results/in_my_folder/report.pdf", "mine.yaml"
+    troubleshooting = (ROOT / "docs/troubleshooting.md").read_text()
+    assert "`./run-study mystudy.yaml results/mystudy/report.pdf`" in troubleshooting
+    assert "snakemake results/mystudy/report.pdf --configfile mystudy.yaml" in troubleshooting
+    plain = [SNAKEMAKE, "--snakefile", ROOT / "Snakefile"]
+    for words in ([*plain, report, "--configfile", study], [ROOT / "run-study", study, report]):
+        done = ran(*words, "--dry-run", cwd=mine, timeout=100)
+        assert done.returncode == 0 and "\nreport " in done.stdout and "\nall " not in done.stdout, (
+            done.stderr
+        )
+    wrong = ran(*plain, "--dry-run", "--configfile", study, report, cwd=mine, timeout=100)
+    assert wrong.returncode == 1
+    assert wrong.stderr.splitlines()[-1] == (
+        f"nodeworth: --configfile: {report}: is no study file; name the files to make first: "
+        f"snakemake {report} --configfile {study}"
+    )
+    assert "Traceback" not in wrong.stderr
+
+
 def test_the_default_study_needs_no_configfile(tmp_path):
     done = ran(SNAKEMAKE, "--snakefile", ROOT / "Snakefile", "--dry-run", cwd=tmp_path, timeout=100)
     assert "laptop: " in done.stderr, done.stderr

@@ -108,6 +108,6 @@ def test_ranks_on_other_nodes_than_the_jobs_are_reported():
 def test_snakemake_in_an_allocation():
     ours = "--executor local --cores all --config cluster=cluster/site.yaml allocation=True"
     plain = snakemake_command(["mine.yaml", "-n"])
-    assert " ".join(plain[6:]) == f"--configfile mine.yaml {ours} -n"
+    assert " ".join(plain[6:]) == f"--configfile=mine.yaml {ours} -n"
     command = snakemake_command(["--config", "cluster=my.yaml", "--", "all"])
     assert " ".join(command[6:]) == f"{ours} cluster=my.yaml -- all"

@@ -28,7 +28,7 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
     """
     study, options = [], list(arguments)
     if options and options[0].endswith((".yaml", ".yml")):
-        study = ["--configfile", options.pop(0)]
+        study = [f"--configfile={options.pop(0)}"]  # "=": files to make may follow
     after_config = options.index("--config") + 1 if "--config" in options else 0
     config = [] if after_config else ["--config"]
     config += [f"cluster={SITE}", "allocation=True"]

@@ -6,23 +6,48 @@ every message.
 
 import logging
 import sys
+from collections.abc import Sequence
+from itertools import takewhile
 
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from workflows.errors import InputError, one_line_errors
 from workflows.plan import machine
 
+CONFIG_FILES = ("--configfile", "--configfiles")
+"""Options of Snakemake that name study files."""
 _HIDDEN_IN_DRY_RUNS = frozenset({LogEvent.WORKFLOW_STARTED, LogEvent.SHELLCMD})
 _HIDDEN_ERRORS = frozenset({LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR})
 """Scripts print their own errors, and the end of the study lists what has stopped."""
+
+
+def check_config_files(words: Sequence[str]) -> None:
+    """Check that only study files follow ``--configfile``, which takes every word up to the next option.
+
+    Raises
+    ------
+    InputError
+        A file to make follows, which Snakemake would read as a study. The line shows the order that works.
+    """
+    place = next((index for index, word in enumerate(words) if word in CONFIG_FILES), len(words))
+    studies = list(takewhile(lambda word: not word.startswith("-"), words[place + 1 :]))
+    if targets := [word for word in studies[1:] if not word.endswith((".yaml", ".yml", ".json"))]:
+        files = " ".join(targets)
+        raise InputError(
+            f"{words[place]}: {files}: is no study file; name the files to make first: "
+            f"snakemake {files} --configfile {studies[0]}"
+        )
 
 
 class LogHandler(LogHandlerBase):
     """Write messages of Snakemake to standard error."""
 
     def __post_init__(self) -> None:
-        """Start before the first job."""
+        """Start before the first job, and before Snakemake reads the files of ``--configfile``."""
+        with one_line_errors():
+            check_config_files(sys.argv[1:])
         self.jobs_have_begun = False
         settings = self.common_settings
         self.shows_all = settings.verbose or settings.debug_dag
