@@ -7,7 +7,7 @@ from snakemake.utils import min_version
 
 from workflows.errors import one_line_errors
 from workflows.jobs.cluster import site_file
-from workflows.measure.stopped import tell_stopped
+from workflows.measure.stopped import report_stopped
 from workflows.paths import STUDIES
 from workflows.plan.hooks import begin_run
 from workflows.plan.jobs import in_jobs
@@ -74,4 +74,4 @@ onsuccess:
 
 onerror:
     with one_line_errors():
-        tell_stopped(plan)
+        report_stopped(plan)

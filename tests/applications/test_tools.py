@@ -7,7 +7,7 @@ from refused import refusal
 
 from workflows.applications import tools
 from workflows.domain import Answer, InputError, Line
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 
 ENERGY = Answer("energy", "Ha", 1e-9, possible=(-100, 0))
 
@@ -60,7 +60,7 @@ def test_a_failed_program_is_reported_in_one_line_with_its_reason(tmp_path):
     assert message == f"{name}: exit status 3: no mesh"
     assert "working" in (tmp_path / f"log.{name}").read_text()
     with pytest.raises(RuntimeError, match="no such program"):
-        tools.run_program(["no-such-program"], tmp_path, os.environ, telling_line)
+        tools.run_program(["no-such-program"], tmp_path, os.environ, explaining_line)
 
 
 def test_a_folder_with_something_in_it_is_not_fresh(tmp_path):

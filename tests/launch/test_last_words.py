@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 from workflows.paths import ROOT
 
 NO_LIBRARY = "ImportError: libmpi.so.12: cannot open shared object file: No such file or directory"
@@ -32,7 +32,7 @@ REASON_OF_LOG = {
 
 @pytest.mark.parametrize(("log", "line"), REASON_OF_LOG.items())
 def test_the_line_that_names_the_error_counts(log, line):
-    assert telling_line((ROOT / f"tests/logs/launchers/{log}.err").read_text()) == line
+    assert explaining_line((ROOT / f"tests/logs/launchers/{log}.err").read_text()) == line
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_the_line_that_names_the_error_counts(log, line):
     ],
 )  # fmt: skip
 def test_without_such_a_line_the_next_best_counts(errors, line):
-    assert telling_line(errors) == line
+    assert explaining_line(errors) == line

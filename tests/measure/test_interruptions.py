@@ -146,7 +146,7 @@ def test_a_run_that_is_still_under_way_is_left_alone(at_work, monkeypatch):
 def test_a_run_that_was_recorded_leaves_no_note(at_work):
     with at_work.here.noted(at_work.path, at_work.planned):
         assert json.loads(at_work.here.notes.read_text())["record"] == str(at_work.path)
-    assert not at_work.here.notes.exists() and at_work.here.made == 1
+    assert not at_work.here.notes.exists() and at_work.here.runs == 1
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_no_run_is_begun_that_would_outlast_its_job(at_work, tmp_path, monkeypat
     monkeypatch.setenv(STOPPED, str(tmp_path / "stopped"))
     at_work.here.job = job(ends=time.time() + 60)
     at_work.here.check_time(30)
-    at_work.here.made = 4
+    at_work.here.runs = 4
     with pytest.raises(OutOfTimeError, match=r"job 7 ends in \d+ s, before the next run would"):
         at_work.here.check_time(50)
     assert (tmp_path / "stopped").read_text() == "4"

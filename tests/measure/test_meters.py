@@ -116,7 +116,7 @@ def test_power_is_integrated():
     [
         (COUNTER, [".\n0 5\n1 5\n"], 1, "its counters stand still"),
         (COUNTER, [".\n0 5\n"], 1, "its end was not read"),
-        (COUNTER, [".\n0 5\n1 9\n"], 2, "1 of 2 machines told their energy"),
+        (COUNTER, [".\n0 5\n1 9\n"], 2, "1 of 2 machines reported their energy"),
         (COUNTER, [".\n0 -\n1 -\n"], 1, "/a: could not be read on every machine"),
         (Meter("hwmon", ("/a",), (None,)), [".\n0 9\n1 5\n"], 1, "/a: fell from 9 to 5"),
     ],
@@ -209,7 +209,7 @@ def test_slurm_is_asked_for_the_step_when_its_accounting_has_it(monkeypatch, tmp
     commands = answering(monkeypatch, "ipmi", "", "RUNNING|\n", "COMPLETED|48213\n")
     meter = meter_of(NODES, tree(tmp_path, zone("intel-rapl:0", "package-0")))
     assert energy_of(meter, ["41.3\n0 -\n1 -\n"], 2) == Energy(48213, "Slurm: ipmi", 1, 30)
-    assert energy_of(meter, [], 2).problem == "0 of 2 machines told their energy"
+    assert energy_of(meter, [], 2).problem == "0 of 2 machines reported their energy"
     assert "--jobs=41.3" in commands[-1]
 
 

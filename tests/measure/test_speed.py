@@ -43,9 +43,9 @@ def test_speed_is_that_of_the_slowest_core():
 
 def test_a_silent_core_is_a_problem():
     none = (None, None)
-    assert read_fixed_work(printed("0.05 0.06"), 2) == (*none, "1 of 2 cores told their speed")
+    assert read_fixed_work(printed("0.05 0.06"), 2) == (*none, "1 of 2 cores reported their speed")
     stopped = read_fixed_work(printed(timed_out=True), 1)
-    assert stopped == (*none, "0 of 1 cores told their speed: stopped after 30 s")
+    assert stopped == (*none, "0 of 1 cores reported their speed: stopped after 30 s")
 
 
 def test_a_record_has_the_mean_of_before_and_after():

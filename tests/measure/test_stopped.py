@@ -6,7 +6,7 @@ import pytest
 from study_files import study_file
 
 from workflows.measure import stopped
-from workflows.measure.stopped import killed_for_memory, tell_stopped
+from workflows.measure.stopped import killed_for_memory, report_stopped
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
 
@@ -32,13 +32,13 @@ def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
         file = paths.record(repetition, 1)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("{}")
-    tell_stopped(plan)
+    report_stopped(plan)
     there = "2 of 3 blocks and 1 further run recorded"
     assert capsys.readouterr().err == f"stopped; {there}; the same command goes on from there\n"
     paths.partial.mkdir()
     (paths.partial / "facts.json").write_text(json.dumps({"study": {"blocks": 3, "blocks_recorded": 1}}))
     paths.report.symlink_to("partial/report.html")
-    tell_stopped(plan)
+    report_stopped(plan)
     message = f"stopped; {there}; report of 1 of them in results/stopped/report.html; the same command"
     assert capsys.readouterr().err.startswith(message)
 
@@ -49,7 +49,7 @@ def test_an_out_of_memory_kill_is_reported(plan, tmp_path, monkeypatch, capsys):
     assert killed_for_memory(counters) == 7 and killed_for_memory(tmp_path / "none") is None
     monkeypatch.setattr(stopped, "_KILLED_BEFORE", 6)
     monkeypatch.setattr(stopped, "killed_for_memory", lambda: 7)
-    tell_stopped(plan)
+    report_stopped(plan)
     assert (
         "nodeworth: out of memory: the kernel has ended a process on this machine meanwhile\n"
         in capsys.readouterr().err

@@ -32,7 +32,7 @@ def test_a_forecast_by_hand(plan_of):
     assert (seen.measuring, seen.preparing, seen.simulating, seen.jobs) == (12, 1, 0, 13)
     assert (seen.largest.nodes, seen.largest.tasks_per_node, seen.cores) == (2, 2, 4)
     assert seen.core_hours == pytest.approx((128 + 40) / 60)
-    assert seen.cut == ()
+    assert seen.too_long == ()
 
 
 def test_nodes_of_a_cluster_are_not_made_here(plan_of):

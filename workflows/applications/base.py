@@ -10,21 +10,21 @@ from typing import Any
 
 from workflows.applications import tools
 from workflows.domain import Case, InputError, Line, Reading, Work
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Marks of the steps in an application's output, for tracing a few steps of a run.
+    """Marks of the steps in an application's output, so that a few steps of a run can be traced.
 
     Attributes
     ----------
     mark : tuple of str
-        Texts, one of which is printed at the end of every step.
+        Texts. The program prints one of them at the end of every step.
     parameter : str
         Parameter of a case that holds the number of steps.
     untimed : int
-        Number of first steps that the seconds of a timed run do not cover.
+        Number of steps at the start of a run that its timed seconds do not cover.
     """
 
     mark: tuple[str, ...]
@@ -34,22 +34,22 @@ class Steps:
 
 @dataclass(frozen=True)
 class Adopted:
-    """What an application reads from an input of a user, for the case.yaml that Nodeworth writes.
+    """Description of a user's input, from which Nodeworth writes a case.yaml.
 
     Attributes
     ----------
     program : str
-        Program of the input, for headings.
+        Name of the program that runs the input, for headings.
     settings, parameters : dict
         Sections of case.yaml.
     changes : tuple of str
-        Phrases on what timed runs change in the user's input, for the report.
+        Phrases for the report: each names a change that timed runs make to the user's input.
     steps : int or None
-        Number of steps of the user's input; None if the application has no steps.
+        Number of steps in the user's input; None if the application has no steps.
     steps_key : str or None
         Parameter that holds the number of steps.
     serial_seconds, memory_MB : float
-        Rough time and memory of a serial run before a trial run.
+        Rough estimates for a serial run, which serve until a trial run has been made.
     """
 
     program: str
@@ -104,18 +104,20 @@ class LoggedRun:
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of a quantity of two runs that should agree.
+    """Difference of a quantity between two runs that should agree.
 
     Attributes
     ----------
     quantity : str
+        Name of the quantity.
     value : float
-        Infinite if a run lacks the quantity or it is no finite number.
+        Size of the difference. It is infinite if a run lacks the quantity, or if the quantity is not finite.
     allowed : float
-        Largest value of consistent runs, unless rounding spreads further.
+        Largest difference that is always allowed.
     most : float
-        Largest value of consistent runs, however far rounding spreads.
+        Largest difference that is allowed where rounding alone makes runs differ by more than `allowed`.
     unit : str
+        Unit of the three numbers.
     """
 
     quantity: str
@@ -129,18 +131,21 @@ class Application(ABC):
     """A program under study.
 
     A subclass in a module of this package is the only code that knows the program. Its methods hold no state:
-    the same arguments always return the same result. ``docs/extending/application.md`` shows a complete one.
+    the same arguments always give the same result. ``docs/extending/application.md`` shows a complete
+    example.
 
     Attributes
     ----------
     steps : Steps or None
-        Marks of the steps, if runs are traced step by step; else `timed_part` marks what is traced.
+        Marks of the steps, if runs are traced step by step. Else `timed_part` marks the traced part.
     variables : tuple of str
-        Prefixes of the environment variables that change how the program computes. Each record keeps them.
+        Prefixes of the environment variables that change how the program computes. Records keep these
+        variables.
     reads_errors : bool
-        Whether `read` gets the lines of standard error too, among those of standard output by their times.
+        Whether `read` receives standard error together with standard output, sorted by the times of the
+        lines.
     adopted : str or None
-        Input of a user that runs as it is, for messages: see `adopt`.
+        Description of the users' inputs that `adopt` accepts, for messages. None if it accepts none.
     """
 
     steps: Steps | None = None
@@ -156,8 +161,8 @@ class Application(ABC):
     def inputs(self, case: Case) -> dict[str, bytes]:
         """Return the input files of a run for the case's size, by relative path.
 
-        The digest of a case covers them: whatever changes a run must be in here, in the parameters or in the
-        settings.
+        The digest of a case covers these files, the parameters and the settings. So everything that changes a
+        run must be among them.
 
         Raises
         ------
@@ -194,7 +199,7 @@ class Application(ABC):
 
     @abstractmethod
     def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
-        """Return program and arguments of one rank, which starts in the staged folder."""
+        """Return program and arguments of each rank. A rank starts in the folder that `stage` filled."""
 
     @abstractmethod
     def unthreaded(self, case: Case, program: str) -> str | None:
@@ -203,23 +208,28 @@ class Application(ABC):
         Parameters
         ----------
         program : str
-            Path, or a name on the ``PATH``.
+            Path of the program, or its name if it is on the ``PATH``.
         """
 
     def cells(self, case: Case) -> int | None:
-        """Return the number of cells of the mesh; None, the default, without a mesh or if it is unknown."""
+        """Return the number of cells of the mesh; None (the default) without a mesh or if unknown."""
         return None
 
     def environment(self, case: Case) -> dict[str, str]:
-        """Return the environment variables of every rank; by default those of the case."""
+        """Return the environment variables of every rank; by default, the case's ``settings.environment``."""
         environment: dict[str, str] = case.settings["environment"]
         return environment
 
     @abstractmethod
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
-        """Read the standard output of one run; see `reads_errors`.
+        """Read the output of a run: its time, answer and details.
 
-        Never raises, however the output is cut off or garbled: `Reading.problem` says what is wrong.
+        This method never raises. If the output is cut off or garbled, `Reading.problem` says what is wrong.
+
+        Parameters
+        ----------
+        lines : list of Line
+            Standard output, and standard error if `reads_errors`.
         """
 
     def read_log(self, lines: list[Line]) -> LoggedRun | None:
@@ -230,7 +240,7 @@ class Application(ABC):
         return None
 
     def adopts(self, source: Path) -> bool:
-        """Return whether `source` is an input of a user that `adopt` accepts; by default nothing is."""
+        """Return whether `adopt` accepts `source`, an input of a user; by default False."""
         return False
 
     def input_files(self, source: Path) -> dict[str, Path]:
@@ -238,12 +248,14 @@ class Application(ABC):
         return {source.name: source}
 
     def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
-        """Read an input of a user, whose files `input_files` are in `folder`, Nodeworth's copy.
+        """Describe an input of a user, for the case.yaml that Nodeworth writes.
 
         Parameters
         ----------
         source : Path
-            Never written to.
+            The user's input, which is never written to.
+        folder : Path
+            Nodeworth's copy of the `input_files`.
         run_scripts : bool
             Whether scripts in the input may run.
         prepare : bool
@@ -259,13 +271,18 @@ class Application(ABC):
         raise InputError(f"{source}: no input of a user can be run by this application")
 
     def variants(self, case: Case) -> list[Case]:
-        """Return a user's case in ways that differ on two processes by rounding only; by default none."""
+        """Return variants of a user's case whose runs on two processes differ only by rounding.
+
+        By default there are none.
+        """
         return []
 
     def differences(
         self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
     ) -> list[Difference]:
-        """Compare a run of a case without an answer with another run; by default nothing is compared.
+        """Return the differences between a run of a case without an answer and the serial run.
+
+        By default, nothing is compared.
 
         Parameters
         ----------
@@ -275,32 +292,33 @@ class Application(ABC):
         return []
 
     def timed_part(self) -> tuple[str, ...]:
-        """Return texts printed at the start and the end of the timed part, which limit what is traced.
+        """Return the texts that the program prints at the start and at the end of its timed part.
 
-        Empty, the default, if the whole run or its `steps` are traced.
+        Only the part between them is traced. By default there are no texts: the whole run or its `steps` are
+        traced.
         """
         return ()
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
-        """Return the work done in the timed part; None, the default, if it has no unit of its own.
+        """Return the work done in the timed part; None (the default) if the application counts no work.
 
         Parameters
         ----------
         prepared : Path
-            Folder that the run was started from.
+            Folder of the prepared case of the run.
         details : mapping
             `Reading.details` of the run.
         """
         return None
 
     def untimed(self, prepared: Path) -> dict[str, float]:
-        """Return the seconds that each step of making `prepared` took (``mesh``); by default none."""
+        """Return the seconds of each step that made the folder `prepared` (``mesh``); by default none."""
         return {}
 
     def explain(self, errors: str) -> str | None:
-        """Return the line of standard error with the reason why the program failed; None without a reason."""
-        return telling_line(errors)
+        """Return the line of standard error that explains why the program failed; None if no line does."""
+        return explaining_line(errors)
 
     def version(self, lines: list[Line]) -> str | None:
-        """Return the version that the program prints; None, the default, if it prints none."""
+        """Return the version that the program prints; None (the default) if it prints none."""
         return None

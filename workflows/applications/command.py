@@ -1,6 +1,6 @@
-"""Any program, without a plug-in: the case holds the command line and the patterns that read the output.
+"""Any program, without a module of its own: the case holds its command line and patterns for its output.
 
-The case is described by a case.yaml, or by one line of a study (`workflows.study.inline`).
+A case.yaml describes the case, or a line of a study does (`workflows.study.inline`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Command(Application):
     reads_errors = True
 
     def programs(self, case: Case) -> list[str]:
-        """Return the program, unless it may be a file of the case: a name with a folder or a parameter."""
+        """Return the program; none if its name contains ``/`` or ``$``, since it may be a file of the case."""
         program = case.settings["program"][0]
         return [] if "/" in program or "$" in program else [program]
 
@@ -76,13 +76,16 @@ class Command(Application):
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
         """Read the output of one run.
 
-        Without a pattern for the seconds, the time from the launch to the last line counts. It includes the
-        start-up: a program that prints its own time is timed more accurately.
+        Without a pattern for the seconds, the time from the launch to the last line counts. This time includes
+        the start-up, so a pattern for a time that the program prints is more accurate.
         """
         patterns = case.settings["read"]
-        last = lines[-1].seconds if lines else None
-        printed = tools.last_text(patterns["seconds"], lines) if "seconds" in patterns else None
-        seconds = last if "seconds" not in patterns else None if printed is None else tools.duration(printed)
+        printed: str | None = None
+        if "seconds" in patterns:
+            printed = tools.last_text(patterns["seconds"], lines)
+            seconds = None if printed is None else tools.duration(printed)
+        else:
+            seconds = lines[-1].seconds if lines else None
         value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
         return Reading(
             seconds=seconds,
@@ -97,7 +100,7 @@ class Command(Application):
 
 APPLICATION = Command()
 MOST_MB = 500
-"""Most MB of the input files of a case."""
+"""Largest total size of the input files of a case, in MB."""
 
 
 def _input_folders(case: Case) -> Iterator[tuple[str, list[str]]]:
@@ -106,7 +109,11 @@ def _input_folders(case: Case) -> Iterator[tuple[str, list[str]]]:
 
 
 def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
-    """Return how often every pattern matches; None for a single pattern or unequal counts."""
+    """Return in how many lines each pattern matches, if all patterns match equally often; else None.
+
+    A number above 1 suggests that several processes printed the same output. A single pattern is no evidence,
+    so the number is None.
+    """
     counts = {sum(bool(re.search(pattern, line.text)) for line in lines) for pattern in patterns}
     return counts.pop() if len(counts) == 1 < len(patterns) else None
 
@@ -114,6 +121,15 @@ def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
 def _problem(
     case: Case, printed: str | None, seconds: float | None, value: float | None, lines: list[Line]
 ) -> str | None:
+    """Return why the output of a run does not count, or None.
+
+    Parameters
+    ----------
+    printed : str or None
+        Time as the program printed it.
+    seconds, value : float or None
+        Time and answer that were read.
+    """
     complete = case.settings["read"].get("complete")
     if complete and tools.first_match(complete, lines) is None:
         return f"incomplete: no line like '{complete}'"

@@ -17,24 +17,24 @@ from workflows.domain import InputError
 
 CONTROL, SOLUTION, DECOMPOSITION = "system/controlDict", "system/fvSolution", "system/decomposeParDict"
 CUTS = ("simple", "hierarchical")
-"""Methods of decomposition that cut along the axes, by a number of parts along each."""
+"""Methods of decomposition that cut the mesh into a number of parts along each axis."""
 SCRIPT = "Allrun.pre"
 
 _RESULTS = re.compile(r"processor\w*|postProcessing|VTK|dynamicCode|log\..*|.*\.(log|foam|OpenFOAM)")
-"""Names in the folder of a case that runs write."""
+"""Names of files and folders in a case that runs write."""
 _TIME = re.compile(r"\d+(\.\d+)?(e[-+]?\d+)?")
 _ON = ("yes", "on", "true", "y", "t")
 _CONSERVED = re.compile(r"rho|alpha\..+")
 """Fields whose volume averages are conserved, if nothing flows in or out."""
 _DERIVED = re.compile(r"(nut|mut|alphat|nuSgs|muSgs|alphaSgs)(\..+)?")
 _CELL_SECONDS, _CELL_MB = 3e-6, 0.002
-"""Rough time of a cell and step, and rough memory of a cell, before a trial run."""
+"""Rough estimates until a trial run has been made: seconds per cell and step, and MB per cell."""
 _LEAST_STEPS, _STEPS = 3, 100
-"""Fewest steps that can be timed, and steps of a case whose end time gives fewer."""
+"""Smallest number of steps that can be timed, and the number of steps if the end time gives fewer."""
 _NOTHING = 1e-12
-"""Largest average of a field that is zero in the serial run."""
+"""Average up to which a field counts as zero if it is zero in the serial run."""
 _ESTIMATED_CELLS = 100_000
-"""Cells that are assumed of a mesh that is still to be made."""
+"""Number of cells that is assumed for a mesh that has not been made yet."""
 
 _ENDING = """
 
@@ -73,21 +73,21 @@ class FoamCase:
     ----------
     solver : str
     start : str
-        Name of the folder of the time at which it starts.
+        Start time of the run, as the name of the folder with the fields at this time.
     step : float
         Length of a time step.
     steps : int
-        Number of steps up to its end time.
+        Number of steps up to the end time.
     fields : list of str
-        Fields of that folder.
+        Names of the fields at the start time.
     chaotic : bool
-        Whether it resolves turbulence, so that runs differ after some steps.
+        Whether the case resolves turbulence (LES). Rounding then makes runs differ after some steps.
     mesh : list of str
-        Commands that make mesh and first fields.
+        Commands that make the mesh and the fields at the start time.
     cells : int or None
-        Number of cells; None if the mesh is still to be made.
+        Number of cells; None if the mesh has not been made yet.
     changes : list of str
-        Sentences on what a timed run changes.
+        Phrases for the report: each names a setting that a timed run changes.
     """
 
     solver: str
@@ -102,17 +102,17 @@ class FoamCase:
 
     @property
     def serial_seconds(self) -> float:
-        """Rough time of a serial run, seconds."""
+        """Estimated time of a serial run, seconds."""
         return (self.cells or _ESTIMATED_CELLS) * self.steps * _CELL_SECONDS
 
     @property
     def memory_MB(self) -> float:  # noqa: N802
-        """Rough memory of a serial run, MB."""
+        """Estimated memory of a serial run, MB."""
         return 50 + (self.cells or _ESTIMATED_CELLS) * _CELL_MB
 
 
 def is_case(path: Path) -> bool:
-    """Return whether a folder holds a case: its controlDict."""
+    """Return whether a folder holds a case, which is recognised by its controlDict."""
     return path.is_dir() and file_of(path, CONTROL) is not None
 
 
@@ -124,12 +124,14 @@ def results_in(source: Path) -> list[str]:
 
 
 def look(source: Path, run_scripts: bool) -> FoamCase:
-    """Read a case.
+    """Read the settings of a case, and check that it can be run.
 
     Parameters
     ----------
+    source : Path
+        Folder of the case.
     run_scripts : bool
-        Whether its script Allrun.pre runs.
+        Whether the script Allrun.pre of the case runs.
 
     Raises
     ------
@@ -143,9 +145,9 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
     if "application" not in control:
         raise InputError(f"{where}: application: missing; it names the solver")
     start, step = _start(source, control), _number(control, "deltaT", where)
-    steps = (
-        round((_number(control, "endTime", where) - float(start)) / step) if "endTime" in control else _STEPS
-    )
+    steps = _STEPS
+    if "endTime" in control:
+        steps = round((_number(control, "endTime", where) - float(start)) / step)
     script = source / SCRIPT
     commands = text_of(script) if run_scripts and script.is_file() else ""
     mesh = _mesh(source, start, commands)
@@ -154,7 +156,7 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
         raise InputError(f"{source}: no fields in {start} or {start}.orig")
     turbulence = read(source, "constant/turbulenceProperties").get("simulationType", "")
     chaotic = turbulence == "LES"
-    changes = [*_changes(source, control), *_preparations(source, mesh, script.is_file() and not commands)]
+    changes = [*_changes(source, control), *_preparations(mesh, script.is_file() and not commands)]
     return FoamCase(
         solver=control["application"].strip('"'),
         start=start,
@@ -169,7 +171,10 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
 
 
 def restore_fields(folder: Path, start: str) -> None:
-    """Copy each missing field of the start from its original: of folder ``0.orig``, or file ``0/T.orig``."""
+    """Copy each missing field at the start time from its original.
+
+    The original is a file in the folder ``0.orig``, or a file such as ``0/T.orig``.
+    """
     originals = {file.name.removesuffix(".gz"): file for file in (folder / f"{start}.orig").glob("*")}
     originals |= {file.name.partition(".orig")[0]: file for file in (folder / start).glob("*.orig*")}
     for name, file in originals.items():
@@ -184,9 +189,10 @@ def restore_fields(folder: Path, start: str) -> None:
 def timed_files(
     files: Mapping[str, bytes], folder: Path, case: Mapping[str, Any], steps: int
 ) -> dict[str, bytes]:
-    """Return the files of a case with the settings of a timed run at the end of its dictionaries.
+    """Return the files of a case, with the settings of a timed run appended to its dictionaries.
 
-    OpenFOAM takes the last of several entries and merges sections, so everything else stays as it is.
+    If a key occurs several times, OpenFOAM uses the last value; it merges sections. So all other settings
+    stay as they are.
 
     Parameters
     ----------
@@ -196,6 +202,8 @@ def timed_files(
         Folder of the case.
     case : mapping
         ``start``, ``step``, ``fields`` and ``chaotic``, as in `FoamCase`.
+    steps : int
+        Number of steps of the timed run.
     """
     start, step = case["start"], case["step"]
     first = f"{float(start) + step:.12g}"
@@ -226,7 +234,7 @@ def timed_files(
 
 
 def appended(files: Mapping[str, bytes], name: str, ending: str) -> dict[str, bytes]:
-    """Return the files with a text at the end of one, which is no longer gzipped."""
+    """Return the files, with the text `ending` appended to the file `name`. If it was gzipped, unpack it."""
     others = {path: content for path, content in files.items() if path not in (name, f"{name}.gz")}
     content = files[name] if name in files else gzip.decompress(files[f"{name}.gz"])
     return others | {name: content + ending.encode()}
@@ -239,12 +247,14 @@ def method_of(folder: Path) -> str | None:
 
 
 def with_method(folder: Path, method: str, processes: int, parts: Sequence[int] | None) -> str:
-    """Return decomposeParDict for a number of processes; the entries of the folder's file stay.
+    """Return the text of a decomposeParDict for a number of processes.
+
+    The text begins with the user's decomposeParDict, so its other entries stay valid.
 
     Parameters
     ----------
     parts : sequence of int or None
-        Parts along x, y and z, for the methods in `CUTS`.
+        Number of parts along x, y and z; only for the methods in `CUTS`.
     """
     given = read(folder, DECOMPOSITION)
     section = next((name for name in (f"{method}Coeffs", "coeffs") if name in given), f"{method}Coeffs")
@@ -255,7 +265,7 @@ def with_method(folder: Path, method: str, processes: int, parts: Sequence[int] 
 
 
 def given_parts(folder: Path, method: str, processes: int) -> list[int] | None:
-    """Return the user's parts along x, y and z if their product is the number of processes."""
+    """Return the user's number of parts along x, y and z; None unless their product is `processes`."""
     given = read(folder, DECOMPOSITION)
     for name in (f"{method}Coeffs", "coeffs"):
         parts = [int(number) for number in re.findall(r"\d+", given.get(name, {}).get("n", ""))]
@@ -265,14 +275,24 @@ def given_parts(folder: Path, method: str, processes: int) -> list[int] | None:
 
 
 def averages(texts: Sequence[str], name: str) -> dict[str, list[float | None]]:
-    """Return the components of the volume averages that the function `name` printed, by field.
+    """Return the volume averages that the OpenFOAM function `name` printed last.
 
-    A component that is no finite number is None.
+    Parameters
+    ----------
+    texts : sequence of str
+        Lines of the output.
+
+    Returns
+    -------
+    dict of str to list of (float or None)
+        Components of the average of each field. A component that is not a finite number is None.
     """
     heading = f"volFieldValue {name} write:"
-    begin = next((index for index in reversed(range(len(texts))) if texts[index].strip() == heading), None)
+    headings = [index for index, text in enumerate(texts) if text.strip() == heading]
     values: dict[str, list[float | None]] = {}
-    for text in texts[begin + 1 :] if begin is not None else ():
+    if not headings:
+        return values
+    for text in texts[headings[-1] + 1 :]:
         if match := re.search(_PRINTED, text):
             values[match[1]] = [tools.number(word) for word in match[2].strip("() ").split()]
         elif not text.strip():
@@ -281,14 +301,17 @@ def averages(texts: Sequence[str], name: str) -> dict[str, list[float | None]]:
 
 
 def difference(value: Sequence[float | None] | None, serial: Sequence[float | None], scale: float) -> float:
-    """Return the largest difference of the components of two averages, relative to `scale`.
+    """Return the largest difference between the components of two averages, relative to `scale`.
 
-    It is infinite if a component is missing or no finite number.
+    It is infinite if a component is missing or is not a finite number. If `scale` is 0, it is 0 for a
+    difference of rounding size, else infinite.
     """
     if value is None or None in value or None in serial or len(value) != len(serial):
         return math.inf
-    largest = max(abs(one - other) for one, other in zip(value, serial, strict=True))  # type: ignore[operator]
-    return largest / scale if scale else 0.0 if largest < _NOTHING else math.inf
+    largest = max(abs(a - b) for a, b in zip(value, serial, strict=True))  # type: ignore[operator]
+    if scale:
+        return largest / scale
+    return 0.0 if largest < _NOTHING else math.inf
 
 
 def _copy_missing(source: Path, target: Path) -> None:
@@ -298,7 +321,7 @@ def _copy_missing(source: Path, target: Path) -> None:
 
 
 def _start(source: Path, control: Entries) -> str:
-    """Return the name of the folder of the time at which the case starts."""
+    """Return the start time of a case, as the name of the folder with the fields at this time."""
     times = {float(path.name): path.name for path in source.iterdir() if _TIME.fullmatch(path.name)}
     start: str = control.get("startTime", "0")
     match control.get("startFrom", "latestTime"):
@@ -325,12 +348,12 @@ def cells_of(source: Path, start: str) -> int | None:
 
 
 def _mesh(source: Path, start: str, script: str) -> list[str]:
-    """Return the commands that make mesh and fields.
+    """Return the commands that make the mesh and the fields at the start time.
 
     Parameters
     ----------
     script : str
-        Text of the script that runs before; it may make the mesh.
+        Text of the script Allrun.pre, which runs first; empty if it does not run. It may make the mesh.
     """
     commands = [f"sh ./{SCRIPT}"] if script else []
     if any(file_of(source, f"{place}/polyMesh/owner") for place in ("constant", start)):
@@ -356,7 +379,7 @@ def _mesh(source: Path, start: str, script: str) -> list[str]:
 
 
 def _fields(source: Path, start: str) -> list[str]:
-    """Return the names of the volume fields of the start, without those that other fields determine."""
+    """Return the names of the volume fields at the start time, without fields that follow from others."""
     names = set()
     for file in [*(source / start).glob("*"), *(source / f"{start}.orig").glob("*")]:
         if file.is_file() and re.search(r"class\s+vol\w+Field\s*;", text_of(file, 4000)):
@@ -365,28 +388,28 @@ def _fields(source: Path, start: str) -> list[str]:
 
 
 def _stopping(control: Entries) -> list[str]:
-    """Return the names of the functions that end a run before its end time."""
+    """Return the names of the functions in controlDict that can end a run before its end time."""
     functions = control.get("functions", {})
-    of_type = {name: entry.get("type") for name, entry in functions.items() if isinstance(entry, dict)}
-    return [name for name, kind in of_type.items() if kind in ("runTimeControl", "abort")]
+    types = {name: entry.get("type") for name, entry in functions.items() if isinstance(entry, dict)}
+    return [name for name, kind in types.items() if kind in ("runTimeControl", "abort")]
 
 
 def _criteria(solution: Entries) -> dict[str, list[str]]:
-    """Return the fields whose residuals end a run, by the section of fvSolution."""
-    sections = {
-        name: solution[name] for name in ("SIMPLE", "PIMPLE", "PISO") if isinstance(solution.get(name), dict)
-    }
-    criteria = {name: section.get("residualControl") for name, section in sections.items()}
-    return {
-        name: ending
-        for name, keys in criteria.items()
-        # A criterion with a section of its own ends the loops within a time step.
-        if isinstance(keys, dict) and (ending := [key for key in keys if not isinstance(keys[key], dict)])
-    }
+    """Return the fields whose residuals can end a run, by the section of fvSolution that lists them."""
+    criteria: dict[str, list[str]] = {}
+    for name in ("SIMPLE", "PIMPLE", "PISO"):
+        section = solution.get(name)
+        control = section.get("residualControl") if isinstance(section, dict) else None
+        if isinstance(control, dict):
+            # An entry that is a section ends only the loops within a time step.
+            fields = [field for field, entry in control.items() if not isinstance(entry, dict)]
+            if fields:
+                criteria[name] = fields
+    return criteria
 
 
 def _changes(source: Path, control: Entries) -> list[str]:
-    """Return a phrase on each setting that a timed run changes."""
+    """Return a phrase for each setting that a timed run changes."""
     changes = []
     if (adjust := control.get("adjustTimeStep", "no")).lower() in _ON:
         changes.append(f"adjustTimeStep {adjust} is now no, so deltaT stays {control['deltaT']}")
@@ -405,6 +428,7 @@ def _changes(source: Path, control: Entries) -> list[str]:
     return changes
 
 
-def _preparations(source: Path, mesh: list[str], skipped_script: bool) -> list[str]:
-    made = [f"Nodeworth ran {', '.join(mesh)}"] if mesh else []
-    return made + ([f"{SCRIPT} was not run (--run-scripts runs it)"] if skipped_script else [])
+def _preparations(mesh: list[str], skipped_script: bool) -> list[str]:
+    """Return phrases about the commands that prepared the case, and about a script that did not run."""
+    phrases = [f"Nodeworth ran {', '.join(mesh)}"] if mesh else []
+    return phrases + ([f"{SCRIPT} was not run (--run-scripts runs it)"] if skipped_script else [])

@@ -1,4 +1,4 @@
-"""Dictionaries in OpenFOAM's format, as far as a case must be read to be run: see `read`."""
+"""Reader of dictionaries in OpenFOAM's format. It reads what Nodeworth needs to run a case: see `read`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _TOKEN = re.compile(
     re.S,
 )
 _INCLUDES = {"#include": True, "#includeIfPresent": False, "#sinclude": False}
-"""Directives that read another file, and whether the file must exist."""
+"""Directives that include another file. The value tells whether the file must exist."""
 
 
 def file_of(folder: Path, name: str) -> Path | None:
-    """Return a file, or the file with ``.gz`` that stands for it; None if both are missing."""
+    """Return the path of a file, or of its gzipped form ``NAME.gz``; None if both are missing."""
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 
@@ -45,11 +45,12 @@ def text_of(file: Path, most: int = -1) -> str:
 
 
 def read(folder: Path, name: str) -> Entries:
-    """Read a dictionary of a case with the files that it includes; a missing dictionary has no entries.
+    """Read a dictionary of a case, with the files that it includes.
 
-    Values are text, with ``$name`` replaced where the name has a value. A later entry replaces an earlier
-    one, and sections merge, as in OpenFOAM. Calculations (``#calc``) and code keep their text. An entry that
-    does not end is left out: OpenFOAM reports it.
+    Values are text, in which ``$name`` is replaced if the name has a value. As in OpenFOAM, a later entry
+    replaces an earlier entry with the same key, and sections merge. Calculations (``#calc``) and code keep
+    their text. An entry without an end is left out: OpenFOAM reports the error. A missing dictionary has no
+    entries.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def read(folder: Path, name: str) -> Entries:
     Raises
     ------
     InputError
-        A file that it includes is missing.
+        An included file is missing.
     """
     entries: Entries = {}
     if file := file_of(folder, name):
@@ -70,7 +71,11 @@ def read(folder: Path, name: str) -> Entries:
 
 
 class _Reader:
-    """Tokens of one file."""
+    """Reader of the tokens of a file, which fills entries.
+
+    The argument `outer` of its methods holds the entries of the enclosing sections, innermost first.
+    ``$name`` is looked up there.
+    """
 
     def __init__(self, case: Path, file: Path) -> None:
         self.case, self.file = case, file
@@ -88,7 +93,8 @@ class _Reader:
                 self._entry(token, entries, outer)
 
     def _entry(self, key: str, entries: Entries, outer: tuple[Entries, ...]) -> None:
-        if key.startswith("$"):  # the entries of another section
+        """Read the value or the section of a key."""
+        if key.startswith("$"):  # stands for the entries of another section
             next(self.tokens, None)
             entries |= value if isinstance(value := _lookup(key[1:], (entries, *outer)), dict) else {}
             return
@@ -107,6 +113,7 @@ class _Reader:
             words.append(token)
 
     def _directive(self, directive: str, entries: Entries, outer: tuple[Entries, ...]) -> None:
+        """Follow a directive that includes another file; ignore any other directive."""
         word, _, name = " ".join(directive.split()).partition(" ")
         name = name.strip('"')
         if word == "#includeFunc":
@@ -121,10 +128,12 @@ class _Reader:
 
 
 def _value(word: str, scopes: tuple[Entries, ...]) -> str:
+    """Return a word of a value; if it is ``$name`` and the name has a value, return this value."""
     value = _lookup(word.strip("${}"), scopes) if word.startswith("$") else None
     return value if isinstance(value, str) else word
 
 
 def _lookup(name: str, scopes: tuple[Entries, ...]) -> Any:
+    """Return the entry of a name in the innermost section that has it; None if no section has it."""
     name = name.strip("{}:.")
     return next((scope[name] for scope in scopes if name in scope), None)

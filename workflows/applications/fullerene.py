@@ -1,8 +1,9 @@
 """Carbon cages of icosahedral symmetry: the dodecahedron of 20 atoms, and cages of 60 n^2 atoms.
 
-Each face of an icosahedron is divided into n^2 triangles, whose corners are cut off at a third of their
-edges. This leaves two atoms on each of the 30 n^2 edges: 60 n^2 atoms with three bonds each, in twelve
-pentagons and otherwise hexagons. The faces stay flat, so all bonds have the same length.
+Each face of an icosahedron is divided into n^2 triangles. There are 30 n^2 edges of triangles in all. Two
+atoms lie on each edge, at a third of its length from either end: 60 n^2 atoms. Each atom has three bonds. The
+bonds form twelve pentagons and otherwise hexagons. All bonds have the same length, because the faces are
+flat.
 """
 
 from __future__ import annotations
@@ -50,27 +51,32 @@ def fullerene(atoms: int) -> list[Atom]:
         for face in combinations(_ICOSAHEDRON, 3)
         if all(math.isclose(math.dist(*edge), _EDGE) for edge in combinations(face, 2))
     ]
-    divisions = math.isqrt(atoms // 60)
+    divisions = math.isqrt(atoms // 60)  # n
     if atoms == 20:
         positions = [_between(face, (1, 1, 1)) for face in faces]
     elif divisions > 0 and atoms == 60 * divisions**2:
         # Atoms on an edge of the icosahedron belong to two faces; rounding removes the duplicates.
-        on_faces = [atom for face in faces for atom in _cut(face, divisions)]
+        on_faces = [atom for face in faces for atom in _atoms_on(face, divisions)]
         positions = list({tuple(round(value, 6) for value in atom): atom for atom in on_faces}.values())
     else:
-        raise ValueError(f"no cage of {atoms} atoms; there are those of 20, and of 60 n^2")
-    scale = BOND / min(math.dist(positions[0], other) for other in positions[1:])
+        raise ValueError(f"no cage of {atoms} atoms; there are cages of 20 atoms, and of 60 n^2")
+    shortest = min(math.dist(positions[0], other) for other in positions[1:])
+    scale = BOND / shortest
     return [("C", scale * x, scale * y, scale * z) for x, y, z in positions]
 
 
-def _cut(face: tuple[Position, ...], divisions: int) -> list[Position]:
-    """Return the atoms of a face: two on each edge of its triangles, at a third from either end."""
+def _atoms_on(face: tuple[Position, ...], divisions: int) -> list[Position]:
+    """Return the positions of the atoms on a face: two on each edge of its triangles.
+
+    A face with n divisions has n (n + 1) / 2 upright triangles, whose edges include the edges of all others.
+    Points are given by weights of the three corners of the face (barycentric coordinates).
+    """
     atoms = []
     for a in range(divisions):
         for b in range(divisions - a):
             c = divisions - 1 - a - b
-            corners = ((a + 1, b, c), (a, b + 1, c), (a, b, c + 1))
-            for first, second in combinations(corners, 2):
+            triangle = ((a + 1, b, c), (a, b + 1, c), (a, b, c + 1))
+            for first, second in combinations(triangle, 2):
                 for near, far in ((first, second), (second, first)):
                     weights = tuple(2 * p + q for p, q in zip(near, far, strict=True))
                     atoms.append(_between(face, weights))
@@ -78,7 +84,7 @@ def _cut(face: tuple[Position, ...], divisions: int) -> list[Position]:
 
 
 def _between(corners: tuple[Position, ...], weights: tuple[int, ...]) -> Position:
-    """Return the weighted mean of corners."""
+    """Return the weighted mean of the positions of corners."""
     total = sum(weights)
     x, y, z = (
         sum(weight * corner[axis] for weight, corner in zip(weights, corners, strict=True)) / total

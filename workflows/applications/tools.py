@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import Answer, Case, InputError, Line
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 from workflows.launch.programs import shared_libraries
 
 PREPARE_LIMIT_SECONDS = 3600
@@ -130,7 +130,7 @@ def run_program(
     output = done.stdout.decode(errors="replace")
     (folder / f"log.{program}").write_text(output)
     if done.returncode:
-        reason = explain(output) or telling_line(output) or "no output"
+        reason = explain(output) or explaining_line(output) or "no output"
         raise RuntimeError(f"{program}: exit status {done.returncode}: {reason}")
     return output, time.monotonic() - began
 

@@ -1,6 +1,7 @@
 """The attester: a small library that measures the interconnect inside a run.
 
-Ranks preload it. It plays a short ping-pong when the program initialises MPI, and writes the result.
+Ranks preload it. When the program initialises MPI, the attester exchanges the messages of a short ping-pong,
+and writes the result to a file.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def build(library: str) -> Path:
 
 @functools.cache
 def _build_once(library: str) -> Path | InputError:
-    """Try to build once in this process."""
+    """Build the attester, or return the error of a failed build; the result of this process is cached."""
     try:
         return _build_if_missing(library)
     except InputError as error:
@@ -117,7 +118,7 @@ def _build(compiler: str, command: str, folder: Path) -> None:
         draft.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"{draft}: {error.strerror}") from None
-    # Linked to no library: it calls the functions of the library that the program uses.
+    # The attester is not linked to MPI: it calls the functions of the MPI library that the program loads.
     unlinked = [word for word in shlex.split(command) if not word.startswith(("-l", "-L", "-Wl,"))]
     library = [*unlinked, *_OPTIONS, "-fPIC", "-shared"]
     try:
@@ -146,7 +147,12 @@ def cannot_attest(case: Case, interconnect: Interconnect) -> str | None:
 
 
 def environment(point: Point, interconnect: Interconnect, scratch: Path) -> dict[str, str]:
-    """Return the variables that make the ranks of a run attest its interconnect; all nodes see `scratch`.
+    """Return the environment variables that make the ranks of a run attest its interconnect.
+
+    Parameters
+    ----------
+    scratch : Path
+        Folder for the result, which all nodes share.
 
     Raises
     ------
@@ -192,19 +198,23 @@ def read_worlds(scratch: Path) -> list[World]:
 def check_worlds(
     worlds: Sequence[World], processes: int, interconnect: Interconnect, copies: int | None = None
 ) -> str | None:
-    """Return one line if a program ran as several smaller runs, judged by its largest world.
+    """Check that the started ranks formed a single run, and not several smaller runs of the program.
+
+    This happens if the program uses another MPI library than the launcher.
 
     Parameters
     ----------
+    worlds : sequence of World
+        Worlds that the ranks reported. The largest world decides.
     processes : int
         Number of started ranks.
     copies : int or None
-        How many times the output holds everything that a run prints. Without a world, this is the only sign.
+        How many times the output holds everything that a run prints. It decides if no world was reported.
 
     Returns
     -------
     str or None
-        One line if the program did.
+        One line if the ranks formed several runs.
     """
     largest = max(worlds, key=lambda world: world.processes, default=None)
     expected = f"instead of one run of {processes} processes"
@@ -248,7 +258,8 @@ def read_probe(
     Returns
     -------
     Probe or None
-        It has a problem if a rank had moved before MPI was initialised. None if no program initialised MPI.
+        None if no program initialised MPI. The probe has a problem if a rank moved to other cores before MPI
+        was initialised.
     """
     file = scratch / _WRITTEN
     if not file.exists():
@@ -271,14 +282,19 @@ def read_probe(
     )
 
 
-def moved(were: Sequence[Sequence[str]], are: Sequence[Sequence[str]], text: str) -> str | None:
-    """Return one line for the first rank that moved to another host or to other cores; None without one.
+def moved(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]], text: str) -> str | None:
+    """Return one line for the first rank that moved to another host or to other cores; None if none moved.
 
-    `text` is formatted with the rank, its cores and host before, and its cores and host after.
+    Parameters
+    ----------
+    before, after : sequence of (str, str)
+        Host and cores of each rank.
+    text : str
+        Format of the line. It receives the rank, its cores and host before, and its cores and host after.
     """
-    if len(are) != len(were):
-        return f"{len(are)} of its {len(were)} ranks were there"
-    for rank, ((host, cores), (new_host, new_cores)) in enumerate(zip(were, are, strict=True)):
+    if len(after) != len(before):
+        return f"{len(after)} of its {len(before)} ranks were there"
+    for rank, ((host, cores), (new_host, new_cores)) in enumerate(zip(before, after, strict=True)):
         if host != new_host or not set(core_numbers(new_cores)) <= set(core_numbers(cores)):
             return text.format(rank, cores, host, new_cores, new_host)
     return None

@@ -1,7 +1,7 @@
-"""The command lines that start the ranks of a point on the nodes of a cluster's job.
+"""Command lines that start the ranks of a point on the nodes of a cluster's job.
 
-Ranks are numbered node by node, as `workflows.launch.ranks.ranks_of_nodes` counts them. The launchers bind
-nothing: ``workflows/launch/rank`` pins each rank, as on one machine.
+Ranks are numbered node by node (`workflows.launch.ranks.ranks_of_nodes`). Launchers do not bind ranks to
+cores: the script ``workflows/launch/rank`` pins each rank, as on one machine.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from workflows.launch.ranks import rank_command, ranks_of_nodes
 from workflows.paths import ROOT
 
 IMAGE = "NODEWORTH_IMAGE"
-"""Variable with the command line that enters a container image, set for scripts in that image."""
+"""Environment variable with the command line that enters a container image, set for scripts in that image."""
 
 ROOT_INSIDE = "ROOT-INSIDE"
-"""Placeholder in it for the path of the project's folder in the image, which Snakemake decides."""
+"""Placeholder in `IMAGE` for the path of the project's folder in the image, which Snakemake decides."""
 
 _OF_SRUN = RankVariables("SLURM_PROCID", "SLURM_LOCALID", None)
 _HIDDEN = tuple(prefix for scheduler in SCHEDULERS.values() for prefix in scheduler.hidden_prefixes)
@@ -50,7 +50,10 @@ def check_launcher(cluster: Cluster) -> None:
 
 
 def inherited() -> dict[str, str]:
-    """Return the environment that ranks inherit: without what schedulers set for the first tasks of a job."""
+    """Return the environment variables that ranks inherit.
+
+    Variables that a scheduler sets for the first tasks of a job are left out.
+    """
     variables = outside_mpi().items()
     return {name: value for name, value in variables if not name.startswith(_HIDDEN) or name in _VISIBLE}
 
@@ -62,7 +65,8 @@ class JobNode:
     Attributes
     ----------
     cores : tuple of int or None
-        Cores of the node that belong to the job; None: the scheduler confines the ranks to them.
+        Cores of the node that belong to the job. None: unknown, because the scheduler confines the ranks to
+        them.
     environment : mapping of str to str
         Variables that ranks inherit, read once for all runs in the job.
     """
@@ -85,7 +89,7 @@ def is_this_machine(node: Node) -> bool:
 
 
 def entering() -> list[str]:
-    """Return the command line that enters this process's image on any node; empty outside images."""
+    """Return the command line that enters the image of this process on any node; empty outside an image."""
     return [word.replace(ROOT_INSIDE, str(ROOT)) for word in shlex.split(os.environ.get(IMAGE, ""))]
 
 
@@ -103,27 +107,22 @@ def launch_in_job(
     """
     node = nodes[0]
     hosts = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=False))
-    # A step of srun begins outside the image in which this process is.
-    outside = entering() if node.launcher == node.scheduler.own_launcher else []
-    # Slurm ends the ranks, also on nodes where this process is not.
-    program = ["env", "-u", MARK, *outside, *rank_command(point, command, scratch)]
+    # Slurm's srun starts ranks outside the container image, so each rank must enter the image.
+    enter_image = entering() if node.launcher == node.scheduler.own_launcher else []
+    # Without the mark, no clean-up on this node kills the ranks: Slurm ends them on all nodes.
+    program = ["env", "-u", MARK, *enter_image, *rank_command(point, command, scratch)]
     settings = interconnect.launch if interconnect else None
     of_launcher = library_of_launcher(node.launcher)
     library = library_of(interconnect) if interconnect else of_launcher
-    variables = {
-        **({"MPI4PY_MPIABI": library.mpi4py_abi} if library else {}),
-        # Of every library: srun may start a serial run of any, and none reads the variables of another.
-        **{
-            name: value
-            for configured in MPI_LIBRARIES.values()
-            for name, value in configured.job_environment(
-                point, settings, bool(interconnect and interconnect.emulate)
-            ).items()
-        },
-        **{name: str(value) for name, value in (settings or {}).get("env", {}).items()},
-        **environment,
-        "NODEWORTH_RANKS_OF_NODES": " ".join(map(str, hosts.values())),
-    }
+    variables = {"MPI4PY_MPIABI": library.mpi4py_abi} if library else {}
+    # Set the variables of every library. A serial run under srun may use any library, and no library reads
+    # the variables of another.
+    is_emulated = bool(interconnect and interconnect.emulate)
+    for configured in MPI_LIBRARIES.values():
+        variables |= configured.job_environment(point, settings, is_emulated)
+    variables |= {name: str(value) for name, value in (settings or {}).get("env", {}).items()}
+    variables |= environment
+    variables["NODEWORTH_RANKS_OF_NODES"] = " ".join(map(str, hosts.values()))
     if of_launcher:
         ranks = JobRanks(hosts, program, variables.keys(), node.scheduler, entering())
         write_rank_variables(scratch, of_launcher.rank_variables)
@@ -137,16 +136,24 @@ def launch_in_job(
 def _srun(
     hosts: Mapping[str, int], program: Sequence[str], node: JobNode, hosts_file: Path, point: Point
 ) -> Launch:
-    """Start a step of the job; with several nodes, `hosts_file` lists the node of each rank."""
-    where, variables = [f"--nodelist={next(iter(hosts))}"], {}
+    """Return the command line of srun, which starts a step of the job.
+
+    Parameters
+    ----------
+    hosts : mapping of str to int
+        Number of ranks on each node.
+    hosts_file : Path
+        File that srun reads if there are several nodes. It is written here: the node of each rank.
+    """
+    node_options, variables = [f"--nodelist={next(iter(hosts))}"], {}
     if len(hosts) > 1:
         hosts_file.write_text("".join(f"{host}\n" * count for host, count in hosts.items()))
-        where, variables = ["--distribution=arbitrary"], {"SLURM_HOSTFILE": str(hosts_file)}
+        node_options, variables = ["--distribution=arbitrary"], {"SLURM_HOSTFILE": str(hosts_file)}
     argv = [
         *("srun", f"--mpi={node.mpi_plugin}", f"--nodes={len(hosts)}", f"--ntasks={sum(hosts.values())}"),
         *([f"--cpus-per-task={point.cores_per_process}"] if point.threads > 1 else []),
-        *(*where, "--overcommit", "--cpu-bind=none", "--mem=0"),
-        "--overlap",  # the step in which this process itself runs keeps its cores
+        *(*node_options, "--overcommit", "--cpu-bind=none", "--mem=0"),
+        "--overlap",  # share cores with the step in which this process runs
         *("--kill-on-bad-exit=1", "--input=none", "--export=ALL", "--job-name=nodeworth", *program),
     ]
     return Launch(argv, variables)

@@ -44,13 +44,14 @@ class EmulatedNode:
     Attributes
     ----------
     name : str
-        Its host name.
+        Host name.
     address : str
-        Its IPv4 address, which exists only inside the nodes.
+        IPv4 address, which only the emulated nodes can reach.
     cores : tuple of int
         Cores of this machine that belong to the node.
     net, uts : str
-        Paths of its network and UTS (host name) namespaces, valid while their owner lives.
+        Paths of the network and UTS (host name) namespaces, valid as long as the process that made them
+        lives.
     """
 
     name: str
@@ -79,15 +80,15 @@ class EmulatedNode:
 def emulated_nodes(
     emulate: dict[str, Any], cores: Sequence[int] | None = None
 ) -> Iterator[tuple[EmulatedNode, ...]]:
-    """Build the nodes of an emulated interconnect; afterwards, end their processes and remove them.
+    """Build the nodes of an emulated interconnect; remove them with all their processes at the end.
 
     Parameters
     ----------
     emulate : dict
         Section ``emulate`` of an interconnect's file.
     cores : sequence of int, optional
-        Cores of this machine, assigned to the nodes in turn. A core may occur for several nodes. By default,
-        all cores that this process may use.
+        Cores of this machine: the first ``cores_per_node`` are for the first node, and so on. A core may
+        occur for several nodes. By default, all cores that this process may use.
 
     Yields
     ------
@@ -102,11 +103,12 @@ def emulated_nodes(
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         raise EmulationError(f"{', '.join(missing)} not installed (Debian: iproute2, util-linux)")
-    size, usable = emulate["cores_per_node"], usable_cores() if cores is None else cores
-    if emulate["nodes"] * size > len(usable):
+    size = emulate["cores_per_node"]
+    usable = usable_cores() if cores is None else cores
+    needed = emulate["nodes"] * size
+    if needed > len(usable):
         raise EmulationError(
-            f"{emulate['nodes']} nodes of {size} cores need {emulate['nodes'] * size} cores, "
-            f"{len(usable)} are usable here"
+            f"{emulate['nodes']} nodes of {size} cores need {needed} cores, {len(usable)} are usable here"
         )
     with contextlib.ExitStack() as stack:
         switch, _ = _hold_namespaces("emulated-switch", stack)
@@ -125,7 +127,7 @@ def emulated_nodes(
 
 
 def usable_cores() -> list[int]:
-    """Return the cores that this process may use, each by its first hardware thread."""
+    """Return the cores that this process may use: for each core, the number of its first hardware thread."""
     cores: dict[tuple[str, ...], int] = {}
     for thread in sorted(os.sched_getaffinity(0)):
         topology = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")

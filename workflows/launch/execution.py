@@ -22,18 +22,20 @@ from workflows.domain import Line
 from workflows.launch.leftovers import MARK, owner
 
 OUTPUT = "NODEWORTH_OUTPUT"
-"""Variable for ranks on this machine: file to which they print, read by this process."""
+"""Environment variable with the path of a file to which ranks here print; this process reads the file."""
 
-KEPT_BYTES = 64_000_000  # maximum of each of the two streams
+KEPT_BYTES = 64_000_000  # maximum size of standard output, and of standard error
 GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL to the processes of a run
-END_SECONDS = 20.0  # a killed process that takes longer hangs in the kernel
+END_SECONDS = 20.0  # a killed process that takes longer to end hangs in the kernel
 
 _CHUNK_BYTES = 1 << 16
 _TICK_SECONDS = 0.2
 _REST_SHARE, _LONGEST_REST_SECONDS = 1 / 40, 0.01
-"""Rest after a read, as a share of the time since the launch, and its maximum. A read takes 30 µs or more
-from a rank. Output that arrives during a rest is stamped with the middle of the rest."""
-_URGENT_BYTES = 4096  # after a read of this size, more comes: no rest, or the program waits for a full pipe
+"""Pause after each read: a share of the time since the launch, and its maximum. Each read takes 30 µs or more
+of CPU time from a rank, so reads must be rare. Output that arrives during a pause is stamped with its
+middle."""
+_URGENT_BYTES = 4096
+"""Size of a read after which there is no pause: more output follows, and a full pipe stops the program."""
 _LIBC = ctypes.CDLL(None)
 _PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
 _PR_GET_CHILD_SUBREAPER = 37
@@ -121,14 +123,14 @@ def execute(argv: list[str], env: dict[str, str], cwd: Path, time_limit_seconds:
 
 
 def _program(name: str, path: str | None) -> str:
-    """Return the path of a program."""
+    """Return the path of a program, or raise a `FileNotFoundError`."""
     if file := shutil.which(name, path=path):
         return file
     raise FileNotFoundError(f"{name}: no such program")
 
 
 class _Stream:
-    """Output of the program through one pipe, with times."""
+    """Output of the program through a pipe: chunks, each with its seconds since the launch."""
 
     def __init__(self) -> None:
         self.chunks: list[tuple[float, bytes]] = []
@@ -156,7 +158,7 @@ class _Run:
     """The processes of a program, with their output and their CPU time."""
 
     def __init__(self) -> None:
-        self.others = _children()
+        self.unrelated = _children()  # children of this process that do not belong to the program
         self.start = time.monotonic()
         self.pid: int | None = None
         self.end: int | None = None  # descriptor that becomes readable when the program ends
@@ -204,7 +206,7 @@ class _Run:
             os.close(errors)
 
     def follow(self, time_limit_seconds: float) -> bool:
-        """Read until the program ends; return False at its time limit."""
+        """Read output until the program ends; return whether it ended before its time limit."""
         deadline = self.start + time_limit_seconds
         arrival: float | None = None
         while self.end is not None or not self._reap(self.pid):
@@ -214,18 +216,18 @@ class _Run:
             self._read(0 if arrival else min(left, _TICK_SECONDS), arrival)
             arrival = None
             if self.end is not None and 0 < self.just_read < _URGENT_BYTES:
-                begun = time.monotonic()
-                time.sleep(min(_REST_SHARE * (begun - self.start), _LONGEST_REST_SECONDS))
-                arrival = (begun + time.monotonic()) / 2
+                rest_start = time.monotonic()
+                time.sleep(min(_REST_SHARE * (rest_start - self.start), _LONGEST_REST_SECONDS))
+                arrival = (rest_start + time.monotonic()) / 2
         return True
 
     def stop(self) -> None:
         """End all remaining processes after a grace period, and read their last output."""
         with self.resources, _signals_held():
             if self.status is None:
-                _signal_all(_children() - self.others, signal.SIGTERM)
+                _signal_all(_children() - self.unrelated, signal.SIGTERM)
             kill_from = time.monotonic() + GRACE_SECONDS
-            # Repeat until none is left: a process that ends after it was listed leaves its children to us.
+            # Repeat: when a child ends, its children become children of this process.
             while children := self._children_left():
                 left = {pid for pid in children if not self._reap(pid)}
                 if time.monotonic() > kill_from + END_SECONDS:
@@ -260,7 +262,20 @@ class _Run:
         )
 
     def _read(self, limit_seconds: float, arrival: float | None = None) -> bool:
-        """Wait at most `limit_seconds` for data, and read a chunk of each pipe, stamped `arrival` or now."""
+        """Wait for data, and read a chunk of each pipe that has data.
+
+        Parameters
+        ----------
+        limit_seconds : float
+            Longest wait.
+        arrival : float, optional
+            Time with which the chunks are stamped, on the monotonic clock. By default, the time of the read.
+
+        Returns
+        -------
+        bool
+            Whether any pipe had data or was closed, or the program ended.
+        """
         self.just_read = 0
         if not self.open and self.end is None:  # both pipes are closed, so the program will end soon
             time.sleep(min(limit_seconds, 0.001))
@@ -280,14 +295,14 @@ class _Run:
         return bool(ready)
 
     def _children_left(self) -> set[int]:
-        """Return the children that the program left, after reaping those that have ended."""
+        """Reap the program's processes that have ended, and return the ids of the others."""
         with contextlib.suppress(ChildProcessError):
-            while (ended := _first_ended()) and ended not in self.others:
+            while (ended := _first_ended()) and ended not in self.unrelated:
                 self._reap(ended)
-        return _children() - self.others
+        return _children() - self.unrelated
 
     def _reap(self, pid: int | None) -> bool:
-        """Reap a child if it has ended, and add its CPU time; return whether it has ended."""
+        """Return whether a child has ended. If it has, reap it and add its CPU time."""
         if pid is None:
             return False
         reaped, status, used = os.wait4(pid, os.WNOHANG)
@@ -302,7 +317,7 @@ class _Run:
 
 
 def _children() -> set[int]:
-    """Return the children of this process, including children that have ended but are not reaped."""
+    """Return the ids of the children of this process, including ended children that are not reaped yet."""
     try:
         _first_ended()
     except ChildProcessError:  # no children: no need to look through all processes of the machine
@@ -328,7 +343,7 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
 
 @contextlib.contextmanager
 def _subreaper() -> Iterator[None]:
-    """Become the parent of descendants whose parent ends."""
+    """Within the context, make this process the parent of any descendant whose parent ends."""
     before = ctypes.c_int()
     _LIBC.prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -340,7 +355,7 @@ def _subreaper() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _termination_raises() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP raise `SystemExit`, unless they have handlers."""
+    """Within the context, make SIGTERM and SIGHUP raise `SystemExit`, unless they have handlers."""
     before = {}
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -359,7 +374,7 @@ def _exit(number: int, _frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Block signals that would interrupt the clean-up."""
+    """Within the context, block signals that would interrupt the clean-up."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
     try:
         yield

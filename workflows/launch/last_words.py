@@ -1,4 +1,4 @@
-"""Find the line of standard error that explains a failure, among messages of launchers and libraries."""
+"""The line of standard error that explains a failure, among messages of launchers and libraries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _LAUNCHER = _any_library("launcher_lines")
 _STATUS = _any_library("status_lines")
 
 
-def telling_line(errors: str) -> str | None:
+def explaining_line(errors: str) -> str | None:
     """Return the line of standard error that best explains why a program ended.
 
-    The first choice is the last exception of Python. Then come the last line of the program, and the last
-    message of the launcher or the library. None if there are only exit statuses.
+    It is the first of these that exists: the last exception of Python, the last line of the program, the last
+    message of the launcher that says more than an exit status, the last line of any kind. None if there is
+    none.
     """
     lines, launcher_texts = _split(errors)
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
@@ -36,7 +37,16 @@ def telling_line(errors: str) -> str | None:
 
 
 def _split(errors: str) -> tuple[list[str], list[str]]:
-    """Return the lines of the program, and the first paragraph of each text of a launcher as one line."""
+    """Split standard error into lines of the program and texts of a launcher.
+
+    Returns
+    -------
+    lines : list of str
+        Lines that no launcher wrote.
+    texts : list of str
+        First paragraph of each text of a launcher, joined to one line. If the paragraph ends with a colon, it
+        includes the next line.
+    """
     lines: list[str] = []
     launchers: list[list[str]] = []
     framed = inside = ended = False

@@ -31,12 +31,13 @@ def launch_ranks(
     interconnect : Interconnect or None
         None for a serial run.
     nodes : sequence of Node
-        The emulated nodes of the interconnect, or the nodes of the job that the run has; else empty.
+        The emulated nodes of the interconnect, or the nodes of the job that the run uses; else empty.
     environment : mapping of str to str
-        Variables of the case and of the run, for the ranks.
+        Environment variables of the case and of the run, for the ranks.
     scratch : Path
-        Folder of this run, with a path short enough for sockets. All nodes see it. Each rank writes there
-        where it runs (see `workflows.launch.placement.read_placement`) and what its MPI library reports.
+        Folder of this run, with a path short enough for sockets. All nodes share it. Each rank writes its
+        host and cores there (see `workflows.launch.placement.read_placement`), and the reports of its MPI
+        library.
     """
     variables = search_path(interconnect) | dict(environment)
     if interconnect and "placement" in interconnect.launch:
@@ -56,7 +57,10 @@ def _launch_here(
     environment: Mapping[str, str],
     scratch: Path,
 ) -> Launch:
-    """Launch on this machine; on emulated nodes, the launcher starts on the first and enters the others."""
+    """Launch on this machine or its emulated nodes.
+
+    On emulated nodes, the launcher starts on the first node and enters the other nodes.
+    """
     library = library_of(interconnect)
     settings = interconnect.launch if interconnect else library.serial_settings
     hosts = dict(zip((node.name for node in nodes), ranks_of_nodes(point), strict=True)) if nodes else {}

@@ -1,4 +1,7 @@
-"""Remove processes and scratch folders that a killed Nodeworth left behind. Both carry their owner's mark."""
+"""Removal of processes and scratch folders that a killed Nodeworth left behind.
+
+Processes and folders carry the mark of their owner: the Nodeworth process that made them.
+"""
 
 from __future__ import annotations
 
@@ -11,32 +14,49 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-MARK = "NODEWORTH_OWNER"  # environment variable of each process of a run
-PREFIX = "nodeworth-"  # begins the name of each scratch folder; the owner follows
-END_SECONDS = 10.0  # a killed process that takes longer hangs in the kernel
+MARK = "NODEWORTH_OWNER"  # environment variable with the owner's mark, in each process of a run
+PREFIX = "nodeworth-"  # beginning of the name of each scratch folder; the owner's mark follows
+END_SECONDS = 10.0  # a killed process that takes longer to end hangs in the kernel
 SCRATCH_FOLDERS = (Path("/dev/shm"), Path("/var/tmp"), Path(tempfile.gettempdir()))
 
 
 def owner(pid: int | None = None) -> str:
-    """Return a unique mark of a process (by default of this process), which no later process has.
+    """Return the mark of a process, by default of this process. No later process has the same mark.
 
-    The mark is ``<process id>-<start of the process in clock ticks after boot>``. If there is no such
-    process, `OSError` is raised.
+    The mark is ``<process id>-<start of the process in clock ticks after boot>``.
+
+    Raises
+    ------
+    OSError
+        There is no such process.
     """
     pid = os.getpid() if pid is None else pid
     return f"{pid}-{_status(pid)[19]}"
 
 
 def _status(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat after the name; the state comes first (proc_pid_stat(5))."""
+    """Return the fields of /proc/PID/stat after the program's name, beginning with the state.
+
+    The start of the process has index 19: see proc_pid_stat(5).
+    """
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
-    """End the processes and remove the scratch folders of dead owners; return a line for each.
+    """End the processes and remove the scratch folders of dead owners.
 
-    Only processes with `MARK` in their environment, and folders of this user named `PREFIX`, owner, ``-`` and
-    more, are touched. If a process does not end, `TimeoutError` is raised.
+    Only processes with `MARK` in their environment are ended. Only folders of this user are removed whose
+    names consist of `PREFIX`, the owner's mark, ``-`` and more.
+
+    Returns
+    -------
+    list of str
+        One line for each process and folder.
+
+    Raises
+    ------
+    TimeoutError
+        A process does not end.
     """
     removed = [f"process {pid} of a run whose owner is dead" for pid in sorted(end_all(_stale_processes))]
     for scratch in (path for folder in folders for path in sorted(folder.glob(f"{PREFIX}*-*-*"))):
@@ -50,7 +70,7 @@ def remove_stale(folders: Iterable[Path] = SCRATCH_FOLDERS) -> list[str]:
 
 
 def end_all(find: Callable[[], Iterable[int]]) -> set[int]:
-    """Kill the processes that `find` returns until it returns none; return their ids.
+    """Kill the processes that `find` returns until `find` returns none; return the ids of all of them.
 
     Raises
     ------
@@ -76,6 +96,7 @@ def process_ids() -> Iterator[int]:
 
 
 def _stale_processes() -> Iterator[int]:
+    """Yield the ids of processes whose owner is dead."""
     start, namespace = f"{MARK}=".encode(), Path("/proc/self/ns/pid").readlink()
     for pid in set(process_ids()) - {os.getpid()}:
         try:
@@ -90,7 +111,7 @@ def _stale_processes() -> Iterator[int]:
 
 
 def _is_dead(mark: str) -> bool:
-    """Whether the process of a mark has ended, reaped or not; False if it is not a mark."""
+    """Whether the process of a mark has ended, reaped or not. False if the text is no mark."""
     pid, separator, ticks = mark.partition("-")
     if not (separator and pid.isdigit() and ticks.isdigit()):
         return False

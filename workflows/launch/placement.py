@@ -1,7 +1,8 @@
-"""Where ranks and threads ran, and whether the point wants them there."""
+"""Hosts and cores on which ranks and threads ran, compared with the plan of the point."""
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 from collections import Counter
@@ -15,8 +16,8 @@ from workflows.launch.cluster_launch import Node
 from workflows.launch.ranks import PROGRAMS, cores_of_nodes, ranks_of_nodes
 
 IDLE, BUSY = 0.01, 0.5
-"""Shares of the CPU time of a process's busiest thread. Up to `IDLE`, a thread does not compute (it watches
-connections for MPI). From `BUSY` on, it does."""
+"""CPU time of a thread, as a share of the CPU time of its process's busiest thread. Up to `IDLE`, the thread
+does not compute: it watches connections for MPI. Above `BUSY`, the thread computes."""
 
 _CPUS = Path("/sys/devices/system/cpu")
 
@@ -27,10 +28,11 @@ def read_placement(folder: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        For each rank ``rank, host, process, local_rank, cores``; `cores` is a list as the kernel writes it
-        (``0-1``). Processes of several threads also have ``threads``: ``cores`` and ``cpu_seconds`` of each
-        thread, busiest first. Ranks that are packed or spread also have ``domains``: the domain of each core
-        of the node. A rank that was stopped before it completed its file is missing.
+        For each rank, the keys ``rank``, ``host``, ``process``, ``local_rank`` and ``cores``. ``cores`` is a
+        list as the kernel writes it (``0-1``). Two further keys are optional. ``threads`` holds the ``cores``
+        and ``cpu_seconds`` of each thread, busiest first, if a process has several threads. ``domains`` holds
+        the domain of each core of the node if ranks are packed or spread. A rank that was stopped before it
+        completed its file is missing.
     """
     placement, files = [], set(os.listdir(folder))
     for rank in sorted(int(name) for name in files if name.isdecimal()):
@@ -55,7 +57,11 @@ def read_threads(file: Path) -> list[dict[str, Any]]:
 
 
 def check_placement(placement: Sequence[dict[str, Any]], point: Point, nodes: Sequence[Node]) -> str | None:
-    """Return one line for the first rank that ran elsewhere than planned; None if all ran as planned."""
+    """Return one line for the first rank that ran elsewhere than planned; None if all ran as planned.
+
+    Checks, in this order: the ranks, the number of nodes, the node and the number of cores of each rank, the
+    number of ranks on each core, and the identity of the nodes.
+    """
     ranks = [rank["rank"] for rank in placement]
     if ranks != list(range(point.processes)):
         return f"ranks {ranks} started, not 0 to {point.processes - 1}"
@@ -89,10 +95,10 @@ def _is_on(node: Node, host: str, cores: Iterable[int]) -> bool:
 
 
 def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | None:
-    """Compare where the threads of each process ran with where the point wants them.
+    """Compare the cores on which the threads of each process ran with the plan of the point.
 
-    The threads of a BLAS are not bound one by one. They may use all cores of their process, which no other
-    process has; the kernel then gives each thread its own core.
+    Threads of OpenMP are bound to single cores. Threads of a BLAS library are not: they may use all cores of
+    their process. No other process uses these cores, so the kernel gives each thread its own core.
 
     Returns
     -------
@@ -100,14 +106,15 @@ def check_threads(placement: Sequence[dict[str, Any]], point: Point) -> str | No
         One line for the first difference: a process with fewer or more computing threads, a thread outside
         the cores of its process, or more threads on a core than planned.
     """
-    planned = -(-point.threads // point.cores_per_process)
+    planned = math.ceil(point.threads / point.cores_per_process)  # threads on each core
     for rank in placement if point.threads > 1 else ():
         name, threads = f"rank {rank['rank']}", rank.get("threads")
         if not threads:
             return f"{name} reported no threads: this needs an MPI compiler and a call of MPI_Finalize"
         shares = [thread["cpu_seconds"] / max(threads[0]["cpu_seconds"], 1e-9) for thread in threads]
-        working, busy = (sum(share > least for share in shares) for least in (IDLE, BUSY))
-        computing = max(busy, min(working, point.threads), 1)
+        busy = sum(share > BUSY for share in shares)
+        not_idle = sum(share > IDLE for share in shares)
+        computing = max(busy, min(not_idle, point.threads), 1)
         if computing != point.threads:
             return f"{name} computed with {counted(computing, 'thread')}, not {point.threads}"
         cores_of_threads = [frozenset(core_numbers(thread["cores"])) for thread in threads[: point.threads]]
@@ -140,17 +147,20 @@ def check_domains(placement: Sequence[dict[str, Any]], planned: str | None) -> s
     for host in dict.fromkeys(rank["host"] for rank in placement) if planned else ():
         ranks = [rank for rank in placement if rank["host"] == host]
         domain_of_core: dict[str, str] = ranks[0].get("domains", {})
-        size: Counter[str] = Counter(domain_of_core.values())
-        used: Counter[str] = Counter()
+        cores_in_domain: Counter[str] = Counter(domain_of_core.values())
+        used: Counter[str] = Counter()  # by domain: cores if packed, ranks if spread
         for rank in ranks:
             domains = [domain_of_core.get(str(core), "?") for core in core_numbers(rank["cores"])]
             used.update(domains if planned == "packed" else domains[:1])
-        partly_used = [domain for domain, count in used.items() if count < size[domain]]
-        least, most = min(used.values()), max(used.values())
-        is_spread = len(used) == min(len(size), len(ranks)) and most - least <= 1
-        if "?" in used or not (len(partly_used) <= 1 if planned == "packed" else is_spread):
+        if planned == "packed":
+            partly_used = [domain for domain, count in used.items() if count < cores_in_domain[domain]]
+            is_as_planned = len(partly_used) <= 1
+        else:
+            uses_all = len(used) == min(len(cores_in_domain), len(ranks))
+            is_as_planned = uses_all and max(used.values()) - min(used.values()) <= 1
+        if "?" in used or not is_as_planned:
             ran = ", ".join(f"{count} in domain {domain}" for domain, count in sorted(used.items()))
-            return f"{host}: {ran} of {len(size)}, which is not {planned}"
+            return f"{host}: {ran} of {len(cores_in_domain)}, which is not {planned}"
     return None
 
 
@@ -163,7 +173,18 @@ def core_numbers(cores: str) -> list[int]:
 def choose_cores(
     placement: str, slot: int, cores_per_rank: int, cores: Iterable[int], cpus: Path = _CPUS
 ) -> tuple[str, str]:
-    """Choose the cores of a rank by the program ``domains``, which describes the arguments.
+    """Choose the cores of a rank with the program ``domains``.
+
+    Parameters
+    ----------
+    placement : str
+        ``packed`` or ``spread``: see `check_domains`.
+    slot : int
+        Position of the rank's cores among all cores that the ranks of the node use, counted in ranks.
+    cores : iterable of int
+        Cores of the node that its ranks may use.
+    cpus : Path
+        Folder in which the kernel describes the CPUs.
 
     Returns
     -------

@@ -12,7 +12,10 @@ from workflows.domain import InputError
 
 @functools.cache
 def output_of(*command: str) -> str:
-    """Return what a program prints, run once in this process; empty if it is missing or takes over 20 s."""
+    """Return the standard output of a program; empty if the program is missing or takes more than 20 s.
+
+    The same command runs only once in this process.
+    """
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
     except (OSError, subprocess.TimeoutExpired):

@@ -40,7 +40,7 @@ def machine() -> dict[str, str | int | float | None]:
 
 
 def node_type(system: Path = Path("/sys/class/dmi/id")) -> str | None:
-    """Return maker and model of this node from its firmware; None if unknown."""
+    """Return manufacturer and model of this node from its firmware; None if unknown."""
     names = [_first_line(str(system / name)) for name in ("sys_vendor", "product_name")]
     return " ".join(word.strip() for word in names if word and word.strip()) or None
 

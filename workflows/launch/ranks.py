@@ -1,4 +1,4 @@
-"""How many ranks and cores each node of a run has, and the command line of a rank."""
+"""Numbers of ranks and cores on each node of a run, and the command line of a rank."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ PROGRAMS = Path(__file__).parent.resolve()
 
 
 def rank_command(point: Point, command: Sequence[str], scratch: Path) -> list[str]:
-    """Make a command start one rank on its own cores; the rank describes itself in `scratch`."""
-    cores = (str(point.processes_per_core), str(point.cores_per_process))
-    return [f"{PROGRAMS}/rank", str(scratch), *cores, *command]
+    """Return the command line of a rank: the script ``rank``, followed by `command`.
+
+    The script pins the rank to its own cores, and writes the rank's host and cores to `scratch`.
+    """
+    layout = (str(point.processes_per_core), str(point.cores_per_process))
+    return [f"{PROGRAMS}/rank", str(scratch), *layout, *command]
 
 
 def cores_of_nodes(point: Point) -> list[int]:
-    """Return the number of cores used on each node: equal, or the first nodes have one process more."""
+    """Return the number of cores used on each node.
+
+    If the processes cannot be divided evenly, the first nodes have the cores of one process more.
+    """
     per_process = point.cores_per_process
-    even, more = divmod(point.cores // per_process, point.nodes)
-    return [(even + (node < more)) * per_process for node in range(point.nodes)]
+    everywhere, remaining = divmod(point.cores // per_process, point.nodes)
+    return [(everywhere + (node < remaining)) * per_process for node in range(point.nodes)]
 
 
 def most_cores_of_a_node(point: Point) -> int:
-    """Return the maximum of `cores_of_nodes`, without a list as long as the number of nodes."""
+    """Return the maximum of `cores_of_nodes`, without making the list."""
     per_process = point.cores_per_process
     return math.ceil(point.cores // per_process / point.nodes) * per_process
 
@@ -35,5 +41,5 @@ def ranks_of_nodes(point: Point) -> list[int]:
     """Return the number of ranks on each node. Ranks are numbered node by node."""
     per_process = point.running_per_process
     ranks = [cores * point.oversubscription // per_process for cores in cores_of_nodes(point)]
-    ranks[-1] -= sum(ranks) - point.processes  # fewer if the processes do not divide
+    ranks[-1] -= sum(ranks) - point.processes  # the last core may have fewer ranks than the others
     return ranks

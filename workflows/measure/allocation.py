@@ -1,8 +1,8 @@
-"""The job in which runs are made: its nodes, its remaining time, and runs that ended with it.
+"""The job in which runs are made: its nodes, its remaining time, and runs that the end of the job cut off.
 
-A killed job cannot write a record. So a note of each run is written before the run starts. If a later process
-finds a note without a record, it asks the scheduler how the job ended and writes the record: an attempt that
-does not count. The repetition then runs again as the next attempt.
+A killed job cannot write a record. So Nodeworth writes a note of each run before the run starts. If a later
+process finds a note without a record, it asks the scheduler how the job ended. Then it writes the record of
+an attempt that does not count. The repetition runs again as the next attempt.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from workflows.plan.record import ClusterJob, Record
 from workflows.plan.records import write_record
 
 STOPPED = "NODEWORTH_STOPPED"
-"""Environment variable: file for the number of runs made in a job that stops for lack of time."""
+"""Environment variable with the path of a file. A job that stops for lack of time writes its number of runs
+there."""
 
 NOT_ALONE = "not alone on its nodes"
-"""Beginning of the reason why disturbed runs are invalid."""
+"""Beginning of the reason why a run is invalid if another job shared its nodes."""
 
 MARGIN_SECONDS = 20.0  # between the end of the last run and the end of the walltime
 LOST_SECONDS = 5.0  # after a lost node: if the job ends, this node ends its ranks within this time
 REFUSED_SECONDS = 5.0  # before another attempt of a run that was not started
 ENDING_SECONDS = 30.0  # maximum time for removing a job
-NEIGHBOURS_SECONDS = 10.0  # for which an answer about neighbours remains valid
+NEIGHBOURS_SECONDS = 10.0  # how long the scheduler's answer about neighbours is used
 
 
 class OutOfTimeError(InputError):
@@ -61,15 +62,15 @@ class Allocation:
     job : Job
     nodes : tuple of JobNode
     exclusive : bool
-        Whether other jobs are kept off its nodes. Only some schedulers are asked.
+        Whether other jobs must stay off its nodes, and the scheduler can report such jobs.
     notes : Path
         File with the note of the current run.
     scratch : Path
-        Folder for files of its runs. All nodes see it.
+        Folder for files of its runs, which all its nodes share.
     neighbours_hidden : bool
         Whether the scheduler hides the jobs of others.
-    made : int
-        Number of runs made in it so far.
+    runs : int
+        Number of runs made in the job so far.
     """
 
     job: Job
@@ -78,15 +79,15 @@ class Allocation:
     notes: Path
     scratch: Path
     neighbours_hidden: bool = False
-    made: int = 0
+    runs: int = 0
     _asked_at: float | None = None
     _neighbours: str | None = None
 
     def nodes_of(self, repetition: Repetition, seed: int) -> list[JobNode]:
         """Return the nodes of a repetition: see `chosen_nodes`.
 
-        Launchers of MPI libraries cannot leave out the node on which they start, so their runs use the first
-        nodes.
+        Only the scheduler's launcher can choose among the nodes. Launchers of MPI libraries must use the node
+        on which they start, so their runs use the first nodes.
         """
         first = self.nodes[0]
         numbers: Iterable[int] = range(repetition.point.nodes)
@@ -99,14 +100,19 @@ class Allocation:
         left = math.inf if self.job.ends is None else self.job.ends - time.time()
         if left < seconds + MARGIN_SECONDS:
             if STOPPED in os.environ:
-                Path(os.environ[STOPPED]).write_text(f"{self.made}")
+                Path(os.environ[STOPPED]).write_text(f"{self.runs}")
             raise OutOfTimeError(
                 f"job {self.job.number} ends in {max(left, 0):.0f} s, before the next run would; what is "
                 "recorded is kept, and the next job goes on from there"
             )
 
     def check_failed(self, errors: str) -> None:
-        """Check whether a run failed because of its job; `errors` is its standard error.
+        """Check whether a run failed because of its job.
+
+        Parameters
+        ----------
+        errors : str
+            Standard error of the run.
 
         Raises
         ------
@@ -123,7 +129,7 @@ class Allocation:
             raise JobEndedError(f"job {self.job.number}: a run was not started: {refused}")
 
     def neighbour(self) -> str | None:
-        """Return one line for jobs of others on exclusive nodes; None without any."""
+        """Return one line that names jobs of others on exclusive nodes; None if there are none."""
         now = time.monotonic()
         is_visible = self.exclusive and not self.neighbours_hidden
         if is_visible and (self._asked_at is None or now - self._asked_at > NEIGHBOURS_SECONDS):
@@ -147,10 +153,16 @@ class Allocation:
 
     @contextlib.contextmanager
     def noted(self, path: Path, planned: Record) -> Iterator[None]:
-        """Keep a note of a run until it is recorded.
+        """Write a note of a run, and remove the note when the context ends, because the run is recorded then.
 
-        If an exception ends the run, the note stays; a `JobEndedError` adds its reason.
-        The folder of notes must exist.
+        If an exception ends the context, the note stays. A `JobEndedError` adds its reason to the note.
+
+        Parameters
+        ----------
+        path : Path
+            File of the record that the run will write.
+        planned : Record
+            The record with the values that are known before the run.
         """
         note = {
             "record": str(path),
@@ -163,10 +175,10 @@ class Allocation:
         try:
             yield
         except JobEndedError as error:
-            self._write(note | {"told": str(error)})
+            self._write(note | {"reason": str(error)})
             raise
         self.notes.unlink()
-        self.made += 1
+        self.runs += 1
 
     def _write(self, note: dict[str, Any]) -> None:
         draft = Path(f"{self.notes}.draft")
@@ -175,28 +187,35 @@ class Allocation:
 
 
 def chosen_nodes(nodes: int, repetition: Repetition, seed: int) -> list[int]:
-    """Choose the nodes of a repetition among those of its job: other nodes in each block.
+    """Choose the nodes of a repetition among the nodes of its job. Each block gets other nodes.
 
-    Over as many blocks as there are nodes, a point runs on each node equally often. Over the next as many
-    blocks it has other neighbours. All points that are compared within a block have the same nodes.
+    With *n* nodes in the job, a point runs equally often on each node over *n* blocks. The nodes are shuffled
+    again after every *n* blocks. Points that are compared within a block get the same nodes.
+
+    Parameters
+    ----------
+    nodes : int
+        Number of nodes of the job.
 
     Returns
     -------
     list of int
-        Indices among the `nodes` of the job, ascending: neighbours in a scheduler's list are mostly close.
+        Indices of the chosen nodes, ascending, because nodes next to each other in a scheduler's list are
+        mostly close.
     """
     point = repetition.point
-    turns, turn = divmod(repetition.block - 1, nodes)
-    generator = random.Random(f"{seed}/{point.case}/{point.computing}/{point.oversubscription}/nodes/{turns}")
+    cycle, first = divmod(repetition.block - 1, nodes)
+    generator = random.Random(f"{seed}/{point.case}/{point.computing}/{point.oversubscription}/nodes/{cycle}")
     order = generator.sample(range(nodes), nodes)
-    return sorted(order[(turn + place) % nodes] for place in range(point.nodes))
+    return sorted(order[(first + offset) % nodes] for offset in range(point.nodes))
 
 
 @contextlib.contextmanager
 def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> Iterator[Allocation]:
-    """Return the job of this process, and make runs put their files into a folder that all its nodes see.
+    """Return the job of this process, with a folder for the files of its runs.
 
-    The folder is removed at the end. `settle` removes the folder of a killed job.
+    All nodes of the job share the folder. It is removed at the end; `settle` removes the folder of a killed
+    job.
 
     Raises
     ------
@@ -232,14 +251,14 @@ def this_allocation(cluster: Cluster, paths: StudyPaths, batch: str | None) -> I
 
 
 def own_folder(folder: Path) -> None:
-    """Make a private folder, or accept a folder that this user made.
+    """Make a folder that only this user can read, or accept a folder that this user made earlier.
 
-    In a folder that all users can write to, another user may have made a link or a folder of the same name.
+    If the parent is writable for all users, another user may have made a link or a folder of the same name.
 
     Raises
     ------
     InputError
-        The name belongs to something else.
+        The path is a link, not a folder, or belongs to another user.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -253,10 +272,18 @@ def own_folder(folder: Path) -> None:
 
 
 def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list[str]:
-    """Write the records of runs that ended with their jobs, and remove their files; return a line for each.
+    """Write the record of each run that the end of its job cut off, and remove the files of the run.
 
-    `own` is the file of notes of the current job. Its run belongs to an earlier job, or to the current job
-    before the scheduler put it back into the queue.
+    Parameters
+    ----------
+    own : Path, optional
+        File of notes of the current job. A note in it is left from an earlier job, or from the current job
+        before the scheduler put it back into the queue. Either way, the run of the note has ended.
+
+    Returns
+    -------
+    list of str
+        One line for each record.
     """
     scheduler, lines = cluster.scheduler, []
     for notes in sorted(paths.measured.rglob("*.running.json")):
@@ -264,13 +291,14 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
             note = json.loads(notes.read_text())
             path = Path(note["record"])
             if not path.exists():
-                job = _last_known(scheduler.job, note["job"])
-                is_repeated = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
-                if is_repeated and not scheduler.counts_restarts:
+                job = _last_state(scheduler.job, note["job"])
+                is_restarted = notes == own and note["job"] == os.environ.get(scheduler.job_variable)
+                if is_restarted and not scheduler.counts_restarts:
                     job = replace(job, restarts=note["restarts"] + 1)
-                if notes != own and not job.is_over and job.restarts == note["restarts"]:
-                    continue  # the run is still under way
-                record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("told"))
+                is_under_way = notes != own and not job.is_over and job.restarts == note["restarts"]
+                if is_under_way:
+                    continue
+                record = interrupted(Record.of(note["planned"]), job, note["restarts"], note.get("reason"))
                 write_record(path, record)
                 lines.append(f"{path.relative_to(paths.records)}: {record.problem}")
                 shutil.rmtree(note["scratch"], ignore_errors=True)  # a lost node may hold some files
@@ -278,8 +306,8 @@ def settle(cluster: Cluster, paths: StudyPaths, own: Path | None = None) -> list
     return lines
 
 
-def _last_known(ask: Callable[[str], Job], number: str) -> Job:
-    """Return the state of a job, after waiting for its removal to end."""
+def _last_state(ask: Callable[[str], Job], number: str) -> Job:
+    """Return the state of a job; if the job is ending, wait up to `ENDING_SECONDS` until it has ended."""
     deadline = time.monotonic() + ENDING_SECONDS
     while (job := ask(number)).is_ending and not job.is_over and time.monotonic() < deadline:
         time.sleep(1)
@@ -287,19 +315,19 @@ def _last_known(ask: Callable[[str], Job], number: str) -> Job:
 
 
 def pass_on(paths: StudyPaths, lines: list[str]) -> None:
-    """Append lines of a job to the file that `interruptions` reads on the submitting machine."""
+    """Append a job's lines about interrupted runs to the file that `interruptions` reads."""
     if lines:
         with paths.interrupted.open("a") as file:
             file.write("".join(f"{line}\n" for line in lines))
 
 
 def interruptions(cluster: Cluster, paths: StudyPaths) -> list[str]:
-    """Return one line for each run that ended with its job since the last call."""
-    lines, taken = settle(cluster, paths), paths.interrupted.with_suffix(".taken")
+    """Return one line for each run that was cut off by the end of its job since the last call."""
+    lines, renamed = settle(cluster, paths), paths.interrupted.with_suffix(".taken")
     with contextlib.suppress(FileNotFoundError):
-        paths.interrupted.rename(taken)  # jobs may append at the same time
-        lines = [*taken.read_text().splitlines(), *lines]
-        taken.unlink()
+        paths.interrupted.rename(renamed)  # jobs may append at the same time
+        lines = [*renamed.read_text().splitlines(), *lines]
+        renamed.unlink()
     return lines
 
 
@@ -313,7 +341,19 @@ def messages_of_jobs(folder: Path, since: float) -> list[str]:
 
 
 def interrupted(planned: Record, job: Job, restarts: int, reason: str | None = None) -> Record:
-    """Return the record of a run that ended with its job, or that its job gave up for a `reason`."""
+    """Return the record of a run that the end of its job cut off, or that the job gave up.
+
+    Parameters
+    ----------
+    planned : Record
+        The record with the values that were known before the run.
+    job : Job
+        State of the job now.
+    restarts : int
+        How often the job had been restarted when the run began.
+    reason : str, optional
+        Why the job gave up the run.
+    """
     if planned.cluster is None:
         raise ValueError("the run was not in a job")
     requeued = job.restarts > restarts

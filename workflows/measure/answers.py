@@ -13,7 +13,7 @@ from workflows.domain import Case
 from workflows.plan.record import GivenAnswer
 
 _SPREADS = 3
-"""Allowed difference of a quantity from the serial run, in spreads over two ways to divide the work."""
+"""A quantity may differ from the serial run by this many spreads: see ``Expected``."""
 
 
 class Expected(TypedDict):
@@ -40,20 +40,24 @@ def read_expected(file: Path) -> Expected:
 def compare_answer(
     case: Case, value: float | None, expected: Expected, details: Mapping[str, Any] | None = None
 ) -> tuple[GivenAnswer | None, str | None]:
-    """Compare the answer of a run with the expected answer, or the run with the serial run.
+    """Compare the answer of a run with the expected answer.
+
+    If the case has no answer, compare the `details` of the run with the serial run instead.
 
     Parameters
     ----------
+    value : float or None
+        Answer that the run printed.
     details : mapping
         `Reading.details` of the run.
 
     Returns
     -------
     GivenAnswer or None
-        Its relative difference is ``|value - expected| / |expected|``, or ``|value|`` if the expected answer
-        is 0. None for a case without an answer.
+        The answer, with its relative difference ``|value - expected| / |expected|``, or ``|value|`` if the
+        expected answer is 0. None for a case without an answer.
     str or None
-        One line if the answer is wrong.
+        One line if the answer is wrong or the run is not consistent with the serial run; else None.
     """
     if case.answer is None:
         return None, _inconsistency(case, details or {}, expected)

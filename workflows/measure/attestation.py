@@ -1,7 +1,8 @@
 """Attestation of an interconnect: a short ping-pong measures whether its latency and bandwidth are as stated.
 
-The ranks of a repetition play the ping-pong when MPI is initialised (`workflows.launch.attesters`). If they
-cannot, the ping-pong is launched separately, once per block, after a repetition and with as many ranks.
+The ranks of a repetition exchange the ping-pong's messages when MPI is initialised
+(`workflows.launch.attesters`). If they cannot, a separate program does so once per block, after a repetition
+and with the same number of ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from workflows.launch import attesters
 from workflows.launch.attesters import Probe
 from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import execute
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 from workflows.launch.launch import launch_ranks
 from workflows.launch.mpi.registry import library_of, read_report
 from workflows.launch.placement import read_placement
@@ -26,7 +27,7 @@ from workflows.measure.running import scratch_folder
 
 PROGRAM = Path(__file__).parent.resolve() / "probe.py"  # used without a compiler
 TIME_LIMIT_SECONDS = 30.0
-ATTEMPTS = 3  # other programs may disturb a whole probe
+ATTEMPTS = 3  # of a probe, because other programs may disturb it
 QUANTITIES = {"latency_us": ("latency", "µs"), "bandwidth_MBps": ("bandwidth", "MB/s")}
 
 
@@ -36,8 +37,8 @@ def pair_of(placement: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     Returns
     -------
     tuple of int
-        Rank 0, and the last rank on another node. On a single node, the last rank on other cores; on a single
-        core, the last rank.
+        Rank 0, and the last rank on another node. If there is only one node: the last rank on other cores. If
+        there is only one core: the last rank.
     """
     first = placement[0]
     for key in ("host", "cores"):
@@ -55,15 +56,20 @@ def attest_once(
     placement: Sequence[Mapping[str, Any]],
     block: Hashable,
 ) -> Probe | None:
-    """Attest the interconnect of a repetition whose ranks could not, once per block.
+    """Attest the interconnect of a repetition with a separate program, because its ranks could not.
 
-    `block` identifies the block among all studies. The other arguments are those of `probe`.
+    Repetitions of a block that run on the same nodes share a probe. A probe that contradicts the
+    interconnect's file, or that cannot be judged, is not shared.
+
+    Parameters
+    ----------
+    block : hashable
+        Identity of the block among all studies. For the other parameters see `probe`.
 
     Returns
     -------
     Probe or None
-        Result of `attest`, with the reason in ``way``. Other repetitions of the block on as many nodes share
-        the probe if it could be judged and contradicts nothing.
+        Result of `attest`. Its ``way`` ends with the reason why the ranks could not attest.
     """
     key = (block, interconnect.name, point.nodes, tuple(nodes))
     if key in _probe_of_block:
@@ -88,9 +94,10 @@ def attest(
     nodes: Sequence[Node],
     placement: Sequence[Mapping[str, Any]],
 ) -> Probe | None:
-    """Probe the interconnect of a repetition that has just ended; repeat a probe with a contradiction.
+    """Probe the interconnect of a repetition that has just ended.
 
-    The arguments are those of `probe`.
+    A probe that contradicts the interconnect's file is repeated up to `ATTEMPTS` times. For the parameters
+    see `probe`.
 
     Returns
     -------
@@ -100,10 +107,10 @@ def attest(
     if interconnect.attest is None:
         return None
     for attempt in range(1, ATTEMPTS + 1):
-        found = replace(probe(point, interconnect, nodes, placement), attempts=attempt)
-        if contradiction(found, interconnect) is None:
+        measured = replace(probe(point, interconnect, nodes, placement), attempts=attempt)
+        if contradiction(measured, interconnect) is None:
             break
-    return found
+    return measured
 
 
 def probe(
@@ -112,9 +119,10 @@ def probe(
     nodes: Sequence[Node],
     placement: Sequence[Mapping[str, Any]] | None = None,
 ) -> Probe:
-    """Measure latency and bandwidth between two ranks, at the same distance as in an ended repetition.
+    """Measure latency and bandwidth between two ranks, placed like the ranks of an ended repetition.
 
-    A small program attests the interconnect in the same way as a run. Without a compiler, it is in Python.
+    The program is compiled, and attests the interconnect as the ranks of a run do. Without a compiler, the
+    program is `PROGRAM` in Python.
 
     Parameters
     ----------
@@ -123,7 +131,7 @@ def probe(
     nodes : sequence of Node
         The emulated nodes of the interconnect, or the nodes of the job; else empty.
     placement : sequence of mapping, optional
-        Hosts and cores of the ranks of the repetition. Without it, the first and the last rank play.
+        Hosts and cores of the ranks of the repetition. Without it, the first and the last rank are used.
     """
     pair = pair_of(placement) if placement else (0, point.processes - 1)
     with scratch_folder() as scratch:
@@ -143,7 +151,7 @@ def probe(
         problem = f"stopped at its time limit of {TIME_LIMIT_SECONDS:g} s"
     elif done.signal or done.exit_status:
         ended = f"ended by {done.signal or f'exit status {done.exit_status}'}"
-        reason = telling_line(done.errors)
+        reason = explaining_line(done.errors)
         problem = f"{ended}: {reason}" if reason else ended
     elif problem is None and attested is None and not done.lines:
         problem = "it found nothing"
@@ -163,7 +171,7 @@ def probe(
 def _program(
     point: Point, interconnect: Interconnect, pair: Sequence[int], scratch: Path
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the command of a rank of a probe, and its environment."""
+    """Return the command and the environment variables of each rank of a probe."""
     try:
         environment = attesters.environment(point, interconnect, scratch)
     except InputError:
@@ -187,8 +195,8 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
     Returns
     -------
     str or None
-        One line with the measured values and the ranges. None if the values lie in the ranges or cannot be
-        judged: the two ranks share a core, or share a node of an interconnect between nodes.
+        One line with the measured values and the ranges. None if the values lie in the ranges, or if they
+        cannot be judged (see `_cannot_be_judged`).
     """
     if probe is None or interconnect is None or not interconnect.attest:
         return None
@@ -209,6 +217,6 @@ def contradiction(probe: Probe | None, interconnect: Interconnect | None) -> str
 
 
 def _cannot_be_judged(probe: Probe, interconnect: Interconnect) -> bool:
-    """Whether two ranks share a core, or share a node of an interconnect between nodes."""
+    """Whether the two ranks share a core, or share a node although the interconnect is between nodes."""
     same_host, same_core = (first == second for first, second in (probe.hosts, probe.cores))
     return same_host and (same_core or interconnect.joins_nodes)

@@ -30,7 +30,7 @@ POWER_SECONDS = 1
 ACCOUNT_SECONDS = 10.0
 """Maximum delay of the scheduler's accounting after a step."""
 IPMI = "ipmi"
-"""Used instead of a file of microwatts: `PROGRAM` then asks the node's BMC through DCMI."""
+"""Value of `Meter.files` with which `PROGRAM` asks the node's BMC for its power (DCMI) and reads no file."""
 IPMI_SECONDS = 10.0
 """Interval of readings, each of which takes ipmitool about 0.1 s."""
 _IPMI_DEVICES = ("ipmi0", "ipmi/0", "ipmidev/0")
@@ -42,18 +42,22 @@ _COUNTING = {"amd_energy": "Esocket", "aem1": "", "aem2": ""}
 
 @dataclass(frozen=True)
 class Meter:
-    """Counter of the energy of a machine, or of a step of a scheduler.
+    """Meter of the energy of a machine, or of a step of a scheduler.
 
     Attributes
     ----------
     source : str
-        Name and coverage, for the record.
+        Name of the meter and of the parts that it covers, for the record.
     files : tuple of str
         Files with microjoules, or with microwatts if `power`; `IPMI` for a BMC. Empty for a scheduler.
     ranges : tuple of int or None
-        Value at which the counter of each file wraps; None if it never does.
+        Value in microjoules at which the counter of each file wraps to 0; None if it never wraps.
+    power : bool
+        Whether the files hold the power instead of the energy.
+    resolution_joules : float or None
+        Smallest step of the counter, if known.
     update_seconds : float or None
-        Interval of its updates, if known.
+        Interval at which the meter updates its value, if known.
     problem : str or None
         Why the meter cannot be read.
     scheduler : Scheduler or None
@@ -82,12 +86,13 @@ class Meter:
 
 
 def meter_of(nodes: Sequence[JobNode], root: Path = SYSTEM) -> Meter | None:
-    """Return the first meter among scheduler, RAPL, hwmon and IPMI; None without any.
+    """Return the first meter that exists, in the order scheduler, RAPL, hwmon, IPMI; None without any.
 
     Parameters
     ----------
     nodes : sequence of JobNode
-        Nodes of the job, which are assumed to have the same meters as this first node; else empty.
+        Nodes of the job, or empty outside a job. All nodes are assumed to have the meters of the first node,
+        on which this process runs.
     root : Path
         Folder in which the kernel shows its meters. Its devices are in ``../dev``.
     """
@@ -96,12 +101,13 @@ def meter_of(nodes: Sequence[JobNode], root: Path = SYSTEM) -> Meter | None:
 
 @cache
 def _of_machine(root: Path) -> Meter | None:
-    meters: list[Meter] = []
+    """Return the first meter of this machine that can be read; else the first meter, with its problem."""
+    unreadable: list[Meter] = []
     for meter in _meters(root):
         if not meter.problem:
             return meter
-        meters.append(meter)
-    return meters[0] if meters else None
+        unreadable.append(meter)
+    return unreadable[0] if unreadable else None
 
 
 def _meters(root: Path) -> Iterator[Meter]:
@@ -115,7 +121,7 @@ def _meters(root: Path) -> Iterator[Meter]:
 
 @cache
 def _of_scheduler(scheduler: Scheduler) -> Meter | None:
-    """Return the scheduler's own count of each step; None without one."""
+    """Return the meter with which the scheduler counts the energy of each step; None if it counts none."""
     if counter := scheduler.energy_counter():
         return Meter(
             counter.name, resolution_joules=1, update_seconds=counter.update_seconds, scheduler=scheduler
@@ -124,9 +130,10 @@ def _of_scheduler(scheduler: Scheduler) -> Meter | None:
 
 
 def _rapl(folder: Path) -> Meter | None:
-    """Return the counters of packages and of memory, which is not part of a package.
+    """Return a meter of all RAPL counters of packages and of memory (``dram``).
 
-    Parts of a package, ``psys`` and ``intel-rapl-mmio`` are left out: they count the same energy again.
+    ``psys``, ``intel-rapl-mmio`` and the parts of a package are left out: they count the same energy again.
+    Memory is not part of a package.
     """
     zones = [(zone, _text(zone / "name") or "") for zone in sorted(folder.glob("intel-rapl:*"))]
     zones = [(zone, name) for zone, name in zones if name.startswith("package-") or name == "dram"]
@@ -146,7 +153,7 @@ def _rapl(folder: Path) -> Meter | None:
 
 
 def _hwmon(folder: Path) -> Iterator[Meter]:
-    """Yield counters of the energy of a node or its sockets, then the power of the node from ACPI."""
+    """Yield the meters of hwmon: first counters of a node's or its sockets' energy, then ACPI's power."""
     chips = [
         (place, _text(place / "name")) for hwmon in sorted(folder.glob("hwmon*")) for place in _places(hwmon)
     ]
@@ -170,7 +177,7 @@ def _hwmon(folder: Path) -> Iterator[Meter]:
 
 
 def _ipmi(devices: Path) -> Meter | None:
-    """Return the power of the node from its BMC, in watts, after one trial reading."""
+    """Return a meter that asks the node's BMC for the power of the node; try it with a single reading."""
     device = next((path for name in _IPMI_DEVICES if (path := devices / name).exists()), None)
     if device is None:
         return None
@@ -187,6 +194,7 @@ def _ipmi(devices: Path) -> Meter | None:
 
 
 def _places(hwmon: Path) -> Iterable[Path]:
+    """Return the folders of a device that may hold its files: kernels differ in this."""
     return (place for place in (hwmon, hwmon / "device") if (place / "name").exists())
 
 
@@ -213,19 +221,21 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
     Parameters
     ----------
     readings : sequence of str
-        Readings of one rank on each machine.
+        For each machine, the text that `PROGRAM` wrote on one of its ranks.
+    machines : int
+        Number of machines of the run.
 
     Returns
     -------
     Energy
-        Sum over the machines, from the start to the end of that rank. No joules and a problem if a machine
-        has no readings.
+        Sum over the machines, from the start to the end of the rank that reads the meter. If a machine has no
+        readings, the joules are None and the problem says why.
     """
     if meter.problem:
         return meter.energy(None, meter.problem)
     expected = max(1, len(readings)) if meter.scheduler else machines  # a scheduler sums over nodes
     if len(readings) != expected:
-        return meter.energy(None, f"{len(readings)} of {machines} machines told their energy")
+        return meter.energy(None, f"{len(readings)} of {machines} machines reported their energy")
     try:
         if meter.scheduler:
             return meter.energy(_of_step(meter.scheduler, readings[0].partition("\n")[0]))
@@ -236,29 +246,40 @@ def energy_of(meter: Meter, readings: Sequence[str], machines: int) -> Energy:
 
 
 def _joules(meter: Meter, lines: Sequence[str]) -> float:
-    """Return the joules of the meters of a machine; a `ValueError` explains wrong readings."""
+    """Return the joules that the meter of a machine counted, summed over its files.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        One reading per line: the time in seconds, then the value of each file (``-`` if it was not read).
+
+    Raises
+    ------
+    ValueError
+        A reading is missing, or a counter without a range has fallen.
+    """
     rows = sorted((float(seconds), values) for seconds, *values in map(str.split, lines))
     if len(rows) < 2:
         raise ValueError("its end was not read")
-    total = 0.0
-    for number, (file, range_uj) in enumerate(zip(meter.files, meter.ranges, strict=True)):
-        if any(values[number] == "-" for _, values in rows):
+    microjoules = 0.0
+    for column, (file, range_uj) in enumerate(zip(meter.files, meter.ranges, strict=True)):
+        if any(values[column] == "-" for _, values in rows):
             raise ValueError(f"{file}: could not be read on every machine")
-        series = [(seconds, int(values[number])) for seconds, values in rows]
-        for (began, first), (ended, last) in pairwise(series):
+        series = [(seconds, int(values[column])) for seconds, values in rows]
+        for (start, first), (end, last) in pairwise(series):
             if meter.power:
-                total += (ended - began) * (first + last) / 2
+                microjoules += (end - start) * (first + last) / 2
             elif last >= first:
-                total += last - first
+                microjoules += last - first
             elif range_uj:
-                total += last - first + range_uj
+                microjoules += last - first + range_uj
             else:
                 raise ValueError(f"{file}: fell from {first} to {last}")
-    return total / 1e6
+    return microjoules / 1e6
 
 
 def _of_step(scheduler: Scheduler, step: str) -> float:
-    """Ask a scheduler for the joules of an ended step, ``JOB.STEP``, until its accounting has it."""
+    """Return the joules of an ended step, ``JOB.STEP``; wait until the accounting has the step."""
     if not step:
         raise InputError(f"the first rank reported no step of {scheduler.title}")
     deadline = time.monotonic() + ACCOUNT_SECONDS

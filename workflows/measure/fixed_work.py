@@ -1,7 +1,8 @@
-"""A fixed piece of work on a core, for `workflows.measure.speed`. It needs only the standard library.
+"""Program with a fixed piece of work for a core, started by `workflows.measure.speed`.
 
 It prints the seconds of its two parts. The first part computes and hardly uses memory. The second part copies
 more memory than a cache holds. All cores begin at the same moment, because they share the memory bandwidth.
+The program needs only the standard library.
 """
 
 import hashlib
@@ -13,9 +14,9 @@ COPIED_BYTES, COPIES = 1 << 25, 8  # about 50 ms
 
 
 def main(start: float) -> None:
-    """Start working at `start` (seconds since 1970), or at once if that has passed."""
+    """Time the two parts from `start` on (seconds since 1970), or at once if `start` has passed."""
     target, source = memoryview(bytearray(COPIED_BYTES)), memoryview(bytearray(COPIED_BYTES))
-    target[:] = source  # now the kernel provides the memory
+    target[:] = source  # the kernel provides memory only when it is first written
     time.sleep(max(start - time.time(), 0))
     began = time.perf_counter()
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", ROUNDS)

@@ -26,16 +26,16 @@ def snakemake_command(arguments: Sequence[str]) -> list[str]:
         A study file (optional) and options of Snakemake. A ``cluster`` after ``--config`` replaces
         cluster/site.yaml.
     """
-    study, options = [], list(arguments)
+    options = list(arguments)
+    command = [*_SNAKEMAKE]
     if options and options[0].endswith((".yaml", ".yml")):
-        study = [f"--configfile={options.pop(0)}"]  # "=": files to make may follow
-    after_config = options.index("--config") + 1 if "--config" in options else 0
-    config = [] if after_config else ["--config"]
-    config += [f"cluster={SITE}", "allocation=True"]
-    executor = ["--executor", "local", "--cores", "all"]
-    if after_config:
-        return [*_SNAKEMAKE, *study, *executor, *options[:after_config], *config, *options[after_config:]]
-    return [*_SNAKEMAKE, *study, *executor, *config, *options]
+        command.append(f"--configfile={options.pop(0)}")  # "=": files to make may follow
+    command += ["--executor", "local", "--cores", "all"]
+    config = [f"cluster={SITE}", "allocation=True"]
+    if "--config" not in options:
+        return [*command, "--config", *config, *options]
+    after_config = options.index("--config") + 1  # the user's values come later, and so prevail
+    return [*command, *options[:after_config], *config, *options[after_config:]]
 
 
 _SNAKEMAKE = (sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"))
@@ -44,23 +44,23 @@ _SNAKEMAKE = (sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT /
 def run_in_allocation(arguments: Sequence[str]) -> int:
     """Run a study until it is complete or the job's time is over; return the exit status.
 
-    A job whose time is over goes back into the queue, unless nothing was recorded in it: the next job would
-    not get further.
+    If the time is over, the job goes back into the queue. If the job recorded nothing, it does not: the next
+    job would record nothing either.
     """
     with tempfile.TemporaryDirectory() as folder:
         stopped = Path(folder) / "stopped"
         status = subprocess.run(
             snakemake_command(arguments), env=os.environ | {STOPPED: str(stopped)}
         ).returncode
-        made = int(stopped.read_text()) if stopped.exists() else None
-    if status == 0 or made is None:
+        runs = int(stopped.read_text()) if stopped.exists() else None
+    if status == 0 or runs is None:
         return status
-    if made == 0:
+    if runs == 0:
         print(
             "nodeworth: nothing was measured in this job: give it more time (sbatch --time)", file=sys.stderr
         )
         return status
-    print(f"nodeworth: runs measured in this job: {made}; it goes on in the next", file=sys.stderr)
+    print(f"nodeworth: runs measured in this job: {runs}; it goes on in the next", file=sys.stderr)
     SCHEDULERS["slurm"].requeue()
     return 0
 

@@ -40,7 +40,8 @@ from workflows.study.cases import check_prepared
 from workflows.traffic.cases import needs_trace
 
 Report = Callable[[float | None, Callable[[str], None]], None]
-"""Makes a report of the records from the seconds left (None: unknown) and a function that logs a line."""
+"""Function that writes a report of the records so far. It takes the expected seconds until the study ends
+(None: unknown) and a function that logs a line."""
 
 
 def measure_study(
@@ -50,17 +51,18 @@ def measure_study(
     report: Report | None = None,
     first_block: bool = False,
 ) -> list[Path]:
-    """Run the missing repetitions of a study, block by block, and further blocks if it has a target.
+    """Run the missing repetitions of a study, block by block. Add blocks until a target is reached, if any.
 
-    Only the records decide whether a block is added. So a killed study continues by the same rule, and a
-    complete study adds nothing.
+    Only the records decide whether a block is added. So a study that was killed continues in the same way,
+    and a complete study adds nothing.
 
     Parameters
     ----------
     log : text file
-        Gets the progress, like standard error.
+        Receives the lines of progress, which also go to standard error.
     stopping : callable
-        Decides from the records whether a study has reached its target. Called for studies with a target.
+        Decides from the records whether a study has reached its target. Called only for studies with a
+        target.
     report : callable, optional
         Called after each block except the last, while nothing is timed.
     first_block : bool
@@ -84,9 +86,9 @@ def measure_study(
     if first_block:
         return [plan.paths.record(repetition, 1) for repetition in _of_first_block(plan.design.repetitions)]
     until = plan.asked.study.until
-    while until and not (now := stopping(plan)).reason:
+    while until and not (state := stopping(plan)).reason:
         plan = replace(plan, design=replace(plan.design, blocks=plan.design.blocks + 1))
-        widest = "missing" if now.half_width_percent is None else f"±{now.half_width_percent:.3g} %"
+        widest = "missing" if state.half_width_percent is None else f"±{state.half_width_percent:.3g} %"
         target = f"±{until.interval_percent:g} %"
         say(f"block {plan.design.blocks} is added: the widest interval is {widest}, wanted {target}", files)
         measure_missing(plan, files)
@@ -99,7 +101,7 @@ def measure_batch(plan: Plan, batch: Batch, log: TextIO) -> list[Path]:
 
 
 def measure_in_job(study: Path, config: Mapping[str, Any], name: str) -> None:
-    """Run the missing repetitions of a batch, and write the list of its records.
+    """Run the missing repetitions of a batch, and write the list of its records. A job calls this.
 
     Parameters
     ----------
@@ -190,16 +192,28 @@ def _run_all(
     report: Report | None,
     first_block: bool,
 ) -> None:
-    """Run repetitions one after another, with a report between two blocks; perhaps only the first block."""
+    """Run repetitions one after another, and make a report after each block.
+
+    A study without a target gets no report after its last block: the final report follows.
+
+    Parameters
+    ----------
+    missing : sequence of (Repetition, int)
+        Repetitions in their order, each with the number of its attempt.
+    run_one : callable
+        Runs a repetition with the number of its attempt, and returns its record.
+    first_block : bool
+        Whether to stop after the first block.
+    """
     progress.begin()
-    until = plan.asked.study.until is not None
+    has_target = plan.asked.study.until is not None
     for (repetition, attempt), following in zip_longest(missing, missing[1:]):
         if first_block and repetition.block > 1:
             return
         progress.made(repetition, run_one(repetition, attempt))
-        ended = following is None or following[0].block > repetition.block
-        if report and ended and (following or until):
-            report(None if until else progress.seconds_left, progress.say)
+        block_ended = following is None or following[0].block > repetition.block
+        if report and block_ended and (following or has_target):
+            report(None if has_target else progress.seconds_left, progress.say)
 
 
 def _progress(plan: Plan, missing: Sequence[tuple[Repetition, int]], files: Sequence[TextIO]) -> Progress:
@@ -255,8 +269,8 @@ def measure(
     with allocation.noted(path, planned) if allocation else contextlib.nullcontext():
         if case.drop_page_cache:
             drop_page_cache()
-        busy: float | None
-        waited, busy = wait_until_idle(limits.idle_seconds, show_wait=show_wait)
+        busy_cores: float | None
+        waited, busy_cores = wait_until_idle(limits.idle_seconds, show_wait=show_wait)
         is_long = expected_cost([point], 1, plan.asked.cases).seconds >= FROM_SECONDS
         speed_before = time_fixed_work(point, interconnect, nodes) if is_long else None
         meter = meter_of(allocation.nodes if allocation else ())
@@ -268,16 +282,14 @@ def measure(
         own_cpu_seconds = None if allocation else done.execution.cpu_seconds
         noise = noise_between(before, read_counters(), own_cpu_seconds)
         if allocation and not any(map(is_this_machine, nodes)):
-            noise, busy = Noise(), None  # the counters belong to another node
-        speed_after = (
-            time_fixed_work(point, interconnect, nodes) if is_long and not done.problem else NOT_TIMED
-        )
+            noise, busy_cores = Noise(), None  # the counters belong to another node
+        speed_after = NOT_TIMED
+        if is_long and not done.problem:
+            speed_after = time_fixed_work(point, interconnect, nodes)
         attested = done.probe
         if interconnect and attested is None and done.problem is None and point.processes > 1:
-            started, block = (
-                started_point(point, case.option),
-                (plan.paths.results.resolve(), repetition.block),
-            )
+            started = started_point(point, case.option)
+            block = (plan.paths.results.resolve(), repetition.block)
             attested = attest_once(case, started, interconnect, nodes, done.placement, block)
         expected = read_expected(plan.paths.expected(case.name))
         answer, wrong_answer = compare_answer(case, done.reading.answer, expected, done.reading.details)
@@ -295,7 +307,7 @@ def measure(
                 reading.startup_seconds, reading.output_seconds, ended.wall_seconds, ended.cpu_seconds
             ),
             answer=answer,
-            noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy),
+            noise=RunNoise(**vars(noise), idle_wait_seconds=waited, busy_cores_before=busy_cores),
             speed=speed_before and speed_of(speed_before, speed_after),
             energy=energy_of(meter, done.meter_readings, point.nodes if allocation else 1) if meter else None,
             exit=Exit(
@@ -345,20 +357,23 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
 
 
 def write_log(path: Path, lines: Iterable[Line]) -> None:
-    """Write ``<seconds since the launch> <text>`` of each line with microseconds, compressed by gzip."""
+    """Write the output of a run as a gzip file: for each line, its seconds since the launch and its text."""
     raw = "".join(f"{line.seconds:.6f} {line.text}\n" for line in lines).encode(errors="replace")
     # mtime=0: the same lines give the same bytes.
     path.write_bytes(gzip.compress(raw, compresslevel=6, mtime=0))
 
 
 Layout = tuple[str | None, tuple[tuple[str, int], ...]]
-"""Interconnect of a point, and number and size of its nodes if the study varies the placement."""
+"""Name of an interconnect, and the keys of its ``emulate`` that a placement changes, with their values."""
 
 
 def _emulated_nodes(
     plan: Plan, missing: Sequence[Point], stack: contextlib.ExitStack
 ) -> dict[Layout, tuple[EmulatedNode, ...]]:
-    """Build the nodes of each emulated interconnect and placement of missing points; `stack` removes them."""
+    """Build the emulated nodes for each interconnect and placement of the missing points.
+
+    Closing `stack` removes the nodes.
+    """
     nodes = {}
     for layout in dict.fromkeys(map(_layout_of, missing)):
         name, changes = layout

@@ -1,4 +1,4 @@
-"""How busy the machine is, from counters of the kernel."""
+"""Noise of the machine: how busy other programs keep its CPUs, from counters of the kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workflows.domain import Noise
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _INTERVAL_SECONDS = 0.1
 LONG_WAIT_SECONDS = 1.0
-"""A longer wait for an idle machine is displayed."""
+"""Wait for an idle machine from which on Nodeworth displays the wait."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,13 @@ def _first_line(file: str) -> bytes:
 
 
 def noise_between(before: Counters, after: Counters, own_cpu_seconds: float | None) -> Noise:
-    """Return the noise between two readings; `own_cpu_seconds` is the CPU time of the run (None: unknown)."""
+    """Return the noise between two readings of the counters.
+
+    Parameters
+    ----------
+    own_cpu_seconds : float or None
+        CPU time of the run in this interval, which is not noise. None: unknown.
+    """
     elapsed = max(after.clock - before.clock, 1e-9)
     share = None
     if before.pressure is not None and after.pressure is not None:

@@ -1,4 +1,4 @@
-"""Prepare cases, and find the answers that their runs must give."""
+"""Preparation of cases, and the answers that their runs must give."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from workflows.study.cases import PREPARED_FROM, digest
 
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) -> None:
-    """Prepare a case for a process count in a folder, which may exist.
+    """Prepare a case for a process count.
 
-    `base` is the case prepared for one process; None if `processes` is 1.
+    Parameters
+    ----------
+    folder : Path
+        Folder of the prepared case; it is made if it does not exist.
+    base : Path or None
+        Folder of the case prepared for one process; None if `processes` is 1.
 
     Raises
     ------
     InputError
-        A program fails: one line.
+        A program of the preparation fails: one line.
     """
     folder.mkdir(parents=True, exist_ok=True)
     prepared_from = digest(case)
@@ -40,7 +45,9 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
 def reference_answer(
     case: Case, prepared: Path, time_limit_seconds: float, nodes: Sequence[JobNode] = ()
 ) -> Expected:
-    """Return the answer that every run of a case must give, and its source. Some cases need a trial run.
+    """Return the answer that every run of a case must give, and its source.
+
+    A case that needs a trial run has no answer; its trial run happens here.
 
     Parameters
     ----------
@@ -80,15 +87,21 @@ def reference_answer(
 def _spread(
     case: Case, prepared: Path, serial: Mapping[str, Any], time_limit_seconds: float
 ) -> dict[str, float]:
-    """Return how far each quantity spreads over the serial run and two ways to divide the work.
+    """Return the spread of each quantity: the largest difference between any two of three runs.
 
-    These runs on two processes solve the same equations in another order, so only rounding and the tolerances
-    of solvers make them differ. Empty if the case cannot be divided in both ways.
+    The three runs are the serial run, and two runs on two processes that divide the work in different ways.
+    They solve the same equations in another order, so only rounding and the tolerances of solvers make them
+    differ.
 
     Parameters
     ----------
     serial : mapping
         `Reading.details` of the serial run.
+
+    Returns
+    -------
+    dict of str to float
+        Spreads by the names of the quantities. Empty if the case cannot be divided in both ways.
     """
     app = application(case.application)
     runs = [serial]
@@ -105,7 +118,8 @@ def _spread(
         runs.append(done.reading.details)
     spread: dict[str, float] = {}
     for first, second in combinations(runs, 2):
-        for seen in app.differences(case, second, first):
-            if math.isfinite(seen.value):
-                spread[seen.quantity] = max(seen.value, spread.get(seen.quantity, 0.0))
+        for difference in app.differences(case, second, first):
+            quantity, value = difference.quantity, difference.value
+            if math.isfinite(value):
+                spread[quantity] = max(value, spread.get(quantity, 0.0))
     return spread

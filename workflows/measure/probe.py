@@ -1,8 +1,8 @@
-"""Ping-pong between two ranks of a launch, for `workflows.measure.attestation`.
+"""Program with a ping-pong between two ranks of a launch, started by `workflows.measure.attestation`.
 
-The other ranks sleep. The first of the two ranks prints a JSON object: ``latency_us`` is the shortest half
-round trip of an empty message, ``bandwidth_MBps`` the highest rate of a large message, and ``library`` the
-version that the MPI library reports.
+The other ranks sleep. The first of the two ranks prints a JSON object with three keys. ``latency_us`` is half
+the shortest round trip of an empty message. ``bandwidth_MBps`` is the highest rate of a large message.
+``library`` is the version that the MPI library reports.
 """
 
 import json
@@ -12,13 +12,19 @@ import time
 from mpi4py import MPI
 
 LARGE_BYTES = 1_000_000
-EACH_SECONDS = 0.05  # target for messages of one size
+EACH_SECONDS = 0.05  # duration of the messages of one size, roughly
 FEWEST, MOST = {0: 100, LARGE_BYTES: 3}, 1000  # round trips
 NAP_SECONDS = 0.001
 
 
 def shortest_one_way_seconds(leads: bool, peer: int, size_bytes: int) -> float:
-    """Return half the shortest round trip to a peer, over as many round trips as the time allows."""
+    """Return half the shortest round trip to a peer, over the round trips of about `EACH_SECONDS`.
+
+    Parameters
+    ----------
+    leads : bool
+        Whether this rank sends first and chooses the number of round trips; its peer then does not.
+    """
     comm = MPI.COMM_WORLD
     message = [bytearray(b"x" * size_bytes), size_bytes, MPI.BYTE]
 
@@ -44,7 +50,7 @@ def shortest_one_way_seconds(leads: bool, peer: int, size_bytes: int) -> float:
 
 
 def main(first: int, second: int) -> None:
-    """Measure between the ranks `first` and `second`; end together with all others."""
+    """Measure between the ranks `first` and `second`, and wait until all ranks have ended."""
     rank = MPI.COMM_WORLD.rank
     if rank in (first, second):
         peer = second if rank == first else first

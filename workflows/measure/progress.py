@@ -25,7 +25,7 @@ UNKNOWN_WIDTH = 80
 
 
 class Progress(AbstractContextManager):
-    """Progress of a running study: one live line on a terminal, one line per run in a file.
+    """Progress of a running study: a live line on each terminal, and a line per run in each other file.
 
     Nothing is drawn while a run is timed.
 
@@ -74,13 +74,17 @@ class Progress(AbstractContextManager):
         say(text, self._files)
 
     def made(self, repetition: Repetition, record: Record) -> None:
-        """Show a repetition that was just recorded, and the time left."""
+        """Show a repetition that was just recorded, and the time left.
+
+        The time left is the expected time of the missing runs, multiplied by the ratio of elapsed to expected
+        time so far.
+        """
         expected = self._expected([repetition.point])
         self._left -= 1
         self._expected_done += expected
         self._expected_left = max(self._expected_left - expected, 0.0)
-        runs_left = (time.monotonic() - self._started) / self._expected_done * self._expected_left
-        self.seconds_left = runs_left + self._seconds_afterwards
+        ratio = (time.monotonic() - self._started) / self._expected_done
+        self.seconds_left = ratio * self._expected_left + self._seconds_afterwards
         name = f"{describe(repetition.point)}, block {repetition.block}"
         name += f", attempt {record.attempt}" if record.attempt > 1 else ""
         result = f"{record.seconds:.3g} s" if record.valid else f"INVALID, {record.reason}"
@@ -100,7 +104,7 @@ class Progress(AbstractContextManager):
         self._has_shown_wait = True
 
     def _noise(self, record: Record) -> list[str]:
-        """Return the CPUs that others kept busy in recent runs; empty if unknown."""
+        """Return the mean number of CPUs that others kept busy in recent runs, in words; empty if unknown."""
         if record.noise and record.noise.foreign_cores is not None:
             self._taken_by_others.append(record.noise.foreign_cores + (record.noise.stolen_cores or 0.0))
         return [f"noise {mean(self._taken_by_others):.2f} cores"] if self._taken_by_others else []
@@ -110,7 +114,7 @@ class Progress(AbstractContextManager):
 
 
 class LiveLine:
-    """A bar with a text behind it, on one line of a terminal."""
+    """A progress bar and a text after it, on a line of a terminal that is drawn again and again."""
 
     def __init__(self, terminal: TextIO, length: int, done: int) -> None:
         self._terminal = terminal

@@ -1,4 +1,4 @@
-"""One run of a point: stage the case, launch it, read its output."""
+"""A single run of a point: stage the case, launch it, read its output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workflows.launch import attesters
 from workflows.launch.attesters import Probe
 from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import Execution, execute
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 from workflows.launch.launch import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.mpi.library import Launch, Report
@@ -90,10 +90,10 @@ def run(
     nodes : sequence of Node
         The emulated nodes of the interconnect, or the nodes of the job; else empty.
     prefix : sequence of str
-        Words before each rank's command: a program that starts the rest (``env`` for a tracer).
+        Words before each rank's command: a program that starts the command, such as ``env`` for a tracer.
     attest : bool
-        Whether the ranks attest the interconnect, if its file asks for it and if they can. They then also
-        show whether they form one run.
+        Whether the ranks attest the interconnect, if its file asks for it and if they can. Nodeworth then
+        also checks that all ranks belong to the same MPI world.
     meter : Meter or None
         Meter to read during the run.
     """
@@ -157,13 +157,13 @@ def _one_sided_problem(interconnect: Interconnect | None, report: Report, one_si
 
 
 def case_environment(case: Case, ranks: int) -> dict[str, str]:
-    """Return the variables of a case for its ranks. Options of a case only apply to several ranks."""
+    """Return the environment variables of a case for its ranks. Its option applies to several ranks only."""
     option = case.option.environment if case.option and ranks > 1 else {}
     return ONE_THREAD | application(case.application).environment(case) | option
 
 
 def threads_environment(point: Point, library: str) -> dict[str, str]:
-    """Return the variables that set the threads of each process, and make them report their cores.
+    """Return the environment variables that set the threads of each process, and make threads report cores.
 
     These variables override those of the case. ``workflows/launch/rank`` binds OpenMP threads to cores.
     """
@@ -172,21 +172,25 @@ def threads_environment(point: Point, library: str) -> dict[str, str]:
 
 
 def _attesting(case: Case, point: Point, interconnect: Interconnect | None, scratch: Path) -> dict[str, str]:
-    """Return the variables that make the ranks attest the interconnect; empty if they do not."""
+    """Return the environment variables that make the ranks attest the interconnect; empty if they cannot."""
     if interconnect is None or interconnect.attest is None or attesters.cannot_attest(case, interconnect):
         return {}
     return attesters.environment(point, interconnect, scratch)
 
 
 def started_point(point: Point, option: Option | None) -> Point:
-    """Return the point as its ranks are started: data servers that are ranks are placed like processes."""
+    """Return the point as the launcher sees it. Data servers that are MPI ranks count as processes there."""
     if option is None or not option.server_ranks:
         return point
     return replace(point, processes=point.running, servers_per_process=0)
 
 
 def scratch_parent(on_disk: bool = False) -> Path:
-    """Return the folder for files of runs: ``NODEWORTH_SCRATCH``, else memory or a disk, else ``$TMPDIR``."""
+    """Return the parent of folders for files of runs.
+
+    It is ``NODEWORTH_SCRATCH`` if set. Else it is /dev/shm in memory, or /var/tmp if the files must be
+    `on_disk`. If that is not writable, it is ``$TMPDIR``.
+    """
     if chosen := os.environ.get("NODEWORTH_SCRATCH"):
         return Path(chosen)
     preferred = Path("/var/tmp" if on_disk else "/dev/shm")
@@ -213,12 +217,14 @@ def problem_of(
     if execution.timed_out:
         return f"stopped at its time limit of {time_limit_seconds:g} s (limits.run_seconds)"
     if execution.signal or execution.exit_status:
-        ended = f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
+        ending = (
+            f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
+        )
         errors = without_chatter(execution.errors)
-        last_line = telling_line(errors) or first_error(execution.errors)
-        described = "; ".join(filter(None, (reading.problem, last_line)))
-        reason = complaint(execution.errors) or app.explain(errors) or described
-        return f"{ended}: {reason}" if reason else ended
+        error_line = explaining_line(errors) or first_error(execution.errors)
+        from_output = "; ".join(filter(None, (reading.problem, error_line)))
+        reason = complaint(execution.errors) or app.explain(errors) or from_output
+        return f"{ending}: {reason}" if reason else ending
     if reading.problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"
     return reading.problem or beyond_wall(reading.printed, execution.wall_seconds)

@@ -27,10 +27,10 @@ def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int | None:
 _KILLED_BEFORE = killed_for_memory()
 
 
-def tell_stopped(plan: Plan) -> None:
-    """Print on standard error that a study has stopped, its state, and what happened to its jobs.
+def report_stopped(plan: Plan) -> None:
+    """Print on standard error that a study has stopped, how far it got, and what happened to its jobs.
 
-    Processes killed for lack of memory, such as a tracer, cannot report that themselves.
+    Also print how many processes the kernel killed for lack of memory: a killed process cannot report this.
     """
     cluster = plan.here.cluster
     if _KILLED_BEFORE is not None and (killed := (killed_for_memory() or 0) - _KILLED_BEFORE) > 0:
@@ -47,16 +47,16 @@ def tell_stopped(plan: Plan) -> None:
 
 
 def state_of(plan: Plan) -> str:
-    """Return one line with the number of recorded blocks, and the latest report."""
+    """Return one line with the number of recorded blocks, and the path of the latest report."""
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
     names = recorded(paths)
-    made = [repetition.block for repetition in repetitions if record_name(repetition, 1) in names]
-    missing = {repetition.block for repetition in repetitions if record_name(repetition, 1) not in names}
-    further = sum(block in missing for block in made)
+    recorded_runs = [repetition for repetition in repetitions if record_name(repetition, 1) in names]
+    incomplete = {repetition.block for repetition in repetitions if record_name(repetition, 1) not in names}
+    further = sum(repetition.block in incomplete for repetition in recorded_runs)
     runs = f" and {counted(further, 'further run')}" if further else ""
-    state = f"{blocks - len(missing)} of {blocks} blocks{runs} recorded"
+    state = f"{blocks - len(incomplete)} of {blocks} blocks{runs} recorded"
     if not paths.report.is_symlink():
         return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded

@@ -1,4 +1,4 @@
-"""The trial run of a program that Nodeworth has not run before; it must pass before anything is measured."""
+"""Trial run of a program that Nodeworth has not run before. It must succeed before anything is measured."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from workflows.launch.emulation import usable_cores
 from workflows.measure.running import run
 
 SHOWN = 2
-"""Number of lines of each stream in a message about a pattern that matches nowhere."""
+"""Number of lines that `nearest_lines` quotes."""
 WIDTH = 100
-"""Most letters of such a line."""
+"""Number of letters after which `nearest_lines` cuts a line."""
 
 
 def trial_seconds(
@@ -57,7 +57,10 @@ def trial_seconds(
 
 
 def nearest_lines(pattern: str, lines: Sequence[Line]) -> str:
-    """Quote the lines that share most words with a pattern; the last lines if no line shares a word."""
+    """Quote the lines that are most similar to a pattern; the last lines if no line shares a word with it.
+
+    Lines are ordered by the number of the pattern's words that they contain, then by `difflib`'s ratio.
+    """
     words = set(re.findall(r"[a-z]{2,}", re.sub(r"\\.", " ", pattern).lower()))
     texts = list(dict.fromkeys(text for line in lines if (text := line.text.strip())))
 

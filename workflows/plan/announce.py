@@ -20,7 +20,7 @@ from workflows.traffic.cases import is_pattern
 
 
 def check_cost(plan: Plan) -> None:
-    """Raise an `InputError` for a study that is expected to take more than it allows itself."""
+    """Raise an `InputError` if the expected core hours exceed the study's ``limits.core_hours``."""
     study, cost = plan.asked.study, plan.design.cost
     allowed = study.limits.core_hours
     if cost.core_hours > allowed:
@@ -40,18 +40,20 @@ def announce(plan: Plan) -> None:
     """
     check_cost(plan)
     cluster = plan.here.cluster
-    foreseen: list[str] = []
+    cluster_lines: list[str] = []
     if cluster and in_jobs(plan):
-        foreseen = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours)
+        cluster_lines = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours)
     if cluster and cluster.is_elsewhere:
-        alone = f"planned without {cluster.scheduler.name}, by {cluster.file} alone"
-        foreseen.append(f"{alone}: programs and modules are taken to be there")
+        cluster_lines.append(
+            f"planned without {cluster.scheduler.name}, by {cluster.file} alone: "
+            "programs and modules are taken to be there"
+        )
     if plan.asked.study.imported_files:
         from workflows.study.imports import check_imports  # takes seconds that other studies can spare
 
         kinds = {interconnect.kind for interconnect in plan.asked.interconnects.values()}
         check_imports(plan.asked.study, kinds)
-    print("\n".join([announcement(plan), *foreseen]), file=sys.stderr)
+    print("\n".join([announcement(plan), *cluster_lines]), file=sys.stderr)
 
 
 def announcement(plan: Plan) -> str:
@@ -61,14 +63,15 @@ def announcement(plan: Plan) -> str:
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imported_files)}"
     names = recorded(plan.paths)
-    made = sum(record_name(repetition, 1) in names for repetition in design.repetitions)
-    least = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
+    recorded_runs = sum(record_name(repetition, 1) in names for repetition in design.repetitions)
+    amount = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
     if study.until:
         most = design.highest_cost
-        least = f"at least {least}, at most {study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
-    until_now = f"{made} recorded in {plan.paths.results}"
-    lines = [f"{study.name}: {len(design.points)} points, {least} in all; {until_now}"]
-    if plan.here.cluster is None and (to_run := len(design.repetitions) - made):
+        most_blocks = f"{study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
+        amount = f"at least {amount}, at most {most_blocks}"
+    progress = f"{recorded_runs} recorded in {plan.paths.results}"
+    lines = [f"{study.name}: {len(design.points)} points, {amount} in all; {progress}"]
+    if plan.here.cluster is None and (to_run := len(design.repetitions) - recorded_runs):
         wait = study.limits.idle_seconds
         lines.append(
             f"if the machine is busy: up to {wait:g} s of waiting before each run (limits.idle_seconds), "
@@ -76,36 +79,49 @@ def announcement(plan: Plan) -> str:
         )
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
-    if design.simulated:
-        traced = files.traced(plan)
-        carried = sum(is_pattern(asked.cases[point.case]) for point in design.simulated)
-        servers = len(design.simulated) - len(traced) - carried
-        if traced:
-            replayed = f"{len(traced)} points, replayed from {len(files.traces(plan))} traces"
-            lines.append(f"simulated: {replayed}, {duration(expected_simulation(traced))} more")
-        if carried:
-            lines.append(f"simulated: {carried} points of patterns of traffic, by their schedules")
-        if servers:
-            lines.append(f"simulated: {servers} points of tasks on a distributed array, by serial times")
+    lines += _simulation_lines(plan)
     if asked.default_cases:
         cases, fewest = asked.default_cases, study.processes[0]
         sizes = ", ".join(f"{study.case_at(case, fewest)} of {cases[case].size}" for case in study.cases)
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
-    names_used = {point.interconnect for point in design.points}
-    used = [interconnect for name, interconnect in asked.interconnects.items() if name in names_used]
-    named = names_used | {point.interconnect for point in design.simulated}
-    kinds = {name: each.kind for name, each in asked.interconnects.items() if name in named}
-    lines += [f"interconnects: {in_kinds(kinds)}"] if kinds else []
-    emulated = [interconnect.name for interconnect in used if interconnect.emulate]
-    if emulated and plan.here.cluster is None:
-        lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
+    lines += _interconnect_lines(plan)
     lines += _few_cells(plan)
-    lines += [f"left out: {lacking.what}: {lacking.reason}" for lacking in design.left_out]
+    lines += [f"left out: {part.what}: {part.reason}" for part in design.left_out]
     return "\n".join(lines)
 
 
+def _simulation_lines(plan: Plan) -> list[str]:
+    """Return a line for each way in which points are simulated, with the number of its points."""
+    simulated, traced = plan.design.simulated, files.traced(plan)
+    patterns = sum(is_pattern(plan.asked.cases[point.case]) for point in simulated)
+    arrays = len(simulated) - len(traced) - patterns
+    lines = []
+    if traced:
+        replayed = f"{len(traced)} points, replayed from {len(files.traces(plan))} traces"
+        lines.append(f"simulated: {replayed}, {duration(expected_simulation(traced))} more")
+    if patterns:
+        lines.append(f"simulated: {patterns} points of patterns of traffic, by their schedules")
+    if arrays:
+        lines.append(f"simulated: {arrays} points of tasks on a distributed array, by serial times")
+    return lines
+
+
+def _interconnect_lines(plan: Plan) -> list[str]:
+    """Return the kinds of the interconnects in use, and the emulated links that are built as root."""
+    launched = {point.interconnect for point in plan.design.points}
+    used = launched | {point.interconnect for point in plan.design.simulated}
+    interconnects = [each for name, each in plan.asked.interconnects.items() if name in used]
+    kinds = {interconnect.name: interconnect.kind for interconnect in interconnects}
+    lines = [f"interconnects: {in_kinds(kinds)}"] if kinds else []
+    emulated = [each.name for each in interconnects if each.name in launched and each.emulate]
+    if emulated and plan.here.cluster is None:
+        lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
+    return lines
+
+
 FEWEST_CELLS = 100
-"""Fewest cells per process without a remark. In a cube of 100 cells, most cells lie at its surface."""
+"""Cells per process below which Nodeworth prints a remark. In a cube of 100 cells, most cells lie at its
+surface."""
 
 
 def _few_cells(plan: Plan) -> list[str]:
@@ -138,13 +154,13 @@ def print_results(paths: StudyPaths) -> None:
     invalid = _invalid_runs(runs)
     results = paths.results.absolute()
     report = results / "report.pdf"
-    made, where = ("report", report) if report.exists() else ("results", results)
+    noun, path = ("report", report) if report.exists() else ("results", results)
     if runs.lost:
         lost = ", ".join(runs.lost)
-        sys.exit(f"nodeworth: no run over {lost} is valid; {invalid}; {made} of the others: {where}")
+        sys.exit(f"nodeworth: no run over {lost} is valid; {invalid}; {noun} of the others: {path}")
     if invalid:
         print(invalid, file=sys.stderr)
-    print(f"done: {made}: {where}", file=sys.stderr)
+    print(f"done: {noun}: {path}", file=sys.stderr)
 
 
 def offer_of_blocks(paths: StudyPaths) -> str:
@@ -164,12 +180,15 @@ def offer_of_blocks(paths: StudyPaths) -> str:
 
 
 def _invalid_runs(runs: Counts) -> str:
+    """Return the number of invalid runs with their most frequent reason; empty if all runs are valid."""
     if not runs.invalid:
         return ""
     verb = "is" if runs.invalid == 1 else "are"
+    line = f"{runs.invalid} of {runs.recorded} runs {verb} invalid"
+    if not runs.reason_runs:
+        return line
     share = "" if runs.reason_runs == runs.invalid else f", {runs.reason_runs} of them"
-    why = f"{share}: {runs.reason}" if runs.reason_runs else ""
-    return f"{runs.invalid} of {runs.recorded} runs {verb} invalid{why}"
+    return f"{line}{share}: {runs.reason}"
 
 
 def _shown(cost: Cost) -> str:

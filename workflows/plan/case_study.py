@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from workflows.study.written import write_study
 def write_case_study(
     given: str, processes: str | None, steps: int | None, run_scripts: bool, here: Path
 ) -> Path:
-    """Write the study of one input, over the shared memory of this machine.
+    """Write a study that runs an input of the user over the shared memory of this machine.
 
-    Process counts beyond its cores run with several processes per core.
+    Process counts above the number of cores run oversubscribed.
 
     Parameters
     ----------
@@ -28,7 +29,11 @@ def write_case_study(
     processes : str or None
         Process counts, separated by commas; None for 1, 2, 4, ... up to the cores of this machine.
     steps : int or None
-        Number of steps of every run.
+        Number of steps of every run; None for the number in the input.
+    run_scripts : bool
+        Whether scripts of the input may run.
+    here : Path
+        Folder in which the user typed the command.
 
     Returns
     -------
@@ -59,7 +64,8 @@ def write_case_study(
         "interconnects": ["shared_memory"],
         "processes": counts,
     }
-    if (level := -(-max(counts) // cores)) > 1:
+    level = math.ceil(max(counts) / cores)
+    if level > 1:
         fitting = [count for count in counts if count <= cores]
         study["oversubscription"] = [1, level]
         study["exclude"] = [{"processes": count, "oversubscription": level} for count in fitting]
@@ -67,7 +73,7 @@ def write_case_study(
 
 
 def _path_in(file: Path) -> str | None:
-    """Return the path of the input of an earlier study of this kind; None without one."""
+    """Return the path of the input in an earlier study file; None if there is no such file or path."""
     if not file.exists():
         return None
     (case, *_) = read_yaml(file).get("cases", [None])

@@ -21,22 +21,26 @@ INTERCONNECTS = {
     "openmpi": ("shared_memory", "tcp_loopback"),
     "mpich": ("shared_memory_mpich", "tcp_loopback_mpich"),
 }
-"""Interconnects of any machine, by the MPI library of the program."""
+"""Interconnects that every machine has, by the MPI library of the program."""
 
 
 def write_command_study(
     command: str, time: str | None, processes: str | None, name: str | None, here: Path
 ) -> Path:
-    """Write a study of one program, with the folder in which the user typed the command.
+    """Write a study that times a program on this machine.
 
     Parameters
     ----------
+    command : str
+        Command line of the program, as the user typed it.
     time : str or None
-        Pattern of the time; None: the time of the whole run counts.
+        Regular expression for the time that the program prints. None: the time of the whole run counts.
     processes : str or None
         Process counts with commas between them. None: 1, 2, 4 and so on, up to the cores of this machine.
     name : str or None
-        Name of the study. None: names of the program and the folder.
+        Name of the study. None: the program's name, followed by the folder's name.
+    here : Path
+        Folder in which the user typed the command; every run starts in a copy of it.
 
     Returns
     -------
@@ -78,15 +82,21 @@ def write_command_study(
 
 
 def _output_files(folder: Path) -> list[str]:
-    """Return the files of a folder to which the output of this process is redirected: they are no input."""
-    streams = [os.fstat(descriptor) for descriptor in (1, 2)]
-    written = {(status.st_dev, status.st_ino) for status in streams if stat.S_ISREG(status.st_mode)}
-    statuses = {path.name: path.stat() for path in sorted(folder.iterdir()) if path.is_file()}
-    return [name for name, status in statuses.items() if (status.st_dev, status.st_ino) in written]
+    """Return the names of files in a folder to which the output of this process is redirected.
+
+    Such a file is not input of the program: it changes while the study runs.
+    """
+    standard_output, standard_error = os.fstat(1), os.fstat(2)
+    redirected = [status for status in (standard_output, standard_error) if stat.S_ISREG(status.st_mode)]
+    return [
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.is_file() and any(os.path.samestat(path.stat(), status) for status in redirected)
+    ]
 
 
 def _ignored_before(study: Path) -> list[str]:
-    """Return the ``ignore`` of a study that was written before: files of earlier output stay no input."""
+    """Return the ``ignore`` list of the earlier study file, if any. It names files of earlier output."""
     if not study.exists():
         return []
     (entry,) = read_yaml(study)["cases"]
@@ -94,6 +104,7 @@ def _ignored_before(study: Path) -> list[str]:
 
 
 def _pattern(text: str) -> str:
+    """Return the value of ``--time`` if it is a regular expression; else raise an `InputError`."""
     try:
         re.compile(text)
     except re.error as error:

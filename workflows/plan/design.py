@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -43,7 +44,7 @@ class Design:
     left_out : tuple of LeftOut
         Parts of the study that cannot be run here.
     blocks : int
-        Blocks of every point, with the blocks that the study has added until now.
+        Number of blocks, including the blocks that the study has added so far.
     """
 
     asked: Asked
@@ -56,8 +57,10 @@ class Design:
     @cached_property
     def repetitions(self) -> list[Repetition]:
         """All runs in their order."""
-        selection = [cluster.selection] if (cluster := self.here.cluster) else []
-        return repetitions(self.points, range(1, self.blocks + 1), self.asked.study.seed, *selection)
+        blocks, seed, cluster = range(1, self.blocks + 1), self.asked.study.seed, self.here.cluster
+        if cluster is None:
+            return repetitions(self.points, blocks, seed)
+        return repetitions(self.points, blocks, seed, cluster.selection)
 
     @cached_property
     def cost(self) -> Cost:
@@ -77,7 +80,7 @@ class Design:
         return Cost(round(whole.runs * share), whole.seconds * share, whole.core_hours * share)
 
     def inputs(self, point: Point) -> dict[str, str | None]:
-        """Return the digests of the inputs of a point; after a change of one, old records do not count."""
+        """Return the digests of the inputs of a point. Records with other digests do not count."""
         return {
             "case": self.asked.case_digests[point.case],
             "interconnect": point.interconnect and self.asked.interconnect_digests.get(point.interconnect),
@@ -105,7 +108,7 @@ class Design:
 
     @cached_property
     def description(self) -> str:
-        """Digest of how study, cases and interconnects describe themselves, and which records count."""
+        """Digest of everything that tables and report take from the study, its cases and interconnects."""
         asked, cluster = self.asked, self.here.cluster and self.here.cluster.digest
         inputs = [asked.case_digests, asked.interconnect_digests, cluster]
         return _digest([asked.study, asked.cases, asked.interconnects, self.left_out, asked.request, inputs])
@@ -121,24 +124,25 @@ def stated_blocks(study: Study) -> int:
 def design(asked: Asked, here: Here, blocks: int) -> Design:
     """Choose the points of a study that can be run here, with `blocks` repetitions each."""
     study = asked.study
-    to_measure, to_replay = (
-        {name: case for name, case in cases.items() if name not in here.missing_programs}
-        for cases in (asked.measured, asked.replayed)
-    )
+
+    def runnable(cases: Mapping[str, Case]) -> dict[str, Case]:
+        return {name: case for name, case in cases.items() if name not in here.missing_programs}
+
     interconnects = asked.interconnects.values()
     usable = [interconnect for interconnect in interconnects if interconnect.name not in here.unavailable]
     launched = {interconnect.name: interconnect for interconnect in usable if not interconnect.simulate}
-    replayed = {interconnect.name: interconnect for interconnect in usable if interconnect.simulate}
+    simulating = {interconnect.name: interconnect for interconnect in usable if interconnect.simulate}
     only_simulated = bool(interconnects) and all(interconnect.simulate for interconnect in interconnects)
-    measured, impossible = points(
-        study, {} if only_simulated else to_measure, launched, here.unsuited, here.unthreaded
-    )
+
+    to_measure = {} if only_simulated else runnable(asked.measured)
+    measured, not_measured = points(study, to_measure, launched, here.unsuited, here.unthreaded)
     simulated: list[Point] = []
     not_simulated: list[LeftOut] = []
-    if replayed:
-        threads_here = here.unthreaded, here.traced_cores
-        simulated, not_simulated = points(study.replayed, to_replay, replayed, {}, *threads_here)
-    left_out = (*here.left_out, *impossible, *not_simulated)
+    if simulating:
+        simulated, not_simulated = points(
+            study.replayed, runnable(asked.replayed), simulating, {}, here.unthreaded, here.traced_cores
+        )
+    left_out = (*here.left_out, *not_measured, *not_simulated)
     return Design(asked, here, tuple(measured), tuple(simulated), left_out, blocks)
 
 
@@ -155,15 +159,15 @@ def points(
     Parameters
     ----------
     cases, interconnects : mapping of str to Case, Interconnect
-        Cases and interconnects that can be used here; other names of the study are passed over.
+        Cases and interconnects that can be used here. Other names in the study are skipped.
     unsuited, unthreaded, traced_cores
-        Reasons why a case cannot run over an interconnect, or not with threads: see `Here`.
+        Reasons why a case cannot run over an interconnect, or cannot run with threads: see `Here`.
 
     Returns
     -------
     list of Point
-        The serial point of a case first, then by processes, oversubscription and the study's order of
-        interconnects. One process of several threads is run over each interconnect, like several processes.
+        For each case: its serial point, then by processes, oversubscription and the study's order of
+        interconnects. A single process with several threads is run over every interconnect.
     list of LeftOut
         One entry for each reason.
     """
@@ -183,15 +187,13 @@ def points(
         usable = [interconnects[name] for name in study.interconnects if name in interconnects]
         placements = study.processes_per_node or (None,)
         varied = product(study.oversubscription, usable, placements, threads)
-        for level, interconnect, per_node, several in varied:
-            point = _point(cases[name], interconnect, processes, level, per_node, several)
+        for level, interconnect, per_node, thread_count in varied:
+            point = _point(cases[name], interconnect, processes, level, per_node, thread_count)
             reason = unsuited.get((name, interconnect.name))
-            if several > 1:
-                reason = reason or unthreaded.get((name, interconnect.name))
-            if traced_cores and several > traced_cores:
-                reason = (
-                    reason or f"a rank is traced with a core for each thread, and there are {traced_cores}"
-                )
+            if not reason and thread_count > 1:
+                reason = unthreaded.get((name, interconnect.name))
+            if not reason and traced_cores and thread_count > traced_cores:
+                reason = f"a rank is traced with a core for each thread, and there are {traced_cores}"
             reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and study.excludes(point):
                 reason = "excluded by the study"
@@ -200,30 +202,35 @@ def points(
 
 
 def _describe(points: Sequence[Point], cases: Iterable[str], study: Study) -> str:
-    """Name points in few words: without their cases if the same holds for every case."""
+    """Describe points in a few words, such as ``4 processes at oversubscription 2 over tcp for elbow``.
+
+    The cases are named only where they are not all cases of the study.
+    """
     descriptions = []
-    every = {study.case_of(case) for case in cases}
-    for counts in dict.fromkeys(map(_counts, points)):
-        group = [point for point in points if _counts(point) == counts]
-        count, level, per_node = counts
+    all_cases = {study.case_of(case) for case in cases}
+    for layout in dict.fromkeys(map(_layout, points)):
+        group = [point for point in points if _layout(point) == layout]
+        processes, level, per_node = layout
         placement = f", {per_node} a node," if per_node else ""
         over = ", ".join(dict.fromkeys(point.interconnect or "serial" for point in group))
-        which = dict.fromkeys(study.case_of(point.case) for point in group)
-        of_cases = "" if set(which) == every else f" for {', '.join(which)}"
-        descriptions.append(f"{count} at oversubscription {level}{placement} over {over}{of_cases}")
+        case_names = dict.fromkeys(study.case_of(point.case) for point in group)
+        of_cases = "" if set(case_names) == all_cases else f" for {', '.join(case_names)}"
+        descriptions.append(f"{processes} at oversubscription {level}{placement} over {over}{of_cases}")
     return "; ".join(descriptions)
 
 
-_counts = attrgetter("in_words", "oversubscription", "processes_per_node")
+_layout = attrgetter("in_words", "oversubscription", "processes_per_node")
 
 
 def _point(
     case: Case, interconnect: Interconnect, processes: int, level: int, per_node: int | None, threads: int
 ) -> Point:
+    """Return a point with its numbers of cores and nodes; nodes are filled unless `per_node` is given."""
     servers = case.option.servers_per_process if case.option else 0
-    cores = -(-processes * (threads + servers) // level)
-    on_a_node = per_node or max(1, interconnect.cores_per_node * level // (threads + servers))
-    nodes = -(-processes // on_a_node)
+    running_per_process = threads + servers
+    cores = math.ceil(processes * running_per_process / level)
+    fitting = max(1, interconnect.cores_per_node * level // running_per_process)
+    nodes = math.ceil(processes / (per_node or fitting))
     return Point(case.name, interconnect.name, processes, level, nodes, cores, per_node, servers, threads)
 
 
@@ -234,30 +241,34 @@ def _too_few(point: Point, case: Case) -> str | None:
 
 
 def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Study) -> str | None:
-    have = interconnect.nodes * interconnect.cores_per_node
-    each, level = point.running_per_process, point.oversubscription
+    """Return why a point cannot be run over its interconnect, or None."""
+    available_cores = interconnect.nodes * interconnect.cores_per_node
+    per_process, level = point.running_per_process, point.oversubscription
     if point.threads > 1 and point.servers_per_process:
         return "data servers run beside processes of one thread only"
     if interconnect.simulate and (level > 1 or point.servers) and not has_array(case):
         return "a simulated interconnect has a core for each thread, and no servers but in data_servers"
     if interconnect.simulate and sends_beside_mpi(case):
         return "its messages do not go through MPI, so nothing of them can be traced and replayed"
-    beside = "threads" if point.threads > 1 else "servers"
-    what = f"processes and their {beside}" if each > 1 else "processes"
+    helpers = "threads" if point.threads > 1 else "servers"
+    running = f"processes and their {helpers}" if per_process > 1 else "processes"
     library = library_of(interconnect) if interconnect.launch else None
     if level > 1 and library and library.oversubscription_problem:
         return library.oversubscription_problem
     if point.running % level:
-        return f"the {what} do not divide by the oversubscription level"
-    if each % level and level % each:
-        return f"a process and its {beside}, {each}, cannot be spread evenly at the oversubscription level"
-    if each > interconnect.cores_per_node * level:
-        return f"a node has too few cores for a process and its {beside} ({interconnect.cores_per_node})"
+        return f"the {running} do not divide by the oversubscription level"
+    if per_process % level and level % per_process:
+        return (
+            f"a process and its {helpers}, {per_process}, cannot be spread evenly "
+            "at the oversubscription level"
+        )
+    if per_process > interconnect.cores_per_node * level:
+        return f"a node has too few cores for a process and its {helpers} ({interconnect.cores_per_node})"
     option = case.option.environment if case.option else {}
     if library and (problem := library.option_problem(interconnect.launch, option)):
         return problem
-    if point.cores > have:
-        return f"needs more cores than there are ({have})"
+    if point.cores > available_cores:
+        return f"needs more cores than there are ({available_cores})"
     if reason := _too_few(point, case):
         return reason
     if case.divisible is not None and case.divisible % point.processes:
@@ -271,7 +282,11 @@ def _impossible(point: Point, case: Case, interconnect: Interconnect, study: Stu
 
 
 def _misplaced(point: Point, interconnect: Interconnect, per_node: int, fewest_per_node: int) -> str | None:
-    """Return why a placement is impossible. Emulated nodes are built with as many cores as it takes."""
+    """Return why a point cannot have `per_node` processes per node, or None.
+
+    Emulated nodes get as many cores as the placement needs. But they need at least two nodes in the placement
+    with the fewest processes per node.
+    """
     level = point.oversubscription
     if point.processes % per_node:
         return f"the processes do not fill nodes of {per_node}"
@@ -292,41 +307,44 @@ def repetitions(
     points: Sequence[Point],
     blocks: Iterable[int],
     seed: int,
-    where: Callable[[str | None], Sequence[str | None]] = lambda _: (),
+    nodes_of: Callable[[str | None], Sequence[str | None]] = lambda _: (),
 ) -> list[Repetition]:
     """Return the runs of a study in their order.
 
-    Blocks are spread over the study's time: block 1 of every point comes before block 2 of any point. The
-    groups of compared points come in random order within a block, and so do the interconnects of a group.
+    Block 1 of every point comes before block 2 of any point. Points that are compared with each other form a
+    group. Within a block, the groups come in random order. Within a group, the points come in random order.
 
     Parameters
     ----------
     seed : int
-        The same seed gives the same order; the order of a block does not depend on the others.
-    where : callable
-        Returns the nodes of runs over an interconnect. Runs on different nodes share no block.
+        Seed of the random order. The order of a block depends only on the seed and the block's number.
+    nodes_of : callable
+        Returns the partition and constraint of the nodes that runs over an interconnect use. Points on
+        different nodes are not in the same group.
     """
 
-    def key(point: Point) -> tuple[str, int, int, str]:
-        nodes = "".join(part or "" for part in where(point.interconnect))
+    def group_key(point: Point) -> tuple[str, int, int, str]:
+        nodes = "".join(part or "" for part in nodes_of(point.interconnect))
         return point.case, point.computing, point.oversubscription, nodes
 
-    groups = [list(group) for _, group in groupby(sorted(points, key=key), key=key)]
+    groups = [list(group) for _, group in groupby(sorted(points, key=group_key), key=group_key)]
     ordered = []
     for block in blocks:
-        order = random.Random(f"{seed}/{block}")
-        for group in order.sample(groups, len(groups)):
+        generator = random.Random(f"{seed}/{block}")
+        for group in generator.sample(groups, len(groups)):
             companions = tuple(sorted(point.companion for point in group if point.companion))
-            ordered += [Repetition(point, block, companions) for point in order.sample(group, len(group))]
+            shuffled = generator.sample(group, len(group))
+            ordered += [Repetition(point, block, companions) for point in shuffled]
     return ordered
 
 
 OVERHEAD_SECONDS = 0.7
-"""Launch and start-up of one run, its probe included."""
+"""Time to launch and start one run, including its probe."""
 TURN_SECONDS = 0.3
-"""Additional launch and start-up time for each process beyond one for each core."""
+"""Additional time to start each process that has no core for itself."""
 PARALLEL_LOSS = 2.0
-"""Ratio to the time of perfect speedup: the mean of the shipped studies on slow interconnects."""
+"""Ratio of a parallel run's time to its time at perfect speedup: the mean of the shipped studies on slow
+interconnects."""
 
 
 def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case]) -> Cost:
@@ -345,8 +363,8 @@ def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case
 _trace_of = attrgetter("case", "processes", "threads")
 
 TRACING_SECONDS = 1.1
-"""Time to trace a rank of a flow case of a few thousand cells: 97 s for the elbow of 4,000 on 1, 2, 8, 16 and
-64 ranks."""
+"""Time to trace a rank of a flow case with a few thousand cells. Measured: 97 s for the elbow of 4,000 cells
+on 1, 2, 8, 16 and 64 ranks, which are 91 ranks in all."""
 REPLAYING_SECONDS = 0.25
 """Time to replay a rank."""
 
@@ -354,7 +372,7 @@ REPLAYING_SECONDS = 0.25
 def expected_simulation(points: Collection[Point]) -> float:
     """Estimate the wall seconds that tracing and replaying points take on a machine of two cores.
 
-    Both grow with the number of ranks, however little a rank computes.
+    Both times are proportional to the number of ranks, because start-up dominates.
     """
     traced = sum(processes for _, processes, _ in {_trace_of(point) for point in points})
     replayed = sum(point.processes for point in points if point.processes > 1)

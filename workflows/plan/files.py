@@ -63,12 +63,15 @@ def cases_with_arrays(plan: Plan) -> list[str]:
 
 
 def needs_processor(plan: Plan) -> bool:
-    """Whether simulated cores are derived from the speed of a core of this machine."""
+    """Whether the simulation scales its cores from the measured speed of a core of this machine."""
     return "processor" in plan.asked.study.simulation and bool(plan.design.simulated)
 
 
 def needs_bandwidth(plan: Plan) -> bool:
-    """Whether processes of one node are both measured and traced, so that the memory they share matters."""
+    """Whether a case is both measured on one node and traced with the same process count.
+
+    Processes of a node share its memory bandwidth. The simulation needs that bandwidth for such points.
+    """
     measured = {
         (point.case, point.processes) for point in plan.design.points if point.nodes == 1 < point.processes
     }
@@ -76,57 +79,65 @@ def needs_bandwidth(plan: Plan) -> bool:
 
 
 def measures_first_block(plan: Plan) -> bool:
-    """Whether the first block is measured before anything is traced, so that there is a report soon."""
+    """Whether the study measures its first block before it traces, so that a first report comes early."""
     return bool(plan.design.points) and bool(traces(plan)) and plan.design.blocks > 1
 
 
 def kept(plan: Plan) -> list[str]:
-    """Return what was prepared for records of points that cannot be run here now.
+    """Return the prepared folders and expected answers of recorded points that cannot be run here now.
 
-    The paths are absolute, so that Snakemake asks no rule to make what may be impossible to make here.
+    The paths are absolute. Snakemake then finds no rule for them, and does not try to make them again: this
+    machine may be unable to.
     """
     names = (name.split("/") for name in recorded(plan.paths))
-    made = {Prepared(case, int(processes.split("-")[1])) for case, _, processes, *_ in names}
-    here, cases_here = set(prepared(plan.design.points)), cases(plan.design.points)
+    recorded_cases = {Prepared(case, int(processes.split("-")[1])) for case, _, processes, *_ in names}
+    planned = set(prepared(plan.design.points))
+    planned_names = cases(plan.design.points)
     paths: set[Path] = set()
-    for case, processes in made - here:
-        folders = {Prepared(case, processes), Prepared(case, 1)} - here
+    for case, processes in recorded_cases - planned:
+        folders = {Prepared(case, processes), Prepared(case, 1)} - planned
         paths |= {plan.paths.prepared(*folder) for folder in folders}
-        if case not in cases_here:
+        if case not in planned_names:
             paths.add(plan.paths.expected(case))
     return sorted(str(path.absolute()) for path in paths if path.exists())
 
 
 def lost_records(listed: Path) -> list[str]:
-    """Return the records that a list names and that are gone; they are made again."""
-    made = listed.read_text().splitlines() if listed.exists() else []
-    return [path for path in made if not os.path.exists(path)]  # noqa: PTH110 - a Path takes three times as long
+    """Return the paths in a job's list of records whose files no longer exist; the job runs them again.
+
+    Parameters
+    ----------
+    listed : Path
+        File with the path of one record per line; it need not exist.
+    """
+    paths = listed.read_text().splitlines() if listed.exists() else []
+    return [path for path in paths if not os.path.exists(path)]  # noqa: PTH110 - Path.exists takes three times as long
 
 
 def imports(plan: Plan) -> list[str]:
-    """Return the existing imported results, with the files that their studies keep next to them.
+    """Return the existing imported files, and the files of their studies next to them.
 
-    The last changed file of a folder stands for the folder.
+    A folder is represented by the file in it that changed last.
     """
-    files = plan.asked.study.imported_files
-    existing = (path for path in dict.fromkeys((*files, *beside(plan.asked.study.imports))) if path.exists())
+    files = (*plan.asked.study.imported_files, *study_files(plan.asked.study.imports))
+    existing = (path for path in dict.fromkeys(files) if path.exists())
     return [str(newest(path) if path.is_dir() else path) for path in existing]
 
 
-def beside(imports: Iterable[Path]) -> list[Path]:
-    """Return the files next to an imported runs table that belong to its study."""
+def study_files(imports: Iterable[Path]) -> list[Path]:
+    """Return the facts and records that may lie next to each imported runs table."""
     folders = (StudyPaths(file.parent) for file in imports)
     return [path for paths in folders for path in (paths.facts, paths.records, paths.simulated)]
 
 
 def newest(folder: Path) -> Path:
-    """Return the visible file of a folder that changed last, or a folder that lost a file later."""
+    """Return the visible file or folder that changed last: a folder also changes if it loses a file."""
     paths = (path for path in folder.rglob("*") if not path.name.startswith("."))
     return max((folder, *paths), key=lambda path: (_changed(path), path))
 
 
 def _changed(path: Path) -> int:
-    """Time of the last change, in ns since 1970; 0 for a path that is gone by now."""
+    """Return the time of the last change, in ns since 1970; 0 for a path that no longer exists."""
     try:
         return path.stat().st_mtime_ns
     except FileNotFoundError:

@@ -22,20 +22,20 @@ from workflows.plan.plan import Plan
 
 @dataclass(frozen=True)
 class Forecast:
-    """Requests of all jobs of a study without earlier results.
+    """Size and number of all jobs that a study needs if it has no results yet.
 
     Attributes
     ----------
     measuring, preparing, simulating : int
-        Number of jobs: with timed runs, to prepare cases, to trace and replay.
+        Number of jobs that measure runs, that prepare cases, and that trace and replay.
     largest : JobRequest or None
         The job with the most nodes, then the most cores; None if nothing is measured.
     cores : int
         Cores of the largest job as a site counts them: whole nodes if they are exclusive.
     core_hours : float
-        Upper bound of the cost: counted cores times walltimes of all jobs.
-    cut : tuple of int
-        Walltimes in minutes of the jobs that need more than the site allows.
+        Upper bound of the cost: counted cores times walltime, summed over all jobs.
+    too_long : tuple of int
+        Walltimes in minutes of the jobs that need more than the site allows; in ascending order.
     """
 
     measuring: int
@@ -44,7 +44,7 @@ class Forecast:
     largest: JobRequest | None
     cores: int
     core_hours: float
-    cut: tuple[int, ...]
+    too_long: tuple[int, ...]
 
     @property
     def jobs(self) -> int:
@@ -60,28 +60,29 @@ def forecast(plan: Plan) -> Forecast:
     InputError
         See `workflows.plan.jobs.batches`.
     """
-    cluster, batches_by_name = cluster_of(plan), batches(plan)
-    kinds = Counter(
-        (request_of(plan, batch), batch.points[0].interconnect) for batch in batches_by_name.values()
-    )
-    counted = {kind: _counted_cores(cluster, *kind) for kind in kinds}
-    largest = max(kinds, key=lambda kind: (kind[0].nodes, counted[kind], kind[0].memory_MB), default=None)
-    minutes = sum(number * counted[kind] * kind[0].minutes for kind, number in kinds.items())
+    cluster, all_batches = cluster_of(plan), batches(plan).values()
+    jobs = Counter((request_of(plan, batch), batch.points[0].interconnect) for batch in all_batches)
+    cores = {job: _counted_cores(cluster, *job) for job in jobs}
+    largest = max(jobs, key=lambda job: (job[0].nodes, cores[job], job[0].memory_MB), default=None)
+    core_minutes = sum(number * cores[job] * job[0].minutes for job, number in jobs.items())
+
     points = [*plan.design.points, *plan.design.simulated]
     steps = _preparing_steps({(point.case, point.processes) for point in points})
+    core_minutes += sum(steps.values()) * preparing_minutes(cluster)
+
     simulating = len(files.traces(plan)) + bool(plan.design.simulated)
     if node := whole_node_request(plan):
-        minutes += simulating * node.tasks_per_node * node.minutes
-    minutes += sum(steps.values()) * preparing_minutes(cluster)
-    needed = (needed_minutes(plan, batch) for batch in batches_by_name.values())
+        core_minutes += simulating * node.tasks_per_node * node.minutes
+
+    walltimes = (needed_minutes(plan, batch) for batch in all_batches)
     return Forecast(
-        measuring=len(batches_by_name),
+        measuring=len(all_batches),
         preparing=len(steps) if preparing_group(plan) else sum(steps.values()),
         simulating=simulating,
         largest=largest and largest[0],
-        cores=counted[largest] if largest else 0,
-        core_hours=minutes / 60,
-        cut=tuple(sorted(walltime for walltime in needed if walltime > cluster.minutes)),
+        cores=cores[largest] if largest else 0,
+        core_hours=core_minutes / 60,
+        too_long=tuple(sorted(walltime for walltime in walltimes if walltime > cluster.minutes)),
     )
 
 
@@ -92,48 +93,52 @@ def _counted_cores(cluster: Cluster, job: JobRequest, interconnect: str | None) 
 
 def _preparing_steps(counts: set[tuple[str, int]]) -> dict[str, int]:
     """Count the steps that prepare each case: mesh, expected answer, a decomposition for each count."""
-    return {case: 2 + sum(at == case and count > 1 for at, count in counts) for case, _ in sorted(counts)}
+    steps = Counter({case: 2 for case, _ in sorted(counts)})
+    steps.update(case for case, count in counts if count > 1)
+    return steps
 
 
-def forecast_lines(seen: Forecast, cluster: Cluster, core_hours_of_runs: float) -> list[str]:
+def forecast_lines(forecast: Forecast, cluster: Cluster, core_hours_of_runs: float) -> list[str]:
     """Return the lines of a forecast, with the limits of the site that it exceeds; empty without jobs."""
-    if not seen.jobs:
+    if not forecast.jobs:
         return []
-    kinds = {"measure": seen.measuring, "prepare": seen.preparing, "simulate": seen.simulating}
-    jobs = ", ".join(f"{number} to {what}" for what, number in kinds.items() if number)
-    lines = [f"jobs: {seen.jobs} ({jobs})"]
-    if big := seen.largest:
+    numbers = {"measure": forecast.measuring, "prepare": forecast.preparing, "simulate": forecast.simulating}
+    jobs = ", ".join(f"{number} to {verb}" for verb, number in numbers.items() if number)
+    lines = [f"jobs: {forecast.jobs} ({jobs})"]
+    if big := forecast.largest:
         size = f"{big.nodes} x {big.tasks_per_node} cores, {big.memory_MB} MB a node, {big.minutes} min"
-        lines.append(f"largest job: {size}, counted as {seen.cores} cores")
-    runs, most = _hours(core_hours_of_runs), _hours(seen.core_hours)
+        lines.append(f"largest job: {size}, counted as {forecast.cores} cores")
+    runs, most = _hours(core_hours_of_runs), _hours(forecast.core_hours)
     lines.append(f"core hours: about {runs} in runs; {most} if every job took its whole walltime")
-    return lines + [f"{cluster.file}: {limit}" for limit in _limits_met(seen, cluster)]
+    return lines + [f"{cluster.file}: {warning}" for warning in _warnings(forecast, cluster)]
 
 
-def _limits_met(seen: Forecast, cluster: Cluster) -> list[str]:
+def _warnings(forecast: Forecast, cluster: Cluster) -> list[str]:
+    """Return one line for each limit in the cluster file that the forecast exceeds."""
     limits = cluster.limits
-    met = []
-    if seen.cut:
-        number, longest = len(seen.cut), seen.cut[-1]
-        met.append(
+    warnings = []
+    if forecast.too_long:
+        number, longest = len(forecast.too_long), forecast.too_long[-1]
+        warnings.append(
             f"minutes: {cluster.minutes} is less than {number} of the jobs would ask for "
             f"(up to {longest} min); what does not fit goes on in further jobs"
         )
-    if (jobs := limits.get("submitted_jobs")) and seen.jobs > jobs:
-        met.append(
-            f"limits.submitted_jobs: {jobs} of {seen.jobs} jobs may be submitted at a time: "
+    if (jobs := limits.get("submitted_jobs")) and forecast.jobs > jobs:
+        warnings.append(
+            f"limits.submitted_jobs: {jobs} of {forecast.jobs} jobs may be submitted at a time: "
             f"give --jobs {jobs}"
         )
-    if (hours := limits.get("core_hours")) and seen.core_hours > hours:
-        met.append(
-            f"limits.core_hours: {hours:g} is less than the {_hours(seen.core_hours)} of all walltimes: "
+    if (hours := limits.get("core_hours")) and forecast.core_hours > hours:
+        warnings.append(
+            f"limits.core_hours: {hours:g} is less than the {_hours(forecast.core_hours)} of all walltimes: "
             "jobs may be held or refused before the study is done"
         )
-    if (cores := limits.get("cores")) and seen.cores > cores:
-        met.append(
-            f"limits.cores: {cores} is less than the {seen.cores} of the largest job, which would never run"
+    if (cores := limits.get("cores")) and forecast.cores > cores:
+        warnings.append(
+            f"limits.cores: {cores} is less than the {forecast.cores} of the largest job, "
+            "which would never run"
         )
-    return met
+    return warnings
 
 
 def _hours(core_hours: float) -> str:

@@ -1,4 +1,4 @@
-"""Parts of a study that cannot be run here, on this machine or on the cluster of the runs."""
+"""Reasons why parts of a study cannot be run here: on this machine, or on the cluster of the runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workflows.study.asked import Asked
 from workflows.study.interconnects import curve_file
 
 KEPT = ROOT / ".cache/usable"
-"""Folder with the state of the machine on which each interconnect could be used."""
+"""Folder with a file per interconnect: digest of the machine's state when the interconnect could be used."""
 _NAMESPACES = [f"/proc/self/ns/{kind}" for kind in ("mnt", "net", "pid", "user")]
 """Namespaces that distinguish containers; a kernel may lack some."""
 _INSTALLED = ("/etc/ld.so.cache", "/var/lib/dpkg/status", "/var/lib/rpm", sys.prefix)
@@ -47,20 +47,21 @@ _Key = TypeVar("_Key")
 
 @dataclass(frozen=True)
 class Here:
-    """Reasons why parts of a study cannot be run here. Other parts can be.
+    """Reasons why parts of a study cannot be run here. Parts without a reason can be run.
 
     Attributes
     ----------
     cluster : Cluster or None
         Cluster of the runs; None for this machine.
     missing_programs : mapping of str to str
-        By case: its missing programs, or that the page cache cannot be dropped.
+        Key: case. Reason: its missing programs, or that the page cache cannot be dropped.
     unavailable : mapping of str to str
-        By interconnect: why it cannot be used.
+        Key: interconnect. Reason why the interconnect cannot be used.
     unsuited : mapping
-        By case and interconnect: why the case cannot run over it. None stands for serial runs.
+        Key: case and interconnect (None for serial runs). Reason why the case cannot run over it.
     unthreaded : mapping
-        By case and interconnect: why its processes have only one thread, if the study asks for more.
+        Key: case and interconnect. Reason why the processes can have only one thread; empty if the study
+        asks for one thread only.
     traced_cores : int or None
         Cores for the threads of a traced rank; None if no threads are traced.
     """
@@ -87,9 +88,9 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
     Parameters
     ----------
     asked : Asked
-        Its interconnects have the nodes of the cluster.
+        The study, with the cluster's nodes in its interconnects.
     has_program : callable
-        Whether a program exists, by its name.
+        Takes the name of a program, and returns whether the program exists.
     """
     interconnects = asked.interconnects
     missing = _reasons(
@@ -126,10 +127,11 @@ def look(asked: Asked, cluster: Cluster | None, has_program: Callable[[str], obj
 
 
 def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None:
-    """Return the reason of `unavailable`, and remember which interconnects can be used on this machine.
+    """Return the reason of `unavailable`, but test a usable interconnect only once per state of the machine.
 
-    The test of emulated nodes builds them, and each process that plans would do it. Reasons are not
-    remembered, since a reason may have passed. The folder `kept` need not be writable.
+    The test builds emulated nodes, and every process that plans would repeat the test. So the folder `kept`
+    keeps a file for each usable interconnect. A reason is not kept, because it may no longer hold next time.
+    The folder need not be writable.
     """
     if interconnect.simulate:
         return unavailable(interconnect)
@@ -146,20 +148,23 @@ def unavailable_now(interconnect: Interconnect, kept: Path = KEPT) -> str | None
 
 
 def _state(interconnect: Interconnect) -> str:
-    """Return a digest of an interconnect's file and of the machine that decides whether it can be used."""
+    """Return a digest of everything that decides whether an interconnect can be used on this machine.
+
+    It covers the interconnect's file, the modules that test it, namespaces, environment and machine.
+    """
     library = library_of(interconnect)
     programs = (*library.programs, *TOOLS, *(PROGRAMS if interconnect.emulate else ()))
-    inside = [os.readlink(name) for name in _NAMESPACES if os.path.lexists(name)]  # noqa: PTH115 - no file behind
+    namespaces = [os.readlink(name) for name in _NAMESPACES if os.path.lexists(name)]  # noqa: PTH115 - no file behind
     modules = (__file__, inspect.getfile(type(library)), emulation.__file__)
-    ours = [Path(module).stat().st_mtime_ns for module in modules]
+    module_dates = [Path(module).stat().st_mtime_ns for module in modules]
     prefixes = ("LD_", *library.environment_prefixes)
     environment = sorted(item for item in os.environ.items() if item[0].startswith(prefixes))
-    content = [interconnect, ours, inside, environment, _machine_state(programs)]
+    content = [interconnect, module_dates, namespaces, environment, _machine_state(programs)]
     return hashlib.sha256(repr(content).encode(errors="surrogateescape")).hexdigest()
 
 
 def _machine_state(programs: Iterable[str]) -> list[object]:
-    """List what decides which interconnects this machine has: kernel, rights, packages and programs."""
+    """Return the state of kernel, user rights, packages and programs, on which interconnects depend."""
     files = [shutil.which(program) or program for program in programs]
     return [
         os.uname(),
@@ -170,12 +175,15 @@ def _machine_state(programs: Iterable[str]) -> list[object]:
 
 
 def _date(file: str) -> int | None:
-    """Time of the last change of a file, in ns; None if it does not exist."""
+    """Return the time of the last change of a file, in ns; None if it does not exist."""
     return Path(file).stat().st_mtime_ns if Path(file).exists() else None
 
 
 def unavailable(interconnect: Interconnect) -> str | None:
-    """Return why an interconnect cannot be used here, or None. Emulated nodes are built and removed again."""
+    """Return why an interconnect cannot be used here, or None.
+
+    The test of an emulated interconnect builds its nodes and removes them again.
+    """
     if interconnect.simulate:
         return cannot_simulate() or _no_curve(interconnect.simulate)
     launch, library = interconnect.launch, library_of(interconnect)
@@ -211,7 +219,7 @@ def unavailable_on(interconnect: Interconnect, cluster: Cluster) -> str | None:
 
 
 def _no_curve(simulate: dict[str, Any]) -> str | None:
-    """Return why the curve of a model is missing, or None: another study may still have to measure it."""
+    """Return that the measured curve of a model is missing, and which study measures it; else None."""
     curve = curve_file(simulate)
     if curve is None or is_there(curve):
         return None
@@ -256,7 +264,11 @@ def _unthreaded(case: Case, over: Interconnect) -> str | None:
 def _missing_programs(
     case: Case, has_program: Callable[[str], object], *builds: Interconnect | None
 ) -> str | None:
-    """Name the programs of a case that are neither here nor in the folders of these builds, or None."""
+    """Return which programs of a case are missing, or None.
+
+    A program exists if `has_program` finds it, or if it is in the folder of a build that an interconnect of
+    `builds` names.
+    """
     missing = [
         program
         for program in application(case.application).programs(case)

@@ -20,13 +20,20 @@ from workflows.plan.announce import announce, offer_of_blocks, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
-from workflows.plan.records import FAILED, Rerun, attempts, parts_of
+from workflows.plan.records import FAILED, Rerun, attempts, request_names
 
 _runs: list[StudyRun] = []
 
 
 def begin_run(plan: Plan, workflow: Any, again: str | None = None) -> StudyRun:
-    """Announce the study that Snakemake has read in this process, and record what is to be run again."""
+    """Announce the study that Snakemake has read in this process, and record a request to repeat runs.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+    again : str or None
+        Runs to repeat, in the form of `FORM`.
+    """
     run = StudyRun(plan, workflow)
     run.announce()
     if again is not None:
@@ -36,28 +43,22 @@ def begin_run(plan: Plan, workflow: Any, again: str | None = None) -> StudyRun:
 
 
 def end_runs_without_jobs() -> None:
-    """Print where the results are of studies that Snakemake found complete in this process."""
+    """Print the path of the results of each study in this process that Snakemake found complete."""
     for run in _runs:
         run.end_without_jobs()
 
 
 class StudyRun:
-    """A study in the Snakemake of this process.
-
-    Parameters
-    ----------
-    plan : Plan
-    workflow : snakemake.workflow.Workflow
-    """
+    """A study that Snakemake runs in this process: what happens before its first job and at its end."""
 
     def __init__(self, plan: Plan, workflow: Any) -> None:
         self.plan, self.workflow = plan, workflow
         self.has_started = False
 
     def announce(self) -> None:
-        """Print what the study is about to do. In a job of a cluster, print nothing.
+        """Print what the study is about to do; in a job of a cluster, print nothing.
 
-        From now on, only the owner may change the files of this process.
+        Also let only the owner change files that this process makes, and count interruptions from now on.
         """
         keep_to_owner()
         if not self.workflow.is_main_process:
@@ -69,7 +70,7 @@ class StudyRun:
             self._drop_earlier_interim_report()
 
     def request_again(self, request: str) -> None:
-        """Record what is to be run again. A dry run only checks it; a job of a cluster does nothing.
+        """Record a request to repeat runs. A dry run only checks it; a job of a cluster ignores it.
 
         Raises
         ------
@@ -110,15 +111,15 @@ class StudyRun:
             print(line, file=sys.stderr)
 
     def end_without_jobs(self) -> None:
-        """Print where the results are if Snakemake was to run the study and found nothing to do."""
-        was_asked = self.workflow.executor_plugin and not self.workflow.output_settings.dryrun
-        if was_asked and not self.has_started and self.plan.paths.facts.exists():
+        """Print the path of the results if Snakemake was to run the study and found nothing to do."""
+        was_to_run = self.workflow.executor_plugin and not self.workflow.output_settings.dryrun
+        if was_to_run and not self.has_started and self.plan.paths.facts.exists():
             print_results(self.plan.paths)
 
     def _drop_earlier_interim_report(self) -> None:
         """Remove the report of an unfinished study, which Snakemake would take for the final report.
 
-        A process that is running the study keeps its own.
+        While another process runs the study, nothing is removed.
         """
         if self.plan.paths.partial.exists():
             with contextlib.suppress(InputError):
@@ -142,11 +143,13 @@ FORM = (
 
 
 NOUNS = ("case", "interconnect", "process count", "oversubscription", "placement", "number of threads")
-"""What the parts of a request name."""
+"""Kinds of name in a request, in their order."""
 
 
 def check_again(plan: Plan, request: str) -> bool:
-    """Return whether a request repeats a run; if no run has failed, a request for failed runs does not.
+    """Check a request to repeat runs, and return whether it repeats any.
+
+    Only a request for failed runs can repeat none.
 
     Raises
     ------
@@ -159,25 +162,26 @@ def check_again(plan: Plan, request: str) -> bool:
             file = plan.asked.study.file
             print(f"again failed: no run of {file} has failed; nothing is repeated", file=sys.stderr)
         return repeats
-    where, points = f"again {request}", [parts_of(point) for point in plan.design.points]
-    for index, part in enumerate(request.split("/")):
-        names = {point[index] for point in points if len(point) > index}
-        if not names:
-            raise InputError(f"{where}: {part!r} does not belong here; write {FORM}")
-        choose(part, names if index else {*names, FAILED}, NOUNS[index], where)
-        points = [point for point in points if point[index : index + 1] == [part]]
+    where = f"again {request}"
+    names_of_points = [request_names(point) for point in plan.design.points]
+    for index, name in enumerate(request.split("/")):
+        allowed = {names[index] for names in names_of_points if len(names) > index}
+        if not allowed:
+            raise InputError(f"{where}: {name!r} does not belong here; write {FORM}")
+        choose(name, allowed if index else {*allowed, FAILED}, NOUNS[index], where)
+        names_of_points = [names for names in names_of_points if names[index : index + 1] == [name]]
     return True
 
 
 def _has_failed(plan: Plan, repetition: Repetition) -> bool:
-    """Whether a repetition has attempts with the current input, all of them invalid."""
+    """Whether a repetition has attempts with the current inputs, and all these attempts are invalid."""
     inputs = plan.design.inputs(repetition.point)
     counted = [record for record in attempts(plan.paths, repetition) if record.inputs == inputs]
     return bool(counted) and not any(record.valid for record in counted)
 
 
 def request_again(plan: Plan, request: str) -> None:
-    """Record a request (`Rerun`), which the study fulfils even if it is killed and started once more.
+    """Write a request to a file (`Rerun`). The study fulfils it even if it is killed and started again.
 
     Raises
     ------

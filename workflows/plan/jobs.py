@@ -21,23 +21,23 @@ from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
 from workflows.study.study import Study
 
-OWN_MB = 600
+BASE_MB = 600
 """Memory of Snakemake and the measuring program, on the first node."""
 
 RANK_MB = 60
 """Memory of MPI and of a program without data, for each rank."""
 
 WALLTIME_FACTOR = 3.0
-"""Walltime of a job, relative to the expected time of its runs."""
+"""Ratio of a job's walltime to the expected time of its runs."""
 
 WALLTIME_MINUTES = 2.0
-"""Walltime that a job has in addition to its runs."""
+"""Walltime that a job gets in addition to the time for its runs."""
 
 NODE_SHARE = 0.9
 """Share of a node's memory for a job that has the node for itself; the system keeps the rest."""
 
 GROUPED = 10
-"""Largest number of process counts for which one job prepares a case."""
+"""Number of process counts up to which a single job prepares a case."""
 
 PREPARING_MINUTES = 10
 """Walltime of a step that prepares a case, as in the profiles."""
@@ -57,12 +57,12 @@ def cluster_of(plan: Plan) -> Cluster:
 
 @dataclass(frozen=True)
 class Batch:
-    """Repetitions that one job measures: blocks of points that are compared with each other.
+    """Repetitions that a single job measures: blocks of points that are compared with each other.
 
     Attributes
     ----------
     name : str
-        Path of its list of records below ``results/<study>/measured``, without ending.
+        Path of the batch's list of records below ``results/<study>/measured``, without its suffix.
     repetitions : tuple of Repetition
         In the order of their runs.
     selection : NodeSelection
@@ -80,7 +80,12 @@ class Batch:
 
 
 def batches(plan: Plan) -> dict[str, Batch]:
-    """Divide the runs of a study into batches, one for each job; by name, in the order of the blocks.
+    """Divide the runs of a study into batches, one per job.
+
+    Returns
+    -------
+    dict of str to Batch
+        Batches by their names, in the order of the blocks.
 
     Raises
     ------
@@ -96,8 +101,8 @@ def batches(plan: Plan) -> dict[str, Batch]:
 
     def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
         point = repetition.point
-        bunch = (repetition.block - 1) // cluster.blocks_per_job
-        return bunch, point.case, point.computing, point.oversubscription, folder_of(point.interconnect)
+        job_number = (repetition.block - 1) // cluster.blocks_per_job
+        return job_number, point.case, point.computing, point.oversubscription, folder_of(point.interconnect)
 
     def folder_of(interconnect: str | None) -> str:
         """Name the partition and constraint of an interconnect, if interconnects differ in them."""
@@ -108,12 +113,12 @@ def batches(plan: Plan) -> dict[str, Batch]:
 
     batches_by_name: dict[str, Batch] = {}
     ordered = sorted(plan.design.repetitions, key=key)
-    for (bunch, case, computing, level, nodes), group in groupby(ordered, key):
+    for (job_number, case, computing, level, nodes), group in groupby(ordered, key):
         runs = tuple(group)
         unit = "threads" if any(repetition.point.threads > 1 for repetition in runs) else "processes"
-        blocks = [bunch * cluster.blocks_per_job + 1, (bunch + 1) * cluster.blocks_per_job]
+        first, last = job_number * cluster.blocks_per_job + 1, (job_number + 1) * cluster.blocks_per_job
         folders = [case, f"{unit}-{computing}", f"oversubscription-{level}", *([nodes] if nodes else [])]
-        name = "/".join([*folders, f"blocks-{blocks[0]}-{blocks[1]}"])
+        name = "/".join([*folders, f"blocks-{first}-{last}"])
         batches_by_name[name] = Batch(name, runs, cluster.selection(runs[0].point.interconnect))
     for batch in batches_by_name.values():
         _check_memory(plan, batch)
@@ -121,7 +126,10 @@ def batches(plan: Plan) -> dict[str, Batch]:
 
 
 def _check_memory(plan: Plan, batch: Batch) -> None:
-    """Raise an `InputError` for a batch that no node can hold: its job would wait without end."""
+    """Raise an `InputError` if a point of the batch needs more memory per node than the nodes have.
+
+    The job of such a batch would wait in the queue for ever.
+    """
     for point in batch.points:
         needed = memory_of(plan.asked.cases[point.case], point)
         available = cluster_of(plan).nodes_of(point.interconnect).memory_MB
@@ -135,20 +143,20 @@ def _check_memory(plan: Plan, batch: Batch) -> None:
 def memory_of(case: Case, point: Point) -> int:
     """Return the memory of each node for runs of a point, in MB.
 
-    It is the sum of 1.5 times the case's memory divided by the nodes, RANK_MB for each rank, and OWN_MB.
+    It is the sum of 1.5 times the case's share per node, RANK_MB for each rank of the node, and BASE_MB.
     """
     data_mb, ranks = case.memory_MB / point.nodes, point.processes + point.servers
-    return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(ranks / point.nodes) + OWN_MB)
+    return math.ceil(1.5 * data_mb + RANK_MB * math.ceil(ranks / point.nodes) + BASE_MB)
 
 
 def due(plan: Plan, batch: Batch) -> list[str]:
-    """Return a description of the runs of a batch: after a change, runs may be missing.
+    """Describe what a batch is to run. Snakemake runs the job again if the description changes.
 
     Returns
     -------
     list of str
-        A digest of the repetitions and of the requests to run some of them again, and the records that
-        were made and are gone.
+        First a digest of the repetitions and of the requests to repeat them. Then the paths of records that
+        the batch made earlier and that no longer exist.
     """
     runs = [
         (repetition.point, repetition.block, plan.design.inputs(repetition.point))
@@ -162,10 +170,11 @@ def due(plan: Plan, batch: Batch) -> list[str]:
 
 
 def preparing_group(plan: Plan) -> str | None:
-    """Return the group that makes all steps that prepare a case one job; None if each step is a job.
+    """Return the Snakemake group in which a single job prepares a case; None if each step is a job.
 
-    The walltime of a group is the sum of its jobs' walltimes, which a cluster must allow. Snakemake's work
-    for a group grows with the cube of its size.
+    The walltime of a group is the sum of the walltimes of its steps. A group is used only if the cluster
+    allows this sum. It is used for few process counts only, because Snakemake's own work grows with the cube
+    of the group's size.
     """
     study, cluster = plan.asked.study, plan.here.cluster
     fits = cluster is None or _preparing_steps(study) * PREPARING_MINUTES <= cluster.minutes
@@ -183,16 +192,19 @@ def preparing_minutes(cluster: Cluster) -> int:
 
 
 def preparing_resources(cluster: Cluster | None) -> dict[str, str | int]:
-    """Return the resources of a step that prepares a case; with a walltime if the profile's is too long."""
+    """Return the Snakemake resources of a step that prepares a case.
+
+    They include a walltime only if the cluster allows less than the walltime in the profiles.
+    """
     if cluster is None or (minutes := preparing_minutes(cluster)) == PREPARING_MINUTES:
         return site_resources(cluster)
     return site_resources(cluster) | {"runtime": cluster.scheduler.runtime(minutes)}
 
 
 def request_of(plan: Plan, batch: Batch) -> JobRequest:
-    """Return the size of the job of a batch, as its largest point needs.
+    """Return the request for the job of a batch: the most that any of its points needs.
 
-    The walltime is `needed_minutes`, at most the cluster's ``minutes``.
+    The walltime is `needed_minutes`, but at most the cluster's ``minutes``.
     """
     points = batch.points
     return JobRequest(
@@ -204,12 +216,13 @@ def request_of(plan: Plan, batch: Batch) -> JobRequest:
 
 
 def needed_minutes(plan: Plan, batch: Batch) -> int:
-    """Return the walltime for a batch on a cluster without a limit.
+    """Return the walltime of a batch in minutes, as if the cluster had no limit.
 
-    It is WALLTIME_FACTOR times the expected time of the runs, at least the time limit of a run, plus
-    WALLTIME_MINUTES.
+    It is WALLTIME_FACTOR times the expected time of the runs, but at least the time limit of a run. The wait
+    for an idle machine and WALLTIME_MINUTES are added.
     """
-    points, limits = [repetition.point for repetition in batch.repetitions], plan.asked.study.limits
+    limits = plan.asked.study.limits
+    points = [repetition.point for repetition in batch.repetitions]
     expected = expected_cost(points, 1, plan.asked.cases).seconds
     seconds = max(WALLTIME_FACTOR * expected, limits.run_seconds) + limits.idle_seconds
     return math.ceil(seconds / 60 + WALLTIME_MINUTES)
@@ -222,7 +235,7 @@ HIDDEN_NEIGHBOURS = (
 
 
 def check_requests(plan: Plan) -> None:
-    """Ask the scheduler whether it would take the jobs of a study, once for each kind of job.
+    """Ask the scheduler whether it would accept the jobs of a study, once for each size of job.
 
     Raises
     ------
@@ -233,7 +246,7 @@ def check_requests(plan: Plan) -> None:
     if cluster is None or not in_jobs(plan):
         return
     for path in (plan.asked.study.file, cluster.file, Path.cwd()):
-        if "'" in str(path):  # Snakemake would put it between double quotes, in which a shell reads on
+        if "'" in str(path):  # Snakemake quotes such a path with ", so the shell would expand $ and ` in it
             raise InputError(f"{path}: a path with ' in it cannot be given to jobs: use another")
     scheduler = cluster.scheduler
     if cluster.is_elsewhere:
@@ -245,11 +258,11 @@ def check_requests(plan: Plan) -> None:
     os.environ[SUBMITTED_JOBS] = str(plan.paths.submitted.absolute())
     if cluster.exclusive and scheduler.hides_neighbours():
         print(HIDDEN_NEIGHBOURS.format(scheduler.title), file=sys.stderr)
-    first_names = {
-        (request_of(plan, batch), batch.selection): name for name, batch in reversed(batches(plan).items())
-    }
+    first_batch: dict[tuple[JobRequest, NodeSelection], str] = {}
+    for name, batch in batches(plan).items():
+        first_batch.setdefault((request_of(plan, batch), batch.selection), name)
+    requests = {name: request for request, name in reversed(first_batch.items())}
     steps = _preparing_steps(plan.asked.study) if preparing_group(plan) else 1
-    requests = {name: kind for kind, name in first_names.items()}
     scheduler.check_requests(cluster, requests, steps * preparing_minutes(cluster))
 
 
@@ -259,7 +272,8 @@ def measuring_resources(plan: Plan, batches_by_name: Mapping[str, Batch]) -> dic
     Returns
     -------
     dict
-        By name, a value if all batches have the same, else a function of the wildcards.
+        Resources by name: a plain value if all batches have the same value, else a function that takes the
+        wildcards of a job and returns the value of its batch.
     """
     cluster = cluster_of(plan)
     by_batch = {
@@ -278,9 +292,9 @@ def measuring_resources(plan: Plan, batches_by_name: Mapping[str, Batch]) -> dic
 
 
 def whole_node(plan: Plan) -> dict[str, int | str]:
-    """Return the Snakemake resources of a job with a node for itself: for the simulated points of a study.
+    """Return the Snakemake resources of a job that simulates points, and has a node for itself.
 
-    Empty without a cluster, in an allocation, and if nothing is simulated.
+    They are empty without a cluster, in an allocation, and if nothing is simulated.
     """
     cluster, request = plan.here.cluster, whole_node_request(plan)
     if cluster is None or request is None:
@@ -290,7 +304,7 @@ def whole_node(plan: Plan) -> dict[str, int | str]:
 
 
 def whole_node_request(plan: Plan) -> JobRequest | None:
-    """Return the size of a job with a node for itself; None if `whole_node` is empty."""
+    """Return the request for a job with a node for itself; None where `whole_node` is empty."""
     cluster = plan.here.cluster
     if cluster is None or not in_jobs(plan) or not plan.design.simulated:
         return None
@@ -299,7 +313,7 @@ def whole_node_request(plan: Plan) -> JobRequest | None:
 
 
 def site_modules(cluster: Cluster | None) -> list[str]:
-    """Return the environment modules of jobs that prepare or run."""
+    """Return the environment modules that jobs load to prepare or run cases."""
     return list(cluster.modules) if cluster else []
 
 

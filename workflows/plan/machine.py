@@ -1,4 +1,7 @@
-"""This machine while it measures: one study at a time, none without its Snakemake, and its page cache."""
+"""Control of this machine while it measures: locks, signals, and the page cache.
+
+Only one study measures at a time, and it ends together with its Snakemake.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ import psutil
 from workflows.domain import InputError
 
 LOCK = Path("/tmp/nodeworth-measuring.lock")
-"""The same file for all users and jobs, independent of their TMPDIR."""
+"""Lock file that all users and jobs of this machine share. It does not depend on their TMPDIR."""
 
 
 @contextlib.contextmanager
 def only_study_on_this_machine(
     say: Callable[[str], None], limit_seconds: float = 3600, lock: Path = LOCK
 ) -> Iterator[None]:
-    """Hold the machine's lock, so that no two timed runs overlap: see `only_one`."""
+    """Hold the lock of this machine within the context, so that no two timed runs overlap: see `only_one`."""
     with only_one(lock, "another study that measures on this machine", say, limit_seconds):
         yield
 
@@ -34,21 +37,23 @@ def only_study_on_this_machine(
 def only_one(
     lock: Path, other: str, say: Callable[[str], None], limit_seconds: float = 3600
 ) -> Iterator[None]:
-    """Hold a lock, after waiting for its holder.
+    """Hold a lock within the context. Wait first while another process holds the lock.
 
-    The kernel releases the lock when the process ends in any way.
+    The kernel releases the lock even if this process is killed.
 
     Parameters
     ----------
+    lock : Path
+        The lock file; it is made if it does not exist.
     other : str
-        Name of the holder, for messages.
+        Name of the other process, for messages.
     say : callable
-        Receives one line if the lock is taken.
+        Receives one line if another process holds the lock.
 
     Raises
     ------
     InputError
-        If the holder keeps it for longer than `limit_seconds`.
+        If the other process keeps the lock for longer than `limit_seconds`.
     """
     descriptor = _open(lock)
     try:
@@ -73,7 +78,8 @@ def only_one(
 
 def keep_to_owner() -> None:
     """Let only the owner write to files that this process and its children make from now on."""
-    os.umask(os.umask(0o077) | 0o022)
+    umask = os.umask(0o077)  # the only way to read it is to set it
+    os.umask(umask | 0o022)
 
 
 def hold_study(results: Path) -> int:
@@ -102,19 +108,23 @@ def hold_study(results: Path) -> int:
 
 
 _SNAKEMAKES = {"snakemake", "workflows.command"}
-"""Words in the command lines of Snakemake processes."""
+"""Names of Snakemake in the command lines of its processes."""
 
 
 @contextlib.contextmanager
 def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
-    """End this process in good order when the Snakemake that started it is gone.
+    """Within the context, end this process when any process up to the Snakemake that started it is gone.
 
-    A killed Snakemake cannot end its jobs. SIGTERM and SIGHUP become `SystemExit`, so that context managers
-    clean up.
+    A killed Snakemake cannot end its jobs, so this process watches Snakemake. SIGTERM and SIGHUP become
+    `SystemExit`, so that context managers clean up.
+
+    Parameters
+    ----------
+    every_seconds : float
+        Time between two checks.
     """
     parents = psutil.Process().parents()
-    named = [[Path(word).name for word in _words(process)[:4]] for process in parents]
-    snakemakes = [index for index, names in enumerate(named) if _SNAKEMAKES.intersection(names)]
+    snakemakes = [index for index, process in enumerate(parents) if _is_snakemake(process)]
     watched = parents[: snakemakes[-1] + 1] if snakemakes else []
     done = threading.Event()
 
@@ -137,9 +147,10 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
 
 
 def end_scripts_at_sigterm() -> None:
-    """Let SIGTERM also end the scripts of this Snakemake, which would wait for them.
+    """From now on, let a SIGTERM to this Snakemake also end the scripts that it runs.
 
-    One script measures the whole study on one machine. See `end_with_snakemake` for how it ends.
+    Snakemake itself waits until its scripts end, and the script that measures runs as long as the study. The
+    script cleans up as described at `end_with_snakemake`.
     """
     snakemake_handler = signal.getsignal(signal.SIGTERM)
 
@@ -148,7 +159,7 @@ def end_scripts_at_sigterm() -> None:
             snakemake_handler(number, frame)
         for process in psutil.Process().children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):  # gone meanwhile
-                # Python with a script of a rule, not the shell in which Snakemake starts that.
+                # The second word is the script only for Python, not for the shell that starts Python.
                 if any("/.snakemake/scripts/" in word for word in _words(process)[1:2]):
                     process.terminate()
 
@@ -159,10 +170,10 @@ _interrupted = threading.Event()
 
 
 def note_interruption() -> None:
-    """Remember from now on that SIGINT came, and handle the first SIGINT as before.
+    """From now on, remember that SIGINT came (see `is_interrupted`).
 
-    Further SIGINTs would interrupt Snakemake while it ends its jobs, so they have no effect. A process that
-    ignores SIGINT, as under ``nohup``, goes on ignoring it.
+    The first SIGINT is handled as before. Later SIGINTs have no effect: they would interrupt Snakemake while
+    it ends its jobs. A process that ignores SIGINT, as under ``nohup``, goes on ignoring SIGINT.
     """
     handle = signal.getsignal(signal.SIGINT)
     if not callable(handle):
@@ -183,18 +194,29 @@ def is_interrupted() -> bool:
 
 
 def _open(lock: Path) -> int:
-    """Open the lock's file for reading, which every user may; a link is not followed."""
-    how = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    """Open a lock file for reading, which every user may do; refuse a symbolic link.
+
+    Returns
+    -------
+    int
+        Descriptor of the file, which is made if it does not exist.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        return os.open(lock, how)
+        return os.open(lock, flags)
     except FileNotFoundError:
-        descriptor = os.open(lock, how | os.O_CREAT, 0o644)
+        descriptor = os.open(lock, flags | os.O_CREAT, 0o644)
         os.fchmod(descriptor, 0o644)  # independent of the umask
         return descriptor
 
 
 def _stop(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
+
+
+def _is_snakemake(process: psutil.Process) -> bool:
+    """Whether Snakemake's name is among the first words of a command line, which may begin with Python's."""
+    return any(Path(word).name in _SNAKEMAKES for word in _words(process)[:4])
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -25,12 +25,13 @@ _HEAD = """\
 
 
 def write_site(folder: Path) -> list[str]:
-    """Write a cluster file from what the scheduler, MPI and the environment modules of this machine answer.
+    """Write a cluster file for this site, from the answers of its scheduler, MPI library and module system.
 
     Parameters
     ----------
     folder : Path
-        Working folder of the user. The file of the project is ``cluster/site.yaml``, any other ``site.yaml``.
+        Working folder of the user. In the project's folder, the file goes into the scheduler's profile
+        folder; elsewhere it is ``site.yaml`` in `folder`.
 
     Returns
     -------
@@ -43,11 +44,11 @@ def write_site(folder: Path) -> list[str]:
         The file exists, or the scheduler does not answer.
     """
     default = SCHEDULERS[inputs.defaults("cluster")["scheduler"]]
-    scheduler = next((known for known in SCHEDULERS.values() if known.is_here), default)
+    scheduler = next((candidate for candidate in SCHEDULERS.values() if candidate.is_here), default)
     is_project = folder == ROOT
     file = ROOT / scheduler.folder / SITE.name if is_project else folder / SITE.name
-    named = [] if scheduler is default else [SiteKey("scheduler", scheduler.name, scheduler.title)]
-    keys = [*named, *_launch_keys(scheduler), *scheduler.site_keys(), _modules_key()]
+    keys = [] if scheduler is default else [SiteKey("scheduler", scheduler.name, scheduler.title)]
+    keys += [*_launch_keys(scheduler), *scheduler.site_keys(), _modules_key()]
     schema, reference = SCHEMAS / "cluster.yaml", ROOT / "docs/reference/cluster.md"
     if is_project:
         schema, reference = (Path(os.path.relpath(path, file.parent)) for path in (schema, reference))
@@ -59,8 +60,8 @@ def write_site(folder: Path) -> list[str]:
         raise InputError(f"--init: {file} is there already; remove it first, or edit it") from None
     except OSError as error:
         raise InputError(f"--init: {file}: {error.strerror}") from None
-    is_asked = scheduler.is_here and scheduler.describes_nodes
-    missing = [] if is_asked else [key.key for key in keys if key.value is None and key.key != "modules"]
+    has_answered = scheduler.is_here and scheduler.describes_nodes
+    missing = [] if has_answered else [key.key for key in keys if key.value is None and key.key != "modules"]
     command = "./run-study" if is_project else f"{ROOT}/run-study"
     return [
         f"{file}: written",
@@ -70,36 +71,38 @@ def write_site(folder: Path) -> list[str]:
 
 
 def _launch_keys(scheduler: Scheduler) -> list[SiteKey]:
-    """Choose how ranks start in a job: by the scheduler's launcher if it suits the MPI library."""
+    """Return the key ``launcher``, and ``mpi_plugin`` if ranks start with the scheduler's launcher.
+
+    The scheduler's launcher is chosen if it has a plugin for the MPI library, else the library's launcher.
+    """
     libraries = [library for library in MPI_LIBRARIES.values() if not library.missing_programs()]
     library = next(iter(libraries or MPI_LIBRARIES.values()))
-    seen = f"MPI here: {', '.join(known.title for known in libraries) or 'none, so load its module first'}"
+    titles = ", ".join(library.title for library in libraries)
+    comment = f"MPI here: {titles or 'none, so load its module first'}"
     if scheduler.own_launcher is None:
-        return [SiteKey("launcher", library.job_launcher, seen)]
+        return [SiteKey("launcher", library.job_launcher, comment)]
     plugins = scheduler.mpi_plugins() if scheduler.is_here else []
     printed = output_of("sh", "-c", library.pmi_query) if library.pmi_query else ""
+    listed = f"srun --mpi=list: {', '.join(plugins)}" if plugins else "srun --mpi=list shows the others"
     for plugin in library.srun_plugins:
         if (plugin in plugins or not scheduler.is_here) and not library.pmi_problem(plugin, printed):
-            listed = (
-                f"srun --mpi=list: {', '.join(plugins)}" if plugins else "srun --mpi=list shows the others"
-            )
-            return [SiteKey("launcher", scheduler.own_launcher, seen), SiteKey("mpi_plugin", plugin, listed)]
-    return [
-        SiteKey("launcher", library.job_launcher, f"{seen}; no plugin of {scheduler.own_launcher} suits it")
-    ]
+            launcher = SiteKey("launcher", scheduler.own_launcher, comment)
+            return [launcher, SiteKey("mpi_plugin", plugin, listed)]
+    comment = f"{comment}; no plugin of {scheduler.own_launcher} suits it"
+    return [SiteKey("launcher", library.job_launcher, comment)]
 
 
 def _modules_key() -> SiteKey:
-    """List the loaded environment modules, which jobs then load."""
+    """Return the key ``modules``: jobs load the environment modules that are loaded now."""
     loaded = list(filter(None, os.environ.get("LOADEDMODULES", "").split(":")))
     if loaded:
         return SiteKey("modules", loaded, "modules of jobs: those loaded now")
-    seen = "none is loaded now" if "MODULESHOME" in os.environ else "there is no module system here"
-    return SiteKey("modules", None, f"modules of jobs; {seen}", "[openmpi]")
+    reason = "none is loaded now" if "MODULESHOME" in os.environ else "there is no module system here"
+    return SiteKey("modules", None, f"modules of jobs; {reason}", "[openmpi]")
 
 
 def _lines(keys: Sequence[SiteKey]) -> str:
-    """Write one line per key, with its comment."""
+    """Return the YAML text with one line per key and its comment; a key without value is a comment line."""
     lines = [
         f"# {key.key}: {key.example}" if key.value is None else f"{key.key}: {_as_yaml(key.value)}"
         for key in keys
@@ -108,5 +111,6 @@ def _lines(keys: Sequence[SiteKey]) -> str:
 
 
 def _as_yaml(value: object) -> str:
-    """Write a value in one line; a scalar is followed by a mark of the end, which is dropped."""
+    """Return a value as one line of YAML."""
+    # After a scalar, PyYAML adds a second line with the mark of the document's end.
     return yaml.safe_dump(value, default_flow_style=True, width=1000).splitlines()[0]

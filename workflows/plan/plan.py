@@ -34,16 +34,16 @@ class Plan:
 
     @property
     def here(self) -> Here:
-        """What is possible here."""
+        """Reasons why parts of the study cannot be run here."""
         return self.design.here
 
     def missing(self, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
-        """List the repetitions that still need a run, in order, with the number of the attempt."""
+        """Return the repetitions that still need a run, each with the number of its next attempt."""
         requests, missing = read_requests(self.paths), []
         for repetition in repetitions:
-            made = attempts(self.paths, repetition)
-            if is_missing(repetition, made, self.design.inputs(repetition.point), requests):
-                missing.append((repetition, len(made) + 1))
+            records = attempts(self.paths, repetition)
+            if is_missing(repetition, records, self.design.inputs(repetition.point), requests):
+                missing.append((repetition, len(records) + 1))
         return missing
 
 
@@ -83,7 +83,11 @@ def make_plan(
 
 
 def timed_by_trials(asked: Asked, paths: StudyPaths) -> Asked:
-    """Return the study with the serial times of its trial runs so far, for cases that do not state a time."""
+    """Return the study with estimated serial times for cases that state no time.
+
+    The estimate of a case is the time of its trial run, in seconds, multiplied by the processes of that run.
+    Cases without a trial run so far stay in `Asked.untimed`.
+    """
     times = {
         name: json.loads(file.read_text())["trial_seconds"] * asked.cases[name].trial_processes
         for name in asked.untimed

@@ -1,7 +1,7 @@
 """The record of a repetition, and its form in a file.
 
-The attributes are the keys of ``workflows/schemas/record.yaml``, which describes them. A key that is missing
-in a record of an earlier version has the default of its attribute here.
+The schema ``workflows/schemas/record.yaml`` describes the keys, which are the attributes here. If a record of
+an earlier version lacks a key, the attribute has its default.
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ _SECTIONS = {
     "probe": Probe,
 }
 _OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe", "speed", "energy"}
-"""Keys that a record of a run lacks if the run ended with its job."""
+"""Keys that a record lacks if the end of the job cut the run off."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """The record of a repetition. Before the run, the keys that the run sets have their defaults."""
+    """The record of a repetition. Attributes that the run has not set yet have their defaults."""
 
     schema: ClassVar[str] = "record"
 
@@ -194,7 +194,7 @@ class Record:
 
     @classmethod
     def of_point(cls, point: Point, **others: Any) -> Self:
-        """Return the record of a point, with its other keys."""
+        """Return the record of a point; `others` are the attributes that the point does not determine."""
         return cls(
             case=point.case,
             interconnect=point.interconnect,
@@ -223,16 +223,19 @@ class Record:
             name: vars(section) for name, section in sections.items() if section is not None
         }
         content["probe"] = self.probe and self.probe.as_json()
-        absent = _OF_A_RUN if self.interrupted else {"interrupted"}
-        absent = absent if self.cluster else absent | {"cluster"}
-        absent = absent if self.threads > 1 else absent | {"threads"}
-        content |= {"times": {}, "noise": {}} if self.interrupted else {}
+        absent = set(_OF_A_RUN) if self.interrupted else {"interrupted"}
+        if not self.cluster:
+            absent.add("cluster")
+        if self.threads == 1:
+            absent.add("threads")
+        if self.interrupted:
+            content |= {"times": {}, "noise": {}}
         return {key: content[key] for key in inputs.keys(self.schema) if key not in absent}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedRecord(Record):
-    """The record of a simulated point, with the keys of ``simulated.yaml``.
+    """The record of a simulated point, with the keys of ``workflows/schemas/simulated.yaml``.
 
     Attributes
     ----------

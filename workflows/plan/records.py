@@ -22,7 +22,7 @@ _Kind = TypeVar("_Kind", bound=Record)
 FAILED = "failed"
 """Request for every repetition without a valid attempt."""
 TRIES = 3
-"""Attempts at a repetition that ends with its job."""
+"""Largest number of attempts at a repetition if the end of the job cuts off each attempt."""
 
 
 def write_record(path: Path, record: Record) -> None:
@@ -39,7 +39,7 @@ def write_record(path: Path, record: Record) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w") as file:
-            # One key on each line, without indentation, which takes json five times as long.
+            # One key per line, but no indentation: with indentation, json takes five times as long.
             file.write(json.dumps(record.as_json(), separators=(",\n", ": ")) + "\n")
             file.flush()
             os.fsync(file.fileno())
@@ -60,7 +60,7 @@ def read_record(path: Path) -> Record:
 
 
 def _read(path: Path, kind: type[_Kind]) -> _Kind:
-    """Read a record of a kind; see `read_record`."""
+    """Read a record as an object of the class `kind`; see `read_record` for the errors."""
     try:
         data = json.loads(path.read_text())
     except ValueError as error:
@@ -71,16 +71,16 @@ def _read(path: Path, kind: type[_Kind]) -> _Kind:
 
 def attempts(paths: StudyPaths, repetition: Repetition) -> list[Record]:
     """Return the records of all attempts at a repetition, in their order."""
-    made: list[Record] = []
-    while (path := paths.record(repetition, len(made) + 1)).exists():
-        made.append(read_record(path))
-    return made
+    records: list[Record] = []
+    while (path := paths.record(repetition, len(records) + 1)).exists():
+        records.append(read_record(path))
+    return records
 
 
 def recorded(paths: StudyPaths) -> set[str]:
     """Return the names of all records of a study (see `record_name`).
 
-    One walk through the folders takes a fifth of the time that thousands of queries take.
+    The folders are walked once: looking up thousands of names separately takes five times as long.
     """
     top, names = str(paths.records), set[str]()
     for folder, _, files in os.walk(top):
@@ -95,7 +95,7 @@ def record_files(paths: StudyPaths) -> list[Path]:
 
 
 def recorded_block(path: Path) -> int:
-    """Return the block of a record by its path: see `StudyPaths.record`."""
+    """Return the number of a record's block, which its file name contains: see `StudyPaths.record`."""
     return int(path.name.split("-")[1])
 
 
@@ -131,11 +131,11 @@ class Rerun:
     def covers(self, point: Point) -> bool:
         """Whether the request covers a point."""
         requested = self.what.split("/")
-        return self.what == FAILED or parts_of(point)[: len(requested)] == requested
+        return self.what == FAILED or request_names(point)[: len(requested)] == requested
 
 
-def parts_of(point: Point) -> list[str]:
-    """Return the parts by which a request names a point."""
+def request_names(point: Point) -> list[str]:
+    """Return the names by which a request refers to a point, in the order of `Rerun.what`."""
     return [
         point.case,
         point.interconnect or "serial",
@@ -164,8 +164,8 @@ def is_missing(
     Parameters
     ----------
     records : sequence of Record
-        All attempts at this repetition. After `TRIES` attempts that the end of their job cut off, only a
-        request causes another attempt.
+        All attempts at this repetition. If the end of the job cut off `TRIES` attempts, only a request causes
+        another attempt.
     inputs : mapping
         Current digests of the files of the case and interconnect. Records with other digests do not count.
     requests : sequence of Rerun

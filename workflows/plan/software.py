@@ -1,4 +1,4 @@
-"""The programs of a cluster's jobs: from environment modules, or from the image of its cluster file."""
+"""Programs of a cluster's jobs: from environment modules, or from the image named in the cluster file."""
 
 from __future__ import annotations
 
@@ -27,18 +27,19 @@ _LOAD = """
 } >&2 && exec env --null
 """
 _LIST = "IFS=:; for folder in $PATH; do ls -1 $folder; done 2>/dev/null; true"
-# Inside the image, these variables would bind its own paths again.
+# These variables bind paths into the image. Inside the image, Apptainer would bind the same paths again.
 _UNBOUND = ("env", "-u", "APPTAINER_BIND", "-u", "SINGULARITY_BIND")
 
 
 def software_of_jobs(
     config: Mapping[str, Any], deployment: DeploymentSettings, is_dry_run: bool = False
 ) -> Callable[[str], object]:
-    """Find the programs of jobs for the plan, if Snakemake is to provide the software.
+    """Return a function that looks up whether jobs have a program; load modules or inspect the image first.
 
-    Snakemake enters an image and loads modules only around each script, and ignores modules that cannot be
-    loaded. The plan needs the programs before. So the modules are loaded into this process, and the programs
-    of an image are listed. The command line that enters the image on other nodes is left in `IMAGE`.
+    Snakemake loads modules and enters an image only around each script, but the plan needs to know the
+    programs earlier. So this function loads the modules into this process, or lists the programs of the
+    image. Snakemake ignores modules that cannot be loaded; here such a module is an error. The environment
+    variable `IMAGE` receives the command line that enters the image on other nodes.
 
     Parameters
     ----------
@@ -52,25 +53,26 @@ def software_of_jobs(
     Returns
     -------
     callable
-        Whether jobs have a program, by its name. A cluster that is elsewhere is taken to have all programs,
-        and so are modules in a dry run on a machine without a module system.
+        Takes the name of a program and returns whether jobs have the program. Two cases are assumed to have
+        every program: a cluster that is elsewhere, and a dry run with modules on a machine without a module
+        system.
 
     Raises
     ------
     InputError
-        If a module cannot be loaded, the image cannot be entered, its ranks would not find each other, or the
-        cluster file is wrong.
+        A module cannot be loaded, the image cannot be entered, ranks in the image would not find each other,
+        or the cluster file is wrong.
     """
     file, methods = config.get("cluster"), set(deployment.deployment_method)
     if not isinstance(file, str):
         return shutil.which
     cluster = read_cluster(Path(file))
     if cluster.is_elsewhere:
-        return bool  # of a name
+        return bool  # True for every name
     if cluster.modules and is_dry_run and not os.environ.get("MODULESHOME"):
         where = f"{cluster.file}: modules: there are no environment modules here"
         print(f"{where}: planned as if they could be loaded", file=sys.stderr)
-        return bool
+        return bool  # True for every name
     if cluster.modules and DeploymentMethod.ENV_MODULES in methods:
         loaded = environment_with(cluster.modules, f"{cluster.file}: modules")
         for name in os.environ.keys() - loaded.keys():
@@ -90,7 +92,9 @@ def software_of_jobs(
 
 
 def environment_with(modules: Sequence[str], key: str) -> dict[str, str]:
-    """Return the environment of this process with exactly these modules, and the function ``module``.
+    """Return the environment variables of a shell with exactly these modules loaded.
+
+    They include the shell function ``module``.
 
     `modules` are arguments of ``module load``. `key` names the file and the key in messages.
 
@@ -119,12 +123,12 @@ def image_command(image: str, options: str) -> list[str]:
 def programs_in(enter: Sequence[str], key: str) -> frozenset[str]:
     """Return the names of the programs on the ``PATH`` of an image.
 
-    `enter` is the command line that enters it. `key` names the file and the key in messages.
+    `enter` is the command line that enters the image. `key` names the file and the key in messages.
 
     Raises
     ------
     InputError
-        One line if it cannot be entered.
+        One line if the image cannot be entered.
     """
     shown = output_of([*enter, "sh", "-c", _LIST], f"{key}: {enter[-1]} cannot be entered")
     return frozenset(shown.splitlines())
@@ -136,12 +140,12 @@ def check_plugin(enter: Sequence[str], cluster: Cluster) -> None:
     Raises
     ------
     InputError
-        One line if they do not.
+        One line if the ranks do not find each other.
     """
     key = f"{cluster.file}: mpi_plugin: {cluster.mpi_plugin}"
     for library in MPI_LIBRARIES.values():
         if library.pmi_query:
-            # The exit status of a query differs between libraries; the printed list decides.
+            # Some libraries exit with an error even if they print the list, so the status is ignored.
             printed = output_of([*enter, "sh", "-c", f"{library.pmi_query} || true"], key)
             if problem := library.pmi_problem(cluster.mpi_plugin, printed):
                 raise InputError(f"{key}: {problem}")

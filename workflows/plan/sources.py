@@ -1,4 +1,4 @@
-"""The source files of each script, for rules that follow their code."""
+"""Source files of each script. A rule runs again if a source of its script changes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workflows.paths import ROOT
 _OURS = r"((?:analysis|workflows)[\w.]*)"
 _IMPORT = re.compile(rf"^[ \t]*(?:from {_OURS} import (\([^)]*\)|.*)|import {_OURS})", re.MULTILINE)
 _BY_NAME = ("workflows.applications",)
-"""Packages that import their modules by names in a study."""
+"""Packages that import a module by its name in a study, so all their modules count as imported."""
 _SCHEMAS = "workflows/schemas/"
 _NAMED = re.compile(
     r"(?:\b(?:check|defaults|keys)\((?:\w+, )?|\bschema(?:: [\w\[\]]+)? = )f?[\"'](\w+)([\"'{])"
 )
 _REFERENCE = re.compile(r"\$ref: \"?(\w+\.yaml)")
 _NO_DATA = (".py", ".pyc", ".smk", ".csv", ".md")
-"""Endings of files that are not data of a folder: modules are followed by their imports."""
+"""Suffixes of files that are not data files of a folder. Modules are found by their imports instead."""
 
 
 @cache
@@ -68,10 +68,13 @@ def _imported(module: str) -> set[str]:
 
 @cache
 def _schemas_of(module: str) -> set[str]:
-    """Return the schemas that a module names, by name or its start, and schemas that these refer to."""
+    """Return the schemas that a module names, and all schemas that those schemas refer to.
+
+    A module may give only the start of a name, followed by a variable in an f-string.
+    """
     text = (ROOT / _modules()[module]).read_text(encoding="utf-8")
     if "inputs" not in text and "schema" not in text:
-        return set()  # without a slow search
+        return set()  # the search below is slow
     schemas = [name for name in _files() if name.startswith(_SCHEMAS)]
     used: set[str] = set()
     waiting = [
@@ -98,7 +101,7 @@ def _modules() -> dict[str, str]:
 
 @cache
 def _data() -> dict[str, list[str]]:
-    """Return the data files of each folder of modules, and of folders in it without modules."""
+    """Return the data files of each folder with modules, including those in subfolders without modules."""
     folders = {_folder(name) for name in _modules().values()}
     data: dict[str, list[str]] = {}
     for name in _files():

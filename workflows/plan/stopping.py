@@ -15,14 +15,15 @@ if TYPE_CHECKING:  # a job that measures loads no pandas
 
 @dataclass(frozen=True)
 class Stopping:
-    """Distance of a study from its target, and the reason why it adds no further block.
+    """Precision that a study has reached so far, and the reason why the study adds no further block.
 
     Attributes
     ----------
     half_width_percent : float or None
-        Half-width of the widest interval of the target; None while an interval is missing.
+        Half-width of the widest interval that the target covers, in percentage points. None while an interval
+        is missing.
     core_hours : float
-        Core hours of all runs until now.
+        Core hours of all runs so far.
     reached : bool
         Whether the target is reached.
     reason : str or None
@@ -48,7 +49,7 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
         Half-width of every interval of the target in percentage points, NaN for a missing interval: see
         `analysis.topics.precision.half_widths`.
     core_hours : float
-        Core hours until now. The next block is expected to take as much as the mean block.
+        Core hours so far. The next block is expected to take as many as the mean block.
     """
     until, allowed = study.until, study.limits.core_hours
     if until is None:

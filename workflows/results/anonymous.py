@@ -1,4 +1,4 @@
-"""Finds the names of hosts and users in the files of a study, and replaces them consistently."""
+"""Names of hosts and users in the files of a study, and their replacement by neutral names."""
 
 from __future__ import annotations
 
@@ -41,16 +41,21 @@ class Names:
         return {name.casefold(): new for name, new in self.replaced.items()}
 
     def hide(self, text: str) -> str:
-        """Replace every name in a text that no letter or digit precedes or follows."""
+        """Replace every name in a text. A name within a longer word is not replaced."""
         if not self.replaced:
             return text
         return self._pattern.sub(lambda match: self._folded[match[0].casefold()], text)
 
     def hide_in(self, data: bytes) -> bytes | None:
-        """Replace every name in the content of a file; None for a file that is not text.
+        """Replace every name in the content of a file.
 
-        Compressed files are unpacked, searched and compressed again. PNG files are kept, since the figures
+        Files compressed by gzip are unpacked, searched and compressed again. PNG files stay unchanged: they
         hold only pixels.
+
+        Returns
+        -------
+        bytes or None
+            The new content; None for a file that is neither text nor PNG.
         """
         if data.startswith(GZIP):
             inner = self.hide_in(gzip.decompress(data))
@@ -69,22 +74,22 @@ def find_names(
     texts: Iterable[str],
     people: Iterable[str] = (),
 ) -> Names:
-    """Find the names of hosts and users of a study.
+    """Find the names of hosts and users of a study, including the host and the user of this process.
 
     Parameters
     ----------
     machines : iterable of mapping
-        Machines of the facts of a study.
+        Machines in the facts of the study.
     texts : iterable of str
-        Searched for home folders, since another user may have run the study.
+        Texts that may name home folders. Their users are included, since another user may have run the study.
     people : iterable of str
         Creators of the study, as "Family name, Given name".
 
     Returns
     -------
     Names
-        Hosts become ``host-1``, ``host-2``, … in alphabetical order, with and without their domain. Users
-        become ``user-1``, … The host and the user of this process are included.
+        Hosts are replaced by ``host-1``, ``host-2``, … in alphabetical order, with or without their domain.
+        Users are replaced by ``user-1``, ``user-2``, …
     """
     hosts = {socket.gethostname(), socket.getfqdn()}
     users = {getpass.getuser(), Path.home().name, os.environ.get("SUDO_USER", "")}
@@ -99,8 +104,9 @@ def find_names(
     users |= {part for name in people for part in (name, name.partition(",")[0])}
     hosts = {name for name in hosts if not EMULATED.fullmatch(name) and name.casefold() not in NOBODY}
     users = {name for name in users if name.casefold() not in NOBODY}
-    numbers = _numbered("host", {name.partition(".")[0] for name in hosts})
-    replaced = numbers | {name: numbers[name.partition(".")[0]] for name in hosts}
+    short_names = _numbered("host", {name.partition(".")[0] for name in hosts})
+    full_names = {name: short_names[name.partition(".")[0]] for name in hosts}
+    replaced = short_names | full_names
     return Names(replaced | _numbered("user", users - replaced.keys()))
 
 

@@ -1,4 +1,4 @@
-"""Packs a study into an archive for a repository: ``./run-study --archive [--anonymise] [study file]``."""
+"""Archive of a study for a repository: ``./run-study --archive [--anonymise] [study file]``."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def archive_study(plan: Plan, anonymise: bool = False) -> list[str]:
     Parameters
     ----------
     anonymise : bool
-        Whether to replace the names of hosts and users in every file. The report is then printed again.
+        Whether to replace the names of hosts and users in every file. The report is then written again.
 
     Returns
     -------
     list of str
-        Lines for the user: the archive and its size, missing files, and what is left to do.
+        Lines for the user: the archive and its size, missing files, and what the user must still fill in.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _files_below(folder: Path) -> Iterator[tuple[Path, bytes]]:
 
 
 def _missing(plan: Plan) -> list[str]:
-    """List what a finished study would have and this study lacks."""
+    """Return what this study lacks of a finished study: results, repetitions, imported files."""
     results = plan.paths.results
     files = {name: results / name for name in EXPECTED}
     missing = [f"results/{name}" for name, file in files.items() if file.is_symlink() or not file.exists()]
@@ -176,11 +176,12 @@ def _names(study: Study, paths: StudyPaths, facts: Facts, files: Files) -> Names
 def _anonymise(files: Files, names: Names) -> tuple[Files, list[str]]:
     """Replace names in files, and omit files that cannot be searched.
 
-    The report is printed again from its anonymous text and figures, since names in a PDF cannot be replaced.
+    Names in a PDF file cannot be replaced. So the report is written again from its anonymous text and
+    figures.
 
     Returns
     -------
-    dict of bytes
+    dict of str to bytes
         Anonymous files.
     list of str
         Paths of the omitted files.
@@ -211,14 +212,14 @@ def _anonymise(files: Files, names: Names) -> tuple[Files, list[str]]:
 
 
 def _page_one(files: Files) -> Files:
-    """Print page one of the report as separate files."""
+    """Return page one of the report as separate files; empty if there is no report."""
     if "results/report.json" not in files:
         return {}
     figures = {
         Path(path).stem: data for path, data in files.items() if fnmatch(path, "results/figures/*.svg")
     }
-    made = page_one(json.loads(files["results/report.json"]), figures)
-    return {f"answer/{name}": data for name, data in made.items()}
+    pages = page_one(json.loads(files["results/report.json"]), figures)
+    return {f"answer/{name}": data for name, data in pages.items()}
 
 
 def _check_figures(files: Files) -> None:
@@ -228,12 +229,12 @@ def _check_figures(files: Files) -> None:
     for file in (f"results/figures/{block['name']}.svg" for block in blocks):
         if file not in files:
             raise InputError(
-                f"--anonymise: {file} is missing, and the report is printed anew; run the study again first"
+                f"--anonymise: {file} is missing, and the report is written again; run the study again first"
             )
 
 
 def _write(target: Path, files: Files) -> None:
-    """Write an archive; an existing one is replaced only when the new one is complete."""
+    """Write an archive. An existing archive is replaced only when the new archive is complete."""
     draft = target.with_name(target.name + ".part")
     try:
         with zipfile.ZipFile(draft, "w") as archive:

@@ -1,6 +1,6 @@
-"""Checks that an archive is complete, valid and attested, and that its report can be reproduced.
+"""Check that an archive is complete, valid and attested, and that its report can be reproduced.
 
-``./run-study --check ARCHIVE``
+The command is ``./run-study --check ARCHIVE``.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from workflows.study.sites import read_facts
 SAME = ("case", "interconnect", "kind", "processes", "threads", "oversubscription", "seconds")
 """Values that a row of the runs table shares with its record."""
 TOLERANCE = 1e-9
-"""Relative difference of equal numbers, since other machines add up in another order."""
+"""Relative difference up to which numbers count as equal: other machines may add in another order."""
 MOST = 3
-"""Most examples of a kind of error."""
+"""Number of errors of a kind that are listed."""
 
 
 @dataclass
 class Checked:
-    """Lines on the checks that hold, and on those that fail."""
+    """Lines about the checks that hold, and lines about the checks that fail."""
 
     holds: list[str] = field(default_factory=list)
     fails: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ def check_archive(file: Path) -> Checked:
 
 
 def _contents(file: Path) -> dict[str, bytes]:
-    """Read the files of an archive, by their path below its only folder."""
+    """Read the files of an archive. The keys are paths below the archive's only folder."""
     try:
         with zipfile.ZipFile(file) as packed:
             names = [name for name in packed.namelist() if not name.endswith("/")]
@@ -98,7 +98,7 @@ def _contents(file: Path) -> dict[str, bytes]:
 
 
 def _incomplete(files: Mapping[str, bytes]) -> Iterator[str]:
-    """List missing, changed and unlisted files."""
+    """Yield one line for each file that is missing, changed, or not listed in the metadata."""
     graph = json.loads(files[CRATE])["@graph"]
     listed = {entry["@id"]: entry["sha256"] for entry in graph if "sha256" in entry}
     for path, digest in listed.items():
@@ -151,7 +151,7 @@ def _check_study(folder: Path, checked: Checked) -> None:
 
 
 def _contradictory_records(runs: pd.DataFrame, records: Mapping[str, Record], facts: Facts) -> Iterator[str]:
-    """List missing repetitions and records, and records that contradict their row of the runs table."""
+    """Yield one line for each missing repetition or record, and for each record that contradicts its row."""
     planned = facts.runs.planned
     if planned is not None and facts.runs.recorded != planned:
         yield f"{facts.runs.recorded} of {planned} planned repetitions are there"
@@ -170,7 +170,10 @@ def _contradictory_records(runs: pd.DataFrame, records: Mapping[str, Record], fa
 
 
 def _value_of(record: Record, key: str) -> str | float | None:
-    """Return a value of `SAME` of a record. Cases lose their size, which scaled studies do not name."""
+    """Return the value of a record for a key of `SAME`.
+
+    The case is returned without its size: in studies with several sizes, the runs table does not name it.
+    """
     value: str | float | None = getattr(record, key)
     return record.case.partition("-")[0] if key == "case" else value
 
@@ -187,7 +190,7 @@ def _is_same(cell: object, value: str | float | None) -> bool:
 def _not_attested(
     valid: pd.DataFrame, records: Mapping[str, Record], loaded: Mapping[str, Interconnect]
 ) -> Iterator[str]:
-    """List interconnects that no probe attests, and runs whose probe contradicts their interconnect."""
+    """Yield one line for each interconnect without a probe, and each valid run that a probe contradicts."""
     for name in sorted(valid["interconnect"].dropna().unique()):
         rows = valid[valid["interconnect"] == name]
         interconnect = loaded.get(name)
@@ -205,15 +208,15 @@ def _not_attested(
 
 
 def _different_tables(archived: Path, made: Path) -> Iterator[str]:
-    """List the tables that differ between the archive and the tables made from its runs."""
-    old_names, new_names = (
-        {str(path.relative_to(folder)) for path in folder.rglob("*.csv")} for folder in (archived, made)
-    )
+    """Yield one line for each table that differs between the archive and the tables made from its runs."""
+    old_names = {str(path.relative_to(archived)) for path in archived.rglob("*.csv")}
+    new_names = {str(path.relative_to(made)) for path in made.rglob("*.csv")}
     for name in sorted(old_names ^ new_names):
         yield f"tables/{name}: {'comes out no more' if name in old_names else 'is new'}"
     for name in sorted(old_names & new_names):
         if (archived / name).read_bytes() != (made / name).read_bytes():
-            old, new = (pd.read_csv(folder / name, low_memory=False) for folder in (archived, made))
+            old = pd.read_csv(archived / name, low_memory=False)
+            new = pd.read_csv(made / name, low_memory=False)
             if difference := _difference(old, new):
                 yield f"tables/{name}: {difference}"
 
@@ -231,7 +234,7 @@ def _difference(old: pd.DataFrame, new: pd.DataFrame) -> str | None:
             pairs = zip(old[column], new[column], strict=True)
             for row, (before, now) in enumerate(pairs, 1):
                 if _is_different(before, now):
-                    return f"row {row}, {column}: {before} in the archive, {now} anew"
+                    return f"row {row}, {column}: {before} in the archive, {now} now"
     return None
 
 
@@ -244,8 +247,9 @@ def _is_different(before: object, now: object) -> bool:
 
 
 def _different_sections(archived: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[str]:
-    """List the sections that differ between two reports."""
-    old, new = ({section["id"]: section for section in report["sections"]} for report in (archived, made))
+    """Yield one line for each section that differs between two reports."""
+    old = {section["id"]: section for section in archived["sections"]}
+    new = {section["id"]: section for section in made["sections"]}
     for name in old.keys() ^ new.keys():
         yield f"report: section {name} {'comes out no more' if name in old else 'is new'}"
     for name in old.keys() & new.keys():

@@ -1,4 +1,4 @@
-"""Makes the runs table of a study from its records and imports."""
+"""The runs table of a study, made from its records and imports."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _IDENTITY = (
 _TIMES = ("startup_seconds", "output_seconds", "wall_seconds", "cpu_seconds")
 _NOISE = ("foreign_cores", "stolen_cores", "idle_wait_seconds")
 NOISE_REASONS = (NOT_ALONE, TIME_UNSURE)
-"""Starts of the reasons of runs that other programs disturbed."""
+"""Beginnings of the reasons why runs are invalid that other programs disturbed."""
 JOBS_PER_QUERY = 5_000
-"""Jobs in one query of the accounting, limited by the length of a command line."""
+"""Largest number of jobs in a query of the accounting; the length of a command line is limited."""
 _COLUMNS = {
     **{name: attrgetter(name) for name in (*_IDENTITY.split(), "seconds", "valid", "reason")},
     "noise": attrgetter("noise.pressure_share"),
@@ -64,7 +64,7 @@ _COLUMNS = {
     "threads": attrgetter("threads"),
     "probe_latency_us": attrgetter("probe_latency_us"),
 }
-"""Columns of a row in order, each with the function that reads it from a record, or None."""
+"""Columns of a row in order, each with the function that reads it from a record. None: set elsewhere."""
 
 
 Key = tuple[object, ...]
@@ -76,9 +76,9 @@ class Collected(NamedTuple):
     Attributes
     ----------
     runs : DataFrame
-        The runs table; see `runs_table`. ``origin`` is ``run`` for runs of the study, ``replay`` for
-        simulated points and ``import`` for imported runs. The ``record`` of an imported run names the line
-        that it was read from, if its format has lines.
+        The runs table; see `runs_table`. The column ``origin`` is ``run`` for runs of the study, ``replay``
+        for simulated points and ``import`` for imported runs. The column ``record`` of an imported run names
+        its line in the imported file, if the format has lines.
     complete : DataFrame
         The runs table for the analysis; see `analysis.runs.runs.complete_runs`.
     details : dict of str to DataFrame
@@ -118,8 +118,8 @@ def collect(plan: Plan) -> Collected:
     runs = pd.concat(tables, ignore_index=True)
     runs = runs.reindex(columns=list(dict.fromkeys([*_COLUMNS, *runs])))
     if study.imported_files:
-        origins = [*((plan.paths.results / name, None) for name in recorded["record"]), *imports.origins]
-        check_references(runs, origins)
+        recorded_origins = [(plan.paths.results / name, None) for name in recorded["record"]]
+        check_references(runs, [*recorded_origins, *imports.origins])
         check_pairs(runs, study.compare_sites, str(study.file))
         check_imported_names(study, imports)
     try:
@@ -136,9 +136,10 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
     Returns
     -------
     DataFrame
-        One row for each attempt of each repetition. The documented columns are followed by the other times in
-        seconds, the cores that other programs used, the answer, and the work of a valid run. Then follow
-        columns for each part of the main loop, each step of preparation, and each solved field.
+        One row for each attempt of each repetition. First come the columns of the file contract. Then come
+        the other times in seconds, the cores that other programs used, the answer, and the work of a valid
+        run. Last come columns for each part of the main loop, each step of preparation, and each solved
+        field.
     list of Record
         Records in the order of the rows.
 
@@ -183,19 +184,26 @@ def _jobs(plan: Plan, records: Sequence[Record]) -> pd.DataFrame:
     file = plan.paths.submitted
     submitted = file.read_text().split() if file.exists() else ()
     jobs = {*submitted, *(record.cluster.job for record in records if record.cluster)}
-    numbers = sorted(jobs) if cluster and not cluster.is_elsewhere else []
-    parts = (numbers[start : start + JOBS_PER_QUERY] for start in range(0, len(numbers), JOBS_PER_QUERY))
-    outputs = filter(None, (cluster.scheduler.accounts(part) for part in parts if cluster))
-    rows = [row for output in outputs for row in read_jobs(output, "sacct")]
+    numbers, rows = sorted(jobs), []
+    if cluster and not cluster.is_elsewhere:
+        for start in range(0, len(numbers), JOBS_PER_QUERY):
+            if output := cluster.scheduler.accounts(numbers[start : start + JOBS_PER_QUERY]):
+                rows += read_jobs(output, "sacct")
     return validated(DETAILS["jobs"], pd.DataFrame(rows))
 
 
 def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[SimulatedRecord]]:
-    """Make the rows of the simulated points of a study, as `runs_table` does, with the band of each time.
+    """Make the rows of the simulated points of a study, with the band of each time.
 
-    ``seconds`` comes from a replay with corrected compute times. ``seconds_low`` and ``seconds_high`` are the
-    ends of the band over this replay and the replay with the recorded compute times. The columns
-    `ENDS_OF_COMPUTING` hold the ends that computing alone causes, if a trace was replayed.
+    Returns
+    -------
+    DataFrame
+        One row for each simulated point, with the columns of `runs_table`. ``seconds`` comes from a replay
+        with corrected compute times. ``seconds_low`` and ``seconds_high`` are the ends of the band, which
+        covers this replay and the replay with the recorded compute times. If a trace was replayed, the
+        columns `ENDS_OF_COMPUTING` hold the ends of the band due to the uncertainty of computing only.
+    list of SimulatedRecord
+        Records in the order of the rows.
     """
     asked = plan.asked
     records, rows = [], []
@@ -222,19 +230,17 @@ def block_numbers(records: Sequence[Record]) -> list[int]:
     list of int
         A number for each record, starting at 1 for each case, number of threads and oversubscription.
     """
-    sets = _sets(records)
+    sets = list(zip(records, _planned_sets(records), strict=True))
+    # By group and set, in the order of the first run: the largest block number of the set.
     largest: dict[Key, dict[Key, int]] = {}
-    for record, runs_together in sorted(zip(records, sets, strict=True), key=lambda pair: pair[0].started):
+    for record, planned_set in sorted(sets, key=lambda pair: pair[0].started):
         blocks = largest.setdefault(_group_key(record), {})
-        blocks[runs_together] = max(blocks.get(runs_together, 0), record.block)
+        blocks[planned_set] = max(blocks.get(planned_set, 0), record.block)
     offsets = {
         group: dict(zip(blocks, accumulate(blocks.values(), initial=0), strict=False))
         for group, blocks in largest.items()
     }
-    return [
-        record.block + offsets[_group_key(record)][runs_together]
-        for record, runs_together in zip(records, sets, strict=True)
-    ]
+    return [record.block + offsets[_group_key(record)][planned_set] for record, planned_set in sets]
 
 
 def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
@@ -248,19 +254,23 @@ def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
 
 
 def _row(record: Record, path: str, origin: str) -> dict[str, Any]:
-    read = {name: read(record) if read else None for name, read in _COLUMNS.items()}
-    return read | {"record": path, "origin": origin}
+    """Return the row of a record; `path` is the path of its file below the results."""
+    row = {name: read(record) if read else None for name, read in _COLUMNS.items()}
+    return row | {"record": path, "origin": origin}
 
 
 def _work_columns(paths: StudyPaths, record: Record) -> dict[str, Any]:
-    """Return the work of a valid run, whose input files are those prepared now."""
+    """Return the work that a valid run did, with its unit; empty if the application counts no work.
+
+    The prepared case is still the input of a valid run.
+    """
     prepared = paths.prepared(record.case, record.processes)
-    done = application(record.application).work(prepared, record.details)
-    return {"work": done.amount, "work_unit": done.unit} if done else {}
+    work = application(record.application).work(prepared, record.details)
+    return {"work": work.amount, "work_unit": work.unit} if work else {}
 
 
 def loss(record: Record, reason: str | None) -> str | None:
-    """Classify why a run is invalid for a `reason`; None for a valid run."""
+    """Return the class (a value of the column `LOSS`) of the reason why a run is invalid; None if valid."""
     if reason is None:
         return None
     if record.interrupted:
@@ -281,7 +291,7 @@ def _job_columns(record: Record) -> dict[str, str]:
 
 
 def _detail_columns(record: Record) -> dict[str, float]:
-    """Return times of parts of the main loop, solver iterations and communication, each with its column."""
+    """Return the columns for parts of the main loop, solver iterations and communication."""
     return {
         prefix + name: value
         for prefix in RECORDED
@@ -290,7 +300,7 @@ def _detail_columns(record: Record) -> dict[str, float]:
 
 
 def _preparation_columns(paths: StudyPaths, record: Record) -> dict[str, float]:
-    """Return the time of each step that prepared the input files of a point, each with its column."""
+    """Return a column for each step that prepared the input files of a point, with its time in seconds."""
     app = application(record.application)
     folders = [paths.prepared(record.case, processes) for processes in {1, record.processes}]
     return {
@@ -302,11 +312,11 @@ def _group_key(record: Record) -> Key:
     return record.case, record.point.computing, record.oversubscription
 
 
-def _sets(records: Sequence[Record]) -> list[Key]:
-    """Return a key for each record, which records share if they were planned to run back to back.
+def _planned_sets(records: Sequence[Record]) -> list[Key]:
+    """Return a key for each record. Runs that were planned to run back to back have equal keys.
 
-    Attempts are counted separately for each version of the case: if an edited case was measured in part
-    before, all its new runs still belong together.
+    Attempts are counted separately for each version of the case. So the runs after an edit of the case belong
+    together, even if only some of its points had been run before.
     """
     attempts: dict[Key, list[int]] = {}
     for record in records:

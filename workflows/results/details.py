@@ -1,4 +1,4 @@
-"""Makes the side tables of a study from its records, traces and fits of models."""
+"""Side tables of a study, made from its records, traces and fits of models."""
 
 from __future__ import annotations
 
@@ -48,18 +48,19 @@ def make_details(
     InputError
         If a record, trace or fit cannot be read.
     """
-    recorded = (record.details for record in records)
-    details = [
-        (row, _imported_details(row) if row["origin"] == "import" else next(recorded))
-        for row in runs[[*RUN, "origin", "valid"]].to_dict("records")
-    ]
-    tables = tables_of_runs((run, of_run) for run, of_run in details if run["valid"])
+    recorded_details = (record.details for record in records)
+    valid_runs: list[tuple[Run, Details]] = []
+    for run in runs[[*RUN, "origin", "valid"]].to_dict("records"):
+        details = _imported_details(run) if run["origin"] == "import" else next(recorded_details)
+        if run["valid"]:
+            valid_runs.append((run, details))
+    tables = tables_of_runs(valid_runs)
     tables |= _tables_of_models(study, paths, runs[runs["origin"] == "replay"], records)
     return tables | {"congestion_flows": _congestion_flows(study)}
 
 
 def _congestion_flows(study: Study) -> pd.DataFrame:
-    """Tabulate the traffic for which the study requests the load of routes."""
+    """Tabulate the traffic of the study's ``congestion``, for which the report shows the load of routes."""
     rows = []
     if study.congestion:
         # Only such a study pays for the import of the analysis.
@@ -76,14 +77,14 @@ def _congestion_flows(study: Study) -> pd.DataFrame:
     return validated(DETAILS["congestion_flows"], table)
 
 
-def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataFrame]:
+def tables_of_runs(valid_runs: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataFrame]:
     """Make the side tables of runs.
 
     Parameters
     ----------
-    details : iterable of tuple
-        The ``record`` and ``started`` of each run, and its details: ``rows`` of `workflows.benchmarks`
-        (sweep, data_tasks, traffic), or the result of `workflows.replay.points.split_times`.
+    valid_runs : iterable of (Run, Details)
+        Each run with the columns `RUN`, and its details. The details hold the ``rows`` of a program of
+        `workflows.benchmarks`, or the result of `workflows.replay.points.split_times`.
     """
     rows: dict[str, list[dict[str, Any]]] = {
         name: []
@@ -97,16 +98,16 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
             "replay_ranks",
         )
     }
-    for run, of_run in details:
+    for run, details in valid_runs:
         key = {name: run[name] for name in RUN}
-        for index, row in enumerate(of_run.get("rows", ())):
+        for index, row in enumerate(details.get("rows", ())):
             if "seconds_p50" in row:
                 rows["benchmarks"].append(key | row)
             if "transport" in row:
                 rows["transports"].append(key | row)
             if "operation" in row:
-                busy = {f"busy_{role}": share for role, share in of_run["busy_share"].items()}
-                rows["data_servers"].append(key | {"servers": of_run["servers"]} | busy | row)
+                busy = {f"busy_{role}": share for role, share in details["busy_share"].items()}
+                rows["data_servers"].append(key | {"servers": details["servers"]} | busy | row)
             if "offered_load" in row:
                 numbered = key | {"row": index}
                 rows["traffic"].append(numbered | row)
@@ -114,19 +115,19 @@ def tables_of_runs(details: Iterable[tuple[Run, Details]]) -> dict[str, pd.DataF
                     numbered | {"process": process, "process_MBps": rate}
                     for process, rate in zip(row["process"], row["process_MBps"], strict=True)
                 ]
-        if FACTORS[0] in of_run:
-            rows["replays"].append({**key, **of_run})
-            parts = {f"{part}_seconds": of_run[f"{part}_seconds"] for part in USES}
-            ranks = zip(*parts.values(), strict=True)
+        if FACTORS[0] in details:
+            rows["replays"].append({**key, **details})
+            columns = [f"{use}_seconds" for use in USES]
+            seconds_of_ranks = zip(*(details[column] for column in columns), strict=True)
             rows["replay_ranks"] += [
-                key | {"rank": rank} | dict(zip(parts, seconds, strict=True))
-                for rank, seconds in enumerate(ranks)
+                key | {"rank": rank} | dict(zip(columns, seconds, strict=True))
+                for rank, seconds in enumerate(seconds_of_ranks)
             ]
     return {name: validated(DETAILS[name], pd.DataFrame(lines)) for name, lines in rows.items()}
 
 
 def _imported_details(row: Run) -> Details:
-    """Return the details of an imported run; empty if there is no record of this run."""
+    """Return the details in the record of an imported run; empty if the run has no such record."""
     path = Path(row["record"]) if isinstance(row["record"], str) else None
     if path is None or path.suffix != ".json" or not path.is_file():
         return {}
@@ -143,22 +144,16 @@ def _tables_of_models(
     }
     if paths.bandwidth.exists():
         tables["bandwidth"].append(_read_bandwidth(paths.bandwidth).assign(site=study.site))
-    points = [record.point for record in records if record.kind == "simulated"]
-    traces = {
-        (
-            study.case_of(point.case),
-            point.processes,
-            point.threads,
-            paths.trace(point.case, point.processes, point.threads),
-        )
-        for point in points
-    }
+    traces = set()
+    for point in (record.point for record in records if record.kind == "simulated"):
+        folder = paths.trace(point.case, point.processes, point.threads)
+        traces.add((study.case_of(point.case), point.processes, point.threads, folder))
     for case, processes, threads, folder in sorted(traces):
-        if folder.is_dir():
-            for name, table in _read_trace(folder).items():
-                tables[name].append(
-                    table.assign(case=case, processes=processes, threads=threads, site=study.site)
-                )
+        if not folder.is_dir():
+            continue
+        for name, table in _read_trace(folder).items():
+            identified = table.assign(case=case, processes=processes, threads=threads, site=study.site)
+            tables[name].append(identified)
     for name in sorted(runs["interconnect"].dropna().unique()):
         if (file := paths.fit(name)).exists():
             tables["model_fit"].append(_read_csv(file).assign(interconnect=name))
@@ -166,29 +161,31 @@ def _tables_of_models(
 
 
 def _read_bandwidth(file: Path) -> pd.DataFrame:
-    """Tabulate the median, minimum and maximum of the rounds for each number of cores."""
+    """Tabulate the median, minimum and maximum bandwidth over the rounds of each number of cores, in MB/s."""
     rounds = json.loads(file.read_text())
     rows = ((int(cores), statistics.median(rates), min(rates), max(rates)) for cores, rates in rounds.items())
-    return pd.DataFrame(rows, columns=["cores", *(f"bandwidth_MBps{end}" for end in ("", "_low", "_high"))])
+    return pd.DataFrame(
+        rows, columns=["cores", "bandwidth_MBps", "bandwidth_MBps_low", "bandwidth_MBps_high"]
+    )
 
 
 def _read_trace(folder: Path) -> dict[str, pd.DataFrame]:
-    """Read the summary, the profile and the pairs of a trace."""
+    """Read a trace: its summary (one row), its profile, and the messages between pairs of ranks."""
     file = folder / "trace.json"
     try:
         about = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: cannot be read: {error}") from None
-    taken = about["compute_seconds"]
+    seconds_of_ranks = about["compute_seconds"]
     summary = about | {
-        f"{end}_seconds": sum(map(operator.mul, taken, about[f"{end}_factor"]))
-        for end in ("corrected", "low", "high")
+        f"{name}_seconds": sum(map(operator.mul, seconds_of_ranks, about[f"{name}_factor"]))
+        for name in ("corrected", "low", "high")
     }
     summary |= {
         "timing_reason": about["timing_reason"] or None,
         "cores": about["load"]["cores"],
         "serial_seconds": about["serial_cpu_seconds"],
-        "compute_seconds": sum(taken),
+        "compute_seconds": sum(seconds_of_ranks),
         "noise": about["load"]["pressure_share"],
         "cpu": about["machine"].get("cpu"),
         "step_spread_percent": step_spread_percent(about),

@@ -1,4 +1,4 @@
-"""Make the facts of a study, which its report states in addition to tables."""
+"""The facts of a study, which its report states in addition to tables."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         name: _part_of(interconnects.get(population.interconnect, AboutInterconnect()), population)
         for name, population in imports.populations.items()
     }
-    made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    own_site = {study.site: Site(str(study.file), made, VERSION, machine)} if study.site else {}
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    own_site = {study.site: Site(str(study.file), now, VERSION, machine)} if study.site else {}
     until = _until_facts(plan, runs[runs["origin"] == "run"], records)
     inside = [
         name
@@ -110,13 +110,21 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         left_out=[*design.left_out, *imports.unread],
         machine=machine,
         runs=outcome(runs, len(design.repetitions)),
-        made=made,
+        made=now,
         version=VERSION,
     )
 
 
 def outcome(runs: pd.DataFrame, planned: int) -> Counts:
-    """Count the runs by origin and validity. `planned` excludes simulated and imported runs."""
+    """Count the runs by origin and validity.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs table.
+    planned : int
+        Number of planned repetitions, without simulated points and imported runs.
+    """
     valid = runs["valid"].astype(bool)
     reasons = runs.loc[~valid, "reason"].value_counts()
     any_valid = valid.groupby(runs["interconnect"], sort=False).any()
@@ -134,7 +142,10 @@ def outcome(runs: pd.DataFrame, planned: int) -> Counts:
 
 
 def _with_sizes(cases: Mapping[str, AboutCase]) -> dict[str, AboutCase]:
-    """Add the size to titles that several cases share, as in a study with several sizes of a case."""
+    """Add the size to the title of each case whose title another case shares.
+
+    This happens in a study with several sizes of a case.
+    """
     number = Counter(about.title for about in cases.values())
     return {
         name: replace(about, title=f"{about.title}, {about.size}") if number[about.title] > 1 else about
@@ -178,9 +189,15 @@ def _model_facts(study: Study, paths: StudyPaths, interconnect: Interconnect) ->
 
 
 def _host_facts(simulation: Mapping[str, Any], probed: Path) -> Host:
-    """Return the speed of simulated cores: as stated, or derived from benchmarks of the tracing processor.
+    """Return the speed of simulated cores: as the study states it, or derived from benchmarks.
 
-    `probed` holds these benchmarks. If nothing was replayed, the file does not exist and the speed is None.
+    Parameters
+    ----------
+    simulation : mapping
+        Key ``simulation`` of the study.
+    probed : Path
+        File with the benchmarks of the processor on which cases were traced. If nothing was replayed, the
+        file does not exist and the derived speed is None.
     """
     source, relative_to, corun = map(simulation.get, ("source", "relative_to", "corun_percent"))
     target = simulation.get("processor")
@@ -200,14 +217,14 @@ def _cluster(record: Record) -> dict[str, str]:
     if job is None:
         return {}
     hidden = " as far as Slurm shows (PrivateData)" if job.neighbours_hidden else ""
-    alone = f", exclusive{hidden}" if job.exclusive else ""
-    return {"slurm": f"job {job.job} in {job.partition} on {job.nodes}{alone}, ranks by {job.launcher}"}
+    exclusive = f", exclusive{hidden}" if job.exclusive else ""
+    return {"slurm": f"job {job.job} in {job.partition} on {job.nodes}{exclusive}, ranks by {job.launcher}"}
 
 
 def _transports(records: Sequence[Record]) -> str | None:
-    """List the transports that the MPI libraries chose for each interconnect: ``name: a, b; name: c``.
+    """Return the transports that probes report for each interconnect, as in ``tcp: tcp, self; shm: vader``.
 
-    Probes report them. None if no probe reports a transport.
+    None if no probe reports a transport.
     """
     transports: dict[str, set[str]] = {}
     for record in records:
@@ -223,7 +240,7 @@ def _others(imported: Mapping[str, Any], names: Collection[str]) -> dict[str, An
 
 
 def _requested(plan: Plan, runs: pd.DataFrame) -> Facts:
-    """Return the facts that the study file states, without a reference interconnect that did not run."""
+    """Return the facts that the study file states. A reference interconnect without a run is dropped."""
     study, request = plan.asked.study, plan.asked.request
     settings = request.settings
     if settings.reference_interconnect not in set(runs["interconnect"].dropna()):
@@ -266,7 +283,7 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
 
 
 def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> AboutTarget | None:
-    """Return the target of a study, its distance from it, and why it stopped; None without a target."""
+    """Return the target of a study, the precision reached, and why it stopped; None without a target."""
     study = plan.asked.study
     if study.until is None or study.blocks is None:
         return None
@@ -279,7 +296,10 @@ def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> A
 
 
 def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
-    """Return the baselines of each kind: those that the study names, else the first of several that ran."""
+    """Return the baseline interconnects of a study: for each kind, those that the study names.
+
+    If the study names none of a kind, and several interconnects of the kind ran, the first is the baseline.
+    """
     order = {name: index for index, name in enumerate(study.interconnects)}
     ran = runs.dropna(subset="interconnect").drop_duplicates(["interconnect", "kind"])
     ran = ran.sort_values("interconnect", key=lambda names: names.map(order), kind="stable")
@@ -295,47 +315,46 @@ def baselines(study: Study, runs: pd.DataFrame) -> list[str]:
 
 
 def _inside_nodes(asked: Asked, runs: pd.DataFrame) -> list[str]:
-    """Return the interconnects of the runs that carry messages inside a node.
+    """Return the interconnects of the runs table that carry messages inside a node only.
 
-    An imported study states them. Its other interconnects are decided by the interconnect file of their name.
+    An imported study may list such interconnects. Else the interconnect's file decides, if there is one.
     """
-    stated = imported_facts(asked.study).study.inside_nodes
-    return [name for name in runs["interconnect"].dropna().unique() if _is_inside(name, asked, stated)]
+    listed = imported_facts(asked.study).study.inside_nodes
+    return [name for name in runs["interconnect"].dropna().unique() if _is_inside(name, asked, listed)]
 
 
-def _is_inside(name: str, asked: Asked, stated: Sequence[str]) -> bool:
-    interconnect = asked.interconnects.get(name)
-    if interconnect is None:
-        file = interconnect_file(asked.study, name)
-        if name in stated or not file.exists():
-            return name in stated
-        interconnect = load_interconnect(name, file.parent)
-    return not interconnect.joins_nodes
+def _is_inside(name: str, asked: Asked, listed: Sequence[str]) -> bool:
+    if name in asked.interconnects:
+        return not asked.interconnects[name].joins_nodes
+    if name in listed:
+        return True
+    file = interconnect_file(asked.study, name)
+    return file.exists() and not load_interconnect(name, file.parent).joins_nodes
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
-    """Make the facts of a case. With several sizes, they hold the answer of each size."""
+    """Make the facts of a case. If the study runs several sizes of it, they hold the answer of each size."""
     study = asked.study
     if not study.sizes:
         return _case_facts(asked, paths, case)
     if asked.default_cases:
         return _scaled_facts(asked, paths, case)
     sizes = study.sizes[case]
-    at_counts = [_case_facts(asked, paths, study.case_at(case, count)) for count in study.processes]
-    counts = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
-    answer = at_counts[0].answer
+    by_count = [_case_facts(asked, paths, study.case_at(case, count)) for count in study.processes]
+    size_on_counts = ", ".join(f"{sizes[count]} on {count}" for count in study.processes)
+    answer = by_count[0].answer
     if answer:
         references = {
             size: about.answer.reference
-            for size, about in zip(sizes.values(), at_counts, strict=True)
+            for size, about in zip(sizes.values(), by_count, strict=True)
             if about.answer and about.answer.reference is not None
         }
         answer = replace(answer, reference=None, source=None, references=references)
-    return replace(at_counts[0], size=f"{counts} processes", published_case=None, answer=answer)
+    return replace(by_count[0], size=f"{size_on_counts} processes", published_case=None, answer=answer)
 
 
 def _scaled_facts(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
-    """Make the facts of a case at the size that the scale of the study chose."""
+    """Make the facts of a case at the size that the study's ``scale`` gives it."""
     original, study = asked.default_cases[case], asked.study
     about = _case_facts(asked, paths, study.case_at(case, study.processes[0]))
     if about.size == original.size:

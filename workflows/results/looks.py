@@ -1,4 +1,4 @@
-"""Looks at the results of a study: complete reports that were made before it was extended."""
+"""Looks at the results of a study. A look is a complete report; the study may be extended after it."""
 
 from __future__ import annotations
 
@@ -25,37 +25,39 @@ _point_key = attrgetter(
 def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
     """Count the blocks whose repetitions are all recorded; None if the study runs nothing.
 
-    Points that cannot be run here now, but have records, are included.
+    A block includes points that have records but cannot be run here now.
     """
-    by_block: dict[tuple[Any, ...], dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
+    attempts: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
     for record in records:
-        by_block[_point_key(record.point)][record.block].append(record)
+        attempts[_point_key(record.point), record.block].append(record)
     points = {_point_key(record.point): (record.point, record.inputs) for record in records}
     points |= {_point_key(point): (point, design.inputs(point)) for point in design.points}
     if not points:
         return None
-    return sum(
-        not any(
-            is_missing(Repetition(point, block, ()), by_block[key][block], inputs, ())
+
+    def is_complete(block: int) -> bool:
+        return not any(
+            is_missing(Repetition(point, block, ()), attempts[key, block], inputs, ())
             for key, (point, inputs) in points.items()
         )
-        for block in range(1, design.blocks + 1)
-    )
+
+    return sum(map(is_complete, range(1, design.blocks + 1)))
 
 
 def looks(file: Path, blocks: int | None, whole: bool) -> list[int]:
-    """Return the numbers of blocks at each look, including the look at the current report.
+    """Return the number of blocks at each look, including the look at the current report.
 
-    A report that is made again is no new look. The list then ends at its first look.
+    If a report with the same number of blocks was made before, the current report is no new look. The list
+    then ends at the earlier look.
 
     Parameters
     ----------
     file : Path
-        File of `note_look`.
+        File that `note_look` writes.
     blocks : int or None
-        Blocks of the study.
+        Number of blocks of the study.
     whole : bool
-        Whether the study is finished. Otherwise the current report is no look.
+        Whether the study is finished. The report of an unfinished study is no look.
 
     Raises
     ------
@@ -69,9 +71,9 @@ def looks(file: Path, blocks: int | None, whole: bool) -> list[int]:
 
 
 def note_look(file: Path, facts: Facts) -> None:
-    """Note a look if the report is complete and the first with its number of blocks.
+    """Note a look in a file if the report is complete, and the first report with its number of blocks.
 
-    Reports of a study that goes on until a target are no looks, because its intervals have their own level.
+    Reports of a study with a target are no looks, because the level of its intervals allows for them.
     """
     study, noted = facts.study, _read(file)
     if study.unfinished or study.until or study.blocks_recorded is None:

@@ -1,4 +1,4 @@
-"""Metadata of an archived study for repositories."""
+"""Metadata of an archived study, in the formats that repositories read."""
 
 from __future__ import annotations
 
@@ -48,14 +48,16 @@ class About:
 
 
 def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise: bool) -> About:
-    """Describe a study.
+    """Return the description of a study's archive.
 
     Parameters
     ----------
     facts : Facts
-        Facts of the study; empty if it has none yet.
+        Facts of the study; empty if the study has no results yet.
     citation : mapping
-        CITATION.cff, whose authors are the creators of a study that names none.
+        Content of CITATION.cff. Its authors are the creators if the study names no creators.
+    anonymise : bool
+        Whether to leave out the names of the creators.
     """
     persons = [
         ", ".join(person[key] for key in ("family-names", "given-names") if person.get(key))
@@ -76,10 +78,9 @@ def describe(asked: Asked, facts: Facts, citation: Mapping[str, Any], anonymise:
 
 
 def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str:
-    cases, interconnects = (
-        ", ".join(about.title or name for name, about in section.items())
-        for section in (facts.cases, facts.interconnects)
-    )
+    """Return the sentences that describe a study: its question, cases, interconnects and runs."""
+    cases = ", ".join(about.title or name for name, about in facts.cases.items())
+    interconnects = ", ".join(about.title or name for name, about in facts.interconnects.items())
     runs = facts.runs
     sentences = [
         asked.study.question,
@@ -93,7 +94,7 @@ def _description(asked: Asked, facts: Facts, applications: Sequence[str]) -> str
 
 
 def zenodo(about: About) -> dict[str, Any]:
-    """Make the metadata that Zenodo reads from ``.zenodo.json``."""
+    """Return the metadata that Zenodo reads from ``.zenodo.json``."""
     return {
         "title": about.title,
         "upload_type": "dataset",
@@ -106,7 +107,7 @@ def zenodo(about: About) -> dict[str, Any]:
 
 
 def ro_crate(about: About, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Make the metadata of an RO-Crate 1.1: the archive, and each file with its size and digest."""
+    """Return the metadata of an RO-Crate 1.1: the archive, and each file with its size and digest."""
     people = [
         {"@id": f"#creator-{number}", "@type": "Person", "name": name}
         for number, name in enumerate(about.creators, 1)
@@ -141,7 +142,7 @@ def _entry(path: str, content: bytes) -> dict[str, str]:
 
 
 def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bool) -> str:
-    """Write the README of an archive."""
+    """Return the text of an archive's README.md."""
     lines = [
         f"# {about.title}",
         "",
@@ -171,5 +172,5 @@ def readme(about: About, study_file: str, missing: Sequence[str], anonymised: bo
 
 
 def as_json(data: Mapping[str, Any]) -> bytes:
-    """Write metadata as JSON."""
+    """Return metadata as JSON, encoded in UTF-8."""
     return (json.dumps(data, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,4 +1,4 @@
-"""Partial reports of a running study, and the decision to stop it."""
+"""Partial reports of a running study, and its stopping rule applied to its records."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from workflows.plan.plan import Plan
 from workflows.plan.stopping import Stopping
 
 SHARE = 0.05
-"""Share of the time of a study that partial reports may take, from the second report on."""
+"""Share of a study's time that partial reports may take, from the second report on."""
 LEAST_SECONDS_LEFT = 60.0
-"""No partial report is made if less time is left."""
+"""Time left of a study below which Nodeworth makes no partial report."""
 
 
 class PartialReports:
-    """Makes partial reports of a study, each in its own process.
+    """Maker of partial reports of a study. Each report is made in its own process.
 
-    Drawing takes memory that would disturb the runs, so the process ends before the next run starts.
+    Drawing takes memory, which would disturb the next run. So the process ends before the next run starts.
 
     Parameters
     ----------
@@ -47,9 +47,14 @@ class PartialReports:
         self._duration, self._end = 0.0, time.monotonic()
 
     def make(self, seconds_left: float | None, write_line: Callable[[str], None]) -> None:
-        """Make a report if it is due, and write a line about where it is or why it could not be made.
+        """Make a report if it is due, and write a line with its path or with the reason why it failed.
 
-        `seconds_left` is None if the study goes on until a target, or runs in jobs.
+        Parameters
+        ----------
+        seconds_left : float or None
+            Expected remaining time of the study. None if the study has a target or runs in jobs.
+        write_line : callable
+            Receives the line.
         """
         start = time.monotonic()
         if not is_due(start - self._end, self._duration, seconds_left):
@@ -73,10 +78,13 @@ class PartialReports:
 def is_due(seconds_since: float, duration: float, seconds_left: float | None) -> bool:
     """Return whether a partial report is due.
 
+    A report is due if its time is at most `SHARE` of the time since the last report, and if at least
+    `LEAST_SECONDS_LEFT` are left.
+
     Parameters
     ----------
     seconds_since : float
-        Time since the last report.
+        Time since the end of the last report.
     duration : float
         Time that the last report took, in seconds; 0 before the first.
     seconds_left : float or None
@@ -104,7 +112,7 @@ class _WhenJobsEnd(logging.Handler):
     Parameters
     ----------
     every_seconds : float
-        Least time between two reports.
+        Shortest time between the starts of two reports.
     """
 
     def __init__(self, reports: PartialReports, every_seconds: float = 300.0) -> None:

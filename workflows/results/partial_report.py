@@ -1,4 +1,4 @@
-"""Writes a partial report; `workflows.results.partial` starts this module in a process of its own."""
+"""Program that writes a partial report. `workflows.results.partial` starts it in a separate process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,17 @@ from workflows.results.collect import collect
 
 
 def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
-    """Write the tables, the figures and the HTML report of the records, and link ``report.html`` to it.
+    """Write tables, figures and an HTML report of the records so far, and link ``report.html`` to the report.
+
+    Parameters
+    ----------
+    seconds_left : float or None
+        Expected remaining time of the study, for the report; None if unknown.
 
     Returns
     -------
     str or None
-        Line for the user. None if all runs are recorded by now, so that the complete report follows.
+        Line for the user. None if all runs were recorded meanwhile: the complete report then follows.
     """
     start = time.time()
     collected, paths = collect(plan), plan.paths
@@ -48,7 +53,7 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
 
 
 def _publish(draft: Path, paths: StudyPaths) -> None:
-    """Replace the partial report by a new one."""
+    """Replace the earlier partial report by the report in `draft`."""
     shutil.rmtree(paths.partial, ignore_errors=True)
     draft.rename(paths.partial)
     link = paths.partial / ".report.html"

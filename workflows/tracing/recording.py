@@ -15,7 +15,7 @@ from workflows.domain import Case, InputError, Point
 from workflows.launch.attesters import thread_environment
 from workflows.launch.emulation import usable_cores
 from workflows.launch.execution import execute
-from workflows.launch.last_words import telling_line
+from workflows.launch.last_words import explaining_line
 from workflows.launch.launch import environment_alone
 from workflows.launch.mpi.library import FINALIZE
 from workflows.launch.mpi.registry import library_of
@@ -161,7 +161,7 @@ class _AloneRunner:
         done = execute(["sh", "-c", "\n".join([*parts, "wait"])], environment, self.scratch, limit * in_turn)
         if done.timed_out:
             return f"stopped at its time limit of {in_turn} times {limit:g} s (limits.run_seconds)"
-        return telling_line(done.errors)
+        return explaining_line(done.errors)
 
 
 def record(request: TraceRequest, point: Point) -> Traced:

@@ -1,4 +1,4 @@
-"""The interface of an MPI library. docs/extending/mpi.md shows how to add one."""
+"""The interface of an MPI library. docs/extending/mpi.md shows how to add a library."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class RankVariables:
     Attributes
     ----------
     rank : str
-        Holds the rank in MPI_COMM_WORLD.
+        Variable with the rank in MPI_COMM_WORLD.
     local_rank : str
-        Holds the rank among the ranks on the same node.
+        Variable with the rank among the ranks on the same node.
     local_size : str or None
-        Holds the number of ranks on the node. None: the script takes it from ``NODEWORTH_RANKS_OF_NODES``.
+        Variable with the number of ranks on the node. None: the script uses ``NODEWORTH_RANKS_OF_NODES``.
     """
 
     rank: str
@@ -127,9 +127,9 @@ class Report:
         Transports between different ranks, as the library names them (``tcp``, ``rc_mlx5/mlx5_0:1``).
         Empty: the library does not report them.
     windows : dict of str to int
-        Number of one-sided windows that were closed, over all ranks, by component of the library.
+        For each component of the library, the number of one-sided windows that it closed, over all ranks.
     other_messages : str
-        All other messages.
+        Messages of the library about anything else.
     """
 
     transports: list[str]
@@ -175,7 +175,7 @@ class MpiLibrary(ABC):
     """How a rank learns its number from the launcher of this library."""
 
     job_launcher: ClassVar[str]
-    """Value of ``launcher`` of a cluster file. ``srun`` starts ranks of any library."""
+    """Value of ``launcher`` in a cluster file for this library's own launcher."""
 
     environment_prefixes: ClassVar[tuple[str, ...]] = ()
     """Prefixes of the environment variables that configure the library. Records keep these variables."""
@@ -217,8 +217,9 @@ class MpiLibrary(ABC):
     def launch(self, ranks: Ranks) -> Launch:
         """Return the launcher's command line, and the environment variables for launcher and ranks.
 
-        The launcher must bind nothing: ``workflows/launch/rank`` pins each rank. Ranks are numbered host by
-        host. ``enter-node HOST COMMAND...`` on the ``PATH`` starts a command on an emulated node.
+        The launcher must not bind ranks to cores: ``workflows/launch/rank`` pins each rank. Ranks are
+        numbered host by host. ``enter-node HOST COMMAND...`` on the ``PATH`` starts a command on an emulated
+        node.
         """
 
     @abstractmethod
@@ -278,7 +279,7 @@ class MpiLibrary(ABC):
         return None
 
     def unknown_setting(self, settings: Mapping[str, Any]) -> str | None:
-        """Return the first setting that the installed library does not have; None if it has them all."""
+        """Return one line for the first setting that the installed library lacks; None if it has all."""
         return None
 
     def option_problem(self, settings: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
@@ -309,7 +310,10 @@ class MpiLibrary(ABC):
     def one_sided_problem(self, settings: Mapping[str, Any], report: Report, one_sided: bool) -> str | None:
         """Return why one-sided messages did not go through the interconnect; None if they did.
 
-        `one_sided`: whether the application made one-sided calls.
+        Parameters
+        ----------
+        one_sided : bool
+            Whether the application made one-sided calls.
         """
         return None
 

@@ -42,16 +42,8 @@ class Mpich(MpiLibrary):
         remote = []
         if ranks.hosts:
             slots = ",".join(f"{host}:{count}" for host, count in ranks.hosts.items())
-            remote = [
-                "-hosts",
-                slots,
-                "-launcher",
-                "rsh",
-                "-launcher-exec",
-                "enter-node",
-                "-iface",
-                INTERFACE,
-            ]
+            remote = ["-hosts", slots, "-iface", INTERFACE]
+            remote += ["-launcher", "rsh", "-launcher-exec", "enter-node"]
         argv = [
             *("mpiexec.hydra", "-n", str(ranks.point.processes), *remote, "-bind-to", "none"),
             "-disable-auto-cleanup",  # a rank that ends without MPI_Finalize ends no other rank
@@ -70,7 +62,7 @@ class Mpich(MpiLibrary):
         return Launch(argv, {"I_MPI_PIN": "0", **ranks.scheduler.hydra_environment()})
 
     def library_environment(self, scratch: Path) -> dict[str, str]:
-        """Put the library first on the linker's path, under the name of its ABI."""
+        """Return the variables with which the linker finds this library first, under the name of its ABI."""
         libraries = scratch / LIBRARIES
         libraries.mkdir(exist_ok=True)
         link, file = libraries / _ABI_FILE, self.file_of("mpichversion")

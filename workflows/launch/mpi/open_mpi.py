@@ -41,8 +41,9 @@ _EMULATED = {
 }
 
 _VERBOSITY = "11"
-"""Verbosity of transports. No other output has it: workflows/launch/attester/attest.c ends the outputs that
-have it, so that later connections cost no more than without."""
+"""Verbosity level at which transports report themselves. No other output of Open MPI has this level. So
+workflows/launch/attester/attest.c can switch off exactly these outputs after the ping-pong: they would slow
+later connections down."""
 _TRANSPORT_LINE = re.compile(r"^\[[^]]+\] (?:mca|select|btl|mtl)\b.*\n?", re.M)
 _TRANSPORT = re.compile(r"mca: bml: Using (\w+) btl for send to")
 _PROVIDER = re.compile(r"mtl:ofi:provider: (\S+)")  # libfabric's name of its device
@@ -71,7 +72,7 @@ class OpenMpi(MpiLibrary):
     )
     job_launcher = "mpirun"
     environment_prefixes = ("OMPI_", "OPAL_", "PMIX_")
-    # With these, mpirun takes itself for the rank that started it, and ends without a message.
+    # If mpirun inherits these variables, it assumes that it is a rank itself, and ends without a message.
     process_variables = (
         r"ORTE_.*"
         r"|OMPI_(APP_CTX_NUM_PROCS|ARGV|COMMAND|COMM_WORLD_.*|F(ILE_LOCATION|IRST_RANKS)|NUM_APP_CTX|UNIVERSE_SIZE)"
@@ -142,20 +143,20 @@ class OpenMpi(MpiLibrary):
         return AS_ROOT | {f"{PARAMETER}{name}": str(value) for name, value in parameters.items()}
 
     def singleton_environment(self, scratch: Path) -> dict[str, str]:
-        """Return the variables for a program without mpirun. Only ``pt2pt`` can create windows there."""
+        """Return the variables for a program without mpirun, where only ``pt2pt`` can create windows."""
         parameters = {"ess_singleton_isolated": 1, "btl": "self", "pml": "ob1", "osc": "pt2pt"}
         variables = {f"{PARAMETER}{name}": str(value) for name, value in parameters.items()}
         return variables | self.library_environment(scratch)
 
     def settings_problem(self, settings: Mapping[str, Any], emulated: bool) -> str | None:
-        """Return the first parameter that emulated nodes set themselves."""
+        """Return one line for the first parameter in the settings that emulated nodes must set themselves."""
         fixed = sorted(_EMULATED.keys() & settings.get("mca", {}).keys()) if emulated else []
         if fixed:
             return f"launch.mca.{fixed[0]}: does not belong here, since kind is emulated: set for each run"
         return None
 
     def unknown_setting(self, settings: Mapping[str, Any]) -> str | None:
-        """Return the first parameter that ``ompi_info`` does not list: mpirun would ignore it silently."""
+        """Return one line for the first parameter that ``ompi_info`` does not list: mpirun ignores it."""
         listed = _listed_parameters()
         for name in settings.get("mca", {}) if listed else ():
             if name not in listed:
@@ -165,7 +166,7 @@ class OpenMpi(MpiLibrary):
         return None
 
     def option_problem(self, settings: Mapping[str, Any], environment: Mapping[str, str]) -> str | None:
-        """Return why several threads of a rank cannot call MPI at the same time."""
+        """Return why several threads of a rank cannot call MPI at the same time, if the case asks for it."""
         several_threads = environment.get("OMPI_MPI_THREAD_LEVEL") == "3"
         if several_threads and settings.get("mca", {}).get("osc") == "pt2pt":
             return "Open MPI's one-sided component pt2pt does not work with the threads of data servers"

@@ -13,15 +13,15 @@ from workflows.launch.mpi.mpich import Mpich
 from workflows.launch.mpi.open_mpi import OpenMpi
 
 MPI_LIBRARIES: dict[str, MpiLibrary] = {library.name: library for library in (OpenMpi(), Mpich())}
-"""By the name that interconnects use (``launch.mpi``)."""
+"""MPI libraries by the name in ``launch.mpi`` of an interconnect."""
 
 SERIAL_LIBRARY = MPI_LIBRARIES["openmpi"]
-"""Starts serial runs on this machine. It starts a single rank of any library."""
+"""Library whose launcher starts serial runs on this machine. It can start a single rank of any library."""
 
 RANK_VARIABLES = "variables"
 """Name of the file in a run's scratch folder from which ``rank`` reads the variables of the launcher."""
 
-# With these, a launcher on this machine would use the nodes of the job that this process is in.
+# If a launcher on this machine inherits these variables, it starts ranks on the nodes of the surrounding job.
 _JOB_VARIABLES = tuple(prefix for scheduler in SCHEDULERS.values() for prefix in scheduler.job_prefixes)
 _PROCESS_VARIABLES = re.compile("|".join(library.process_variables for library in MPI_LIBRARIES.values()))
 
@@ -71,9 +71,10 @@ def read_report(interconnect: Interconnect | None, scratch: Path) -> Report:
 
 
 def write_rank_variables(scratch: Path, variables: RankVariables) -> None:
-    """Tell the script ``rank`` the names of its launcher's variables, in the file ``variables``.
+    """Write the file ``variables``, from which the script ``rank`` reads the names of environment variables.
 
-    Further names are the variables in which any library expects a file descriptor for its messages.
+    First come the variables of the launcher: rank, local rank, local size. Then come the variables in which a
+    library expects the file descriptor for its messages, for all libraries.
     """
     messages = [library.messages_variable for library in MPI_LIBRARIES.values() if library.messages_variable]
     names = [variables.rank, variables.local_rank, variables.local_size or "-", *messages]
