@@ -92,7 +92,7 @@ class Cluster:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of what changes a run: how it is started, where, and with whose software."""
+        """Digest of the keys that change a run: launcher, nodes, and software."""
         content: list[object] = [self.launcher, self.mpi_plugin]
         content += [self.partition, dict(self.partitions), self.constraint]
         content += [self.exclusive, self.joined_by, self.scheduler.name, list(self.modules), self.container]
@@ -103,8 +103,8 @@ class Cluster:
 def site_file(name: str | Path, study: Path) -> Path:
     """Return the cluster file that a profile or study names, such as ``cluster/site.yaml``.
 
-    A file with this path in the current folder comes first, then ``site.yaml`` in the current folder and
-    next to the study file. The last is the file of the project.
+    The first file that exists is returned: this path below the current folder, ``site.yaml`` in the current
+    folder, ``site.yaml`` next to the study file. If none exists, it is the path below the project's folder.
     """
     name = Path(name)
     places = (name, Path(name.name), study.parent / name.name)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Flux(HostFileScheduler):
-    """Flux: a profile for jobs on a single node, and whether a job is over. Its tests play ``flux``."""
+    """Flux: a profile for jobs on a single node, and whether a job is over.
+
+    Tested with a substitute for the command ``flux``.
+    """
 
     name = "flux"
     title = "Flux"
@@ -43,7 +46,7 @@ class Flux(HostFileScheduler):
         }
 
     def runtime(self, minutes: int) -> int:
-        """Return the walltime in seconds, as the executor hands it on."""
+        """Return the walltime in seconds, the unit of Snakemake's executor for Flux."""
         return 60 * minutes
 
     def check(self, values: Mapping[str, Any], given: Collection[str], file: Path) -> None:

@@ -6,7 +6,7 @@ from workflows.jobs.scheduler import HostFileScheduler, Job
 
 
 class LSF(HostFileScheduler):
-    """LSF: a profile, and whether a job is over. Its tests play ``bsub`` and ``bjobs``."""
+    """LSF: a profile, and whether a job is over. Tested with substitutes for ``bsub`` and ``bjobs``."""
 
     name = "lsf"
     title = "LSF"

@@ -6,7 +6,7 @@ from workflows.jobs.scheduler import HostFileScheduler, Job
 
 
 class PBS(HostFileScheduler):
-    """PBS: a profile, and whether a job is over. Its tests play ``qsub`` and ``qstat``."""
+    """PBS: a profile, and whether a job is over. Tested with substitutes for ``qsub`` and ``qstat``."""
 
     name = "pbs"
     title = "PBS"

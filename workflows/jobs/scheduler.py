@@ -1,4 +1,4 @@
-"""The interface of a scheduler, and the words in which schedulers answer.
+"""The interface of a scheduler, and the classes for its answers.
 
 A scheduler is a subclass of `Scheduler` in a module of this folder, an entry in `workflows.jobs.SCHEDULERS`,
 and the folder ``cluster/<name>`` with its Snakemake profile. docs/extending/scheduler.md has a template.
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from workflows.jobs.cluster import Cluster
 
 ASK_SECONDS = 20.0
-"""Time limit of a question to a scheduler."""
+"""Time limit of a command of a scheduler."""
 
 IMAGE_SECONDS = 600.0
-"""Time limit of a command that may first fetch or unpack an image."""
+"""Time limit of a command that may first download or unpack an image."""
 
 SUBMITTED_JOBS = "NODEWORTH_SUBMITTED_JOBS"
-"""Environment variable: file to which an executor adds the number of every submitted job."""
+"""Environment variable with the path of a file. An executor adds the number of every submitted job to it."""
 
 ENDED_STATES = (
     "BOOT_FAIL",
@@ -44,14 +44,14 @@ ENDED_STATES = (
 """States of a job that has ended."""
 
 UNKNOWN = "unknown"
-"""State of a job that its scheduler has forgotten: it has ended, and nobody knows how."""
+"""State of a job that its scheduler no longer knows. The job has ended, and it is unknown how."""
 
 NODE_KEYS = ("nodes", "cores_per_node", "memory_per_node_MB")
 """Keys of a cluster file that describe its nodes."""
 
 
 class Nodes(NamedTuple):
-    """Nodes that a job may have: how many, and the cores and the memory (MB) of the smallest."""
+    """Nodes that a job may have: their number, and the cores and the memory (MB) of the smallest node."""
 
     number: int
     cores: int
@@ -59,7 +59,7 @@ class Nodes(NamedTuple):
 
 
 class SiteKey(NamedTuple):
-    """A key of a new cluster file. A value of None is for the user to fill in, after `example`."""
+    """A key of a new cluster file. If the value is None, the user fills it in; the file shows `example`."""
 
     key: str
     value: Any
@@ -82,7 +82,7 @@ class JobRequest:
     Attributes
     ----------
     nodes, tasks_per_node : int
-        A task is a core.
+        Number of nodes, and of tasks on each node. Each task has a core.
     memory_MB : int
         Memory of each node.
     minutes : int
@@ -107,7 +107,7 @@ class Job:
         ``RUNNING`` for a job that waits or runs, ``COMPLETING`` for a job that is being removed, a word of
         `ENDED_STATES`, or `UNKNOWN`. Slurm has further states.
     node_list : str or None
-        Nodes as the scheduler writes them (Slurm: ``n[1-2]``). None before the job has any.
+        Nodes of the job as the scheduler writes them (Slurm: ``n[1-2]``). None before the job has nodes.
     restarts : int
         How often the job was put back into the queue.
     ends : float or None
@@ -137,7 +137,7 @@ class Job:
 
 
 class EnergyCounter(NamedTuple):
-    """A scheduler's own count of the energy of each step: its name, and the seconds between updates."""
+    """A counter with which a scheduler counts the energy of each step: name, and seconds between updates."""
 
     name: str
     update_seconds: float | None
@@ -146,8 +146,8 @@ class EnergyCounter(NamedTuple):
 class Scheduler(ABC):
     """A scheduler: its commands, the states of its jobs, and how jobs ask for nodes.
 
-    The abstract methods are what every scheduler must answer. The other methods describe a scheduler that
-    answers nothing else; override a method where a scheduler can do more.
+    A subclass must define the abstract methods. The other methods have defaults for a scheduler that cannot
+    do more; a subclass overrides them for a scheduler that can.
 
     Attributes
     ----------
@@ -160,24 +160,24 @@ class Scheduler(ABC):
     job_variable : str
         Environment variable that holds the job's number inside a job.
     job_prefixes : tuple of str
-        Beginnings of environment variables by which ``mpirun`` finds the job in which it runs.
+        Prefixes of the environment variables by which ``mpirun`` detects the job in which it runs.
     hidden_prefixes : tuple of str
-        Beginnings of environment variables that ranks of a job must not inherit.
+        Prefixes of the environment variables that ranks of a job must not inherit.
     visible_variables : tuple of str
-        Variables that ranks inherit although `hidden_prefixes` covers them.
+        Environment variables that ranks inherit although a prefix of `hidden_prefixes` matches.
     own_launcher : str or None
         Value of ``launcher`` in a cluster file for the scheduler's own launcher, which starts ranks of any
         MPI library. Launchers of MPI libraries work with every scheduler.
     cluster_keys : tuple of str
-        Keys of a cluster file that it understands beyond the keys of every scheduler.
+        Keys of a cluster file that only some schedulers have, including this scheduler.
     log_folder : str
         Folder below ``.snakemake`` with the logs of its jobs.
     describes_nodes : bool
         Whether `nodes_of` asks the scheduler. If not, a cluster file must describe the nodes.
     counts_restarts : bool
-        Whether `Job.restarts` is the scheduler's own count.
+        Whether the scheduler reports `Job.restarts`.
     shows_neighbours : bool
-        Whether `neighbours` can be asked.
+        Whether the scheduler can report the jobs of others on a node: see `neighbours`.
     """
 
     name: ClassVar[str]
@@ -212,7 +212,7 @@ class Scheduler(ABC):
         Raises
         ------
         InputError
-            If the scheduler is not there or does not answer: a job that cannot be asked for has not ended.
+            If the scheduler is missing or does not answer. Then the job must not count as ended.
         """
 
     @abstractmethod
@@ -224,11 +224,14 @@ class Scheduler(ABC):
         return
 
     def waiting_reasons(self, jobs: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield each reason for which some of the jobs wait, and a line that explains it."""
+        """Yield each reason why jobs of `jobs` wait, together with a line that explains the reason."""
         yield from ()
 
     def submit_limit(self, message: str) -> str | None:
-        """Return the limit of submitted jobs that a refusal names; it passes as other jobs end."""
+        """Return the limit of submitted jobs that a refusal names, if any. It no longer applies as jobs end.
+
+        `message` is the scheduler's refusal of a job.
+        """
         return None
 
     # Asking for nodes
@@ -240,18 +243,18 @@ class Scheduler(ABC):
 
     @property
     def absence(self) -> str:
-        """Reason why `is_here` is false."""
+        """Reason why jobs cannot be submitted here, if `is_here` is false."""
         return f"{self.submit_program}: no such program"
 
     def nodes_of(self, selection: NodeSelection, file: Path) -> Nodes:
-        """Ask for the nodes of a selection; `file` names the cluster file in messages."""
+        """Ask the scheduler for the nodes of a selection; `file` names the cluster file in messages."""
         raise NotImplementedError(f"{self.title} is not asked for nodes")
 
     @abstractmethod
     def resources(
         self, cluster: Cluster, request: JobRequest, selection: NodeSelection
     ) -> dict[str, int | str | None]:
-        """Return the Snakemake resources of a job, as the profile of this scheduler takes them."""
+        """Return the Snakemake resources of a job, with the names that this scheduler's profile uses."""
 
     def common_resources(self, cluster: Cluster) -> dict[str, str]:
         """Return the Snakemake resources of every job of a cluster."""
@@ -267,7 +270,7 @@ class Scheduler(ABC):
         requests: Mapping[str, tuple[JobRequest, NodeSelection]],
         preparing_minutes: int,
     ) -> None:
-        """Ask whether the jobs of a study would be taken, before any is submitted.
+        """Ask whether the scheduler would accept the jobs of a study, before any job is submitted.
 
         By default nothing is asked.
 
@@ -275,7 +278,7 @@ class Scheduler(ABC):
         ----------
         cluster : Cluster
         requests : mapping
-            Size and nodes of each kind of job with timed runs, by the name of a batch.
+            Size and nodes of each kind of job with timed runs. The key is the name of a batch of this kind.
         preparing_minutes : int
             Walltime of a job that prepares cases.
 
@@ -292,9 +295,9 @@ class Scheduler(ABC):
         Parameters
         ----------
         values : mapping
-            All keys, with defaults.
+            Values of all keys. Keys that are not in the file have their defaults.
         given : collection of str
-            Keys that stand in the file.
+            Keys in the file.
         file : Path
 
         Raises
@@ -306,7 +309,7 @@ class Scheduler(ABC):
             raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {self.name}")
 
     def site_keys(self) -> list[SiteKey]:
-        """Ask the scheduler for the keys of a new cluster file. By default the user fills in the nodes."""
+        """Ask the scheduler for the keys of a new cluster file. By default, the user fills in the nodes."""
         return [
             SiteKey("nodes", None, "most nodes of a job", "4"),
             SiteKey("cores_per_node", None, "cores of the smallest node", "64"),
@@ -314,7 +317,7 @@ class Scheduler(ABC):
         ]
 
     def mpi_plugins(self) -> list[str]:
-        """Ask which values ``mpi_plugin`` of a cluster file may have. By default the scheduler has none."""
+        """Ask which values ``mpi_plugin`` of a cluster file may have. By default there are none."""
         return []
 
     # Inside a job
@@ -332,7 +335,10 @@ class Scheduler(ABC):
         raise InputError(f"{self.title}: a job cannot be put back into the queue by Nodeworth")
 
     def mpirun_environment(self, ranks: Mapping[str, int]) -> dict[str, str]:
-        """Return what Open MPI's ``mpirun`` needs in its environment; `ranks` are the ranks of each host."""
+        """Return the environment variables that Open MPI's ``mpirun`` needs in a job.
+
+        `ranks` holds the number of ranks on each host.
+        """
         return {}
 
     def hydra_options(self) -> list[str]:
@@ -340,7 +346,7 @@ class Scheduler(ABC):
         return []
 
     def hydra_environment(self) -> dict[str, str]:
-        """Return what ``mpiexec.hydra`` needs in its environment."""
+        """Return the environment variables that ``mpiexec.hydra`` needs in a job."""
         return {}
 
     def check_image(self, enter: Sequence[str], cluster: Cluster) -> None:
@@ -376,13 +382,13 @@ class Scheduler(ABC):
 class HostFileScheduler(Scheduler):
     """A scheduler whose jobs are submitted by commands in a Snakemake profile.
 
-    A job names its hosts in a file. Neither the end of the walltime nor restarts are asked for.
+    Inside a job, a file lists the hosts of the job. The end of the walltime and restarts remain unknown.
 
     Attributes
     ----------
     hosts_variable : str or None
-        Environment variable with the path of that file. Its lines begin with a host, which may have several
-        lines. None for a scheduler whose jobs have a single host.
+        Environment variable with the path of the file with the hosts. Each line begins with a host; a host
+        may have several lines. None for a scheduler whose jobs have a single host.
     """
 
     hosts_variable: ClassVar[str | None]
@@ -406,7 +412,7 @@ class HostFileScheduler(Scheduler):
     ) -> dict[str, int | str | None]:
         """Return the resources that the submit command of the profile names.
 
-        Numbers of nodes and tasks are text: Snakemake adds up integers over the jobs of a group.
+        Numbers of nodes and tasks are text, because Snakemake would add integers over the jobs of a group.
         """
         return {
             "nodes": str(request.nodes),
@@ -417,12 +423,12 @@ class HostFileScheduler(Scheduler):
         }
 
     def ask(self, *command: str) -> tuple[int, str]:
-        """Run a command of the scheduler, and return its exit status and all that it printed.
+        """Run a command of the scheduler; return its exit status, and its standard output and error.
 
         Raises
         ------
         InputError
-            If the command is not there, or gives no answer in time.
+            If the command is missing, or does not end in time.
         """
         try:
             done = subprocess.run(
@@ -438,7 +444,7 @@ class HostFileScheduler(Scheduler):
         Raises
         ------
         InputError
-            As `ask`, and if the command fails.
+            If the command is missing, fails, or does not end in time.
         """
         status, printed = self.ask(*command)
         if status:
@@ -446,7 +452,7 @@ class HostFileScheduler(Scheduler):
         return printed
 
     def job_unless_over(self, number: str, over: str, *command: str) -> Job:
-        """Return a running job, or an unknown job if the command prints the pattern `over`."""
+        """Return the job as running; as `UNKNOWN` if the output of `command` matches the pattern `over`."""
         status, printed = self.ask(*command)
         if re.search(over, printed, re.IGNORECASE):
             return Job(number, UNKNOWN)
@@ -456,7 +462,13 @@ class HostFileScheduler(Scheduler):
 
 
 def output_of(command: Sequence[str], failure: str) -> str:
-    """Return what a command prints; `failure` begins the message of the `InputError` that it raises else."""
+    """Return the standard output of a command.
+
+    Raises
+    ------
+    InputError
+        The command is missing, fails, or does not end in time. The message begins with `failure`.
+    """
     try:
         done = subprocess.run(command, capture_output=True, timeout=IMAGE_SECONDS, check=True)
     except FileNotFoundError:

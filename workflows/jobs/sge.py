@@ -12,14 +12,14 @@ from workflows.domain import InputError
 from workflows.jobs.scheduler import UNKNOWN, HostFileScheduler, Job
 
 ACCOUNTING_SECONDS = 16
-"""Time in which the accounting shows a job that has ended."""
+"""Time after the end of a job in which the accounting may not show the job yet."""
 
 QUEUE_WIDTH = 30
 """Characters at which ``qstat`` cuts the name of a queue."""
 
 
 class GridEngine(HostFileScheduler):
-    """Grid Engine: a profile, the states of its jobs, and how they ended by its accounting."""
+    """Grid Engine: a profile, the states of its jobs, and from its accounting how jobs ended."""
 
     name = "sge"
     title = "Grid Engine"
@@ -31,8 +31,8 @@ class GridEngine(HostFileScheduler):
     def job(self, number: str) -> Job:
         """Ask for the state of a job.
 
-        A job in error never starts: it has failed. A job whose host has not been heard of for ``max_unheard``
-        stays in the list after its node has failed.
+        Two kinds of listed jobs count as ended. A job in the error state never starts. A job whose host has
+        not reported for ``max_unheard`` has lost its node.
         """
         user = pwd.getpwuid(os.geteuid()).pw_name
         rows = (line.split() for line in self.answer("qstat", "-u", user).splitlines())
@@ -55,7 +55,7 @@ class GridEngine(HostFileScheduler):
         return "@" in printed
 
     def _ended_job(self, number: str) -> Job:
-        """Ask the accounting, which is some seconds late, how a job ended."""
+        """Ask the accounting how a job ended; wait, since the accounting shows a job some seconds late."""
         for _ in range(ACCOUNTING_SECONDS + 1):
             status, printed = self.ask("qacct", "-j", number)
             if not status:
@@ -66,7 +66,7 @@ class GridEngine(HostFileScheduler):
         return Job(number, UNKNOWN)
 
     def discard(self, job: Job) -> None:
-        """Delete a job in error, which would wait without end, or a job whose host is lost."""
+        """Delete a job in the error state, which would wait for ever, or a job whose host is lost."""
         if job.state not in ("FAILED", "NODE_FAIL"):
             return
         with contextlib.suppress(InputError):
@@ -78,9 +78,9 @@ class GridEngine(HostFileScheduler):
 def read_accounting(number: str, printed: str) -> Job:
     """Read how a job ended from what ``qacct -j`` prints.
 
-    A job that was deleted by force, its host being gone, is shown as a success that took no time. A job
-    that is out of time is shown as killed if another of its nodes ended its tasks first, up to two seconds
-    early: each node counts by itself.
+    Two endings are shown in other words. If the host of a job was lost and the job deleted by force,
+    ``qacct`` shows a success that took no time. If a job reached its time limit, ``qacct`` may show it as
+    killed: each node counts the time itself, and another node may end the tasks up to two seconds earlier.
     """
     fields = dict(re.findall(r"^(\w+) +(.*)$", printed, re.MULTILINE))
     failed, _, explanation = fields.get("failed", "0").partition(":")

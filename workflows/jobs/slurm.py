@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from workflows.jobs.cluster import Cluster
 
 PATIENCE_SECONDS = 60.0
-"""Time in which a controller that is being restarted must answer again."""
+"""Time in which a restarted controller must answer."""
 
 UNKNOWN_NUMBER = 2**63
-"""Slurm writes 0 or numbers above this for what it has not counted."""
+"""Slurm writes 0, or a number from this one on, for a value that it has not counted."""
 
 REASONS_SHOWN = 3
-"""Nodes out of service that a message lists."""
+"""Number of reasons why nodes are out of service that a message lists."""
 
 _NO_CONTROLLER = (
     r"unable to contact|connection (refused|timed out)|socket timed out"
-    r"|zero bytes were transmitted|message (receive|send) failure"  # it ended after it had accepted
+    r"|zero bytes were transmitted|message (receive|send) failure"  # ended after it accepted the connection
 )
 _EXCLUSIVE = SiteKey("exclusive", True, "timed runs get whole nodes")
 _NOT_CONFIGURED = "could not establish a configuration source"
@@ -51,7 +51,6 @@ _SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")
 _PASSING_LIMIT = re.compile(r"(?:Assoc|QOS)(?:Max|Grp)Jobs")
 _LASTING_LIMITS = ("Assoc", "QOS", "Partition", "BadConstraints")
 _UNAVAILABLE_NODES = ("ReqNodeNotAvail", "Nodes required for job")
-# Slurm must answer. Open MPI lists its components; another MPI library cannot be asked.
 
 
 class Slurm(Scheduler):
@@ -93,7 +92,7 @@ class Slurm(Scheduler):
         return read_job(ask("scontrol", "show", "job", "--oneliner", number)) if number else None
 
     def job(self, number: str) -> Job:
-        """Ask for a job: the controller first, then the accounting if the controller has forgotten it."""
+        """Ask the controller for a job; ask the accounting if the controller no longer knows the job."""
         try:
             return read_job(ask("scontrol", "show", "job", "--oneliner", number))
         except InputError as error:
@@ -136,7 +135,7 @@ class Slurm(Scheduler):
             yield reason, f"job {waiting[0]}{others}: {reason}{_explanation(reason)}"
 
     def submit_limit(self, message: str) -> str | None:
-        """Return the limit of submitted jobs that ``sbatch`` names; it passes as other jobs end."""
+        """Return the limit of submitted jobs that ``sbatch`` names, if any; see `Scheduler.submit_limit`."""
         limit = _SUBMIT_LIMIT.search(message)
         return limit[0] if limit else None
 
@@ -144,7 +143,7 @@ class Slurm(Scheduler):
 
     @property
     def is_here(self) -> bool:
-        """Whether jobs can be submitted here: a laptop may have Slurm's programs without a controller."""
+        """Whether jobs can be submitted here. Slurm's programs may be installed without a controller."""
         return self.job_variable in os.environ or (super().is_here and has_controller())
 
     @property
@@ -153,7 +152,7 @@ class Slurm(Scheduler):
         return "no controller answers" if super().is_here else super().absence
 
     def site_keys(self) -> list[SiteKey]:
-        """Ask for partitions, nodes, accounts and limits."""
+        """Ask Slurm for partitions, nodes, accounts and limits, for the keys of a new cluster file."""
         if not self.is_here:
             partition = SiteKey("partition", None, "partition of the jobs", "compute")
             account = SiteKey("account", None, "account that jobs are charged to", "project")
@@ -176,8 +175,9 @@ class Slurm(Scheduler):
     ) -> dict[str, int | str | None]:
         """Return the resources of a job, as Snakemake's executor for Slurm reads them.
 
-        ``cpus_per_task`` replaces a rule's threads. ``mpi`` is None for one task, with which the executor
-        refuses it. The executor gives ``slurm_extra`` to a shell.
+        ``cpus_per_task`` overrides the threads of a rule. ``mpi`` is None for a job of a single task, because
+        the executor refuses ``mpi`` there. ``slurm_extra`` is quoted, because the executor passes it to a
+        shell.
         """
         tasks = request.nodes * request.tasks_per_node
         options = [
@@ -214,7 +214,7 @@ class Slurm(Scheduler):
         requests: Mapping[str, tuple[JobRequest, NodeSelection]],
         preparing_minutes: int,
     ) -> None:
-        """Ask ``sbatch --test-only`` whether the jobs of a study would be taken; see `Scheduler`."""
+        """Ask ``sbatch --test-only`` whether it would accept the jobs; see `Scheduler.check_requests`."""
         for batch, (request, selection) in requests.items():
             size = [f"--nodes={request.nodes}", f"--ntasks-per-node={request.tasks_per_node}"]
             size += [f"--mem={request.memory_MB}", f"--time={request.minutes}"]
@@ -263,8 +263,8 @@ class Slurm(Scheduler):
         Raises
         ------
         InputError
-            ``sinfo`` fails inside the image. Or ``srun`` is the launcher, and lacks the MPI plugin of the
-            cluster file; it runs outside the image.
+            ``sinfo`` fails inside the image. Or the launcher is ``srun``, which runs outside the image, and
+            ``srun`` lacks the MPI plugin of the cluster file.
         """
         failure = f"{cluster.file}: container: in {enter[-1]} Slurm gives no answer"
         output_of([*enter, "sh", "-c", "sinfo --noheader >/dev/null"], failure)
@@ -287,7 +287,7 @@ class Slurm(Scheduler):
             return ""
 
     def energy_counter(self) -> EnergyCounter | None:
-        """Return the plugin that counts the energy of each step; None without one."""
+        """Return the plugin of Slurm that counts the energy of each step; None if none is configured."""
         config = dict(re.findall(r"^(AcctGather\w+)\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M))
         plugin = config.get("AcctGatherEnergyType", "none").removeprefix("acct_gather_energy/")
         if plugin in ("none", "(null)"):
@@ -307,14 +307,14 @@ class Slurm(Scheduler):
 
 
 def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
-    """Run a command of Slurm, and return what it prints.
+    """Run a command of Slurm, and return its standard output.
 
-    A controller that does not answer is asked again for `patience_seconds`.
+    If the controller does not answer, the command is repeated for `patience_seconds`.
 
     Raises
     ------
     InputError
-        One line if the command is not there, is refused, or is not answered in time.
+        One line if the command is missing, fails, or gets no answer in time.
     """
     deadline = time.monotonic() + patience_seconds
     while True:
@@ -323,12 +323,12 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
             if not done.returncode:
                 return done.stdout
             problem = done.stderr.strip() or done.stdout
-            may_return = re.search(_NO_CONTROLLER, done.stderr, re.I) is not None
+            is_temporary = re.search(_NO_CONTROLLER, done.stderr, re.I) is not None
         except FileNotFoundError:
             raise InputError(f"{command[0]}: no such program; is this a cluster with Slurm?") from None
         except subprocess.TimeoutExpired:
-            problem, may_return = f"no answer in {ASK_SECONDS:g} s", True
-        if not may_return or time.monotonic() > deadline:
+            problem, is_temporary = f"no answer in {ASK_SECONDS:g} s", True
+        if not is_temporary or time.monotonic() > deadline:
             raise InputError(f"{command[0]}: {' '.join(problem.split())}")
         time.sleep(1)
 
@@ -349,7 +349,9 @@ def read_job(shown: str) -> Job:
 
 @functools.cache
 def nodes_of(selection: NodeSelection, file: Path) -> Nodes:
-    """Ask for the nodes of a selection, up or down; `file` names the cluster file in messages.
+    """Ask Slurm for the nodes of a selection, including nodes that are down.
+
+    `file` names the cluster file in messages.
 
     Raises
     ------
@@ -362,10 +364,10 @@ def nodes_of(selection: NodeSelection, file: Path) -> Nodes:
     except InputError as error:
         if "permission denied" not in str(error):
             raise
-        hidden = (
-            "nodes, cores_per_node, memory_per_node_MB: must be given where Slurm hides nodes (PrivateData)"
-        )
-        raise InputError(f"{file}: {hidden}: {error}") from None
+        raise InputError(
+            f"{file}: nodes, cores_per_node, memory_per_node_MB: must be given where Slurm hides nodes "
+            f"(PrivateData): {error}"
+        ) from None
     rows = [line.split("|") for line in shown.splitlines()]
     names = {partition} if partition else {row[0].rstrip("*") for row in rows if row[0].endswith("*")}
     selected = [row for row in rows if row[0].rstrip("*") in names]
@@ -387,7 +389,7 @@ def nodes_of(selection: NodeSelection, file: Path) -> Nodes:
 
 @functools.cache
 def has_controller() -> bool:
-    """Whether Slurm's programs have a controller; a controller that restarts is waited for."""
+    """Whether Slurm's programs have a controller. If the controller restarts, wait for its answer."""
     try:
         ask("sinfo", "--noheader", "--format=%P")
     except InputError as error:
@@ -396,7 +398,7 @@ def has_controller() -> bool:
 
 
 def _partition_keys() -> list[SiteKey]:
-    """Ask for the default partition, else the first, and for its nodes."""
+    """Return the keys of a cluster file for the default (else the first) partition and its nodes."""
     shown = ask("sinfo", "--noheader", "--format=%P|%l|%D|%c|%z|%m|%f")
     rows = [line.split("|") for line in shown.splitlines()]
     longest = {row[0].rstrip("*"): row[1] for row in rows}
@@ -417,7 +419,7 @@ def _partition_keys() -> list[SiteKey]:
 
 
 def _constraint_key(features: set[str]) -> list[SiteKey]:
-    """Offer the features of nodes, if they have any."""
+    """Return the key ``constraint`` for the user to fill in, with the nodes' features; empty without any."""
     named = sorted(features)
     return [SiteKey("constraint", None, f"features of nodes: {', '.join(named)}", named[0])] if named else []
 
@@ -437,7 +439,7 @@ def _minutes(limit: str) -> int | None:
 
 
 def _account_keys() -> list[SiteKey]:
-    """Ask the accounting for the accounts and limits of this user."""
+    """Return the keys of a cluster file for the accounts and limits of this user, from the accounting."""
     user = pwd.getpwuid(os.geteuid()).pw_name
     show = ("sacctmgr", "--noheader", "--parsable2", "show")
     try:
@@ -471,20 +473,20 @@ def _nodes_option(reservation: str | None, file: Path) -> list[str]:
 
 
 def _satisfies(features: set[str], constraint: str) -> bool:
-    """Whether nodes have what ``--constraint`` asks for; only ``sbatch`` can judge counts and brackets."""
-    if re.search(r"[][()*]", constraint):
+    """Whether nodes with these features satisfy a value of ``--constraint``."""
+    if re.search(r"[][()*]", constraint):  # only sbatch can judge counts and brackets
         return True
     return any(features.issuperset(every.split("&")) for every in constraint.split("|"))
 
 
 def _cores(layout: str) -> int:
-    """Cores of a node that ``sinfo`` shows as sockets:cores:hardware threads of a core."""
+    """Return the cores of a node from ``sinfo``'s form ``sockets:cores:hardware threads per core``."""
     sockets, cores, _ = map(_least, layout.split(":"))
     return sockets * cores
 
 
 def _least(text: str) -> int:
-    """Read a number, which ``sinfo`` marks with + if some nodes have more."""
+    """Return the number in a text of ``sinfo``, which adds + if some nodes have more."""
     return int(text.rstrip("+"))
 
 
@@ -492,13 +494,12 @@ def _least(text: str) -> int:
 def hides_neighbours() -> bool:
     """Whether Slurm hides jobs of others or nodes from a user (``PrivateData``)."""
     private = re.search(r"^PrivateData\s*=\s*(\S+)", ask("scontrol", "show", "config"), re.M)
-    return (
-        private is not None and not {"jobs", "nodes"}.isdisjoint(private[1].split(",")) and os.geteuid() != 0
-    )
+    hidden = set(private[1].split(",")) if private else set()
+    return bool(hidden & {"jobs", "nodes"}) and os.geteuid() != 0
 
 
 def _explanation(reason: str) -> str:
-    """Explain why a job waits: the end of a line."""
+    """Return an explanation of why a job waits, as the end of a line; empty if there is none."""
     if _PASSING_LIMIT.match(reason):
         return ", a limit of running jobs: the jobs begin as others end"
     if reason.startswith(_UNAVAILABLE_NODES):
@@ -511,7 +512,7 @@ def _explanation(reason: str) -> str:
 
 
 def out_of_service() -> str:
-    """List nodes that are down or drained, and why: the end of a line, empty if Slurm shows none."""
+    """Return the nodes that are down or drained, and why, as the end of a line; empty if there are none."""
     try:
         shown = ask("sinfo", "--noheader", "--list-reasons", "--format=%N: %E", patience_seconds=0)
     except InputError:
@@ -522,7 +523,7 @@ def out_of_service() -> str:
 
 
 def refusal(*options: str) -> str | None:
-    """Return the line with which ``sbatch`` would refuse a job; None if it would take the job."""
+    """Return the line with which ``sbatch`` would refuse a job; None if it would accept the job."""
     try:
         ask("sbatch", "--test-only", *options, "--wrap=true")
     except InputError as error:
@@ -543,12 +544,12 @@ def _check_request(
 
 
 def _timed_options(cluster: Cluster) -> list[str]:
-    """Return the further options of ``sbatch`` for jobs with timed runs."""
+    """Return the options of ``sbatch`` that only jobs with timed runs get."""
     return [*(["--exclusive"] if cluster.exclusive else []), *shlex.split(cluster.extra)]
 
 
 def _reservation_option(reservation: str | None) -> list[str]:
-    """Return the option of ``sbatch`` for a reservation, for which Snakemake has no resource."""
+    """Return the option of ``sbatch`` for a reservation: Snakemake has no resource for it."""
     return [f"--reservation={reservation}"] if reservation else []
 
 
@@ -556,25 +557,27 @@ def _reservation_option(reservation: str | None) -> list[str]:
 
 
 def complaint(errors: str) -> str | None:
-    """Return the line of a standard error in which Slurm explains why it ended a run; None without one.
+    """Return the line of standard error in which Slurm explains why it ended a run; None without such a line.
 
-    Ranks that are ended because another rank has left are no reason.
+    A line about memory, a node or the time limit comes first. Else it is the first line about ranks, unless
+    this line reports only an exit status: later ranks are ended because an earlier rank ended.
     """
     lines = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
-    by_slurm = [line for line in lines if re.search(r"memory|oom|node failure|time limit", line, re.I)]
-    of_ranks = [line for line in lines if re.search(r": tasks? .*: ", line)]
-    first = [line for line in of_ranks[:1] if ": Exited with" not in line]
-    return next(iter([*by_slurm, *first]), None)
+    causes = [line for line in lines if re.search(r"memory|oom|node failure|time limit", line, re.I)]
+    if causes:
+        return causes[0]
+    first_of_ranks = next((line for line in lines if re.search(r": tasks? .*: ", line)), "")
+    return first_of_ranks if first_of_ranks and ": Exited with" not in first_of_ranks else None
 
 
 def first_error(errors: str) -> str | None:
-    """Return the first error of ``srun`` that is not of its ranks: why it started none; None without one."""
+    """Return the first error of ``srun`` that is not about ranks: why it started no rank. None if none."""
     lines = re.findall(r"^srun(?:-\S+)?: error: (.*)$", errors, re.M)
     return next((line for line in lines if not re.search(r": tasks? ", line)), None)
 
 
 def not_started(errors: str) -> str | None:
-    """Return the line in which ``srun`` explains why it started nothing; None without one."""
+    """Return the line in which ``srun`` explains why it could not start a step; None without such a line."""
     line = re.search(
         r"^srun: error: (Unable to (?:create step|confirm allocation) for job .*)$", errors, re.M
     )
@@ -582,5 +585,5 @@ def not_started(errors: str) -> str | None:
 
 
 def without_chatter(errors: str) -> str:
-    """Return what the program itself wrote to a standard error."""
+    """Return standard error without the lines of Slurm."""
     return re.sub(r"^(?:slurmstepd|srun)(?:-\S+)?: .*\n?", "", errors, flags=re.M)

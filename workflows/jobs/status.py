@@ -1,4 +1,4 @@
-"""The answer that Snakemake's executor ``cluster-generic`` wants: ``cluster/status.sh SCHEDULER JOB``."""
+"""State of a job for Snakemake's executor ``cluster-generic``, by ``cluster/status.sh SCHEDULER JOB``."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from workflows.jobs import SCHEDULERS
 from workflows.jobs.scheduler import Scheduler
 
 LOGS = Path(".snakemake/cluster_logs")
-"""Folder in which the jobs of ``cluster/*/job.sh`` leave their exit status and their output."""
+"""Folder in which ``cluster/*/job.sh`` writes the exit status and the output of each job."""
 
 FILE_SECONDS = 2.0
-"""Time after the end of a job in which its files may still be invisible here."""
+"""Time after the end of a job in which this machine may not see the job's files yet."""
 
 
 def status(scheduler: Scheduler, number: str) -> str:
-    """Return ``running``, ``success`` or ``failed``.
+    """Return the state of a job: ``running``, ``success`` or ``failed``.
 
-    A job that is over, or can never end by itself, and left no exit status has failed. Its log gets a line
-    with the reason, as far as the scheduler reports it. A scheduler that does not answer ends no job.
+    The exit status that the job wrote decides. A job without exit status has failed if the scheduler reports
+    it as over. The reason that the scheduler reports is then added to the job's log. If the scheduler does
+    not answer, the job counts as running.
     """
     if ended := _exit_status(number):
         return ended
@@ -42,7 +43,7 @@ def status(scheduler: Scheduler, number: str) -> str:
 
 
 def _exit_status(number: str) -> str | None:
-    """Read how a job ended; None if it has not left its exit status."""
+    """Return ``success`` or ``failed`` by the exit status of a job; None if the job has written none."""
     file = LOGS / f"{number}.status"
     text = file.read_text().strip() if file.exists() else ""
     if not text:
