@@ -22,7 +22,7 @@ class Command(Application):
     reads_errors = True
 
     def programs(self, case: Case) -> list[str]:
-        """Return the program; none if its name contains ``/`` or ``$``, since it may be a file of the case."""
+        """Return the program; none if its name contains ``/`` or ``$``, as it may be a file of the case."""
         program = case.settings["program"][0]
         return [] if "/" in program or "$" in program else [program]
 
@@ -76,8 +76,8 @@ class Command(Application):
     def read(self, case: Case, processes: int, lines: list[Line], threads: int = 1) -> Reading:
         """Read the output of one run.
 
-        Without a pattern for the seconds, the time from the launch to the last line counts. This time includes
-        the start-up, so a pattern for a time that the program prints is more accurate.
+        Without a pattern for the seconds, the time from the launch to the last line counts. This time
+        includes the start-up, so a pattern for a time that the program prints is more accurate.
         """
         patterns = case.settings["read"]
         printed: str | None = None

@@ -562,7 +562,7 @@ def complaint(errors: str) -> str | None:
     A line about memory, a node or the time limit comes first. Else it is the first line about ranks, unless
     this line reports only an exit status: later ranks are ended because an earlier rank ended.
     """
-    lines = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
+    lines: list[str] = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
     causes = [line for line in lines if re.search(r"memory|oom|node failure|time limit", line, re.I)]
     if causes:
         return causes[0]
