@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflows.discovery.found import NOT_PLAYED, Found, listing, write_files
+from workflows.discovery.found import NOT_MEASURED, Found, listing, write_files
 from workflows.discovery.ping_pong import PingPong, play
 from workflows.discovery.request import HELP, Request, find_interconnects
 from workflows.discovery.selectable import Selectable
@@ -44,7 +44,7 @@ def test_the_listing_shows_the_kind_the_settings_and_every_tool_without_an_answe
 
 
 def test_without_a_ping_pong_the_listing_has_no_column_for_it():
-    lines = listing(Found("n1", {"ompi_info": None}, [(MEMORY, NOT_PLAYED)]))
+    lines = listing(Found("n1", {"ompi_info": None}, [(MEMORY, NOT_MEASURED)]))
     assert "ping-pong" not in lines[1] and "not measured" not in "".join(lines)
 
 

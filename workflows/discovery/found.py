@@ -15,59 +15,61 @@ from workflows.discovery.tools import ask_all
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 
-NOT_PLAYED = PingPong(reason="not measured")
+NOT_MEASURED = PingPong(reason="not measured")
 
 
 @dataclass(frozen=True)
 class Found:
-    """Interconnects of one machine, with their ping-pong.
+    """Interconnects of a machine, each with the result of its ping-pong.
 
     Attributes
     ----------
     host : str
         Name of the machine.
-    asked : mapping of str to (str or None)
-        Tools, with the reason in one line if a tool reported nothing.
+    tools : mapping of str to (str or None)
+        For each tool, None, or the reason in one line if the tool reported nothing.
     interconnects : sequence of (Selectable, PingPong)
     """
 
     host: str
-    asked: Mapping[str, str | None]
+    tools: Mapping[str, str | None]
     interconnects: Sequence[tuple[Selectable, PingPong]]
 
     def as_json(self) -> str:
-        """Write for `from_json`."""
+        """Return the JSON text that `from_json` reads."""
         return json.dumps(asdict(self), indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Found:
-        """Read what `as_json` wrote."""
+        """Return the interconnects from the JSON text of `as_json`."""
         data: dict[str, Any] = json.loads(text)
-        pairs = [(Selectable(**each), PingPong(**played)) for each, played in data["interconnects"]]
-        return cls(data["host"], data["asked"], pairs)
+        pairs = [
+            (Selectable(**selectable), PingPong(**result)) for selectable, result in data["interconnects"]
+        ]
+        return cls(data["host"], data["tools"], pairs)
 
 
 def find(nodes: Sequence[JobNode] = (), cores: int = 0) -> Found:
-    """Ask the tools of this machine, and play ping-pong over each interconnect.
+    """Ask the tools of this machine for interconnects, and measure a ping-pong over each.
 
     Parameters
     ----------
     nodes : sequence of JobNode
         Nodes of the job of this process; empty outside a job.
     cores : int
-        Cores of a node on which to play; with 0, nothing is played.
+        Usable cores of a node. 0: measure no ping-pong.
     """
     reports = ask_all()
     listed = selectable({name: report.resources for name, report in reports.items()})
     return Found(
         nodes[0].name if nodes else platform.node(),
         {name: report.problem for name, report in reports.items()},
-        [(each, play(each, nodes, cores) if cores else NOT_PLAYED) for each in listed],
+        [(each, play(each, nodes, cores) if cores else NOT_MEASURED) for each in listed],
     )
 
 
 def listing(discovered: Found) -> list[str]:
-    """List the interconnects in columns, with a line for each that fails and each tool without an answer."""
+    """Return lines for the user: a table of the interconnects, failures, and tools without an answer."""
     was_measured = any(played.best or played.failed for _, played in discovered.interconnects)
     rows = [("name", "kind", "library", "where", *(["ping-pong"] if was_measured else []), "settings")]
     for each, played in discovered.interconnects:
@@ -79,11 +81,11 @@ def listing(discovered: Found) -> list[str]:
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    answered = ", ".join(name for name, problem in discovered.asked.items() if problem is None)
+    answered = ", ".join(name for name, problem in discovered.tools.items() if problem is None)
     failures = [
         f"{each.name} fails: {played.reason}" for each, played in discovered.interconnects if played.failed
     ]
-    silent = [f"{name}: {problem}" for name, problem in discovered.asked.items() if problem]
+    silent = [f"{name}: {problem}" for name, problem in discovered.tools.items() if problem]
     heading = f"Interconnects that runs on {discovered.host} can select, as {answered or 'no tool'} report:"
     return [heading, *lines, *failures, *silent]
 
@@ -95,9 +97,14 @@ def _result(played: PingPong) -> str:
 
 
 def write_files(discovered: Found, folder: Path) -> list[str]:
-    """Write a file for each interconnect, with the ranges of its ping-pong; return a line for each group.
+    """Write a file for each interconnect, with the ranges of its ping-pong.
 
     An existing file is kept. An interconnect over which the ping-pong failed gets no file.
+
+    Returns
+    -------
+    list of str
+        One line for each outcome (written, kept, ...), with the names of its interconnects.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written, kept, failed = [], [], []

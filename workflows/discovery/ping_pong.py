@@ -1,4 +1,4 @@
-"""Play a short ping-pong over a discovered interconnect, and derive the ranges that its file attests."""
+"""Measure a short ping-pong over a discovered interconnect, and derive the ranges that its file attests."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from workflows.measure.attestation import QUANTITIES, probe
 from workflows.study.interconnects import load_interconnect
 
 LAUNCHES = 3
-"""Launches of a ping-pong; each plays on for a few milliseconds and reports its best values."""
+"""Number of launches of a ping-pong. Each repeats it for a few milliseconds and reports the best values."""
 
 WORSE = 10.0
-"""Factor from the worst launch to the end of a range: other programs make values worse."""
+"""Factor between the worst launch and the bad end of a range: other programs make values worse."""
 
 BETTER_INSIDE, BETTER_BETWEEN = 6.0, 2.0
-"""Factors from the best launch to the end of a range, inside a node and between nodes. Inside a node, latency
-depends on whether the cores of the ranks share a cache: on a virtual machine it differed five times."""
+"""Factors between the best launch and the good end of a range, inside a node and between nodes. Inside a
+node, latency depends on whether the cores of the two ranks share a cache: a factor of 5 on a virtual
+machine."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class PingPong:
     reason : str or None
         Why nothing was measured, in one line.
     failed : bool
-        Whether the interconnect was tried and does not work.
+        Whether the ping-pong was launched and did not work.
     """
 
     ranges: dict[str, list[float]] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class PingPong:
 
 
 def play(selectable: Selectable, nodes: Sequence[JobNode], cores: int) -> PingPong:
-    """Play ping-pong between two ranks, in one node or on two nodes of a job.
+    """Measure a ping-pong between two ranks, inside a node or on two nodes of a job.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def as_yaml(selectable: Selectable, ranges: dict[str, list[float]], host: str) -
 
 
 def _loaded(selectable: Selectable) -> Interconnect:
-    """Return a discovered interconnect as its file would be read."""
+    """Return a discovered interconnect as if it had been read from its file."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{selectable.name}.yaml").write_text(as_yaml(selectable, {}, "this machine"))
         return load_interconnect(selectable.name, Path(folder))

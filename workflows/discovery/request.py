@@ -1,4 +1,4 @@
-"""The command ``./run-study --interconnects``: find those of this machine, or of a cluster in a job."""
+"""The command ``./run-study --interconnects``: find the interconnects of this machine, or of a cluster."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from workflows.study.study import read_study
 
 SNAKEFILE = ROOT / "workflows/rules/find_interconnects.smk"
 FOUND = RESULTS / ".interconnects/found.json"
-"""Result of the job of a cluster, written by `Found.as_json`."""
+"""File in which the job of a cluster writes its result (`Found.as_json`)."""
 
 FOLDER = "interconnects"
-"""Folder of the files, next to a study that names no other."""
+"""Name of the folder for the files, unless the study names a folder."""
 
 NODE_MB, JOB_MINUTES = 2000, 15
-"""Memory of each node, and walltime, of the job."""
+"""Memory of each node (MB) and walltime (minutes) of the job."""
 
 
 HELP = """\
@@ -55,12 +55,12 @@ class Request:
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Request:
-        """Read the words that a user typed.
+        """Parse the words that a user typed after ``--interconnects``.
 
         Raises
         ------
         InputError
-            One line.
+            A word is unknown, or the profile is missing: one line.
         """
         left = [part for word in words if word != "--write" for part in _parts(word)]
         profile = None
@@ -79,7 +79,7 @@ class Request:
 
 
 def _parts(word: str) -> list[str]:
-    """Split ``--profile=NAME``."""
+    """Return the words of ``--profile=NAME``; any other word as it is."""
     return word.split("=", 1) if word.startswith("--profile=") else [word]
 
 
@@ -128,7 +128,7 @@ def _folder(study: Path | None, here: Path) -> Path:
 
 
 def _shipped(is_cluster: bool) -> list[str]:
-    """List emulated and simulated interconnects of the project, so that nobody takes them for hardware."""
+    """Return lines with the project's emulated and simulated interconnects, which are not hardware here."""
     kinds = kinds_in(INTERCONNECTS)
     lines = []
     if not is_cluster:
@@ -151,7 +151,7 @@ def _find_on_cluster(profile: str, options: Sequence[str]) -> Found:
     Raises
     ------
     SystemExit
-        Snakemake failed and printed why, or it was asked for a dry run.
+        Snakemake failed and printed the reason, or only planned the job (a dry run).
     """
     FOUND.unlink(missing_ok=True)
     command = [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(SNAKEFILE), "--profile", profile]
@@ -163,7 +163,7 @@ def _find_on_cluster(profile: str, options: Sequence[str]) -> Found:
 
 
 def job_resources(cluster: Cluster) -> dict[str, object]:
-    """Return the Snakemake resources of the job: two nodes, or the only node of a cluster."""
+    """Return the Snakemake resources of the job: two nodes, or one if the cluster has only one."""
     if cluster.is_elsewhere:
         missing = f"{cluster.scheduler.name}: {cluster.scheduler.absence}"
         raise InputError(f"{cluster.file}: scheduler: {missing}, so no job can be submitted here")
@@ -175,7 +175,7 @@ def job_resources(cluster: Cluster) -> dict[str, object]:
 
 
 def find_in_job(cluster_file: Path) -> Found:
-    """Find the interconnects of the nodes of the job of this process."""
+    """Find the interconnects of the nodes of the job in which this process runs."""
     cluster = read_cluster(cluster_file)
     with this_allocation(cluster, StudyPaths(FOUND.parent), None) as allocation:
         return find(allocation.nodes, cores=cluster.nodes_of(None).cores)

@@ -1,4 +1,4 @@
-"""The interconnects that can be selected on a machine, from what its tools report."""
+"""Interconnects that runs can select on a machine, derived from the reports of its tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FABRICS = {
     "tcp;ofi_rxm": ("TCP", "tcp"),
     "tcp": ("TCP", "tcp"),
 }
-"""Title and transport of libfabric's providers that can join nodes; the others are for tests or memory."""
+"""Title and transport of libfabric's providers that can join nodes. Others are for tests or memory."""
 
 UCX_TRANSPORTS = {"rc": "reliable connections", "dc": "dynamic connections", "ud": "unreliable datagrams"}
 """UCX's transports over adapters, which it names ``rc``, ``rc_verbs``, ``rc_mlx5``, and so on."""
@@ -37,7 +37,7 @@ UCX_MEMORY = {"sysv", "posix", "mm", "cma", "knem", "xpmem"}
 """UCX's transports through the memory of a node."""
 
 ANY_UCX = {"pml_ucx_tls": "any", "pml_ucx_devices": "any"}
-"""Parameters without which Open MPI leaves UCX alone where it has no RDMA."""
+"""Parameters of Open MPI. Without them, Open MPI does not use UCX on a machine without RDMA."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ class Selectable:
 
 
 def selectable(resources: Resources) -> list[Selectable]:
-    """List the interconnects that the MPI libraries of a machine can use, library by library."""
+    """Return the interconnects that the MPI libraries of a machine can use, library by library."""
     return [*_of_open_mpi(resources), *_of_mpich(resources)]
 
 
 def _of_open_mpi(resources: Resources) -> Iterator[Selectable]:
-    """List what Open MPI can use by itself, through UCX, through libfabric and through PSM2."""
+    """Yield the interconnects that Open MPI can use: by itself, and through UCX, libfabric and PSM2."""
     components = {resource.name for resource in resources["ompi_info"]}
     memory = next((name for name in ("vader", "sm") if f"btl/{name}" in components), None)
     if memory:
@@ -143,7 +143,7 @@ def _of_open_mpi(resources: Resources) -> Iterator[Selectable]:
 
 
 def _of_mpich(resources: Resources) -> Iterator[Selectable]:
-    """List what MPICH can use: shared memory, and UCX or libfabric, with which it is built."""
+    """Yield the interconnects that MPICH can use: shared memory, and UCX or libfabric, as it was built."""
     devices = {resource.name for resource in resources["mpichversion"]}
     if devices & {"ch4:ucx", "ch4:ofi"}:
         yield Selectable(
@@ -243,7 +243,10 @@ class _Ucx:
 
 
 def _through_ucx(resources: Resources, transports: str) -> Iterator[_Ucx]:
-    """List what UCX can use; `transports` is the value of ``UCX_TLS``, with {} for the transport."""
+    """Yield the transports and devices that UCX can use.
+
+    `transports` is the value of ``UCX_TLS``, in which {} stands for the transport.
+    """
     reported = resources["ucx_info"]
     if "sm" in transports and any(resource.name in UCX_MEMORY for resource in reported):
         yield _Ucx("memory", "", {"UCX_TLS": "sm,self"})
@@ -265,7 +268,7 @@ def _through_ucx(resources: Resources, transports: str) -> Iterator[_Ucx]:
 
 
 def _layer(port: Resource | None) -> str:
-    """Name what a port of an adapter speaks: ibstat calls RoCE's link layer Ethernet."""
+    """Return the link layer of an adapter's port: ibstat reports Ethernet for RoCE."""
     if port is None:
         return "InfiniBand or RoCE"
     return "RoCE" if port.name == "Ethernet" else "InfiniBand"

@@ -36,18 +36,22 @@ PROGRAMS = BUILT / ".programs"
 
 @dataclass(frozen=True)
 class Replays:
-    """Replays of one point.
+    """Replays of a point, with compute times and models at different ends of their bands.
 
     Attributes
     ----------
-    low, high : Replay
-        Ends of the band: fastest computing over the fastest interconnect, slowest over the slowest.
+    low : Replay
+        Shortest compute times over the fastest model of the interconnect: lower end of the band.
+    high : Replay
+        Longest compute times over the slowest model: upper end of the band.
     corrected : Replay
-        Corrected computing over the interconnect as modelled.
+        Corrected compute times over the model as it is.
     ideal : Replay
-        Corrected computing over an interconnect on which messages cost nothing.
-    least_computing, most_computing : Replay
-        Fastest computing over the slowest interconnect, and slowest computing over the fastest.
+        Corrected compute times over an interconnect on which messages take no time.
+    least_computing : Replay
+        Shortest compute times over the slowest model.
+    most_computing : Replay
+        Longest compute times over the fastest model.
     """
 
     low: Replay
@@ -151,20 +155,34 @@ def _replay_trace(
     threads: int,
     cache: Path,
 ) -> list[Replays]:
-    """Replay a trace at each point; equal replays run once, and `cache` keeps them for a later start."""
-    any_model = next(iter(models.values()))["corrected"]  # a serial run sends no messages
+    """Replay a trace at each point.
+
+    Equal replays run only once. The folder `cache` keeps the results, so that a stopped study can continue.
+
+    Parameters
+    ----------
+    models : mapping
+        Models by the name of the interconnect, then by the end of the band.
+    corun : mapping
+        Result of `corun_percent` by the end of the band.
+    threads : int
+        Number of replays at the same time.
+    """
+    any_model = next(iter(models.values()))["corrected"]  # for a serial run, which sends no messages
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(threads) as pool:
         unpack(trace, Path(scratch))
         started: dict[tuple[object, ...], Future[Replay]] = {}
 
         def start(point: Point, end: str, end_of_model: str, is_ideal: bool) -> Future[Replay]:
-            """Start the replay of a point with an end of the band for computing and another for the model."""
+            """Start a replay with compute times at `end` of their band, and the model at `end_of_model`."""
             model = models[point.interconnect][end_of_model] if point.interconnect else any_model
             per_node = point.processes_per_node or model.cores_per_node // point.threads
-            factors, slowdown = trace.factors(end), corun[end] if min(per_node, point.processes) > 1 else 0.0
-            if model.one_machine:  # all processes compute at the same time
-                factor_of_others, slowdown = 1 + corun[end] / 100 * (point.processes - 1), 0.0
-                factors = tuple(factor * factor_of_others for factor in factors)
+            factors = trace.factors(end)
+            slowdown = corun[end] if min(per_node, point.processes) > 1 else 0.0
+            if model.one_machine:  # all processes share the memory of this machine, on whatever node they are
+                slowdown_by_others = 1 + corun[end] / 100 * (point.processes - 1)
+                factors = tuple(factor * slowdown_by_others for factor in factors)
+                slowdown = 0.0
             text = platform_xml(ideal(model) if is_ideal else model, point.nodes, cores.at(end), slowdown)
             title = f"{trace.folder} over {point.interconnect or 'nothing'}"
             key = text, per_node, factors
@@ -205,12 +223,14 @@ def _cached_replay(file: Path, *arguments: Any) -> Replay:
 
 
 def corun_percent(trace: Trace, single_threaded: Trace | None, stated: float | None, end: str) -> float:
-    """Return the slowdown of a rank by each other rank that computes on its node, in percent.
+    """Return the percentage by which each other rank that computes on its node slows a rank down.
 
-    The study may state the slowdown; otherwise the trace measured it. It is 0 for ranks that were timed
-    together, whose times include the slowdown. A machine may have too few cores for two ranks of several
-    threads. The slowdown then follows from single-threaded ranks of the same case: each busy core slows a
-    rank by the same share, and the threads of the rank itself count.
+    - If the ranks were timed together, their times include the slowdown: 0.
+    - If the study states the slowdown, that value.
+    - If the machine had enough cores to run two ranks side by side, the value that the trace measured.
+    - Otherwise (ranks of several threads) it follows from single-threaded ranks of the same case. Each busy
+    core
+      is assumed to slow a rank by the same share; the threads of the rank itself count as busy cores.
 
     Parameters
     ----------
@@ -234,9 +254,10 @@ def corun_percent(trace: Trace, single_threaded: Trace | None, stated: float | N
 def _replayed_values(trace: Trace, replays: Replays, speed: float, corun: float) -> dict[str, Any]:
     """Return the times and details of a replayed point."""
     scale = trace.timed_steps / trace.steps
-    band = [end.seconds * scale for end in (replays.low, replays.high, replays.corrected)]
+    corrected = scale * replays.corrected.seconds
+    band = [scale * replays.low.seconds, scale * replays.high.seconds, corrected]
     return {
-        "seconds": band[-1],
+        "seconds": corrected,
         "seconds_low": min(band),
         "seconds_high": max(band),
         "details": {
@@ -334,22 +355,28 @@ def split_times(replays: Replays, scale: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        Lists by rank, in seconds: ``compute_seconds``; ``waiting_seconds``, the wait for other ranks on the
-        ideal interconnect; ``transfer_seconds``, the time that the interconnect adds. They sum up to the time
-        at which the rank ends. Factors of the parallel efficiency as the POP centre of excellence defines
-        them: ``load_balance`` (mean over largest compute time), ``serialisation_efficiency`` (largest compute
-        time over time on the ideal interconnect), ``transfer_efficiency`` (time on the ideal interconnect
-        over time).
+        Three lists by rank, in seconds, whose sum is the time at which the rank ends:
+
+        - ``compute_seconds``
+        - ``waiting_seconds``: wait for other ranks on the ideal interconnect
+        - ``transfer_seconds``: time that the modelled interconnect adds
+
+        Three factors of the parallel efficiency, as the POP centre of excellence defines them:
+
+        - ``load_balance``: mean compute time / largest compute time
+        - ``serialisation_efficiency``: largest compute time / time on the ideal interconnect
+        - ``transfer_efficiency``: time on the ideal interconnect / time on the modelled interconnect
     """
-    compute, free = replays.corrected.compute_seconds, replays.ideal.compute_seconds
-    waiting = [end - computing for end, computing in zip(replays.ideal.rank_seconds, free, strict=True)]
+    compute, ideal_compute = replays.corrected.compute_seconds, replays.ideal.compute_seconds
+    ideal_ends = zip(replays.ideal.rank_seconds, ideal_compute, strict=True)
+    waiting = [end - computing for end, computing in ideal_ends]
     ends = zip(replays.corrected.rank_seconds, compute, waiting, strict=True)
-    longest = max(free)
+    longest = max(ideal_compute)
     return {
         "compute_seconds": [scale * seconds for seconds in compute],
         "waiting_seconds": [scale * seconds for seconds in waiting],
         "transfer_seconds": [scale * (end - computing - wait) for end, computing, wait in ends],
-        "load_balance": sum(free) / len(free) / longest,
+        "load_balance": sum(ideal_compute) / len(ideal_compute) / longest,
         "serialisation_efficiency": longest / replays.ideal.seconds,
         "transfer_efficiency": replays.ideal.seconds / replays.corrected.seconds,
     }

@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs no network and no other file."""
+"""A report as a single HTML page, which needs no network connection and no other file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ EXPLORER_SCRIPTS = ("explore.js",)
 PROLOG = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 SIZE = re.compile(r'(<svg[^>]*?) (?:width|height)="[^"]*"')
 INTERACTIVE = 'role="application" tabindex="0" aria-roledescription="figure" aria-describedby="keys"'
-"""Attributes of a drawing on the page, where keys step through its values."""
+"""HTML attributes of a figure on the page. The user steps through its values with keys."""
 
 
 def write_html(report: Path, figures: Path, output: Path) -> None:
     """Print a report as an HTML page that contains its figures, style and scripts.
 
-    The page replaces an existing one only when it is complete.
+    An existing page is replaced only when the new page is complete.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def write_html(report: Path, figures: Path, output: Path) -> None:
 
 
 def inline_svg(text: str) -> Markup:
-    """Prepare an SVG file for a page: without prolog and size, and with the attributes `INTERACTIVE`.
+    """Return an SVG file as text for the page: without prolog and size, with the attributes `INTERACTIVE`.
 
-    The texts of the file are already escaped; see `analysis.presentation.drawing.save`.
+    The words in the file are already escaped: see `analysis.presentation.drawing.save`.
     """
     text = PROLOG.sub("", text, count=1)
     while SIZE.match(text):

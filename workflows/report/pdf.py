@@ -18,7 +18,7 @@ from analysis.presentation.style import FONTS
 
 REPORT, PROPOSAL = (Path(__file__).with_name(name) for name in ("report.typ", "proposal.typ"))
 MOST_PAGES = 2
-"""Most pages of a proposal."""
+"""Largest number of pages of a proposal."""
 
 
 def write_pdf(report: Path, figures: Path, output: Path) -> None:
@@ -55,18 +55,18 @@ def write_proposal(
     Parameters
     ----------
     page : callable
-        Makes the page of the first curves, given their number.
+        Takes a number of curves, and returns the content of a proposal with the first so many curves.
     curves : int
         Number of all curves.
     output : Path
-        Written only if the PDF is complete.
+        PDF file, written only if it is complete.
     figures : Path
         Folder of the figures as SVG.
 
     Returns
     -------
     int
-        Number of printed curves; at least one if there is one, even if it needs more pages.
+        Number of printed curves. A single curve is printed even if it needs more pages.
     """
 
     def options(number: int) -> dict[str, Any]:

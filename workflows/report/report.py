@@ -1,4 +1,4 @@
-"""From the tables of a study to the files of its figures, its report and its proposal."""
+"""Files of the figures, the report and the proposal of a study, made from its tables."""
 
 from __future__ import annotations
 

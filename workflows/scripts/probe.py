@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_probe(measure: Callable[[], object], probed: Path, log: TextIO) -> None:
-    """Write the result of `measure` as JSON, taken while no other study measures on this machine."""
+    """Call `measure` while no other study measures on this machine, and write its result as JSON."""
     with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
         result = measure()
     probed.write_text(json.dumps(result, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""Find the answer that the runs of a case must give."""
+"""Determine the answer that every run of a case must give."""
 
 import json
 from contextlib import AbstractContextManager, nullcontext
@@ -34,9 +34,11 @@ def write_reference(
     prepared : Path
         The case prepared for one process.
     run_seconds : float
-        Time limit of its serial run.
+        Time limit of the serial run.
     allocated : context manager
-        Gives the job of this process on a cluster, else None.
+        Returns the job of this process on a cluster, else None.
+    reference : Path
+        File to write.
     """
     with allocated as job:
         expected = reference_answer(case, prepared, run_seconds, job.nodes if job else ())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write_times(case: Case, prepared: Path, run_seconds: float, times: Path, log: TextIO) -> None:
-    """Write the times of the tasks as JSON, taken while no other study measures on this machine.
+    """Time the tasks of a case while no other study measures on this machine, and write the times as JSON.
 
     Parameters
     ----------

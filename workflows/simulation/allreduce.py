@@ -22,7 +22,7 @@ ELEMENT_BYTES = 4
 """``osu_allreduce`` reduces floats."""
 
 RADIX = 4
-"""Each level of Open MPI's k-nomial tree has one child less than this."""
+"""Radix of Open MPI's k-nomial tree: a process has at most `RADIX` - 1 children per level."""
 
 LARGE_BYTES = 16384
 """Smallest message for which `hierarchical` uses Rabenseifner's algorithm. An assumption."""
@@ -57,11 +57,11 @@ class Cluster:
     processes_per_node: int
 
     def after(self, ready: Floats, step: Step) -> Floats:
-        """Compute when each process is ready after a step.
+        """Return the time at which each process is ready after a step.
 
-        A message between nodes takes the time of the ping-pong. It first waits until the other messages of
-        the step have passed the ports of both nodes. Sending keeps a process busy for the time that its
-        message occupies the port, or for the whole message inside a node.
+        A message between nodes takes the time of the ping-pong. It first waits until all other messages of
+        the step have passed the network ports of the two nodes. A message inside a node has no port. The
+        sender is busy while its message occupies the port, or for the whole time of a message inside a node.
 
         Parameters
         ----------
@@ -73,17 +73,23 @@ class Cluster:
         array (ranks,)
         """
         senders, receivers, size = step
-        start, end = senders // self.processes_per_node, receivers // self.processes_per_node
-        is_outside = start != end
-        leaving, arriving = np.bincount(start[is_outside]), np.bincount(end[is_outside])
-        inside = np.bincount(start[~is_outside])
-        transfer = max(self.interval_us, size / self.port_rate)
+        sender_nodes, receiver_nodes = (
+            senders // self.processes_per_node,
+            receivers // self.processes_per_node,
+        )
+        between = sender_nodes != receiver_nodes  # messages between nodes
         time = np.empty(len(senders))
-        busy = np.where(is_outside, transfer, 0.0)
-        waiting = np.maximum(leaving[start[is_outside]], arriving[end[is_outside]]) - 1
-        time[is_outside] = np.interp(size, self.sizes, self.times_us) + waiting * transfer
-        rate = np.minimum(self.inside_rate, self.node_rate / inside[start[~is_outside]])
-        time[~is_outside] = busy[~is_outside] = self.inside_us + size / rate
+        busy = np.empty(len(senders))
+
+        leaving, arriving = np.bincount(sender_nodes[between]), np.bincount(receiver_nodes[between])
+        ahead = np.maximum(leaving[sender_nodes[between]], arriving[receiver_nodes[between]]) - 1
+        busy[between] = port_time = max(self.interval_us, size / self.port_rate)
+        time[between] = np.interp(size, self.sizes, self.times_us) + ahead * port_time
+
+        inside = np.bincount(sender_nodes[~between])  # number of messages inside each node
+        rate = np.minimum(self.inside_rate, self.node_rate / inside[sender_nodes[~between]])
+        time[~between] = busy[~between] = self.inside_us + size / rate
+
         later = ready.copy()
         later[senders] = np.maximum(later[senders], ready[senders] + busy)
         later[receivers] = np.maximum(later[receivers], ready[senders] + time)
@@ -91,7 +97,7 @@ class Cluster:
 
 
 def predicted_us(cluster: Cluster, nodes: int, steps: Iterable[Step]) -> float:
-    """Predict what ``osu_allreduce`` prints: the mean time over all processes, in microseconds."""
+    """Predict the time that ``osu_allreduce`` prints: the mean over all processes, in microseconds."""
     ready = np.zeros(nodes * cluster.processes_per_node)
     for step in steps:
         ready = cluster.after(ready, step)
@@ -101,7 +107,8 @@ def predicted_us(cluster: Cluster, nodes: int, steps: Iterable[Step]) -> float:
 def recursive_doubling(ranks: int, size: float) -> Iterator[Step]:
     """Yield the steps in which pairs at distances 1, 2, 4, ... exchange all `size` bytes.
 
-    Ranks beyond a power of two give their part to a neighbour first, and get the result at the end.
+    If the number of ranks is no power of two, some ranks first send their part to a neighbour. They receive
+    the result at the end.
     """
     kept, left_out = _power_of_two(ranks, keep=1)
     yield left_out - 1, left_out, size
@@ -111,10 +118,11 @@ def recursive_doubling(ranks: int, size: float) -> Iterator[Step]:
 
 
 def rabenseifner(ranks: int, size: float) -> Iterator[Step]:
-    """Yield the steps of a reduction by halves at distances 1, 2, 4, ..., and of the same steps backwards.
+    """Yield the steps of Rabenseifner's algorithm: a reduce-scatter, then an allgather.
 
-    Each exchange at distance d carries `size` / 2d bytes. Of the ranks beyond a power of two, two neighbours
-    share the first reduction.
+    The reduce-scatter exchanges `size` / 2d bytes at the distances d = 1, 2, 4, ... The allgather repeats
+    these exchanges in reverse order. If the number of ranks is no power of two, some pairs of neighbours
+    first reduce their data to the rank that takes part.
     """
     kept, left_out = _power_of_two(ranks, keep=0)
     yield np.concatenate([left_out - 1, left_out]), np.concatenate([left_out, left_out - 1]), size / 2
@@ -171,13 +179,26 @@ def _distances(ranks: int) -> list[int]:
 
 
 def _power_of_two(ranks: int, keep: int) -> tuple[Ranks, Ranks]:
-    """Return the ranks of the largest power of two that take part, and the odd ranks of the other pairs.
+    """Choose ranks so that their number is a power of two.
 
-    Of the first pairs of ranks, the one with the remainder `keep` takes part.
+    With r ranks beyond the power of two, only one rank of each of the first r pairs (0, 1), (2, 3), ... takes
+    part.
+
+    Parameters
+    ----------
+    keep : int
+        0 if the even rank of a pair takes part, 1 if the odd rank does.
+
+    Returns
+    -------
+    array
+        Ranks that take part.
+    array
+        Odd ranks of the first r pairs.
     """
-    others = ranks - (1 << (ranks.bit_length() - 1))
-    pairs = 2 * np.arange(others)
-    return np.concatenate([pairs + keep, np.arange(2 * others, ranks)]), pairs + 1
+    beyond = ranks - (1 << (ranks.bit_length() - 1))
+    even = 2 * np.arange(beyond)
+    return np.concatenate([even + keep, np.arange(2 * beyond, ranks)]), even + 1
 
 
 Algorithm = Callable[[int, float], Iterator[Step]]
@@ -195,10 +216,11 @@ DECISIONS: tuple[tuple[float, tuple[tuple[float, Algorithm], ...]], ...] = (
     (4096, ((2048, reduce_and_broadcast), (4096, ring), (16384, recursive_doubling))),
     (np.inf, ((2048, reduce_and_broadcast), (16384, ring), (32768, recursive_doubling))),
 )
-"""Choices of Open MPI 4.1 below numbers of ranks and of bytes; Rabenseifner's algorithm elsewhere.
+"""Algorithms that Open MPI 4.1 chooses: (upper limit of ranks, ((upper limit of bytes, algorithm), ...)), ...
 
-From ``ompi_coll_tuned_allreduce_intra_dec_fixed`` in coll_tuned_decision_fixed.c of Open MPI 4.1.4. Its
-segmented ring is a ring, since the library states no segments.
+Above the last limit of bytes, Open MPI uses Rabenseifner's algorithm. Source: function
+``ompi_coll_tuned_allreduce_intra_dec_fixed`` in coll_tuned_decision_fixed.c of Open MPI 4.1.4. Its segmented
+ring is a ring here, since the library states no size of segments.
 """
 
 
@@ -208,10 +230,10 @@ def openmpi_choice(ranks: int, size: int) -> Algorithm:
     Raises
     ------
     InputError
-        Open MPI would send all parts to one rank, which no algorithm here describes.
+        Open MPI would send all parts to a single rank, which no algorithm here describes.
     """
-    choices = next(choices for below, choices in DECISIONS if ranks < below)
-    algorithm = next((algorithm for below, algorithm in choices if size < below), rabenseifner)
+    choices = next(choices for rank_limit, choices in DECISIONS if ranks < rank_limit)
+    algorithm = next((algorithm for byte_limit, algorithm in choices if size < byte_limit), rabenseifner)
     elements = size // ELEMENT_BYTES
     if algorithm is ring and elements < ranks:
         return recursive_doubling

@@ -24,7 +24,7 @@ INSIDE_US, INSIDE_MBPS, NODE_MBPS = 0.5, 8000.0, 40000.0
 """Assumed messages inside a node: latency, bandwidth of a pair, and bandwidth that all pairs share."""
 
 BAND = 2.0
-"""Factor by which the three assumptions may be wrong in both directions."""
+"""Factor by which each of the three assumptions may be too high or too low."""
 
 BENCHMARKS = {"osu_latency": "osu_latency", "osu_bw": "osu_bw", "osu_bandwidth": "osu_bw"}
 """Names of the two benchmarks in published tables and in files that `read_curves` read."""
@@ -128,25 +128,28 @@ def cluster_of(curves: pd.DataFrame, system: System) -> Cluster:
 
 
 def ends_of_band(cluster: Cluster) -> tuple[Cluster, Cluster]:
-    """Return the cluster with fast nodes, whose ports have no message interval, and with slow nodes."""
-    fast, slow = (
-        replace(
+    """Return the fastest and the slowest cluster that the assumptions about nodes allow.
+
+    The fastest cluster also has no interval between messages.
+    """
+
+    def faster(factor: float) -> Cluster:
+        return replace(
             cluster,
             inside_us=cluster.inside_us / factor,
             inside_rate=cluster.inside_rate * factor,
             node_rate=cluster.node_rate * factor,
         )
-        for factor in (BAND, 1 / BAND)
-    )
-    return replace(fast, interval_us=0.0), slow
+
+    return replace(faster(BAND), interval_us=0.0), faster(1 / BAND)
 
 
 def predict(
     point_to_point: pd.DataFrame, systems: Sequence[System], nodes: Sequence[int], sizes: Sequence[int]
 ) -> pd.DataFrame:
-    """Predict osu_allreduce of each system.
+    """Predict osu_allreduce of each system, for each number of nodes and message size.
 
-    The curve is from the same number of nodes, else from the nearest.
+    The prediction uses the point-to-point curves of the same number of nodes, else of the nearest number.
 
     Returns
     -------
@@ -181,7 +184,7 @@ def predict(
 
 
 def _times(cluster: Cluster, nodes: int, size: int, library: str) -> tuple[str | float, ...]:
-    """Return the algorithm, and the predicted time with both ends of its band, to four digits."""
+    """Return the name of the algorithm, then the predicted time and the ends of its band, to four digits."""
     ranks = nodes * cluster.processes_per_node
     if library == "hpcx":
         name, steps = "hierarchical", list(hierarchical(nodes, cluster.processes_per_node, size))

@@ -24,7 +24,7 @@ ONE_PAIR = ("pingpong", "sendrecv", "availability", "flush", "after_work")
 """Nodeworth's benchmarks in which only the first and the last process communicate, at any process count."""
 
 SEVERAL_PAIRS = ("osu_multiple_bandwidth_message_rate", "imb_uniband", "imb_biband", "imb_sendrecv")
-"""Benchmarks that may run several pairs of processes; a row without a process count shows no link."""
+"""Benchmarks that may run several pairs of processes. Without a process count, a row shows no single link."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class PingPongCurve:
     two_points : bool
         Whether the curve is made from a latency and a peak bandwidth: time = latency + bytes / bandwidth.
     bytes_per_us : float
-        Bandwidth of the link, in 10^6 bytes/s. It is the larger of the slope between the two largest
-        messages and the highest bandwidth of a whole message, unless ``peak_MBps`` is given.
+        Bandwidth of the link, in 10^6 bytes/s: ``peak_MBps`` if given. Else it is the larger of two values:
+        the slope between the two largest messages, and the highest bytes / time of any message.
     exchange : PingPongCurve or None
-        Times of messages that both nodes send at once, until both have arrived. None if not measured.
+        Times if both nodes send a message at once, until both messages have arrived. None if not measured.
     low, high : tuple of float
         Range of each time over runs or processes. Equal to `microseconds` if no range was measured.
     """
@@ -103,14 +103,19 @@ class PingPongCurve:
         return np.concatenate(sizes), np.concatenate(times)
 
     def _extrapolated(self, sizes: np.ndarray, times: np.ndarray, ends: Sequence[int]) -> list[float]:
-        """Return times in microseconds at `ends`, which lie outside the points of a region."""
+        """Return the times, in microseconds, at the sizes `ends` below or above the points of a region.
+
+        No time is below the time of the bytes at the bandwidth of the link.
+        """
         extrapolated = []
         for end in ends:
-            edge, nearest = (0, slice(0, 2)) if end < sizes[0] else (-1, slice(-2, None))
+            edge, next_to_edge = (0, 1) if end < sizes[0] else (-1, -2)
             slope = 1 / self.bytes_per_us
             if len(sizes) > 1:
-                slope = max(0.0, float(np.diff(times[nearest])[0] / np.diff(sizes[nearest])[0]))
-            extrapolated.append(max(times[edge] + slope * (end - sizes[edge]), end / self.bytes_per_us))
+                rise = times[edge] - times[next_to_edge]
+                slope = max(0.0, float(rise / (sizes[edge] - sizes[next_to_edge])))
+            time = times[edge] + slope * (end - sizes[edge])
+            extrapolated.append(max(time, end / self.bytes_per_us))
         return extrapolated
 
     def left_out(self) -> pd.DataFrame:
@@ -119,8 +124,9 @@ class PingPongCurve:
         Returns
         -------
         DataFrame
-            ``bytes, microseconds, left_out_percent``. The last is the error of the line through the two
-            neighbours, in percent of the point. It is empty for the first and last point of a region.
+            ``bytes, microseconds, left_out_percent``. ``left_out_percent`` is the error of the line through
+            the two neighbours, in percent of the measured time. It is empty for the first and last point of a
+            region.
         """
         rows = []
         for sizes, times in self.regions():
@@ -139,15 +145,18 @@ def read_curve(simulate: Mapping[str, Any], root: Path, where: str) -> PingPongC
     Parameters
     ----------
     simulate : mapping
-        With ``curve`` (a file) or ``two_points`` (latency and peak), and ``eager_limit_bytes``.
+        The section, with ``curve`` (a file) or ``two_points`` (latency and peak), and ``eager_limit_bytes``.
     root : Path
-        Folder that ``curve.file`` starts from.
+        Folder to which ``curve.file`` is relative.
+    where : str
+        File of the interconnect, for messages.
 
     Raises
     ------
     InputError
-        The file or curve does not exist, a size has two times, 0 bytes has none, or a time is not above 0.
-        A switch lies beyond the curve, or the peak is below the bandwidth of the ping-pong.
+        One line for any of these: the file or curve does not exist; a size has two times; 0 bytes have no
+        time; a time is not above 0; a change of protocol lies beyond the curve; the peak is below the
+        bandwidth of the ping-pong.
     """
     switches = tuple(sorted({simulate["eager_limit_bytes"], *simulate.get("switches_bytes", ())}))
     if two_points := simulate.get("two_points"):

@@ -29,22 +29,23 @@ AFTER_WORK = ("after_work",)
 _NO_PINGPONG = f"no ping-pong ({', '.join(PINGPONGS)}) between two processes"
 
 SHARED_RATIO, INDEPENDENT_RATIO = 1.01, 1.9
-"""Ratios of the bandwidth of both directions to a single direction.
+"""Ratios of the bandwidth of both directions together to the bandwidth of a single direction.
 
-Below the first ratio, the directions share a bandwidth. At the second ratio and above, they are independent.
+Below the first ratio, the directions share a bandwidth. From the second ratio on, they are independent.
 """
 
 MIN_BURST_RATIO = 1.1
-"""Smallest ratio of an eager message's bandwidth, latency included, to the sustained rate in a burst."""
+"""Ratio of an eager message's bandwidth, latency included, to the sustained rate, above which messages pass
+in bursts."""
 
 UNSLOWED_SHARE = 0.9
-"""Share of the message rate of independent pairs from which on the pairs do not show the limit of a node."""
+"""Pairs that reach this share of the message rate of independent pairs show no limit of the node."""
 
 ASSUMED_EAGER_BYTES = 8192
 ASSUMED_INSIDE = {"memory_latency_us": 0.5, "memory_MBps": 5000.0}
 
 ROUNDING_MARGIN = 0.999
-"""Factor on overheads: after rounding, a processor is still not busy for longer than a message takes."""
+"""Factor on overheads, so that after rounding no processor is busy for longer than a message takes."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Derived:
     curve : DataFrame
         Rows of the ping-pong, and of the exchange if the model uses one.
     notes : list of str
-        One sentence for each derived or assumed parameter, and for the benchmarks that are not used.
+        Sentences about each derived or assumed parameter, and about benchmarks that are not used.
     """
 
     simulate: dict[str, Any]
@@ -68,7 +69,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class _Part:
-    """Contribution to a model: keys of ``simulate``, sentences, and names for the key ``assumed``."""
+    """Part of a model: keys of ``simulate``, sentences about them, and names for the key ``assumed``."""
 
     keys: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -77,7 +78,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _PingPong:
-    """One-way times in microseconds by size; `empty_as` is the size that stands for 0 bytes, if any."""
+    """One-way times in microseconds by message size. `empty_as` is the size whose time stands for 0 bytes."""
 
     benchmark: str
     empty_as: int | None
@@ -87,9 +88,10 @@ class _PingPong:
 
 @dataclass(frozen=True)
 class _Link:
-    """Bandwidth of a link in 10^6 bytes/s: of single messages, and sustained by many large ones.
+    """Bandwidths of a link in 10^6 bytes/s.
 
-    The two differ only if `has_burst`.
+    `rate` is the bandwidth of single messages, `sustained` the bandwidth of many large messages. They differ
+    only if `has_burst`.
     """
 
     rate: float
@@ -100,7 +102,10 @@ class _Link:
 
 @dataclass(frozen=True)
 class _ProcessorTime:
-    """Time for which a message keeps either processor busy; `ns_per_byte` is None if it is unknown."""
+    """Time for which a message keeps sender and receiver busy: `us` per message, and `ns_per_byte`.
+
+    `ns_per_byte` is None if it is unknown. `basis` describes the benchmark that shows the time.
+    """
 
     us: float
     ns_per_byte: float | None
@@ -129,7 +134,7 @@ def derive(
     Raises
     ------
     InputError
-        In one line: no ping-pong, or a ping-pong that cannot be the curve of a model.
+        One line: the curves have no ping-pong, or the ping-pong cannot be the curve of a model.
     """
     is_link = between_two_processes(curves)
     link_curves = curves[is_link]
@@ -163,7 +168,7 @@ def derive(
 def at_rate(derived: Derived, rate: float) -> Derived:
     """Return the model of an interconnect that differs only by a slower link.
 
-    The times of the curves grow by the additional transfer time of the bytes.
+    The times of the curves become longer by the additional time that the slower link needs for the bytes.
 
     Parameters
     ----------
@@ -173,7 +178,7 @@ def at_rate(derived: Derived, rate: float) -> Derived:
     Raises
     ------
     InputError
-        In one line: the rate is above the rate that the benchmarks show.
+        The rate is above the rate that the benchmarks show: one line.
     """
     curve = derived.simulate["curve"]
     rows = derived.curve.dropna(subset="bytes").sort_values("bytes")
@@ -324,8 +329,9 @@ def _curve_keys(pingpong: _PingPong, link: _Link, exchange: pd.DataFrame | None)
 def _processor_time(curves: pd.DataFrame, limit: int, link: _Link) -> _ProcessorTime | None:
     """Derive how long a message keeps a processor busy; None if no benchmark shows it.
 
-    Half of the overhead of an exchange belongs to its sent message, half to its received message. If no
-    benchmark has exchanges, the smallest interval of a stream of small messages is an upper bound.
+    In an exchange, a process sends a message and receives a message. Half of the overhead is attributed to
+    each. If no benchmark has exchanges, the shortest interval in a stream of small messages is an upper
+    bound.
     """
     rows = _rows_of_first(curves, AVAILABILITY)
     if rows is not None and "part" in rows and (time := _overhead_of_exchange(rows, limit, link)):
@@ -345,8 +351,8 @@ def _processor_time(curves: pd.DataFrame, limit: int, link: _Link) -> _Processor
 def _overhead_of_exchange(rows: pd.DataFrame, limit: int, link: _Link) -> _ProcessorTime | None:
     """Return half of the overhead of an exchange of eager messages; None without small messages.
 
-    In a burst, an exchange whose time is close to the time of its bytes at the sustained rate shows no
-    overhead, because its processors wait for the link.
+    On a link with bursts, processors may wait for the link. Such exchanges show no overhead and are left out:
+    their time is close to the time that the link needs for the bytes at its sustained rate.
     """
     times = availability(rows).groupby("bytes")[["exchange_us", "overhead_us"]].median().reset_index()
     times = times[times["bytes"] <= limit]
@@ -388,8 +394,9 @@ def _limited_overhead(
     Returns
     -------
     dict, or None
-        Section ``host_overhead``. None if the ping-pong shows no overhead: large eager messages leave less
-        than half of the time that small messages leave, or the overhead is below 1 % of the latency.
+        Section ``host_overhead``. None if the ping-pong shows no overhead. This is so in two cases: large
+        eager messages leave less than half as much time beside the link as small messages do; or the overhead
+        is below 1 % of the latency.
     """
     points = list(zip(pingpong.sizes, pingpong.times, strict=True))
     eager_points = np.array([(size, duration) for size, duration in points if size <= limit])
@@ -439,8 +446,8 @@ def _both_directions(curves: pd.DataFrame, link: _Link, has_exchange: bool) -> _
 def _one_sided(curves: pd.DataFrame, latency_us: float) -> _Part:
     """Derive the costs of one-sided calls and of their windows.
 
-    A completion that takes longer than a round trip is carried by messages, and each of its two messages
-    takes half of the difference.
+    If the completion of a call takes longer than a round trip, two messages carry the call. Each of them
+    takes half of the difference longer than other messages.
     """
     part = _Part()
     flush = _rows_of_first(curves, FLUSH)
@@ -467,9 +474,10 @@ def _one_sided(curves: pd.DataFrame, latency_us: float) -> _Part:
 
 
 def _longer_after_work(curves: pd.DataFrame) -> _Part:
-    """Derive the key ``after_work_us``: the delay of an exchange by the computing time before it.
+    """Derive the key ``after_work_us``: how much longer an exchange takes after some computing time.
 
-    If the curves hold the range of several runs, the delays in the fastest and in the slowest run follow.
+    Each entry is [computing time, delay] in microseconds. If the curves hold the range of several runs, an
+    entry also has the delays in the fastest and in the slowest run.
     """
     rows = _rows_of_first(curves, AFTER_WORK)
     if rows is None:
@@ -533,7 +541,7 @@ def _node(inside: pd.DataFrame | None, cores: int | None) -> _Part:
 
 
 def _unused(curves: pd.DataFrame, is_link: pd.Series, pingpong: str) -> _Part:
-    """List the benchmarks that the model does not use, or uses without their rows of several pairs."""
+    """Return sentences about benchmarks that the model does not use, fully or for several pairs."""
     other_benchmarks = (*AVAILABILITY, *FLUSH, *WINDOW, *AFTER_WORK)
     used = {pingpong, *STREAMS, *PAIRS, *BOTH_WAYS, *EXCHANGES, *other_benchmarks}
     notes = []

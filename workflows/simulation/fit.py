@@ -17,14 +17,14 @@ from workflows.simulation.platform import platform_xml
 from workflows.simulation.replayer import replay
 
 BYTE = 6
-"""SimGrid's number of the data type ``MPI_BYTE`` in traces."""
+"""SimGrid's number for the data type ``MPI_BYTE`` in traces."""
 
 LEFT_OUT_FROM_BYTES = 2048
 """Smallest message whose leave-one-out error is judged. Smaller sizes lie too close to protocol changes."""
 
 
 def pingpong(sizes: Sequence[int]) -> list[list[str]]:
-    """Return the traces of two ranks that play ping-pong: one round trip per size, with marks between."""
+    """Return the traces of the two ranks of a ping-pong: a round trip per size, with marks between them."""
     first, second = [], []
     for size in sizes:
         first += ["mark", f"send 1 0 {size} {BYTE}", f"recv 1 0 {size} {BYTE}"]
@@ -33,7 +33,7 @@ def pingpong(sizes: Sequence[int]) -> list[list[str]]:
 
 
 def write_traces(traces: Sequence[Sequence[str]], folder: Path) -> None:
-    """Write ``rank-<r>.txt`` of each rank, with the operations that start and end a trace."""
+    """Write a trace to the file ``rank-<r>.txt`` for each rank, between ``init`` and ``finalize``."""
     for rank, lines in enumerate(traces):
         text = "".join(f"{rank} {line}\n" for line in ["init", *lines, "finalize"])
         (folder / f"rank-{rank}.txt").write_text(text)

@@ -188,27 +188,31 @@ def _check_packets(simulate: Mapping[str, Any]) -> str | None:
 def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -> InterconnectModel:
     """Fit the model of a simulated interconnect.
 
-    A message of s bytes takes T(s), linear between the points of the curve; the link needs s / bandwidth.
+    A message of s bytes takes the time T(s), which is linear between the points of the curve. The link needs
+    s / bandwidth of this time. The rest is split as follows:
 
-    - If the interconnect's file has ``host_overhead``, an eager message keeps both processors busy for that
-      time. Processors wait during a larger message anyway. Overhead beyond T(s) keeps the sender busy after
-      the message has left. A ping-pong hides that time, an exchange shows it.
-    - If it has none, the time of an eager message beyond T(0) + s / bandwidth is copying, half at each end.
-    - The rest of T(s) keeps no processor busy. A ping-pong does not show the difference.
+    - With ``host_overhead`` in the interconnect's file, an eager message keeps both processors busy for that
+      time. (During a larger message, processors wait anyway.) If the overhead does not fit into T(s), the
+      sender stays busy after the message has left. A ping-pong hides this part of the overhead, an exchange
+      shows it.
+    - Without ``host_overhead``, the time of an eager message beyond T(0) + s / bandwidth is copying, half by
+    the
+      sender and half by the receiver.
+    - The remaining time keeps no processor busy.
 
-    If the curve has an exchange, two messages that meet take longer, as in the exchange. The part that a
-    shared bandwidth explains is subtracted, and so is the delay of the smallest messages, which belongs to
-    the benchmark. The delay of the smallest messages stays if the hidden overhead is at least `HIDDEN_SHARE`
-    of their time, because the overhead then contains it.
+    If the curve has an exchange, two messages that meet take longer, as in the exchange. Two parts of this
+    delay are subtracted: the part that a shared bandwidth explains, and the delay of the smallest messages,
+    which is caused by the benchmark. The second part is not subtracted if the hidden overhead is at least
+    `HIDDEN_SHARE` of a small message's time: the overhead then contains it.
 
     Parameters
     ----------
     root : Path
-        Folder that the path of the curve's file is relative to.
+        Folder to which the path of the curve's file is relative.
     end : {"corrected", "low", "high"}
-        The corrected model, or the end of the band at which messages cost least or most. The band comes from
-        the range of the curve's runs and from the parameters that the interconnect's file lists as
-        ``assumed``.
+        ``low`` and ``high`` are the ends of the band, at which messages cost least and most. ``corrected`` is
+        the model itself. The band comes from two sources: the range of the curve over its runs, and the
+        parameters that the interconnect's file lists as ``assumed``.
 
     Raises
     ------
@@ -255,7 +259,10 @@ def make_model(interconnect: Interconnect, root: Path, end: str = "corrected") -
 
 
 def _after_work(points: Iterable[Sequence[float]], end: str) -> tuple[tuple[float, float], ...]:
-    """Return computing times and delays at an end of the band; without a range, the ends are equal."""
+    """Return pairs of computing time and delay, in microseconds, at an end of the band.
+
+    Points without a range have the same delay at both ends.
+    """
     column = {"corrected": 1, "low": 2, "high": 3}[end]
     return tuple((float(point[0]), float(point[column if column < len(point) else 1])) for point in points)
 
@@ -289,7 +296,7 @@ def _both_ways(simulate: Mapping[str, Any], curve: PingPongCurve, where: str) ->
 
 
 def _times(curve: PingPongCurve, eager_limit: int) -> tuple[Floats, Floats, Floats]:
-    """Return the sizes of the knots, the time of a message of each size, and the time that the link needs."""
+    """Return the sizes of the knots, the time of a message of each size, and the link's part of this time."""
     curve_sizes, curve_times = curve.knots()
     sizes = np.union1d(curve_sizes, [eager_limit, eager_limit + 1])
     return sizes, np.interp(sizes, curve_sizes, curve_times), sizes / curve.bytes_per_us

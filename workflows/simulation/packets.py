@@ -1,6 +1,6 @@
-"""Describe interconnects for the simulation of each packet: virtual channels, finite buffers, wormholes.
+"""Descriptions of interconnects for `packets.cpp`, which simulates each packet.
 
-`packets.cpp` reads the description.
+The simulation has virtual channels, finite buffers, and wormhole routing.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def network_text(model: InterconnectModel, nodes: int) -> str:
 
 
 def one_way_us(program: Path, model: InterconnectModel, sizes: Sequence[int]) -> NDArray[np.float64]:
-    """Simulate one message of each size to the nearest node, in an idle network.
+    """Simulate a message of each size to the nearest node, on an idle interconnect.
 
-    A write of a small message takes the time of the message and of the answer, a head. A large message is
-    also announced by a head. The times of the heads are subtracted.
+    A simulated write takes the time of the message and of its answer, which is a packet without data (a
+    head). A message above the eager limit is also announced by a head. The times of the heads are subtracted.
 
     Parameters
     ----------

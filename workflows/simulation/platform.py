@@ -44,8 +44,9 @@ def platform_xml(model: InterconnectModel, nodes: int, host_speed: float, corun_
     Returns
     -------
     str
-        Platform in XML. The properties of its outer zone hold the costs of messages for `messages.hpp`. Each
-        link has the latency 1 µs as a unit, which `messages.hpp` scales to the wait of a message, or 0.
+        Platform in XML. The properties of its outer zone hold the costs of messages for `messages.hpp`. The
+        latency of a link is 1 µs or 0. `messages.hpp` counts the links with 1 µs on a route, and replaces
+        their latency by the wait of the message.
 
     Raises
     ------
@@ -154,9 +155,9 @@ def _attributes(values: Mapping[str, str]) -> str:
 def _full_zone(model: InterconnectModel, nodes: int, host: Mapping[str, str], routes: Routes) -> list[str]:
     """Return the lines of a zone that lists the links of every route.
 
-    If both directions of a node share a bandwidth, each route also passes the bus of both nodes. The link
-    ``in`` of a node on a ring has no latency, so that a message to the next node counts two links with it,
-    as in a crossbar, and waits as long as in the curve.
+    If both directions of a node share a bandwidth, each route also passes the bus of both nodes. On a ring,
+    the link ``in`` of a node has no latency. So a route to the next node has two links with latency, as in a
+    crossbar, and the message waits as long as in the curve.
     """
     hosts = [f'<host id="node-{node}" {_attributes(host)}/>' for node in range(nodes)]
     links = [_link(f"loopback-{node}", model.memory_bytes_per_us) for node in range(nodes)]

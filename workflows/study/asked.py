@@ -38,15 +38,15 @@ class Asked:
     ----------
     study : Study
     measured, replayed : dict of str to Case
-        Cases to run, and cases that simulated interconnects replay. A study with sizes has every case at
-        every size, by the name with the size.
+        Cases to run, and cases that simulated interconnects replay, by name. In a study with sizes, each case
+        occurs at every size, and its name includes the size.
     interconnects : dict of str to Interconnect
     request : Facts
         Settings of the analysis: see `workflows.study.request.request_facts`.
     default_cases : dict of str to Case
         Every case at its default size, in a study with a ``scale``.
     untimed : frozenset of str
-        Cases whose time is guessed until their trial run has ended.
+        Cases without a stated time and without a trial run so far. Their time is a guess.
     """
 
     study: Study
@@ -64,12 +64,12 @@ class Asked:
 
     @cached_property
     def case_digests(self) -> dict[str, str]:
-        """Digest of everything about each case that changes its runs."""
+        """Digest of each case, which covers everything that changes its runs."""
         return {name: cases.digest(case) for name, case in self.cases.items()}
 
     @cached_property
     def interconnect_digests(self) -> dict[str, str]:
-        """Digest of everything about each interconnect that changes runs over it."""
+        """Digest of each interconnect, which covers everything that changes runs over it."""
         return {name: interconnects.digest(interconnect) for name, interconnect in self.interconnects.items()}
 
     @cached_property
@@ -80,8 +80,8 @@ class Asked:
     def check_unchanged(self, digest: str) -> None:
         """Refuse a case or an interconnect that was edited after Snakemake planned the study.
 
-        Otherwise Snakemake would record the result for the files before the edit, and keep it if the edit
-        were undone.
+        Without this check, Snakemake would attribute the result to the files before the edit. If the user
+        undid the edit, Snakemake would keep the wrong result.
 
         Parameters
         ----------
@@ -198,10 +198,10 @@ def interconnect_file(study: Study, name: str, where: str | None = None) -> Path
 
 
 def cores_per_node(study: Study, model: str) -> int:
-    """Return the cores per node that a study states.
+    """Return the number of cores per node that a study states.
 
-    The cluster file of the study states them, else the most processes and threads that the study places on a
-    node, else its interconnects except the `model` that is being made.
+    The first of these sources that exists decides: the cluster file of the study; its ``processes_per_node``
+    with its ``threads``; its interconnects, except the `model` that is being made.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def _sizes_at_scale(
 
 
 def _named_cases(study: Study, names: Sequence[str], key: str) -> dict[str, Case]:
-    """Load cases by name; `key` is the key of the names, for messages."""
+    """Load cases by name; `key` is the key of the study that lists the names, for messages."""
     loaded = {}
     for index, name in enumerate(names):
         where = f"{study.file}: {key}[{index}]"
@@ -265,7 +265,7 @@ def _named_cases(study: Study, names: Sequence[str], key: str) -> dict[str, Case
 
 
 def _sized_cases(study: Study, folder: Path) -> dict[str, Case]:
-    """Load each case at the sizes of all counts, under names that always hold the size."""
+    """Load each case at its size for each process count. The names of these cases always include the size."""
     names = {study.case_at(case, count): case for case in study.cases for count in study.processes}
     return {
         sized: replace(cases.load_case(sized, folder, f"{study.file}: sizes.{case}"), name=sized)

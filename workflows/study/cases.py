@@ -1,4 +1,4 @@
-"""The cases: folders ``cases/<application>/<case>`` with a case.yaml and the application's input files."""
+"""Cases: folders ``cases/<application>/<case>`` with a case.yaml and the application's input files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
     Parameters
     ----------
     name : str
-        ``elbow_segregated`` at its default size, ``elbow_segregated-4k`` at another. An option comes last
-        (``water_ccsd-w4-polling``, ``water_ccsd-polling``). The loaded case's name omits the default size.
+        Name of the case, then the size unless it is the default, then an option if any: ``elbow_segregated``,
+        ``elbow_segregated-4k``, ``water_ccsd-w4-polling``, ``water_ccsd-polling``. The name of the loaded
+        case omits the default size.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def load_case(name: str, cases: Path, where: str | None = None) -> Case:
 
 
 def _case_and_rest(name: str, cases: Path) -> tuple[str, list[str]]:
-    """Split off what follows the name of a case: size and option. The longest name of a case wins."""
+    """Split a name into the name of an existing case, the longest that fits, and the words after it."""
     words = name.split("-")
     for number in range(len(words), 1, -1):
         if next(cases.glob(f"*/{'-'.join(words[:number])}/case.yaml"), None):
@@ -74,7 +75,7 @@ def _case_and_rest(name: str, cases: Path) -> tuple[str, list[str]]:
 
 
 def load_from(name: str, source: str | Mapping[str, Any] | None, where: str | None = None) -> Case:
-    """Load a case from where its study describes it; see `load_case`.
+    """Load a case from the source that its study names; see `load_case`.
 
     Parameters
     ----------
@@ -124,7 +125,10 @@ def check_prepared(folder: Path, case_digest: str) -> None:
 
 
 def answer_digest(case: Case) -> str | None:
-    """Return the digest of what decides the expected answer or the trial run; None without both."""
+    """Return a digest of the settings on which the expected answer or the trial run of a case depends.
+
+    It is None for a case without answer and trial run.
+    """
     answer = case.answer
     if case.trial_processes:
         return short_digest(repr(case.settings["read"]).encode())
@@ -137,8 +141,8 @@ def answer_digest(case: Case) -> str | None:
 def size_at_scale(case: Case, scale: float, where: str) -> str:
     """Choose the size of a case whose ratio to the default size is nearest to `scale`.
 
-    The name of a size is its amount: a number, with ``k`` for thousand, and with a letter in front if it does
-    not count cells (``3600k``, ``w12``). Sizes with other names (``smoke``) are not chosen.
+    The name of a size states its amount: a number, ``k`` for thousand, and a letter in front if the number
+    does not count cells (``3600k``, ``w12``). Sizes with other names, such as ``smoke``, are not chosen.
 
     Parameters
     ----------
@@ -240,9 +244,11 @@ def digest(case: Case) -> str:
     """Return the SHA-256 (hexadecimal) of everything about a case that changes its runs.
 
     It covers the input files of this size, the parameters, settings and option, and whether the page cache is
-    dropped. It omits descriptions, planning numbers, and how the output is read and judged
-    (``settings.read``, ``answer``): they change the meaning of a record, not the run. It omits the patterns
-    of files that are no input, since it covers the files that remain.
+    dropped. It omits three things that do not change a run:
+
+    - descriptions and numbers for planning
+    - settings for reading and judging the output (``settings.read``, ``answer``)
+    - patterns of files that are no input, since it covers the files that remain
     """
     settings = {key: value for key, value in case.settings.items() if key not in ("read", "left_out")}
     head: dict[str, Any] = {

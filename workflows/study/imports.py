@@ -25,7 +25,7 @@ from workflows.study.sites import at_site
 from workflows.study.study import SiteGiven, Study, check_kinds
 
 _REFERENCE = ["site", "case", "kind"]
-"""Columns whose every combination of values has one serial point, the reference of its speedups."""
+"""Columns that identify a reference: each combination of their values may have only one serial point."""
 
 Origin = tuple[Path, int | None]
 """A file and the index of a row in it; None if the file holds one run."""
@@ -38,13 +38,13 @@ class Imported:
     Attributes
     ----------
     runs : DataFrame
-        Columns of the runs table that the files have, file by file. Blocks of different files have different
-        numbers, because they did not run together. ``order_from`` names the file by its position in the
-        study, because the order of runs is only known within a file.
+        Runs of all files, with the columns of the runs table that the files have. Blocks of different files
+        have different numbers, because they did not run together. The order of runs is only known within a
+        file, so the column ``order_from`` includes the position of the file in the study.
     origins : tuple of Origin
         Origin of each row of `runs`.
     published : dict of str to DataFrame
-        Tables of figures that are not times of runs, by name; they include network curves.
+        Tables of imported values that are not times of runs, by name, such as network curves.
     unread : list of LeftOut
         Parts that could not be read, with the reason.
     populations : dict of str to Population

@@ -1,4 +1,4 @@
-"""Cases that a study describes itself: the command of any program, or a path to an input of a user."""
+"""Cases that a study describes itself: by the command of any program, or by the path of a user's input."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from workflows.inputs import is_there
 
 _CASE_NAME = r"[A-Za-z0-9][A-Za-z0-9_.+-]*"
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun", "prterun")
-"""Programs that start processes, which Nodeworth does itself."""
+"""Programs that start MPI processes. Nodeworth starts the processes itself."""
 SHELL = re.compile(r"[\d&]?[<>].*|[|&;]+")
-"""Words that only a shell understands."""
+"""Words of a command that only a shell understands: redirections, pipes and separators."""
 INTERPRETERS = ("python", "bash", "sh", "perl", "julia")
 """Beginnings of the names of programs that run a script."""
 LOGS = ("*.log", "nohup.out", "slurm-*.out")
 """Patterns of files that hold the output of a command; they are no input."""
 GUESSED_SECONDS, GUESSED_MB = 10.0, 100.0
-"""Time and memory of a program that has not run yet, for planning."""
+"""Assumed time (s) and memory (MB) of a program that has not run yet, for planning."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def existing_cases(entries: Sequence[Any], file: Path) -> dict[str, Existing]:
 def inline_cases(
     entries: Sequence[Any], file: Path, left_out: Sequence[Path], processes: Sequence[int]
 ) -> dict[str, dict[str, Any]]:
-    """Return everything about the cases that a study describes itself, by the name of the case.
+    """Return the settings of the cases that a study describes by a command, by the name of the case.
 
     Parameters
     ----------
@@ -136,14 +136,17 @@ def inline_cases(
 
 
 def name_of(program: Sequence[str]) -> str:
-    """Return the name of a case for the words of its command: that of the program, or of a script."""
+    """Return the name of a case: the name of its program, or of the script that an interpreter runs.
+
+    `program` holds the words of the command.
+    """
     script = next((word for word in program[1:] if not word.startswith("-")), None)
     is_interpreted = Path(program[0]).name.startswith(INTERPRETERS)
     return as_name(Path(script if script and is_interpreted else program[0]).stem)
 
 
 def as_name(text: str) -> str:
-    """Return a name of a study or a case: small letters, digits and ``_``."""
+    """Return a text in the form of the name of a study or a case: small letters, digits and ``_``."""
     name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
     return name if name[:1].isalpha() else f"run_{name}".rstrip("_")
 
@@ -154,7 +157,7 @@ def split_command(command: str, folder: Path, where: str) -> tuple[list[str], di
     Returns
     -------
     list of str
-        Relative paths to existing files outside the folder are made absolute.
+        Words of the command. A relative path to an existing file outside the folder is made absolute.
     dict of str to str
         Size and time of change of each file outside the folder, by its path.
 
@@ -196,7 +199,8 @@ def split_command(command: str, folder: Path, where: str) -> tuple[list[str], di
 def inline_case(name: str, entry: Mapping[str, Any]) -> Case:
     """Make a case of the application ``command`` from an entry of `inline_cases`.
 
-    Changing the pattern of the time changes the case: recorded times were read with the earlier pattern.
+    The pattern of the time is part of the settings, and so of the digest. After a change of the pattern,
+    earlier records do not count, because their times were read with the earlier pattern.
     """
     settings = {key: entry[key] for key in ("program", "left_out", "outside")}
     time = entry.get("time")

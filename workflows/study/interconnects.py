@@ -72,7 +72,7 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
 
 
 KIND_TITLES = {"measured": "measured", "emulated": "emulated", "simulated": "simulated (models)"}
-"""Kinds of interconnect files in messages. They mark models, whose names may suggest hardware."""
+"""Words for the kinds of interconnect in messages. Models are marked: their names may suggest hardware."""
 
 
 def kinds_in(folder: Path) -> dict[str, str]:
@@ -85,12 +85,12 @@ def kinds_in(folder: Path) -> dict[str, str]:
 
 
 def in_kinds(kinds: Mapping[str, str]) -> str:
-    """List interconnects by kind: ``measured: a, b; simulated (models): c``."""
-    return "; ".join(
-        f"{title}: {', '.join(names)}"
-        for kind, title in KIND_TITLES.items()
-        if (names := [name for name in kinds if kinds[name] == kind])
-    )
+    """Return a line that lists interconnects by kind: ``measured: a, b; simulated (models): c``."""
+    parts = []
+    for kind, title in KIND_TITLES.items():
+        if names := [name for name in kinds if kinds[name] == kind]:
+            parts.append(f"{title}: {', '.join(names)}")
+    return "; ".join(parts)
 
 
 def _with_path(launch: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _with_defaults(simulate: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 SIMULATED_NODES = 1 << 20
-"""Nodes of a simulated interconnect: more than any study requests; its topology may have fewer."""
+"""Number of nodes of a simulated interconnect: more than any study requests. Its topology may have fewer."""
 
 _KINDS_WITH = {
     "launch": ("measured", "emulated"),
@@ -126,11 +126,11 @@ _KINDS_WITH = {
     "link_mbps": ("measured", "simulated"),
     "attest": ("measured", "emulated"),
 }
-"""Kinds of interconnect that may have a section."""
+"""Kinds of interconnect for which a section is allowed."""
 
 
 def _inconsistency(name: str, data: dict[str, Any]) -> str | None:
-    """Return one line if keys contradict each other, which a schema cannot express."""
+    """Return one line for the first keys that contradict each other, as far as a schema cannot check this."""
     if data["name"] != name:
         return f"name: {data['name']!r} must be {name!r}, as the file is called"
     kind, emulate = data["kind"], data.get("emulate")

@@ -1,4 +1,4 @@
-"""Read and check the settings of the analysis, so that the first run never starts with an error in them."""
+"""Settings of the analysis, which are read and checked before the first run starts."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _file(name: str, ending: str, folder: Path, base: Path, noun: str, where: st
 
 @dataclass(frozen=True)
 class _Price:
-    """A price in a file: the file and key, the folder of the file, and the section."""
+    """A price in a file: the file and key for messages, the folder of the file, and the section itself."""
 
     where: str
     folder: Path

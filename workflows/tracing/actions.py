@@ -1,4 +1,4 @@
-"""Converting the tracer's output to actions that can be replayed."""
+"""Conversion of the tracer's output to actions that can be replayed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from workflows.tracing.lines import COMPUTING, Lines
 from workflows.tracing.raw import Raw
 
 CUT_SHARE = 0.01
-"""Largest share of messages that the window may cut in two; above it, the steps overlap."""
+"""Largest share of messages of which the window (the traced steps) may contain only one end. Above this
+share, the steps overlap."""
 
 Key = tuple[int, int, int]
 """Sender, receiver and tag. Messages of a key are received in the order in which they were sent."""
@@ -106,17 +107,18 @@ class _Ends:
         return self.rank.sizes[self.rank.lines.which[self.places]]
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop the ends that are not `kept`, and all ends after its length."""
+        """Keep the first ends where `kept` is true; drop all others, including the ends beyond its length."""
         self.rank.kept[self.places] = False
         self.rank.kept[self.places[: len(kept)]] = kept
 
 
 def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_count: float = 1.0) -> Actions:
-    """Cut out the window and convert it to actions that can be replayed.
+    """Convert the window, which is the part of a run to replay, to actions that can be replayed.
 
-    Receives from any source get the actual sender. Collectives of subsets become messages
-    (`workflows.tracing.subsets`). Receives get the size that was sent. A message that the window cuts in two
-    is left out at both ends, together with its waits.
+    - A receive from any source gets the actual sender.
+    - A receive gets the size that was sent.
+    - A collective call of some ranks becomes messages (`workflows.tracing.subsets`).
+    - A message with only one end in the window is left out, together with its waits.
 
     Parameters
     ----------
@@ -130,26 +132,27 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_co
     Raises
     ------
     InputError
-        More than `CUT_SHARE` of the messages are cut in two, so that the window is no whole number of steps;
-        or a rank waits for a request before it starts.
+        More than `CUT_SHARE` of the messages have only one end in the window, so the window is no whole
+        number of steps. Or a rank waits for a request that has not started.
     """
     ranks = [_rank_actions(raw, *span) for raw, span in zip(raws, window, strict=True)]
     sent, received = (
         {key: _Ends(rank, places) for rank in ranks for key, places in _grouped(rank.lines, key_of).items()}
         for key_of in (_sent, _received)
     )
-    nobody = _Ends(ranks[0], _NOWHERE)
+    no_ends = _Ends(ranks[0], _NOWHERE)
     cut, complete = 0, 0
     for key in sent.keys() | received.keys():
-        ends = sent.get(key, nobody), received.get(key, nobody)
-        pairs = min(len(end.places) for end in ends)
-        begun, ended = (end.in_window() for end in ends)
-        both = begun[:pairs] & ended[:pairs]
-        complete += int(np.count_nonzero(both))
-        cut += int(np.count_nonzero(begun) + np.count_nonzero(ended) - 2 * np.count_nonzero(both))
-        for end in ends:
-            end.keep(both)
-        _give_sizes(*ends, pairs)
+        sends, receives = sent.get(key, no_ends), received.get(key, no_ends)
+        pairs = min(len(sends.places), len(receives.places))
+        send_inside, receive_inside = sends.in_window(), receives.in_window()
+        both_inside = send_inside[:pairs] & receive_inside[:pairs]
+        messages = np.count_nonzero(both_inside)
+        complete += int(messages)
+        cut += int(np.count_nonzero(send_inside) + np.count_nonzero(receive_inside) - 2 * messages)
+        sends.keep(both_inside)
+        receives.keep(both_inside)
+        _give_sizes(sends, receives, pairs)
     if cut > CUT_SHARE * (cut + complete):
         raise InputError(f"{cut} of {cut + complete} messages are cut in two by the first or last step")
     for rank in ranks:
@@ -160,12 +163,13 @@ def replayable(raws: Sequence[Raw], window: Sequence[tuple[int, int]], ns_per_co
 def _rank_actions(raw: Raw, begin: int, end: int) -> _Rank:
     """Convert the lines that the tracer recorded for a rank to actions, up to the end of the window.
 
-    A note is a line that begins with ``#``. It becomes the actions that it stands for.
+    A line that begins with ``#`` is a note of the tracer. The note is replaced by the actions that it
+    describes.
 
     Parameters
     ----------
     begin, end : int
-        First recorded line of the window, and the line after its last.
+        Number of the first recorded line of the window, and of the first line after the window.
     """
     notes = (line.split(" ") for line in raw.lines.distinct if line.startswith("# matched "))
     matched = {words[2]: f"{words[3]} {words[4]}" for words in notes}
@@ -207,16 +211,19 @@ def _actions(line: str, rank: int, matched: Mapping[str, str]) -> list[str]:
 
 
 def _sent(line: str) -> Key | None:
+    """Return the key of the message that a line sends; None for other lines."""
     rank, name, *words = line.split(" ")
     return (int(rank), int(words[0]), int(words[1])) if name in ("send", "isend") else None
 
 
 def _received(line: str) -> Key | None:
+    """Return the key of the message that a line receives; None for other lines."""
     rank, name, *words = line.split(" ")
     return (int(words[0]), int(rank), int(words[1])) if name in ("recv", "irecv") else None
 
 
 def _size(line: str) -> int:
+    """Return the bytes of the message that a line sends or receives; 0 for other lines."""
     return int(line.split(" ")[4]) if _sent(line) or _received(line) else 0
 
 
@@ -226,6 +233,7 @@ def _begun(line: str) -> Key | None:
 
 
 def _waited(line: str) -> Key | None:
+    """Return the key of the message that a line waits for; None for other lines."""
     _, name, *words = line.split(" ")
     return (int(words[0]), int(words[1]), int(words[2])) if name == "wait" else None
 

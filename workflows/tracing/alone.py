@@ -1,8 +1,9 @@
-"""Timing of each rank of a traced run alone: it runs again on its own core, and a log answers its MPI calls.
+"""Timing of each rank of a traced run alone, on its own core.
 
-The method follows J. Zhai, W. Chen, W. Zheng, "PHANTOM: predicting performance of parallel applications on
-large-scale parallel machines using a single node", PPoPP 2010. Ranks that share cores disturb each other. A
-rank that receives the logged data instead of messages does the same computation undisturbed.
+In the traced run, ranks that share cores disturb each other. So each rank runs again alone. A log of the
+traced run answers its MPI calls: the rank receives the logged data, and does the same computation
+undisturbed. The method follows J. Zhai, W. Chen, W. Zheng, "PHANTOM: predicting performance of parallel
+applications on large-scale parallel machines using a single node", PPoPP 2010.
 """
 
 from __future__ import annotations
@@ -22,30 +23,33 @@ from workflows.tracing.lines import COMPUTING
 from workflows.tracing.raw import Raw, step_of
 
 FEWEST_REPEATS, MOST_REPEATS, REPEATS_SECONDS = 3, 27, 20.0
-"""Default number of repeats of each rank: the minimum, the maximum, and the time into which more must fit.
+"""Default number of repeats of each rank: the minimum, the maximum, and the time limit for more than the
+minimum.
 
-All bursts of a rank come from its median repeat. Taking the median of each burst instead would hide the
-variation between bursts, for which other ranks wait; on two ranks it was 0 to 9 % lower.
+A burst is the computing between two MPI calls. All bursts of a rank are taken from its median repeat. The
+median of each burst over the repeats would hide the variation between bursts, for which other ranks wait. On
+two ranks, the resulting time was 0 to 9 % lower.
 """
 
 RANKS_A_SERIAL_RUN = 16
-"""Number of ranks after which a repeat runs the serial case again."""
+"""In each repeat, the serial case runs once for this many ranks."""
 
 DISTURBED_SHARE = 0.05
-"""Largest wait for a core, as a share of CPU time, of an undisturbed run. A disturbed run is repeated once.
+"""Wait for a core, as a share of CPU time, above which a run counts as disturbed. Such a run is repeated
+once.
 
 At most a quarter of the runs are repeated, since repeating does not help on a machine that is always busy.
 """
 
 CORUN_RANKS = 4
-"""Number of ranks whose slowdown by simultaneously running ranks is measured."""
+"""Number of ranks for which the slowdown by ranks that run at the same time is measured."""
 
 _HEADER_NUMBERS = 6
 """Numbers at the start of the file that a rank alone writes: see close_log in tracer/log.c."""
 
 _DIFFERENCE = re.compile(r"rank (\d+), call (\d+): (.*)")
 _OTHER_CONTENT = "sends something else than was recorded"
-"""Tolerated before the window, since a program may send data such as its process id."""
+"""Difference that is tolerated before the window: a program may send data such as its process id."""
 _DISPLACED = "its memory cannot be where it was"
 _MAX_STARTS = 4
 """Attempts to start a process, whose random addresses may collide with a recorded MPI window."""
@@ -204,7 +208,7 @@ def run_alone(
 
 
 def corun_widths(most: int, width: int) -> list[int]:
-    """Return the numbers of simultaneous ranks whose slowdown is measured, besides `width`."""
+    """Return the numbers of simultaneous ranks at which the slowdown is measured, in addition to `width`."""
     doubled = {2**power for power in range(most.bit_length())}
     return sorted((doubled | {most}) - {width}) if most > 1 else []
 
@@ -226,7 +230,15 @@ def _run_all(
     core_sets: Sequence[Cores],
     reruns_left: int,
 ) -> tuple[dict[int, _Repeat], int]:
-    """Run the chosen ranks, and up to `reruns_left` disturbed ranks again; return runs and reruns left."""
+    """Run the chosen ranks, and run up to `reruns_left` of the disturbed ranks again.
+
+    Returns
+    -------
+    dict of int to _Repeat
+        Runs by rank.
+    int
+        Number of reruns that are left.
+    """
 
     def run(ranks: Sequence[Raw], output: Path) -> dict[int, _Repeat]:
         output.mkdir(parents=True, exist_ok=True)
@@ -246,7 +258,10 @@ def _run_all(
 
 
 def _check(raws: Sequence[Raw], ranks: Sequence[int], window: Window, written: Path, folder: Path) -> None:
-    """Raise if ranks deviated from the recording; sends before the window may have other content."""
+    """Raise an `UnrepeatableError` if ranks deviated from the recording.
+
+    Sends before the window may have other content.
+    """
     for rank in ranks:
         matches = map(_DIFFERENCE.fullmatch, _lines(folder / f"differing-{rank}"))
         differing = [match for match in matches if match and match[3].endswith(_OTHER_CONTENT)]
@@ -277,7 +292,7 @@ def _lines_of(raw: Raw, written: Path, calls: Sequence[int]) -> list[int]:
 
 
 def _points(written: Path, raw: Raw) -> NDArray[np.int64]:
-    """Return the number of the call before which computing starts, then of the call that ends each line."""
+    """Return numbers of MPI calls: first the call before the computing, then the call that ends each line."""
     return np.fromfile(written / f"points-{raw.rank}", np.uint32).astype(np.int64)
 
 
@@ -305,7 +320,10 @@ def middle_run(seconds: NDArray[np.float64]) -> int:
 
 
 def mean_at_once(ranks: int, cores: int) -> float:
-    """Return the number of ranks at once, averaged over ranks; the last batch may be smaller."""
+    """Return the number of ranks that run at the same time, averaged over all ranks.
+
+    Batches have `cores` ranks; the last batch may be smaller.
+    """
     full, rest = divmod(ranks, cores)
     return (full * cores**2 + rest**2) / ranks
 
@@ -324,7 +342,7 @@ def _amounts_of(
 
 
 def _sums(bursts: NDArray[np.signedinteger], points: NDArray[np.int64]) -> NDArray[np.signedinteger]:
-    """Sum the bursts of each line."""
+    """Return the sum of the bursts of each line of computing."""
     return np.diff(np.concatenate([[0], np.cumsum(bursts)])[points])
 
 

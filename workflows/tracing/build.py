@@ -1,4 +1,4 @@
-"""Building the tracer for the MPI library of a program."""
+"""Build of the tracer for the MPI library of a program."""
 
 from __future__ import annotations
 
