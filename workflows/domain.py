@@ -28,7 +28,7 @@ class Answer:
     tolerance : float
         Largest relative difference from the expected answer.
     golden : float or None
-        Answer of a carefully made run. None: the answer of a serial run of the prepared case is expected.
+        Expected answer, from a carefully made run. None: the answer of a serial run is expected.
     possible : tuple of float
         Lowest and highest value that is physically possible; a run outside the range has diverged.
     """
@@ -70,7 +70,7 @@ class Case:
     name : str
         Name in a study: ``elbow_segregated``, or ``elbow_segregated-4k`` for another size.
     application : str
-        Name of the module of `workflows.applications` that prepares, runs and reads it.
+        Name of the module of `workflows.applications` that prepares and runs the case and reads its output.
     size : str
     title : str
         A few words for headings.
@@ -81,7 +81,7 @@ class Case:
     settings : dict
         Section ``settings`` of case.yaml, as the application's schema describes it.
     answer : Answer or None
-        None if the case prints no value to judge it by (`command` and `mpi4py` only).
+        None if the case prints no value that shows whether a run is correct (only `command` and `mpi4py`).
     serial_seconds : float
         Rough time of one serial run, for planning only.
     divisible : int or None
@@ -95,9 +95,9 @@ class Case:
     memory_MB : float
         Rough memory of one serial run, for planning only.
     option : Option or None
-        Special way to start its parallel runs. A serial run has no option.
+        Special way to start the parallel runs of the case. A serial run has no option.
     drop_page_cache : bool
-        Whether the kernel's page cache is dropped before each repetition and runs write to a disk.
+        Whether Nodeworth drops the kernel's page cache before each repetition, and runs write to a disk.
     trial_processes : int or None
         Processes of the trial run that must pass before the first measurement; None without a trial run.
     """
@@ -180,7 +180,7 @@ class Interconnect:
 
     @property
     def joins_nodes(self) -> bool:
-        """Whether it connects nodes; messages inside a node then do not use it."""
+        """Whether the interconnect connects nodes. Messages inside a node then do not use it."""
         return self.place == "cluster" or self.nodes > 1
 
 
@@ -215,7 +215,7 @@ class Point:
 
     @property
     def computing(self) -> int:
-        """Computing threads of all processes; points with equally many are compared."""
+        """Number of computing threads of all processes. Points with the same number are compared."""
         return self.processes * self.threads
 
     @property
@@ -235,24 +235,24 @@ class Point:
 
     @property
     def cores_per_process(self) -> int:
-        """Cores of a process for its threads and servers; 1 if it shares a core with other processes."""
+        """Number of cores for the threads and servers of a process; 1 if the process shares a core."""
         return max(1, self.running_per_process // self.oversubscription)
 
     @property
     def processes_per_core(self) -> int:
-        """Processes, with their threads and servers, per core; 1 if each process has whole cores."""
+        """Number of processes per core; 1 if each process has whole cores for its threads and servers."""
         return max(1, self.oversubscription // self.running_per_process)
 
     @property
     def companion(self) -> str | None:
-        """Name in the companions of a block: the interconnect, with placement and threads if they vary."""
+        """Name in `Repetition.companions`: the interconnect, with placement and threads if they vary."""
         if self.interconnect is None:
             return None
         return "/".join([self.interconnect, *self.varied])
 
     @property
     def varied(self) -> list[str]:
-        """Folder names of its records for processes per node and several threads, which few studies vary."""
+        """Names of additional folders for the point's records, if the study varies placement or threads."""
         varies_placement = self.processes_per_node is not None
         return [
             *([f"processes-per-node-{self.processes_per_node}"] if varies_placement else []),
@@ -268,11 +268,11 @@ class Repetition:
     ----------
     point : Point
     block : int
-        From 1. Repetitions of a block with the same case, oversubscription and number of computing threads
-        (`Point.computing`) run back to back.
+        Number of the block, from 1. Repetitions of a block run back to back if they have the same case,
+        oversubscription and number of computing threads (`Point.computing`).
     companions : tuple of str
-        Interconnects that the block compares (see `Point.companion`), sorted; empty for a serial run. Two
-        repetitions form a pair only if their companions are the same.
+        Interconnects that the block compares, sorted (see `Point.companion`). Empty for a serial run. Two
+        repetitions form a pair only if their companions are equal.
     """
 
     point: Point
@@ -314,7 +314,7 @@ class Reading:
     printed : str or None
         ``seconds`` as the program printed it; None if it is the time between two lines.
     copies : int or None
-        How often the output holds everything that one run prints; None if the application does not report it.
+        How often the output holds everything that a single run prints; None if unknown.
     """
 
     seconds: float | None

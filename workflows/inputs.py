@@ -1,4 +1,4 @@
-"""Read files that users write: strict YAML, closed schemas, one line for an error."""
+"""Reader of files that users write: strict YAML, schemas without unknown keys, one line for an error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TYPES = {
     "boolean": (bool, "true or false"),
     "null": (type(None), "empty"),
 }
-"""Python types of the types of a schema, and their names in messages."""
+"""For each type of a schema: the Python type, and its name in messages."""
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -71,8 +71,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a path exists; a name that no file can have raises an error before Python 3.12."""
-    with contextlib.suppress(OSError):
+    """Return whether a path exists."""
+    with contextlib.suppress(OSError):  # before Python 3.12: for a name that no file can have
         return path.exists()
     return False
 
@@ -83,8 +83,8 @@ def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> 
     Parameters
     ----------
     overrides : mapping
-        Snakemake's ``config``. It leaves the inside of lists and sections as text. It also holds the file's
-        keys, with their types.
+        Snakemake's ``config``. It holds the file's keys with their types, and the keys of ``--config``.
+        Snakemake does not parse the inside of lists and sections of ``--config``: their values are text.
 
     Raises
     ------
@@ -97,7 +97,10 @@ def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> 
 
 
 def _typed(value: Any, in_file: Any, inside: bool = False) -> Any:
-    """Parse text inside a list or section as YAML, unless the value is the same as `in_file`."""
+    """Return a value of ``config`` with its type: text inside a list or section is parsed as YAML.
+
+    A value that equals the value `in_file` already has its type.
+    """
     match value:
         case _ if value == in_file:
             return value
@@ -156,7 +159,7 @@ def choose(
     where : str
         File and key of the value, for messages.
     listing : callable, optional
-        Returns the list of the names for the message, if they need more than commas.
+        Returns the text that lists the names in the message. By default, they are separated by commas.
 
     Raises
     ------
@@ -207,7 +210,10 @@ def _schema(name: str) -> dict[str, Any]:
 
 
 def _order(error: jsonschema.ValidationError) -> tuple[bool, list[str]]:
-    """Sort unknown keys first, because a misspelt key also causes a missing key."""
+    """Return the key by which errors are sorted: unknown keys first, then by position.
+
+    A misspelt key causes two errors, an unknown key and a missing key. The unknown key is the better message.
+    """
     return error.validator != "additionalProperties", [str(key) for key in error.absolute_path]
 
 
@@ -220,7 +226,7 @@ _BEYOND = {
     **dict.fromkeys(("minItems", "minProperties", "minLength"), "has too few entries; at least"),
     **dict.fromkeys(("maxItems", "maxProperties", "maxLength"), "has too many entries; at most"),
 }
-"""Message for a value beyond a limit of a schema; the limit follows."""
+"""Beginning of the message for a value beyond a limit of a schema. The limit follows."""
 
 
 def _explain(error: jsonschema.ValidationError) -> str:
@@ -311,7 +317,17 @@ def _joined(text: object) -> str:
 
 
 def _refuse_unusable(value: Any, path: Path, keys: tuple[str | int, ...], parents: tuple[int, ...]) -> None:
-    """Refuse valid YAML that no key can hold; `parents` holds ids of containers, to detect loops."""
+    """Raise an `InputError` for values that are valid YAML but not allowed in any file.
+
+    These are references to an enclosing section, keys that are not text, and numbers that are not finite.
+
+    Parameters
+    ----------
+    keys : tuple of str or int
+        Path to the value, for messages.
+    parents : tuple of int
+        Ids of the enclosing lists and sections, to detect loops.
+    """
     if id(value) in parents:
         raise InputError(f"{path}: {dotted(keys)}: refers to itself")
     match value:

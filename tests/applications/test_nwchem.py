@@ -243,7 +243,7 @@ class TestInputs:
     def test_a_cage_that_cannot_be_made_is_one_line(self, case):
         cage = case("fullerene-c20")
         odd = dataclasses.replace(cage, parameters=cage.parameters | {"atoms": 70})
-        with pytest.raises(InputError, match=r"c20.parameters.atoms: no cage of 70 atoms; there are those"):
+        with pytest.raises(InputError, match=r"c20.parameters.atoms: no cage of 70 atoms; there are cages"):
             nwchem.inputs(odd)
 
     @pytest.fixture

@@ -1,9 +1,9 @@
 """A distributed array as in GAMESS: processes compute, and data servers hold the array.
 
-In the distributed data interface of GAMESS, each computing process has a second process as data server, which
-only waits for requests and answers them (Fletcher, Schmidt, Bode, Gordon, The distributed data interface in
-GAMESS, 2000). A run without servers has blocks of the array on each process, which answers requests while it
-waits.
+In the distributed data interface of GAMESS, each computing process has a second process as data server. The
+server only waits for requests and answers them (Fletcher, Schmidt, Bode, Gordon, The distributed data
+interface in GAMESS, 2000). In a run without servers, each computing process also holds blocks of the array.
+It answers requests while it waits for its own.
 
 The program imitates a direct self-consistent field. A task gets two blocks of an array (the density),
 computes, and accumulates the result to a block of a second array (the Fock matrix).
@@ -64,9 +64,10 @@ class DistributedArrays:
     ----------
     computing, holding : list of int
         Ranks that compute, and ranks that hold blocks. On each node, the first ranks compute and the others
-        serve. Ranks take the cores in turn, so a process shares a core with its server if each core has two.
+        serve. Ranks are assigned to the cores in turn. So if each core has two ranks, a process shares its
+        core with a server.
     seconds : dict of str to list of float
-        By operation, the times of the calls that another process served.
+        For each operation, the times of the calls that another process answered.
 
     Raises
     ------
@@ -115,7 +116,13 @@ class DistributedArrays:
         self._write(_Operation.ACCUMULATE, number, block, values)
 
     def serve(self, waiting: str) -> float:
-        """Answer requests until every computing process is done; return the busy share of this core."""
+        """Answer requests until every computing process is done; return the busy share of this process.
+
+        Parameters
+        ----------
+        waiting : str
+            ``sleep``: sleep between two looks for a request. Otherwise wait in MPI's receive.
+        """
         left, status = len(self.computing), MPI.Status()
         start, busy = MPI.Wtime(), time.process_time()
         while left:
@@ -125,7 +132,10 @@ class DistributedArrays:
         return (time.process_time() - busy) / (MPI.Wtime() - start)
 
     def done(self) -> None:
-        """Report the end of this process's accesses; answer until all are done if there are no servers."""
+        """Report that this process needs no block any more.
+
+        Without servers, answer the requests of others until all processes have reported this.
+        """
         if not self.serves_itself:
             for rank in self.holding:
                 self.comm.Send([array("q", [_Operation.STOP, 0, 0]), MPI.INT64_T], rank, _REQUEST)
@@ -154,7 +164,7 @@ class DistributedArrays:
             self.held[number, block] += values
 
     def wait(self, request: MPI.Request) -> None:
-        """Wait for a request; answer the requests of others while waiting if there are no servers."""
+        """Wait for an MPI request. Without servers, answer the requests of other processes meanwhile."""
         if not self.serves_itself:
             request.Wait()
             return
@@ -164,7 +174,7 @@ class DistributedArrays:
                 self._serve_one(status)
 
     def _serve_one(self, status: MPI.Status) -> bool:
-        """Answer the next request; return whether it reports that a process is done."""
+        """Answer the next request; return whether the request reports that a process is done."""
         request = array("q", [0] * REQUEST_WORDS)
         self.comm.Recv([request, MPI.INT64_T], MPI.ANY_SOURCE, _REQUEST, status)
         operation, number, block = request
@@ -187,7 +197,7 @@ class DistributedArrays:
 
 
 def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, products: int) -> Result:
-    """Fill an array, do a fixed number of tasks that accumulate to a second array, and sum that up.
+    """Fill an array, do a fixed number of tasks that accumulate to a second array, and sum the second array.
 
     Parameters
     ----------
@@ -239,7 +249,7 @@ def data_servers(comm: MPI.Comm, blocks: int, block_doubles: int, tasks: int, pr
 
 
 def density(block: int, block_doubles: int) -> Block:
-    """Return a block of the first array: whole numbers, whose sums are exact in any order."""
+    """Return a block of the first array. It holds whole numbers, so that sums are exact in any order."""
     return (block + np.arange(block_doubles, dtype=np.float64)) % _PRIME
 
 
@@ -273,7 +283,7 @@ def _tasks(
 
 
 def _together(arrays: DistributedArrays, colleagues: MPI.Comm) -> None:
-    """Wait for all computing processes; answer their requests while waiting if there are no servers."""
+    """Wait for all computing processes. Without servers, answer their requests meanwhile."""
     arrays.wait(colleagues.Ibarrier())
 
 
@@ -302,7 +312,7 @@ def _sum(arrays: DistributedArrays, colleagues: MPI.Comm, blocks: int, block_dou
 def _rows(
     times_of_ranks: list[dict[str, list[float]]] | None, block_bytes: int
 ) -> list[dict[str, str | float]]:
-    """Summarize the times of operations over the processes; empty on other ranks than the first."""
+    """Summarize the times of operations over the processes, which only the first rank has; else empty."""
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for times_of_rank in times_of_ranks or []:
         for name, times in times_of_rank.items():

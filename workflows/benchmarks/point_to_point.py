@@ -17,14 +17,14 @@ from workflows.benchmarks.messages import content, netpipe_sizes, pages, powers,
 from workflows.benchmarks.sweep import FEWEST_BATCHES, Row, Task, Tasks
 
 _LOOPS = 20_000
-"""Number of loops that measures the speed of work. The work itself is timed as well."""
+"""Number of loops with which the duration of a loop of work is measured."""
 
 _PIECE_BYTES = 4096
 """Memory that work copies between two readings of the clock, in about 0.3 µs."""
 
 
 class Side:
-    """One side of a pair: a message to the partner and a message from it, always in the same memory."""
+    """A rank's side of a pair, with memory for a message to the partner and a message from the partner."""
 
     def __init__(self, comm: MPI.Comm, largest: int) -> None:
         self.comm = comm
@@ -55,7 +55,10 @@ class Side:
 
 
 def ping_pong(side: Side, first: int, last: int, size: int, seconds: float) -> Tasks:
-    """Time half a round trip between two ranks, by the clock of the first; a single rank sends to itself."""
+    """Yield the task that times half a round trip between two ranks, by the clock of the first rank.
+
+    A single rank sends to itself. Other ranks get a task in which they wait.
+    """
     if first == last:
         yield from exchange(side, first, size, seconds, {})
         return
@@ -94,7 +97,15 @@ def _in_turn(earlier: MPI.Prequest, later: MPI.Prequest) -> Callable[[int], None
 def exchange(
     side: Side, partner: int | None, size: int, seconds: float, labels: Row, loops: int = 0
 ) -> Generator[Task, Row, Row]:
-    """Send to the partner and receive from it at the same time, during `loops` of work; return the row."""
+    """Yield the task that times an exchange, in which both partners send at the same time; return its row.
+
+    Parameters
+    ----------
+    partner : int or None
+        None for a rank that only waits.
+    loops : int
+        Number of loops of work that each rank does during an exchange.
+    """
     labels = {"bytes": size, **labels}
     moved = 2 * size * labels.get("pairs", 1)
     together = "pairs" in labels
@@ -126,7 +137,7 @@ def exchange(
 
 
 def _partner(comm: MPI.Comm) -> int | None:
-    """Return the last rank for the first rank, and the first for the last; None for other ranks."""
+    """Return the partner of this rank: the first and the last rank are partners. None for other ranks."""
     return {0: comm.size - 1, comm.size - 1: 0}.get(comm.rank)
 
 
@@ -176,9 +187,10 @@ def pair_matrix(comm: MPI.Comm, small_bytes: int, large_bytes: int, seconds: flo
 
 
 def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
-    """Time exchanges in 1, 2, 4 ... pairs at once: rank r of the first half with rank r of the second.
+    """Time exchanges in 1, 2, 4 ... pairs at the same time.
 
-    Ranks are numbered node by node. So on two nodes, all pairs share the two adapters.
+    Rank r of the first half of the ranks and rank r of the second half form a pair. Ranks are numbered node
+    by node. So on two nodes, all pairs share the two adapters.
     """
     side, half = Side(comm, largest_bytes), comm.size // 2
     sizes = [0, *powers(largest_bytes, smallest=8)]
@@ -196,8 +208,8 @@ def simultaneous_pairs(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Ta
 def availability_sweep(comm: MPI.Comm, largest_bytes: int, seconds: float) -> Tasks:
     """Time an exchange, work, and work during an exchange, over all sizes.
 
-    The work takes twice as long as the exchange. The time that the exchange adds to it is overhead of the
-    processor. The rest of the exchange's time is available to the application.
+    The work takes twice as long as the exchange. The time that the exchange adds to the work is overhead of
+    the processor. The rest of the time of the exchange is available to the application.
     """
     side, sizes, partner = Side(comm, largest_bytes), [0, *powers(largest_bytes)], _partner(comm)
     loop_seconds = _seconds_of_a_loop(comm)
@@ -223,9 +235,9 @@ def after_work_sweep(comm: MPI.Comm, longest_us: int, seconds: float, memory_byt
 
 
 def _memory_work(memory_bytes: int) -> Callable[[float], None]:
-    """Return a function that works for a number of µs: it copies piece after piece of memory.
+    """Return a function that works for a number of µs by copying pieces of memory.
 
-    Caches are then in the state in which an application leaves them.
+    The copies leave the caches in a state like that after an application's computing.
     """
     clock = MPI.Wtime
     memory, half = memoryview(pages(memory_bytes)), memory_bytes // 2
@@ -242,9 +254,10 @@ def _memory_work(memory_bytes: int) -> Callable[[float], None]:
 
 
 def _after(work: Callable[[float], None], us: float, task: Task) -> Task:
-    """Return the task with `us` of untimed work before each exchange.
+    """Return a task with `us` microseconds of untimed work before each exchange.
 
-    The earlier rank waits for the other, so the shorter time of the two is the time of the exchange.
+    The rank that ends its work first waits for its partner. So the shorter time of the two ranks is the time
+    of the exchange.
     """
     clock, communicate = MPI.Wtime, task.iterate
 
@@ -286,7 +299,7 @@ def window_sweep(comm: MPI.Intracomm, seconds: float) -> Tasks:
 
 
 def _seconds_of_a_loop(comm: MPI.Comm) -> float:
-    """Return the seconds of a loop of work on the fastest rank."""
+    """Return the seconds that a loop of work takes on the fastest rank."""
 
     def loops_seconds() -> float:
         start = MPI.Wtime()
@@ -299,7 +312,7 @@ def _seconds_of_a_loop(comm: MPI.Comm) -> float:
 
 
 def _work(size: int, loops: int, seconds: float, is_active: bool) -> Task:
-    """Return the task of timing work without messages."""
+    """Return the task that times work without messages."""
 
     def iterate(count: int) -> None:
         for _ in repeat(None, count):

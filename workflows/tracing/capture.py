@@ -27,16 +27,16 @@ from workflows.tracing.request import TraceRequest
 from workflows.tracing.trace import FORMAT, Trace, read_trace, write_rank
 
 INDICATIVE_INFLATION = 1.5
-"""Largest ratio of CPU time to the serial run's; above it, the correction dominates the result."""
+"""Ratio of the ranks' CPU time to the serial CPU time above which the correction dominates the result."""
 
 INDICATIVE_PRESSURE = 0.5
-"""Largest share of time with a task waiting for a core; above it, ranks disturbed each other."""
+"""Share of time with a task waiting for a core above which ranks disturbed each other too much."""
 
 INDICATIVE_SPREAD = 1.1
-"""Largest ratio of the ends of the band of ranks alone; above it, the machine was not quiet."""
+"""Ratio of the ends of the band of ranks alone above which the machine was not quiet."""
 
 CORUN = ("corun_percent", "corun_percent_low", "corun_percent_high")
-"""Keys of trace.json: mutual slowdown of ranks that compute at once on a node, and the ends of its band."""
+"""Keys of trace.json for the mutual slowdown of ranks that compute at the same time, with its band."""
 
 
 def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> Trace:
@@ -124,7 +124,7 @@ def capture(request: TraceRequest, folder: Path, serial: Path | None = None) -> 
 
 
 def place_ranks(request: TraceRequest) -> Point:
-    """Place the ranks of the traced run: each thread has its own core, or ranks share cores."""
+    """Return the point of the traced run. If there are too few cores for all threads, ranks share cores."""
     carrier, threads = request.interconnect, request.threads
     cores, running = min(len(usable_cores()), carrier.cores_per_node), request.processes * threads
     if threads > cores:
@@ -145,9 +145,9 @@ def correction(
 ) -> dict[str, Any]:
     """Compute the correction factors of the compute amounts of ranks that ran together.
 
-    The work hardly grows with the number of ranks. Their extra CPU time over the serial run comes from ranks
-    that evict each other's data from the caches of shared cores. So one factor scales all ranks such that
-    their sum equals the serial CPU time. Raw and corrected amounts are the ends of a band.
+    The total work of all ranks is about the work of the serial run. But ranks on shared cores evict each
+    other's data from the caches, which costs CPU time. So a single factor scales the amounts of all ranks:
+    their sum then equals the serial CPU time. Raw and corrected amounts are the ends of a band.
 
     Parameters
     ----------
@@ -197,9 +197,10 @@ def timed_alone(
 ) -> dict[str, Any]:
     """Compute the correction factors of ranks that were timed alone.
 
-    All amounts are multiplied by the speed ratio between the serial trace and the interleaved serial runs, if
-    there are any. They are divided by the mutual slowdown of ranks that ran at once. The band shows how well
-    this repeats: each repeat is compared with its own serial runs, and nine tenths of the repeats lie in it.
+    Two factors apply to all amounts. The first is the serial time in the serial trace, divided by the time of
+    the serial runs between the ranks (if there are any): it corrects for the speed of the machine. The second
+    divides by the mutual slowdown of ranks that ran at the same time. The band shows how well this repeats:
+    it holds nine tenths of the repeats, each corrected by its own serial runs.
 
     Parameters
     ----------
@@ -252,11 +253,11 @@ def timed_alone(
 
 
 def corun(alone: Alone) -> dict[str, float | None]:
-    """Estimate the mutual slowdown of ranks that compute at once on a node.
+    """Estimate the mutual slowdown of ranks that compute at the same time on a node.
 
-    A least-squares line is fitted to the relative times of the same ranks over the number of ranks at once;
-    it passes through 1 for a rank alone. The estimate uses the median of each rank's repeats. Nine tenths of
-    the estimates from single repeats lie in the band.
+    The time of the same ranks, relative to their time alone, is a function of the number of ranks at the same
+    time. The estimate is the slope of a least-squares line through 1 for a rank alone. It uses the median of
+    each rank's repeats. The band holds nine tenths of the estimates from single repeats.
 
     Returns
     -------
@@ -290,7 +291,7 @@ def _slowdown(alone: Alone, repeats: Sequence[int]) -> float:
 
 
 def _ends(values: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the indices of the 5 % and 95 % values; of the extremes if there are fewer than 20."""
+    """Return the indices of the values at 5 % and 95 %; with fewer than 20 values, of the extremes."""
     order, beyond = np.argsort(values, kind="stable"), len(values) // 20
     return int(order[beyond]), int(order[-1 - beyond])
 

@@ -1,4 +1,4 @@
-"""Compact storage of a rank's lines: a run repeats few distinct lines, so each is stored once."""
+"""Compact storage of a rank's lines: a run repeats few distinct lines, and each is stored once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 COMPUTING = -1
-"""Index of a line of computing. Only the amounts of these lines are stored, since most are unique."""
+"""Index of a line of computing. Most of these lines are unique, so only their amounts are stored."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Lines:
         return iter(texts.tolist())
 
     def counts(self) -> Counter[str]:
-        """Return the count of each distinct line; computing is summed up in one line."""
+        """Return the count of each distinct line. A single line holds the sum of all computing."""
         counts: Counter[str] = Counter()
         calls = np.bincount(self.which[self.which != COMPUTING], minlength=len(self.distinct)).tolist()
         for line, count in zip(self.distinct, calls, strict=True):

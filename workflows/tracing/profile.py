@@ -27,12 +27,12 @@ class Profile:
     compute_seconds : list of float
         Uncorrected compute time by rank.
     operations : list of dict
-        Rows of ``profile.csv`` with `OPERATION_COLUMNS`, sorted by action and size class, whose limit is None
-        for the last class. The size of a collective call is the rank's contribution, or in a scatter what it
-        receives; ``wait`` and ``barrier`` have size 0.
+        Rows of ``profile.csv`` with `OPERATION_COLUMNS`, sorted by action and size class. The limit of the
+        last class is None. The size of a collective call is the bytes that the rank contributes, or receives
+        in a scatter; ``wait`` and ``barrier`` have size 0.
     pairs : list of dict
         Rows of ``pairs.csv`` with `PAIR_COLUMNS`, sorted by pair: messages and one-sided transfers with their
-        bytes. Messages of collective calls are excluded: their number is the MPI library's choice.
+        bytes. Messages of collective calls are excluded: the MPI library chooses their number.
     """
 
     compute_seconds: list[float]
@@ -81,6 +81,7 @@ def profile(ranks: Sequence[Mapping[str, int]]) -> Profile:
 
 
 def _size(name: str, words: Sequence[str], processes: int) -> int:
+    """Return the bytes of an action, as `Profile.operations` counts them; `words` are its arguments."""
     if name in ("wait", "barrier", "flush", "window"):
         return 0
     if name in ONE_SIDED:

@@ -31,13 +31,13 @@ class Raw:
     clock : str
         ``thread_cpu``, ``elapsed`` or ``task_clock``, which count nanoseconds, or ``instructions``.
     clock_cost : int
-        Cost of a reading of the clock, in its unit; already subtracted from amounts.
+        Cost of a reading of the clock, in the clock's unit. The tracer has subtracted it from the amounts.
     library : str
         Version text of the MPI library.
     cpu_ns, count : int
         Total CPU time, and total count of the clock.
     lines : Lines
-        All lines but the first and the last; see tracer.c.
+        All lines except the first and the last: see tracer.c.
     """
 
     rank: int
@@ -84,10 +84,10 @@ def _read_rank(path: Path, rank: int, processes: int) -> Raw:
 
 
 def steps_window(raws: Sequence[Raw], skipped: int) -> tuple[list[tuple[int, int]], int]:
-    """Find the lines from the end of the first `skipped` steps to the last mark of rank 0.
+    """Find the lines of the steps to trace: after the first `skipped` steps, up to the last mark of rank 0.
 
-    Other ranks may print no marks. They are cut after the same collective call of all ranks, the last before
-    rank 0's mark.
+    A mark is the end of a step. Other ranks may print no marks. Their lines are cut at the collective call of
+    all ranks that comes last before the mark of rank 0.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def steps_window(raws: Sequence[Raw], skipped: int) -> tuple[list[tuple[int, int
     Raises
     ------
     InputError
-        There are too few marks, or no collective call between the steps.
+        There are too few marks, or a step has no collective call.
     """
     marks = _indices(raws[0].lines, [line == _MARK for line in raws[0].lines.distinct]).tolist()
     steps = len(marks) - 1 - skipped
@@ -136,25 +136,27 @@ def step_amounts(raw: Raw, skipped: int) -> list[int]:
 
 
 def whole(raws: Sequence[Raw]) -> list[tuple[int, int]]:
-    """Return the window of all lines of every rank."""
+    """Return all lines of every rank as a window."""
     return [(0, len(raw.lines)) for raw in raws]
 
 
 def _indices(lines: Lines, selected: Sequence[bool]) -> NDArray[np.intp]:
-    """Return the indices of the lines whose distinct line is selected."""
+    """Return the indices of the lines for which the distinct line is selected."""
     return np.flatnonzero(np.array([*selected, False])[lines.which])  # COMPUTING is last
 
 
 def _collective_lines(lines: Lines) -> NDArray[np.intp]:
+    """Return the indices of the collective calls of all ranks."""
     return _indices(lines, [_action(line) in COLLECTIVES for line in lines.distinct])
 
 
 def _action(line: str) -> str:
+    """Return the name of the action of a line; empty for a note of the tracer."""
     return "" if line[0] == "#" else line.split(" ", 2)[1]
 
 
 def _check_same_calls(raws: Sequence[Raw], calls: Sequence[NDArray[np.intp]]) -> None:
-    """Raise if ranks made different collective calls."""
+    """Raise an `InputError` if ranks made different collective calls."""
     call_names = [
         np.array([_action(line) for line in raw.lines.distinct], dtype=str)[raw.lines.which[places]]
         for raw, places in zip(raws, calls, strict=True)

@@ -6,7 +6,7 @@ from workflows.domain import Case
 
 
 def is_pattern(case: Case) -> bool:
-    """Whether a case offers loads by a schedule, which a simulation can carry out."""
+    """Whether a case sends the messages of a schedule, which a simulation can carry out."""
     return case.application == "mpi4py" and "loads" in case.parameters
 
 

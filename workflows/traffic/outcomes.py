@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from workflows.traffic.patterns import TrafficJob
 
 WARM_UP_SHARE = 0.2
-"""Share of the time before measuring begins, while the network fills."""
+"""Share of the time at the start that is not measured, because the network is filling."""
 
 DELAY_PERCENTILES = (5, 50, 95)
 
@@ -24,8 +24,8 @@ def outcome(
 ) -> dict[str, Any]:
     """Summarize a job of a schedule that was carried out.
 
-    Messages count as accepted if they arrived after the warm-up and before the end. So messages under way at
-    the start make up for messages under way at the end.
+    Messages count as accepted if they arrived after the warm-up and before the end. Messages under way at the
+    end are not counted; messages under way at the end of the warm-up are counted instead.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def outcome(
     arrived : array (messages,)
         Arrival of each message in seconds after the start; NaN if it was not issued in time.
     link_bytes_per_second, seconds : float
-        Arguments of the schedule.
+        Arguments of `workflows.traffic.schedule.make_schedule`.
 
     Returns
     -------
@@ -46,7 +46,8 @@ def outcome(
         ``accepted_load``: ``accepted_MBps`` divided by ``link_MBps``.
         ``target_MBps``: mean bandwidth of a target.
         ``process``, ``process_MBps``: each client and its accepted bandwidth.
-        ``fairness``: `jain` of the shares of due bytes that the clients delivered in time, warm-up included.
+        ``fairness``: index of `jain` over the clients. A client's value is the share of its due bytes that
+        arrived in time, warm-up included.
         ``delay_seconds_p5`` and so on: percentiles of the time from due to arrival, over accepted messages;
         None without any.
     """
@@ -54,11 +55,14 @@ def outcome(
     span = seconds - begin
     counted = (arrived >= begin) & (arrived < seconds)
     client = np.searchsorted(job.clients, messages["process"])
-    issued, arrived_bytes, due, in_time = (  # by client
-        np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients))
-        for chosen in (messages["seconds"] >= begin, counted, slice(None), arrived < seconds)
-    )
-    offered, accepted = issued / span / 1e6, arrived_bytes / span / 1e6
+
+    def bytes_by_client(chosen: NDArray[np.bool_]) -> NDArray[Any]:
+        return np.bincount(client[chosen], messages["bytes"][chosen], len(job.clients))
+
+    offered = bytes_by_client(messages["seconds"] >= begin) / span / 1e6
+    accepted = bytes_by_client(counted) / span / 1e6
+    due = bytes_by_client(np.ones(len(messages), bool))
+    in_time = bytes_by_client(arrived < seconds)
     completed = ~np.isnan(arrived)
     targets = len(np.unique(job.targets))
     link = link_bytes_per_second / 1e6
@@ -86,9 +90,10 @@ def outcome(
 
 
 def jain(shares: NDArray[np.float64]) -> float | None:
-    """Return the fairness index: 1 for n equal shares, 1/n if one share is everything; None if all are 0.
+    """Return Jain's index of fairness, (sum x)^2 / (n sum x^2), of n shares x.
 
-    (sum x)^2 / (n sum x^2), Jain, Chiu, Hawe, A quantitative measure of fairness, DEC TR-301, 1984.
+    It is 1 for equal shares, 1/n if all shares except one are 0, and None if all shares are 0. Source: Jain,
+    Chiu, Hawe, A quantitative measure of fairness, DEC TR-301, 1984.
     """
     squares = len(shares) * np.square(shares).sum()
     return float(shares.sum() ** 2 / squares) if squares > 0 else None

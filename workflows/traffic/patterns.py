@@ -1,4 +1,4 @@
-"""Patterns of traffic: which processes send to which.
+"""Patterns of traffic: senders and their receivers.
 
 Petrini, Frachtenberg, Hoisie, Coll, Performance evaluation of the Quadrics interconnection network, Cluster
 Computing 6 (2003), sections 4.3 to 4.7, define the patterns. Their nodes are processes here.
@@ -51,12 +51,12 @@ class TrafficJob:
     name : str
         ``compute`` or ``io``.
     clients : array (clients,)
-        Processes that issue messages, each once.
+        Processes that send messages, without duplicates.
     targets : array
-        Processes that receive messages. With `fixed`, the target of each client, (clients,). Otherwise a
-        client chooses any target except itself for each message.
+        Processes that receive messages. With `fixed`, it holds the target of each client, (clients,).
+        Otherwise a client chooses a target for each message, which may be any except the client itself.
     fixed : bool
-        Whether each client has one target.
+        Whether each client sends all its messages to the same target.
     """
 
     name: str
@@ -222,7 +222,10 @@ PATTERNS = ("uniform", *PERMUTATIONS, "hot_spot", *WITH_IO_NODES)
 
 
 def _io_job(pattern: Pattern, clients: Processes, hot: Processes) -> TrafficJob:
-    """Return the job of I/O clients. A deterministic client never has itself: it takes the next I/O node."""
+    """Return the job of I/O clients.
+
+    A deterministic client that is an I/O node itself sends to the next I/O node.
+    """
     if pattern.destinations == "random":
         return TrafficJob("io", clients, hot, fixed=False)
     index = np.arange(len(clients)) % len(hot)
@@ -238,5 +241,6 @@ def _without_idle(job: TrafficJob) -> TrafficJob:
 
 
 def _of_clients(job: TrafficJob, chosen: NDArray[np.bool_]) -> TrafficJob:
+    """Return the job with only the chosen clients."""
     targets = job.targets[chosen] if job.fixed else job.targets
     return replace(job, clients=job.clients[chosen], targets=targets)

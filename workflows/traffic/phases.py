@@ -1,7 +1,7 @@
-"""The phases of a case of traffic: which jobs run at once, at which offered load, and their results.
+"""Phases of a case of traffic, and their results.
 
-MPI processes carry out a phase (`workflows.benchmarks.traffic`), or a simulation does
-(`workflows.simulation.traffic`).
+A phase is a set of jobs that run at the same time, each with an offered load. MPI processes carry out a phase
+(`workflows.benchmarks.traffic`), or a simulation does (`workflows.simulation.traffic`).
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ PHASES: Mapping[str, Callable[..., list[Phase]]] = {
     "multiple_hot_spots": multiple_hot_spots,
     "combined": combined,
 }
-"""By pattern: makes its phases from a number of processes and the parameters outside `EXECUTION`."""
+"""For each pattern, a function that returns its phases. Its arguments are the number of processes, and the
+parameters of the case that are not in `EXECUTION`."""
 
 
 def _labels(pattern: Pattern) -> Row:
@@ -144,7 +145,8 @@ def seconds_by_size(phases: Sequence[Phase], seconds: float) -> dict[int, float]
     """Return the duration of phases by the message size of their first job (`Phase.link_bytes`).
 
     Phases with the largest messages take `seconds`. The duration is proportional to the square root of the
-    size: otherwise, phases with small messages would have thousands of times as many messages.
+    message size. With equal durations, phases with small messages would have thousands of times as many
+    messages.
     """
     sizes = dict.fromkeys(phase.link_bytes for phase in phases)
     return {size: seconds * math.sqrt(size / max(sizes)) for size in sizes}
@@ -174,7 +176,10 @@ def link_messages(process: int, processes: int, mean_bytes: int) -> NDArray[np.v
 
 
 def link_rate(mean_bytes: int, arrived: NDArray[np.float64]) -> float | None:
-    """Return bytes per second of a process whose `link_messages` arrived at these times; None without any."""
+    """Return the bytes per second of a process from the arrival times of its `link_messages`.
+
+    It is None if no message arrived.
+    """
     times = arrived[~np.isnan(arrived)]
     return float(mean_bytes * len(times) / times.max()) if len(times) else None
 
@@ -216,10 +221,10 @@ def phase_rows(
 
 
 def seconds_of_a_megabyte(rows: Sequence[Row]) -> float | None:
-    """Return the seconds in which a megabyte of a client is accepted, as a geometric mean over rows.
+    """Return the seconds per accepted megabyte of a client, as a geometric mean over rows.
 
-    The mean covers the rows of the compute job (of all jobs, if there is no compute job) at the highest load.
-    It is None without such rows, or if nothing was accepted in a phase.
+    The mean covers the rows at the highest load: of the compute job, or of all jobs if there is no compute
+    job. It is None without such rows, or if nothing was accepted in a phase.
     """
     main = [row for row in rows if row["job"] == "compute"] or rows
     highest = [row for row in main if row["offered_load"] == max(row["offered_load"] for row in main)]
