@@ -1,4 +1,4 @@
-"""What ``./run-study`` does once everything is installed: find the study, start Snakemake."""
+"""The command ``./run-study``, after the installation: find the study and start Snakemake."""
 
 from __future__ import annotations
 
@@ -243,7 +243,10 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
 
 
 def _with_profiles(options: tuple[str, ...], here: Path) -> list[str]:
-    """Give a profile its full path unless the working folder has it: that of the user, or of the project."""
+    """Replace the name of a profile by its full path: in the user's folder, or else in the project's.
+
+    A profile in the working folder keeps its name.
+    """
 
     def full(before: str, word: str) -> str:
         name = word.removeprefix("--profile=")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 
 class InputError(Exception):
-    """Bad input, in one line: the file, the key, the value, and the allowed values."""
+    """Error in the user's input. Its line names the file, the key, the value, and the allowed values."""
 
     def __str__(self) -> str:
         """Return the line without line breaks and terminal commands that a quoted file may contain."""

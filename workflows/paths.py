@@ -26,7 +26,7 @@ FACTS = "facts.json"
 
 
 def working_folder(here: Path) -> Path:
-    """Return the folder in which studies run: the current folder, but the project's inside the project."""
+    """Return the folder in which studies run: the current folder, or the project's if that is inside it."""
     return ROOT if here.is_relative_to(ROOT) else here
 
 

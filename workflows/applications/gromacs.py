@@ -1,7 +1,7 @@
 """GROMACS: molecular dynamics of biomolecules and liquids.
 
-A case's folder holds ``grompp.mdp``, without the keys that this module writes, and either ``conf.gro`` with
-``topol.top`` or neither. Without them the system is a box of water: GROMACS's equilibrated box of 216
+A case's folder holds ``grompp.mdp``, without the keys that this module writes. It may also hold the system:
+``conf.gro`` and ``topol.top``. Without them, the system is a box of water: GROMACS's equilibrated box of 216
 molecules, repeated ``boxes_per_side`` times along each axis.
 """
 
@@ -110,16 +110,16 @@ class GROMACS(Application):
         self._run(case, folder, "grompp", "-o", RUN_INPUT)
 
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
-        """Link the run input; link the log to standard output, which then gets time stamps."""
+        """Link the run input. Also link the log to standard output, so that its lines get time stamps."""
         tools.require_empty(folder)
         (folder / RUN_INPUT).symlink_to((prepared / RUN_INPUT).absolute())
         (folder / "md.log").symlink_to("/dev/stdout")
 
     def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
-        """Return the command of one rank, without anything that adapts to the measured speed.
+        """Return the command of each rank.
 
-        That excludes the tuning of PME, dynamic load balancing and separate PME ranks. The launcher pins the
-        ranks and threads.
+        Everything that adapts to the measured speed is off: the tuning of PME, dynamic load balancing and
+        separate PME ranks. The launcher pins the ranks and threads.
         """
         repeatable = ["-reprod", "-notunepme", "-dlb", "no", "-npme", "0", "-nb", "cpu"]
         placement = ["-ntomp", str(threads), "-pin", "off"]
@@ -237,7 +237,7 @@ class GROMACS(Application):
     def differences(
         self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
     ) -> list[Difference]:
-        """Compare the potential energy of the first step: molecular dynamics is chaotic."""
+        """Compare the potential energy of the first step: later steps differ, since the motion is chaotic."""
         first, expected = details.get("first_energy"), serial.get("first_energy")
         if expected is None:
             return []
@@ -252,7 +252,7 @@ class GROMACS(Application):
     def explain(self, errors: str) -> str | None:
         """Return the first error of GROMACS, or a constraint that failed; else the launcher's reason.
 
-        GROMACS prints its banner and progress on standard error, which name no reason.
+        The banner and the progress that GROMACS prints on standard error are skipped.
         """
         if ":-) GROMACS" not in errors:
             return super().explain(errors)
@@ -313,7 +313,7 @@ def _parts(lines: Sequence[Line]) -> dict[str, float]:
 
 
 def _error(texts: Iterable[str]) -> str | None:
-    """Return the paragraph below the heading of GROMACS's first error (``Fatal error:``) as one line."""
+    """Return the text of GROMACS's first error, the paragraph after ``Fatal error:``, as one line."""
     match = re.search(r"^Program: +gmx .*?\n\n(.+?:)\n(.+?)(?:\n\n|\n-{5}|\Z)", "\n".join(texts), re.M | re.S)
     return None if match is None else f"GROMACS stopped: {' '.join(match[2].split())}"
 

@@ -182,7 +182,7 @@ class LAMMPS(Application):
     def differences(
         self, case: Case, details: Mapping[str, Any], serial: Mapping[str, Any]
     ) -> list[Difference]:
-        """Compare the energy of the first step: molecular dynamics is chaotic."""
+        """Compare the energy of the first step: later steps differ, since the motion is chaotic."""
         first, expected = details.get("first_energy"), serial.get("first_energy")
         if expected is None:
             return []
@@ -225,7 +225,7 @@ def _thermodynamics(lines: Sequence[Line]) -> list[tuple[float, Row]]:
 
 
 def _energy(row: Row) -> float | None:
-    """Return the energy of a row of the thermodynamic output, the potential energy if it is there."""
+    """Return the potential energy of a row of the thermodynamic output, else its other energy."""
     return next((row[name] for name in _ENERGIES if name in row), None)
 
 

@@ -110,12 +110,12 @@ def block_mesh_dict(mesh: Mesh) -> str:
 
 
 def spread(count: int, weights: Sequence[float]) -> list[int]:
-    """Divide `count` cells in proportion to weights, at least one each; rounding may change the sum."""
+    """Divide `count` cells in proportion to weights, at least one cell each; rounding may change the sum."""
     return [max(1, round(count * weight / sum(weights))) for weight in weights]
 
 
 def between(stations: Sequence[float], position: float) -> float:
-    """Interpolate linearly among stations at a position, 0 for the first; extrapolate beyond the ends."""
+    """Interpolate linearly between values at the positions 0, 1, 2, ...; extrapolate beyond the ends."""
     low = min(int(position), len(stations) - 2)
     return stations[low] + (position - low) * (stations[low + 1] - stations[low])
 

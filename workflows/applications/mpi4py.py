@@ -114,7 +114,7 @@ APPLICATION = MPI4Py()
 
 
 def _modules(program: bytes, root: Path) -> dict[str, bytes]:
-    """Return the sources of the project's modules that a program imports, directly or not, by path."""
+    """Return the sources of the project's modules that a program imports, directly or indirectly, by path."""
     sources: dict[str, bytes] = {}
     waiting = [program]
     while waiting:
@@ -142,7 +142,7 @@ def _imported(source: bytes) -> frozenset[str]:
 
 
 def _last_object(key: str, lines: list[Line]) -> tuple[float, dict[str, Any]] | None:
-    """Return arrival time and content of the last complete line ``{"<key>": {...}}``."""
+    """Return the arrival time and the content of the last complete line of the form ``{"<key>": {...}}``."""
     start = f'{{"{key}": '
     for line in reversed(lines):
         if line.text.startswith(start):

@@ -205,7 +205,7 @@ class NWChem(Application):
         return tools.named_files(source, INPUT)
 
     def adopt(self, source: Path, folder: Path, run_scripts: bool, prepare: bool) -> Adopted:
-        """Let the copy of an input start without orbitals of an earlier run, with files in its folder only.
+        """Change the copy of an input: no orbitals of an earlier run, and no files outside its folder.
 
         Raises
         ------

@@ -175,9 +175,9 @@ class OpenFOAM(Application):
         start-up ends with the first ``Time =`` line. The output phase follows the last iteration and includes
         the functions that compute the answer.
 
-        All times are arrival times of lines, because of OpenFOAM's times one is CPU time and the other
-        (``ClockTime``) whole seconds. If the main loop does not fit those two, the time stamps are wrong and
-        the run does not count.
+        All times are arrival times of lines. OpenFOAM itself prints only CPU time (``ExecutionTime``) and
+        whole seconds (``ClockTime``). If the time of the main loop contradicts these two, the time stamps are
+        wrong and the run does not count.
         """
         iterations, limits = case.parameters["iterations"], case.settings["read"]
         begin = next((index for index, line in enumerate(lines) if _ITERATION_BEGIN.match(line.text)), None)
@@ -418,7 +418,8 @@ class OpenFOAM(Application):
     ) -> tuple[str, Sequence[int] | None]:
         """Return the method of the decomposition, and its parts along x, y and z if it cuts along the axes.
 
-        Without parts that the user chose, the cut with the fewest processor faces of a rank is taken.
+        If the user did not choose parts, choose the cut whose largest number of processor faces per rank is
+        smallest.
         """
         method = case.settings.get("as_is", {}).get("method") or "hierarchical"
         if "cut" in case.parameters:
@@ -434,7 +435,7 @@ class OpenFOAM(Application):
     def _largest_halo(
         self, case: Case, folder: Path, processes: int, method: str, parts: Sequence[int]
     ) -> int:
-        """Return the most processor faces of a rank, from a decomposition that is not written."""
+        """Return the largest number of processor faces of any rank, from a trial decomposition (dry run)."""
         output, _ = self._decompose_by(case, folder, processes, method, parts, "-dry-run")
         largest = re.search(r"^Faces min:\d+ max:(\d+)", output, re.M)
         if not largest:
@@ -536,7 +537,7 @@ def _case_files(case: Case) -> dict[str, bytes]:
 
 
 def _convergence(lines: Sequence[Line], begin: int, ends: Sequence[int]) -> dict[str, Any]:
-    """Return what the limits of a case apply to.
+    """Return the values to which the limits of a case apply.
 
     Residuals and continuity error are those of the last iteration; Courant number and linear iterations cover
     all iterations. An equation that an iteration solves several times has the residual of the first solution.
@@ -626,7 +627,7 @@ def _passed(pattern: str, first: Line, last: Line) -> float | None:
 
 
 def _diverged(convergence: dict[str, Any], limits: dict[str, Any]) -> str | None:
-    """Return which limit of the case the run breaks; a missing or non-finite value breaks its limit."""
+    """Return which limit of the case the run exceeds. A missing or non-finite value exceeds its limit."""
     residuals = dict.fromkeys(limits["residuals"]) | convergence["initial_residuals"]
     single = (
         ("continuity error", "continuity_error", "continuity"),

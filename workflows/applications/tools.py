@@ -222,7 +222,7 @@ def number(text: str) -> float | None:
 
 
 def _with_e(text: str) -> str:
-    """Write Fortran's ``1.0D-3`` as ``1.0e-3``."""
+    """Return Fortran's ``1.0D-3`` as ``1.0e-3``."""
     return re.sub("[dD]", "e", text)
 
 

@@ -52,7 +52,8 @@ def water_cluster(waters: int) -> list[Atom]:
 def _unit_cell() -> list[list[Position]]:
     """Return the positions, in ångström, of the atoms of the eight molecules in the unit cell.
 
-    Both molecules lie on mirror planes, so the screw axis and the centring make four of each.
+    Two molecules are independent. Each lies on a mirror plane, so the screw axis and the centring of the cell
+    give four molecules of each.
     """
     return [
         [_absolute((shift + sign * x, shift + sign * y, z + (1 - sign) / 4)) for x, y, z in molecule]

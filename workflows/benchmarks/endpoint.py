@@ -1,8 +1,8 @@
-"""One process in a pattern of traffic: it issues its messages when they are due, and answers other processes.
+"""A process in a pattern of traffic: it issues its messages when they are due, and answers other processes.
 
 A client has at most `WINDOW` messages under way; further messages wait at the client. A sender announces data
-and sends it at once, from memory that is never written. So each buffer becomes free again without any other
-event, and processes cannot wait for each other in a circle at any load. All requests are tested together.
+and sends the data at once, from memory that is never written. So each buffer becomes free again by itself,
+and processes never wait for each other in a circle, at any load. All requests are tested together.
 
 Messages that are under way at the end of the time are completed. A process without messages under way enters
 a non-blocking barrier, and answers until all processes have entered it (Hoefler, Siebert, Lumsdaine, Scalable
@@ -228,4 +228,4 @@ def _tag(kind: _Kind, slot: int) -> int:
 
 
 def _nothing() -> None:
-    """Handle a sent message, which needs nothing."""
+    """Do nothing: a message that was sent needs no further step."""

@@ -1,9 +1,10 @@
 """Benchmarks of successive message sizes, in short batches. A program calls `main`.
 
 A program is a generator of tasks that all ranks run in the same order. After a task, the generator receives
-the row of the task, which is the same on every rank. Decisions depend on times that all ranks know, so no
-rank waits for a rank that does something else. The seconds of a task bound every count. The time limit of the
-run ends a network that hangs, and ``python -m mpi4py`` ends the run after an exception on one rank.
+the row of the task, which is the same on every rank. Every decision depends on times that all ranks know. So
+all ranks do the same, and no rank waits for ever. The seconds of a task limit its number of iterations. If
+the network hangs, the time limit of the run ends the run. After an exception on a rank, ``python -m mpi4py``
+ends the run.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Task:
     check : callable
         Counts the received bytes that differ from the content of the given round.
     seconds : float
-        Duration of the task; it takes longer only for `FEWEST_BATCHES` batches.
+        Duration of the task. The task takes longer only if `FEWEST_BATCHES` batches need more time.
     times_it : bool
         Whether the time of this rank counts.
     messages : int

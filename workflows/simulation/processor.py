@@ -37,7 +37,7 @@ _BUILD = ("cc", "-O3", "-x", "c", "-", "-o")
 
 @dataclass(frozen=True)
 class CoreSpeed:
-    """Speed of a simulated core relative to the traced core, and the range of that ratio."""
+    """Speed of a simulated core relative to the traced core, and the range of this ratio."""
 
     speed: float
     slowest: float
@@ -51,8 +51,9 @@ class CoreSpeed:
 def core_speed(simulation: Mapping[str, Any], probed: Path) -> CoreSpeed:
     """Return the speed of the cores that a study simulates.
 
-    With a ``processor``, the ratios of both benchmarks are the ends of the range, and their geometric mean is
-    the speed. A trace does not show which share of the computing waits for memory.
+    If the study names a ``processor``, two benchmarks give two ratios to the traced processor. The ratios are
+    the ends of the range, because a trace does not show which share of the computing waits for memory. The
+    speed is their geometric mean.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ def run(program: Path, arguments: Sequence[object], failure: str) -> Output:
     Parameters
     ----------
     failure : str
-        Begin of the error message; the reason follows.
+        Beginning of the error message. The reason follows.
 
     Raises
     ------

@@ -34,9 +34,10 @@ class Change:
 def changes_of_protocol(sizes: Sequence[int], times: Sequence[float]) -> list[Change]:
     """Find the jumps in the curve of a ping-pong.
 
-    There is a jump between two sizes if the times of the next two sizes exceed the line through the previous
-    two by more than `MIN_RISE`, or fall below it by more than `MIN_DROP`, and the time before the jump
-    deviates in the same way from the line through the next two.
+    A jump lies between two neighbouring sizes. It is a rise if two conditions hold. The times of the two
+    sizes after it lie above the line through the two points before it, by more than `MIN_RISE`. And the time
+    before the jump deviates in the corresponding way from the line through the two points after it. A drop is
+    defined in the same way, with `MIN_DROP`.
 
     Parameters
     ----------

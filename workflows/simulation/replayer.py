@@ -14,7 +14,7 @@ SOURCE = Path(__file__).with_name("replayer.cpp")
 
 @dataclass(frozen=True)
 class Replay:
-    """Result of one replay. All times but `cpu_seconds` are simulated.
+    """Result of a replay. All times except `cpu_seconds` are simulated.
 
     Attributes
     ----------

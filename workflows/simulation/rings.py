@@ -90,9 +90,9 @@ def make_rings(topology: Mapping[str, Any]) -> Rings:
 def ring_routes(model: InterconnectModel, nodes: int) -> Routes:
     """Return the links and routes of the first nodes of a model's rings.
 
-    Numbers of sources and destinations skip lost nodes. A node has a link ``out`` and a link ``in`` with the
-    bandwidth of the curve. A section of a ring between two neighbours has the bandwidth of the ring, which
-    all messages that pass it share.
+    Sources and destinations are numbered without the lost nodes. A node has a link ``out`` and a link ``in``
+    with the bandwidth of the curve. The section of a ring between two neighbours has the bandwidth of the
+    ring. All messages that pass the section share this bandwidth.
 
     Parameters
     ----------

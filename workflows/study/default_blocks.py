@@ -13,7 +13,7 @@ Names = Mapping[str, Sequence[str]]
 
 
 def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
-    """Return the fewest blocks for which each table can reach significance, `DISTINGUISHABLE`.
+    """Return the smallest number of blocks with which each table can reach significance (`DISTINGUISHABLE`).
 
     After Holm's correction, the smallest p-value of `m` tests on `n` blocks is 2 m / 2^n for paired tests and
     2 m / C(2n, n) for unpaired tests, as between levels of oversubscription. Excluded and impossible points
@@ -60,7 +60,7 @@ def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
 
 
 def _compared(study: Study, names: Names) -> int:
-    """Count the pairs of interconnects compared at one level, placement and number of threads.
+    """Count the pairs of interconnects that are compared at a level, placement and number of threads.
 
     `analysis.curves.curve_comparison.pairs` lists the same pairs.
     """

@@ -1,4 +1,4 @@
-"""Inputs of users as cases: ``cases: [{path: ~/run/pitzDaily}]``.
+"""Cases made from inputs of users: ``cases: [{path: ~/run/pitzDaily}]``.
 
 Nodeworth copies the input into the folder of the study's results, where the copy is a case like any other
 with a case.yaml. The user's files are only read.
@@ -216,7 +216,7 @@ def _earlier(folder: Path) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _alone(cases: Path) -> Iterator[None]:
-    """Wait until no other process makes a copy in the folder."""
+    """Hold the lock of the folder within the context: no other process makes a copy there meanwhile."""
     cases.mkdir(parents=True, exist_ok=True)
     with (cases / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

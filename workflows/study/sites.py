@@ -44,7 +44,7 @@ def at_site(runs: pd.DataFrame, file: Path, site: SiteGiven | None) -> pd.DataFr
     if "record" in runs:
 
         def path_of(name: str) -> str:
-            """Complete the path of a record that is relative to the folder of the file."""
+            """Return the full path of a record whose path is relative to the folder of `file`."""
             return str(file.parent / name) if (file.parent / name).is_file() else name
 
         runs = runs.assign(record=runs["record"].map(path_of, na_action="ignore"))
@@ -102,7 +102,7 @@ def read_facts(file: Path) -> Facts:
 
 
 def _with_study_keys(data: dict[str, Any]) -> dict[str, Any]:
-    """Return facts with ``study_keys``, also of earlier versions, which wrote two of the keys apart."""
+    """Return facts with ``study_keys``. Earlier versions wrote two of these keys separately; move them."""
     earlier = {key: data[key] for key in ("queue", "congestion") if data.get(key)}
     rest = {key: value for key, value in data.items() if key not in ("queue", "congestion")}
     if not earlier:

@@ -99,7 +99,7 @@ class Study:
         return f"{name}-{self.sizes[name][processes]}" if self.sizes else name
 
     def source_of(self, case: str) -> str | Mapping[str, Any] | None:
-        """Return where a case is described: an entry of ``inline``, or a folder of cases (None: ours)."""
+        """Return where a case is described: an entry of ``inline``, or a folder (None: the project's)."""
         if case in self.existing:
             return str(self.copies)
         return self.inline.get(case) or (str(self.cases_folder) if self.cases_folder else None)

@@ -1,4 +1,4 @@
-"""Write a study file that an option of ``./run-study`` stands for."""
+"""Study files that options of ``./run-study`` write, such as ``--case`` and ``--command``."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Traced:
     load : dict
         Load of the machine during the run.
     raws : list of Raw
-        The recorded ranks; with the compute times of ranks alone if they were timed so.
+        The recorded ranks. If the ranks were timed alone, with the compute times of these runs.
     window : Window
         Traced lines of each rank.
     steps : int
@@ -278,7 +278,7 @@ def _make_real(folder: Path) -> None:
 
 
 def _check_run(done: Run, written: Path) -> None:
-    """Raise if the run failed. A wrong answer is no failure, since a few steps need not converge."""
+    """Raise an `InputError` if the run failed. A wrong answer is allowed: a few steps need not converge."""
     if (failed := written / "failed.txt").exists():
         raise InputError(failed.read_text().partition("\n")[0] or "the tracer could not write its files")
     if done.execution.timed_out or done.execution.signal or done.execution.exit_status:

@@ -1,4 +1,4 @@
-"""Collective calls of a subset of ranks as point-to-point messages.
+"""Conversion of the collective calls of a subset of ranks to point-to-point messages.
 
 The replay has only collective calls of all ranks.
 

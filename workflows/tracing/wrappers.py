@@ -1,4 +1,4 @@
-"""Generation of the C wrappers of MPI functions from `tracer/calls.txt` and the prototypes in mpi.h.
+"""Generator of the C wrappers of MPI functions, from `tracer/calls.txt` and the prototypes in mpi.h.
 
 The generator sorts the functions that mpi.h declares into three kinds. Traced functions have a line in the
 table and get wrappers for C and Fortran. Local functions involve no other process and are not wrapped. All
@@ -160,6 +160,7 @@ def _numbers(names: Sequence[str]) -> str:
 
 
 def _in_c(name: str, prototype: Prototype, call: Call) -> str:
+    """Return the wrapper of a traced function for programs in C."""
     arguments = ", ".join(call.parameters)
     local_status = ""
     if "status" in call.parameters:
