@@ -96,7 +96,9 @@ class _Reader:
         """Read the value or the section of a key."""
         if key.startswith("$"):  # stands for the entries of another section
             next(self.tokens, None)
-            entries |= value if isinstance(value := _lookup(key[1:], (entries, *outer)), dict) else {}
+            section = _lookup(key[1:], (entries, *outer))
+            if isinstance(section, dict):
+                entries |= section
             return
         words: list[str] = []
         depth = 0
@@ -109,7 +111,10 @@ class _Reader:
             if token == ";" and not depth:
                 entries[key] = " ".join(_value(word, (entries, *outer)) for word in words)
                 return
-            depth += (token in ("(", "{")) - (token in (")", "}"))
+            if token in ("(", "{"):
+                depth += 1
+            elif token in (")", "}"):
+                depth -= 1
             words.append(token)
 
     def _directive(self, directive: str, entries: Entries, outer: tuple[Entries, ...]) -> None:

@@ -106,7 +106,8 @@ def block_mesh_dict(mesh: Mesh) -> str:
         ("blocks", written.blocks),
         ("boundary", _boundary(written, mesh.patches)),
     ]
-    return "\n".join("\n".join([name, "(", *lines, ");", ""]) for name, lines in sections)
+    lists = ["\n".join([name, "(", *lines, ");", ""]) for name, lines in sections]
+    return "\n".join(lists)
 
 
 def spread(count: int, weights: Sequence[float]) -> list[int]:

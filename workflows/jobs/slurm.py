@@ -450,9 +450,10 @@ def _account_keys() -> list[SiteKey]:
     rows = [line.split("|") for line in listed.splitlines()]
     if not rows:
         return [SiteKey("account", None, "sacctmgr lists no accounts of yours", "project")]
-    accounts, account = [row[0] for row in rows], default or rows[0][0]
-    keys = [SiteKey("account", account, f"sacctmgr lists {', '.join(dict.fromkeys(accounts))}")]
-    _, qos, most_jobs = rows[accounts.index(account) if account in accounts else 0]
+    account = default or rows[0][0]
+    accounts = dict.fromkeys(row[0] for row in rows)
+    keys = [SiteKey("account", account, f"sacctmgr lists {', '.join(accounts)}")]
+    _, qos, most_jobs = next((row for row in rows if row[0] == account), rows[0])
     if qos:
         keys.append(SiteKey("qos", None, f"quality of service: {qos}", qos.split(",")[0]))
     if most_jobs:

@@ -166,15 +166,21 @@ def core_counts() -> list[int]:
 
 
 def print_bandwidths(numa_nodes: Path = NUMA_NODES) -> None:
-    """Print the bandwidth of 1, 2, 4, ... all cores; with several NUMA nodes, also of spread cores."""
+    """Print the bandwidth of 1, 2, 4, ... all cores; with several NUMA nodes, also of spread cores.
+
+    For several cores, also print by how many percent each other core prolongs the work of a core.
+    """
     has_several = len(list(numa_nodes.glob("node[0-9]*"))) > 1
     placements = ("packed", "spread") if has_several else ("packed",)
     rates_by_placement = {placement: bandwidth_MBps(core_counts(), placement) for placement in placements}
     single = rates_by_placement["packed"][1]
     for placement, rates in rates_by_placement.items():
         for count, rate in rates.items():
-            slowdown = 100 * (count * single / rate - 1) / (count - 1) if count > 1 else 0
-            note = f", {slowdown:.0f} % longer per other core" if count > 1 else ""
+            note = ""
+            if count > 1:
+                relative_time = count * single / rate  # of a core's work, to its time alone
+                slowdown_percent = 100 * (relative_time - 1) / (count - 1)
+                note = f", {slowdown_percent:.0f} % longer per other core"
             print(f"{counted(count, 'core')}, {placement}: {rate:.0f} MB/s{note}")
     if not has_several:
         print("spread cores are not measured: this machine has one NUMA node")

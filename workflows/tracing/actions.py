@@ -195,9 +195,12 @@ def _rank_actions(raw: Raw, begin: int, end: int) -> _Rank:
 
 
 def _actions(line: str, rank: int, matched: Mapping[str, str]) -> list[str]:
-    """Return the actions of a line of a rank.
+    """Return the actions that a recorded line stands for: none, the line itself, or several messages.
 
-    `matched` holds the actual sender and tag of receives from any source, by number of the receive.
+    Parameters
+    ----------
+    matched : mapping of str to str
+        For each receive from any source, its number and then its actual sender and tag.
     """
     kind, name, *words = line.split(" ")
     if kind != "#":
