@@ -21,6 +21,7 @@ from workflows.results.collect import simulated_table
 from workflows.results.details import make_details
 from workflows.results.facts import facts
 from workflows.simulation.replayer import replay
+from workflows.study.imports import imports_of
 from workflows.tracing.capture import CORUN
 from workflows.tracing.trace import Trace, write_rank
 
@@ -224,7 +225,7 @@ def test_a_processor_of_two_benchmarks_gives_the_band_and_its_middle(traced, slo
     traced.asked.study.simulation["processor"] = meant
     assert computing(traced) == pytest.approx([1e-3, 2e-3, 8e-3])
     host = (
-        facts(traced, complete_runs(simulated_table(traced)[0]), [], [])
+        facts(traced, complete_runs(simulated_table(traced)[0]), [], imports_of(traced.asked.study))
         .interconnect("gigabit_ethernet")
         .model.host
     )
