@@ -28,7 +28,7 @@ from analysis.runs.facts import (
 )
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from workflows.domain import Interconnect
+from workflows.domain import InputError, Interconnect
 from workflows.measure.answers import read_expected
 from workflows.paths import ROOT, StudyPaths
 from workflows.plan.plan import Plan
@@ -328,8 +328,11 @@ def _is_inside(name: str, asked: Asked, listed: Sequence[str]) -> bool:
         return not asked.interconnects[name].joins_nodes
     if name in listed:
         return True
-    file = interconnect_file(asked.study, name)
-    return file.exists() and not load_interconnect(name, file.parent).joins_nodes
+    try:
+        file = interconnect_file(asked.study, name)
+    except InputError:  # no file describes this imported interconnect
+        return False
+    return not load_interconnect(name, file.parent).joins_nodes
 
 
 def _facts_of_case(asked: Asked, paths: StudyPaths, case: str) -> AboutCase:
