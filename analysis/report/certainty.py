@@ -28,7 +28,8 @@ from analysis.topics.quality.sentences import count_disturbed
 ORIGINS = {
     "measured": "measured",
     "emulated": "measured over links that are shaped to a rate (emulated)",
-    "simulated": "simulated (traces replayed on models: a band, no test)",
+    "simulated": "simulated (prediction from replayed traces: a band, no test; how accurate: "
+    "docs/validation.md)",
     "published": "imported from other sources",
 }
 """How times of each kind came about."""

@@ -5,7 +5,7 @@ import pytest
 from refused import refusal
 
 from workflows.domain import InputError
-from workflows.paths import INTERCONNECTS, ROOT
+from workflows.paths import INTERCONNECTS, RESULTS, ROOT
 from workflows.replay import new_model as command
 from workflows.replay.new_model import new_model
 from workflows.study.asked import read_asked
@@ -37,6 +37,24 @@ def test_a_model_from_osu_output_is_written_next_to_a_study(tmp_path, fitted):
     assert joined["vendor"].simulate["curve"]["file"] == str(tmp_path / "vendor.csv")
     lines = refusal(InputError, new_model, words, OSU)
     assert lines == f"--model: {tmp_path}/vendor.yaml exists already: remove it, or choose another name"
+
+
+def test_a_model_is_written_into_the_folder_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "MODELS", RESULTS / ".models")
+    before = sorted(INTERCONNECTS.iterdir())
+    *_, line = new_model(["vendor", f"{OSU}/latency_7.4.txt"], tmp_path)
+    figure = tmp_path / "results/.models/vendor/model-vendor.png"
+    assert line == f"{tmp_path}/vendor.yaml; fit: {figure}"
+    assert figure.exists() and (tmp_path / "vendor.csv").exists()
+    assert sorted(INTERCONNECTS.iterdir()) == before
+
+
+def test_a_model_may_predict_an_interconnect_of_the_same_folder(tmp_path):
+    shared = (INTERCONNECTS / "shared_memory.yaml").read_text()
+    (tmp_path / "site.yaml").write_text(shared.replace("name: shared_memory", "name: site"))
+    new_model(["mine", "latency_7.4.txt", "--folder", str(tmp_path), "--predicts", "site"], OSU)
+    assert load_interconnect("mine", tmp_path).simulate["predicts"] == "site"
 
 
 def test_a_model_from_the_curves_of_a_study(tmp_path):
@@ -158,7 +176,7 @@ def test_the_rate_of_a_link_is_that_of_one_pair_of_processes(tmp_path, counts, p
         ),
         (
             ["vendor", "latency_7.4.txt", "--predicts", "myrinet_mx"],
-            f"{INTERCONNECTS}: no interconnect 'myrinet_mx'",
+            "--predicts: no interconnect 'myrinet_mx'",
         ),
         (["vendor", "latency_7.4.txt", "--predicts", "infiniband"], "--predicts: infiniband: is simulated"),
         (["vendor", "/dev/null"], "--model: /dev/null: is empty"),

@@ -265,7 +265,8 @@ class TestWhatCounts:
 
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
-            "12 runs measured and 1 point simulated (traces replayed on models: a band, no test); 6 runs invalid "
+            "12 runs measured and 1 point simulated (prediction from replayed traces: a band, no test; how "
+            "accurate: docs/validation.md); 6 runs invalid "
             "and left out"
         )
 

@@ -22,18 +22,18 @@ from analysis.topics.simulated.figures import draw_model_fit
 from analysis.topics.validation import PROBE_TOLERANCE
 from workflows.domain import Interconnect
 from workflows.errors import InputError
-from workflows.paths import BUILT, INTERCONNECTS, ROOT, STUDIES
+from workflows.paths import INTERCONNECTS, RESULTS, ROOT, STUDIES, working_folder
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import fit, programs, replayer
 from workflows.simulation.curve import read_curves
 from workflows.simulation.derive import at_rate, derive
 from workflows.simulation.model import make_model
 from workflows.study.asked import cores_per_node
-from workflows.study.interconnects import load_interconnect
+from workflows.study.interconnects import find_interconnect, load_interconnect
 from workflows.study.study import read_study
 
-MODELS = BUILT / ".models"
-"""Folder with the fit of each model: a table and a figure."""
+MODELS = RESULTS / ".models"
+"""Folder with the fit of each model: a table and a figure. It is relative to the folder of results."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,7 +51,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     """
     parser = _Parser(
         prog="run-study --model",
-        description="Make config/interconnects/NAME.yaml, a simulated interconnect, from its benchmarks.",
+        description="Make NAME.yaml, a simulated interconnect, from its benchmarks.",
     )
     parser.add_argument(
         "name", metavar="NAME", help="name of the model in studies: lowercase letters, digits and _"
@@ -85,7 +85,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         "--predicts", metavar="I", help="interconnect whose measured times validate the model"
     )
     parser.add_argument(
-        "--folder", help="output folder, a study's interconnects_folder; created if it is missing"
+        "--folder",
+        help="output folder, a study's interconnects_folder, created if missing; by default the current "
+        "folder, inside the project config/interconnects",
     )
     parser.add_argument("--title", help="title in legends and tables; by default the name")
     options = parser.parse_args(words)
@@ -101,15 +103,15 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
+def new_model(words: Sequence[str], here: Path) -> list[str]:
     """Write the file of a simulated interconnect, its curve, and the table and figure of its fit.
 
     Parameters
     ----------
     words : sequence of str
         See `arguments`.
-    working_folder : Path
-        Folder to which paths in `words` are relative.
+    here : Path
+        Folder of the user, to which paths in `words` are relative.
 
     Returns
     -------
@@ -122,23 +124,23 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
         The arguments or files are wrong: one line. Nothing is written then.
     """
     options = arguments(words)
-    folder = working_folder / options.folder if options.folder else INTERCONNECTS
+    is_project = working_folder(here) == ROOT
+    folder = here / options.folder if options.folder else INTERCONNECTS if is_project else here
     file, curve_file = (folder / f"{options.name}.{suffix}" for suffix in ("yaml", "csv"))
     for output in (file, curve_file):
         if output.exists():
-            raise InputError(
-                f"--model: {_path_for_display(output)} exists already: remove it, or choose another name"
-            )
+            raise InputError(f"--model: {output} exists already: remove it, or choose another name")
     cores = options.cores
     if options.study:
-        cores = cores_per_node(read_study(_study_file(options.study, working_folder)), options.name)
-    predicted = load_interconnect(options.predicts, INTERCONNECTS) if options.predicts else None
+        cores = cores_per_node(read_study(_study_file(options.study, here)), options.name)
+    predicted = None
+    if options.predicts:
+        predicts_file = find_interconnect(options.predicts, folder, "--predicts")
+        predicted = load_interconnect(options.predicts, predicts_file.parent)
     if predicted and predicted.kind == "simulated":
         raise InputError(f"--predicts: {options.predicts}: is simulated; it must be measured or emulated")
-    curves, unread = _all_curves([working_folder / name for name in options.files], options)
-    inside, unread_inside = (
-        _curves(working_folder / options.inside, options) if options.inside else (None, [])
-    )
+    curves, unread = _all_curves([here / name for name in options.files], options)
+    inside, unread_inside = _curves(here / options.inside, options) if options.inside else (None, [])
     derived = derive(curves, inside, cores, options.eager)
     if options.rate:
         derived = at_rate(derived, options.rate)
@@ -187,13 +189,13 @@ def new_model(words: Sequence[str], working_folder: Path) -> list[str]:
         *(f"Not read: {line}" for line in (*unread, *unread_inside)),
         *derived.notes,
         _fit_sentence(table),
-        f"{_path_for_display(file)}; fit: {_path_for_display(figure)}",
+        f"{file}; fit: {figure.absolute()}",
     ]
 
 
-def _study_file(name: str, working_folder: Path) -> Path:
+def _study_file(name: str, here: Path) -> Path:
     """Return the file of a study: as the user typed it, or by its name in config/studies."""
-    file = working_folder / name
+    file = here / name
     return STUDIES / f"{name}.yaml" if (STUDIES / f"{name}.yaml").exists() and not file.exists() else file
 
 
@@ -205,11 +207,6 @@ def _sends_one_sided_by_messages(interconnect: Interconnect) -> bool:
     """Return whether Open MPI's component ``pt2pt`` carries its one-sided calls."""
     parameters: dict[str, str] = interconnect.launch.get("mca", {})
     return parameters.get("osc") == "pt2pt"
-
-
-def _path_for_display(path: Path) -> Path:
-    """Return the path relative to the project's folder if it lies inside; else unchanged."""
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
 
 
 def _all_curves(files: Sequence[Path], options: argparse.Namespace) -> tuple[pd.DataFrame, list[str]]:

@@ -11,9 +11,9 @@ from typing import Any
 
 from analysis.runs.facts import Facts
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
-from workflows.inputs import choose, is_there
+from workflows.inputs import is_there
 from workflows.jobs.cluster import read_cluster
-from workflows.paths import CASES, CONFIG, INTERCONNECTS
+from workflows.paths import CASES, CONFIG
 from workflows.study import cases, interconnects
 from workflows.study.default_blocks import default_blocks
 from workflows.study.existing import make_case
@@ -190,11 +190,7 @@ def interconnect_file(study: Study, name: str, where: str | None = None) -> Path
     """
     folder = study.interconnects_folder
     _check_folder(study, "interconnects_folder", folder)
-    folders = [INTERCONNECTS, *([folder] if folder else [])]
-    files = {file.stem: file for each in folders for file in each.glob("*.yaml")}
-    kinds = {name: kind for each in folders for name, kind in interconnects.kinds_in(each).items()}
-    choose(name, files, "interconnect", where or str(study.file), lambda: interconnects.in_kinds(kinds))
-    return files[name]
+    return interconnects.find_interconnect(name, folder, where or str(study.file))
 
 
 def cores_per_node(study: Study, model: str) -> int:

@@ -13,7 +13,7 @@ from workflows.domain import InputError, Interconnect, short_digest
 from workflows.inputs import check, choose, defaults, is_there, read_yaml
 from workflows.launch.emulation import ETHERNET_HEADER_BYTES, usable_cores
 from workflows.launch.mpi.registry import MPI_LIBRARIES
-from workflows.paths import ROOT
+from workflows.paths import INTERCONNECTS, ROOT
 from workflows.study import factors
 
 
@@ -69,6 +69,21 @@ def load_interconnect(name: str, folder: Path, where: str | None = None) -> Inte
         host_bus=data.get("host_bus"),
         notes=data.get("notes", ()),
     )
+
+
+def find_interconnect(name: str, folder: Path | None, where: str) -> Path:
+    """Return the file of an interconnect in a folder of the user, else in the project's.
+
+    Raises
+    ------
+    InputError
+        Neither folder has the interconnect: one line, with the names of both folders.
+    """
+    folders = [INTERCONNECTS, *([folder] if folder else [])]
+    files = {file.stem: file for each in folders for file in each.glob("*.yaml")}
+    kinds = {name: kind for each in folders for name, kind in kinds_in(each).items()}
+    choose(name, files, "interconnect", where, lambda: in_kinds(kinds))
+    return files[name]
 
 
 KIND_TITLES = {"measured": "measured", "emulated": "emulated", "simulated": "simulated (models)"}

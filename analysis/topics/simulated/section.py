@@ -22,6 +22,8 @@ TRAFFIC = "mpi4py"
 MEAN_ALLOWED_PERCENT = 3.0
 """Largest mean error of a model that needs no warning."""
 
+ACCURACY = "docs/validation.md compares such predictions with measured times, and states their errors."
+
 HOW = (
     "Simulated times were not measured. The messages of a real run were recorded at each process count and "
     "replayed on a model of each interconnect, on cores of the stated speed. Brackets hold bands of the "
@@ -57,6 +59,7 @@ def simulated(content: Content) -> Section | None:
         blocks.append(paragraph(HOW_SERVERS))
     if patterns:
         blocks.append(paragraph(HOW_TRAFFIC))
+    blocks.append(paragraph(ACCURACY))
     host = next(iter(models.values())).host
     if (has_replays or has_array) and host.host_speed is not None:
         blocks.append(paragraph(_host_sentences(host, host.host_speed, content.tables.get("traces"))))
