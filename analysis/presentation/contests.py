@@ -34,6 +34,9 @@ class Contest:
         `direction`.
     targets : DataFrame
         Rows of ``node_equivalent`` at all targets.
+    beyond : DataFrame
+        Rows of ``scaling`` of the same curves at higher oversubscription levels, with more processes than any
+        row of `scaling`.
     """
 
     case: str
@@ -44,6 +47,7 @@ class Contest:
     improvement: pd.DataFrame
     equivalent: pd.DataFrame
     targets: pd.DataFrame
+    beyond: pd.DataFrame
 
     @property
     def unit(self) -> str:
@@ -123,6 +127,10 @@ def _make_contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int)
     names = ("scaling", "peaks", "improvement", "node_equivalent")
     selected = (_select(tables[name], case, kinds) for name in names)
     scaling, peaks, improvement, targets = (rows[rows["oversubscription"] == level] for rows in selected)
+    all_levels = _select(tables["scaling"], case, kinds)
+    is_beyond = (all_levels["oversubscription"] > level) & (
+        all_levels["processes"] > scaling["processes"].max()
+    )
     baseline = ["baseline_interconnect", "kind", "processes_per_node", "site"]
     highest = targets.groupby(baseline, dropna=False)["target_speedup"].transform("max")
     equivalent = targets[targets["target_speedup"] == highest]
@@ -132,7 +140,9 @@ def _make_contest(tables: Tables, case: str, kinds: tuple[str, ...], level: int)
         for line in as_lines(equivalent)
     ]
     equivalent = equivalent[np.array(has_direction, bool)]
-    return Contest(case, kinds, level, scaling, peaks, improvement, equivalent, targets)
+    return Contest(
+        case, kinds, level, scaling, peaks, improvement, equivalent, targets, all_levels[is_beyond]
+    )
 
 
 def _compared(line: Line) -> Line:

@@ -156,7 +156,7 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     clauses = [_end_clause(end, count, lines, first, labels) for (end, count), lines in named_groups.items()]
     kinds = f" ({listed(first.kinds)})" if len({contest.kinds for contest in contests}) > 1 else ""
     case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
-    text = f"How far it scales: in {case}, {'; '.join(clauses)}"
+    text = f"How far it scales: in {case}, {'; '.join([*clauses, *_beyond_clauses(first, labels)])}"
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
     unnamed = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in names]
     unnamed += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
@@ -183,7 +183,8 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     gain += "".join(
         f", from {note}" for note in {str(line["note"]) for line in lines} if note.startswith("fewer")
     )
-    largest = f"{contest.counted(count)}, the most that was run"
+    bound = "the most that was run" if contest.beyond.empty else "the most with a core for each process"
+    largest = f"{contest.counted(count)}, {bound}"
     if end == "rises":
         return f"over {names} speedup still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
@@ -192,6 +193,17 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         gain += _nearly_best_clause(lines[0], contest)
     nothing = "nothing" if end == "stops" else "no detectable gain"
     return f"over {names} more than {contest.counted(count)} bring {nothing} ({gain})"
+
+
+def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
+    """State the speedups of more processes than have a core each, for the first counts."""
+    groups = contest.beyond.groupby(["processes", "oversubscription"])
+    clauses = []
+    for (count, level), rows in list(groups)[:MOST]:
+        speedups = formats.spanned(*map(formats.number, rows["speedup"].agg(["min", "max"])))
+        which = f"{sentences.processes(count)} at oversubscription {level}"
+        clauses.append(f"{which} have {labels.speedup} {speedups}")
+    return clauses
 
 
 def _nearly_best_clause(peak: Line, contest: Contest) -> str:

@@ -450,6 +450,18 @@ class TestUnsureTops:
             "may not gain at their last count."
         )
 
+    def test_counts_beyond_the_cores_follow(self):
+        runs = runs_table(
+            rows("duct", "a", {1: 8.0, 2: 4.0}),
+            [{**row, "oversubscription": 2, "cores": 2} for row in rows("duct", "a", {4: 5.0})],
+        )
+        sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
+        assert sentence.startswith(
+            "How far it scales: in duct, over a speedup still rises at 2 processes, the most with a core for each "
+            "process (speedup 2"
+        )
+        assert sentence.endswith("; 4 processes at oversubscription 2 have speedup 1.60.")
+
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
         contest = find_contests(self.study()[1], [])[0]

@@ -6,7 +6,7 @@ import sys
 
 from analysis.runs.facts import Counts
 from workflows.applications import application
-from workflows.domain import InputError
+from workflows.domain import InputError, counted
 from workflows.paths import StudyPaths, record_name
 from workflows.plan import files
 from workflows.plan.design import Cost, duration, expected_simulation
@@ -85,6 +85,11 @@ def announcement(plan: Plan) -> str:
         sizes = ", ".join(f"{study.case_at(case, fewest)} of {cases[case].size}" for case in study.cases)
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     lines += _interconnect_lines(plan)
+    if study.is_generated:
+        shared = dict.fromkeys(
+            (point.in_words, point.cores) for point in design.points if point.oversubscription > 1
+        )
+        lines += [f"oversubscribed: {count} share {counted(cores, 'core')}" for count, cores in shared]
     lines += _few_cells(plan)
     lines += [f"left out: {part.what}: {part.reason}" for part in design.left_out]
     return "\n".join(lines)

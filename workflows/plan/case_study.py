@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
-from workflows.launch.emulation import usable_cores
 from workflows.paths import RESULTS
-from workflows.plan.command_study import process_counts
+from workflows.plan.command_study import counts_and_levels, process_counts
 from workflows.study.inline import as_name, existing_cases
 from workflows.study.written import write_study
 
@@ -52,23 +50,17 @@ def write_case_study(
     if not existing.path.exists():
         raise InputError(f"--case: {existing.path}: no such file or folder")
     case["path"] = str(existing.path)
-    name, cores = as_name(existing.name), len(usable_cores())
+    name = as_name(existing.name)
     file = RESULTS / name / "study.yaml"
     if file.parent.exists() and _path_in(file) != case["path"]:
         raise InputError(f"--case: {file.parent} holds another study; delete it, or write a study file")
-    counts = process_counts(processes)
     study: dict[str, Any] = {
         "name": name,
         "title": f"Scaling of {existing.name}",
         "cases": [case],
         "interconnects": ["shared_memory"],
-        "processes": counts,
+        **counts_and_levels(process_counts(processes)),
     }
-    level = math.ceil(max(counts) / cores)
-    if level > 1:
-        fitting = [count for count in counts if count <= cores]
-        study["oversubscription"] = [1, level]
-        study["exclude"] = [{"processes": count, "oversubscription": level} for count in fitting]
     return write_study(study)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def write_command_study(
             "title": f"{case} in {here.name}",
             "cases": [entry],
             "interconnects": list(INTERCONNECTS[library]),
-            "processes": process_counts(processes),
+            **counts_and_levels(process_counts(processes)),
         }
     )
 
@@ -126,3 +127,31 @@ def process_counts(text: str | None) -> list[int]:
     if not all(number.isdecimal() and int(number) for number in numbers) or len(set(numbers)) < len(numbers):
         raise InputError(f"--processes: {text!r} is no list of different counts from 1 on, such as 1,2,4")
     return sorted(map(int, numbers))
+
+
+def counts_and_levels(counts: Sequence[int]) -> dict[str, Any]:
+    """Return the keys of a study in which each process count runs at a single oversubscription level.
+
+    A count that exceeds the cores of this machine runs with as few processes per core as divide the count.
+
+    Returns
+    -------
+    dict
+        ``processes``, and ``oversubscription`` and ``exclude`` where a count exceeds the cores.
+    """
+    cores = len(usable_cores())
+    level_of = {
+        count: next(level for level in range(1, count + 1) if count <= level * cores and count % level == 0)
+        for count in counts
+    }
+    levels = sorted({*level_of.values()})
+    study: dict[str, Any] = {"processes": list(counts)}
+    if levels != [1]:
+        study["oversubscription"] = levels
+        study["exclude"] = [
+            {"processes": count, "oversubscription": level}
+            for count in counts
+            for level in levels
+            if level != level_of[count]
+        ]
+    return study

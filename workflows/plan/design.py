@@ -146,6 +146,10 @@ def design(asked: Asked, here: Here, blocks: int) -> Design:
     return Design(asked, here, tuple(measured), tuple(simulated), left_out, blocks)
 
 
+EXCLUDED = "excluded by the study"
+"""Reason why a point that the key ``exclude`` of a study matches is left out."""
+
+
 def points(
     study: Study,
     cases: Mapping[str, Case],
@@ -181,7 +185,7 @@ def points(
         if processes == 1 and 1 in threads:
             serial = Point(name, None, 1, 1, nodes=1, cores=1)
             reason = unsuited.get((name, None)) or _too_few(serial, cases[name])
-            reason = reason or ("excluded by the study" if study.excludes(serial) else None)
+            reason = reason or (EXCLUDED if study.excludes(serial) else None)
             (refused[reason] if reason else possible).append(serial)
             threads = threads[1:]
         usable = [interconnects[name] for name in study.interconnects if name in interconnects]
@@ -189,6 +193,8 @@ def points(
         varied = product(study.oversubscription, usable, placements, threads)
         for level, interconnect, per_node, thread_count in varied:
             point = _point(cases[name], interconnect, processes, level, per_node, thread_count)
+            if study.is_generated and study.excludes(point):
+                continue  # the user excluded nothing
             reason = unsuited.get((name, interconnect.name))
             if not reason and thread_count > 1:
                 reason = unthreaded.get((name, interconnect.name))
@@ -196,7 +202,7 @@ def points(
                 reason = f"a rank is traced with a core for each thread, and there are {traced_cores}"
             reason = reason or _impossible(point, cases[name], interconnect, study)
             if not reason and study.excludes(point):
-                reason = "excluded by the study"
+                reason = EXCLUDED
             (refused[reason] if reason else possible).append(point)
     return possible, [LeftOut(_describe(left, cases, study), reason) for reason, left in refused.items()]
 

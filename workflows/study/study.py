@@ -94,6 +94,11 @@ class Study:
     report_while_running: bool
     file: Path
 
+    @property
+    def is_generated(self) -> bool:
+        """Whether an option of ``./run-study`` stands for the study, and Nodeworth wrote its file."""
+        return self.file.absolute() == (RESULTS / self.name / "study.yaml").absolute()
+
     def case_at(self, name: str, processes: int) -> str:
         """Return the name of the case on a process count, with its size in a study with sizes."""
         return f"{name}-{self.sizes[name][processes]}" if self.sizes else name

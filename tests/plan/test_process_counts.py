@@ -1,0 +1,57 @@
+"""Process counts that a user asks for on the command line run, with several processes per core if they must."""
+
+import pytest
+
+from workflows.inputs import read_yaml
+from workflows.launch.emulation import usable_cores
+from workflows.plan import command_study
+from workflows.plan.announce import announcement
+from workflows.plan.case_study import write_case_study
+from workflows.plan.command_study import counts_and_levels, write_command_study
+from workflows.plan.plan import make_plan
+
+CORES = len(usable_cores())
+COUNTS = f"1,{CORES},{2 * CORES}"
+
+
+@pytest.mark.parametrize(
+    ("counts", "levels"),
+    [
+        ([1, 2], {1: 1, 2: 1}),
+        ([1, 2, 4, 8], {1: 1, 2: 1, 4: 2, 8: 4}),
+        ([2, 3], {2: 1, 3: 3}),  # three processes do not divide by two
+        ([4], {4: 2}),
+    ],
+)
+def test_each_count_runs_once_with_few_processes_per_core(monkeypatch, counts, levels):
+    monkeypatch.setattr(command_study, "usable_cores", lambda: {0, 1})
+    keys = counts_and_levels(counts)
+    excluded = [(entry["processes"], entry["oversubscription"]) for entry in keys.get("exclude", ())]
+    runs = [
+        (count, level)
+        for count in keys["processes"]
+        for level in keys.get("oversubscription", [1])
+        if (count, level) not in excluded
+    ]
+    assert runs == list(levels.items())
+
+
+def test_commands_share_cores_and_say_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "solve.sh"
+    program.write_text("#!/bin/sh\necho took 1 s\n")
+    program.chmod(0o755)
+    plan = make_plan(write_command_study("./solve.sh", None, COUNTS, "mine", tmp_path))
+    levels = {point.processes: point.oversubscription for point in plan.design.points}
+    assert levels == {1: 1, CORES: 1, 2 * CORES: 2}
+    lines = announcement(plan).splitlines()
+    assert f"oversubscribed: {2 * CORES} processes share {CORES} cores" in lines
+    assert not [line for line in lines if line.startswith("left out")]
+
+
+def test_cases_share_cores_as_commands_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cavity").mkdir()
+    study = read_yaml(write_case_study("cavity", COUNTS, None, False, tmp_path))
+    keys = counts_and_levels([1, CORES, 2 * CORES])
+    assert keys.items() <= study.items()
