@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import functools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -190,11 +191,21 @@ def dotted(keys: Iterable[str | int]) -> str:
     return text
 
 
+WITH_GROUP = "regex-with-group"
+"""Format of a regular expression whose first group is a value."""
+
+
+def has_group(pattern: object) -> bool:
+    """Return whether a regular expression has a group; anything that is no text has its own message."""
+    return not isinstance(pattern, str) or re.compile(pattern).groups > 0
+
+
 @functools.cache
 def _validator(schema_name: str) -> jsonschema.Draft202012Validator:
     # mypy does not see the arguments of attrs classes in `referencing`.
     others: Registry[Any] = Registry(retrieve=_resource)  # type: ignore[call-arg]
     form = jsonschema.FormatChecker(["regex"])
+    form.checks(WITH_GROUP, raises=re.error)(has_group)
     schema = _schema(f"{schema_name}.yaml")
     return jsonschema.Draft202012Validator(schema, registry=others, format_checker=form)
 
@@ -261,7 +272,9 @@ def _explain(error: jsonschema.ValidationError) -> str:
         case "const":
             return f"{at}{_show(value)} must be {_show(allowed)}"
         case "format":
-            return f"{at}{_show(value)} is no {'regular expression' if allowed == 'regex' else allowed}"
+            if allowed == WITH_GROUP and error.cause is None:
+                return f"{at}{_show(value)} has no group ( ); put the value in parentheses: (\\S+)"
+            return f"{at}{_show(value)} is no regular expression"
         case limit if limit in _BEYOND:
             return f"{at}{_show(value)} {_BEYOND[limit]} {allowed}"
         case "uniqueItems":

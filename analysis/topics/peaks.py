@@ -197,12 +197,12 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
 
 def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
     """State the speedups of more processes than have a core each, for the first counts."""
-    groups = contest.beyond.groupby(["processes", "oversubscription"])
-    clauses = []
-    for (count, level), rows in list(groups)[:MOST]:
-        speedups = formats.spanned(*map(formats.number, rows["speedup"].agg(["min", "max"])))
-        which = f"{sentences.processes(count)} at oversubscription {level}"
-        clauses.append(f"{which} have {labels.speedup} {speedups}")
+    keys, clauses = ["processes", "oversubscription"], []
+    for line in as_lines(contest.beyond[keys].drop_duplicates().sort_values(keys).head(MOST)):
+        speedup = rows_like(contest.beyond, line, keys)["speedup"]
+        spread = formats.spanned(formats.number(speedup.min()), formats.number(speedup.max()))
+        which = f"{sentences.processes(line['processes'])} at oversubscription {line['oversubscription']}"
+        clauses.append(f"{which} have {labels.speedup} {spread}")
     return clauses
 
 

@@ -142,7 +142,7 @@ stands_for: Nothing.
 size: one
 sizes: {one: {parameters: {iterations: 3, cells: 5}, serial_seconds: 1, memory_MB: 1}}
 answer: {quantity: number, unit: m, possible: [0, 10], tolerance: 1.0e-6, reason: Guessed.}
-settings: {solver: icoFoam, like: cavity, read: {answer: x, continuity: 1}}
+settings: {solver: icoFoam, like: cavity, read: {answer: (x), continuity: 1}}
 """
 RING = """
 import json

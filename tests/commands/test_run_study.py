@@ -134,6 +134,10 @@ def test_any_program_in_one_line_is_a_study(program, started):
     [
         (["--time", "x"], "--time, --processes, --name: belong to --command, and --processes to --case"),
         (["--command", "mpirun -n 2 x"], "--command: mpirun: leave it out with its options"),
+        (
+            ["--command", "python3", "--time", "took .*"],
+            "--time: 'took .*' has no group ( ); put the seconds",
+        ),
         (["--command", "python3", "--time", "("], "--time: '(' is no regular expression: "),
         (
             ["--command", "python3", "--processes", "1,two"],

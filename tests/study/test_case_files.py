@@ -122,6 +122,11 @@ def test_an_unknown_size_is_answered_with_the_sizes(cases):
         ("title: Echo", "title: Echo\ntitle: Again", "line 3: key 'title' is there twice"),
         (
             "settings:",
+            "settings:\n  read: {answer: '[0-9]+'}",
+            "settings.read.answer: '[0-9]+' has no group ( ); put the value in parentheses",
+        ),
+        (
+            "settings:",
             "settings:\n  read: {answer: '('}",
             "settings.read.answer: '(' is no regular expression",
         ),
@@ -145,7 +150,7 @@ def test_two_cases_of_one_name_are_refused(cases):
 
 def test_openfoam_cases_need_iterations_and_an_answer(cases):
     text = MINIMAL.replace("application: command", "application: openfoam").replace(
-        "program: [echo, $word]", "solver: icoFoam\n  read: {answer: x, continuity: 1}"
+        "program: [echo, $word]", "solver: icoFoam\n  read: {answer: (x), continuity: 1}"
     )
     assert "parameters.iterations: missing" in message(cases(text, application="openfoam"))
     without = re.sub("answer: {quantity.*\n", "", text)

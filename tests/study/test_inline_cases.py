@@ -188,6 +188,7 @@ def test_a_command_that_cannot_be_run_is_one_line(folder, command, line):
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
+        ("time: 'Time: (\\S+)'", "time: 'Time: .*'", "cases[0].time: 'Time: .*' has no group ( ); put"),
         ("time: 'Time: (\\S+)'", "time: '('", "cases[0].time: '(' is no regular expression"),
         ("command: ./solve.sh", "folder: nowhere\n    command: ./solve.sh", "cases[0].folder: "),
         ("cases:\n", "cases:\n  - solve\n", "cases[1].name: 'solve' is there twice; give each case a name"),

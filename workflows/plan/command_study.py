@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError
-from workflows.inputs import read_yaml
+from workflows.inputs import has_group, read_yaml
 from workflows.launch.emulation import usable_cores
 from workflows.launch.mpi.registry import linked_library
 from workflows.paths import RESULTS
@@ -107,9 +107,11 @@ def _ignored_before(study: Path) -> list[str]:
 def _pattern(text: str) -> str:
     """Return the value of ``--time`` if it is a regular expression; else raise an `InputError`."""
     try:
-        re.compile(text)
+        is_complete = has_group(text)
     except re.error as error:
         raise InputError(f"--time: {text!r} is no regular expression: {error}") from None
+    if not is_complete:
+        raise InputError(f"--time: {text!r} has no group ( ); put the seconds in parentheses: (\\S+)")
     return text
 
 
