@@ -2,6 +2,7 @@
 
 import random
 import re
+import signal
 import subprocess
 import time
 
@@ -90,13 +91,15 @@ def test_ctrl_c_leaves_no_process_and_lists_the_results(study_folder):
     assert left_behind() <= before
 
 
-def test_sigterm_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path, number):
+    """Only Snakemake gets the signal, as from ``kill``; Ctrl-C on a terminal reaches its script as well."""
     study, output_file = study_folder.write(STUDY), tmp_path / "output.txt"
     with only_study_on_this_machine(print), output_file.open("w") as out:
-        process = subprocess.Popen(study_folder.command(study), stdout=out, stderr=out)
+        process = subprocess.Popen([*DEFAULT_SIGNALS, *study_folder.command(study)], stdout=out, stderr=out)
         try:
             wait_until(lambda: "waiting for another study" in output_file.read_text(), 120)
-            process.terminate()
+            process.send_signal(number)
             assert process.wait(timeout=60) != 0
         finally:
             process.kill()
@@ -104,4 +107,4 @@ def test_sigterm_ends_a_study_that_waits_for_the_machine(study_folder, tmp_path)
     assert "waiting for another study" in output and "stopped; 0 of 9 blocks recorded; the same" in output, (
         output
     )
-    assert "Traceback" not in output, output
+    assert "Traceback" not in output and "Error" not in output and "Exception" not in output, output

@@ -15,6 +15,7 @@ from waiting import wait_until
 from workflows.domain import InputError
 from workflows.measure.noise import Counters, noise_between, read_counters, wait_until_idle
 from workflows.paths import ROOT
+from workflows.plan import machine
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, only_study_on_this_machine
 
 PYTHON = sys.executable
@@ -91,6 +92,7 @@ def test_a_script_that_ends_by_itself_at_sigterm_is_no_error(monkeypatch):
 
     script = SimpleNamespace(cmdline=lambda: [PYTHON, "/x/.snakemake/scripts/measure.py"], terminate=gone)
     monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [script])
+    monkeypatch.setattr(machine, "_signals", set())
     signals = []
     before = signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
     try:

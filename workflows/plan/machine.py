@@ -116,7 +116,8 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     """Within the context, end this process when any process up to the Snakemake that started it is gone.
 
     A killed Snakemake cannot end its jobs, so this process watches Snakemake. SIGTERM and SIGHUP become
-    `SystemExit`, so that context managers clean up.
+    `SystemExit`, and SIGINT becomes `KeyboardInterrupt`, so that context managers clean up. Further signals do
+    not interrupt the clean-up.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     parents = psutil.Process().parents()
     snakemakes = [index for index, process in enumerate(parents) if _is_snakemake(process)]
     watched = parents[: snakemakes[-1] + 1] if snakemakes else []
-    done = threading.Event()
+    done, has_stopped = threading.Event(), threading.Event()
 
     def watch() -> None:
         # Signals are for the main thread, which holds them back while it cleans up.
@@ -136,7 +137,14 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
-    previous = {number: signal.signal(number, _stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    def stop(number: int, _frame: object) -> None:
+        if not has_stopped.is_set():
+            has_stopped.set()
+            raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+    numbers = [signal.SIGTERM, signal.SIGHUP]
+    numbers += [signal.SIGINT] if callable(signal.getsignal(signal.SIGINT)) else []
+    previous = {number: signal.signal(number, stop) for number in numbers}
     threading.Thread(target=watch, daemon=True).start()
     try:
         yield
@@ -146,51 +154,58 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def end_scripts_at_sigterm() -> None:
-    """From now on, let a SIGTERM to this Snakemake also end the scripts that it runs.
+_signals: set[int] = set()
+"""Signals that came to stop this Snakemake."""
 
-    Snakemake itself waits until its scripts end, and the script that measures runs as long as the study. The
-    script cleans up as described at `end_with_snakemake`.
-    """
+
+def end_scripts_at_sigterm() -> None:
+    """From now on, let a SIGTERM to this Snakemake also end the scripts that it runs: see `end_scripts`."""
     snakemake_handler = signal.getsignal(signal.SIGTERM)
 
     def end(number: int, frame: FrameType | None) -> None:
+        _signals.add(number)
         if callable(snakemake_handler):
             snakemake_handler(number, frame)
-        for process in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.NoSuchProcess):  # gone meanwhile
-                # The second word is the script only for Python, not for the shell that starts Python.
-                if any("/.snakemake/scripts/" in word for word in _words(process)[1:2]):
-                    process.terminate()
+        end_scripts()
 
     signal.signal(signal.SIGTERM, end)
 
 
-_interrupted = threading.Event()
+def end_scripts() -> None:
+    """Send SIGTERM to the scripts of this Snakemake.
+
+    One script measures the whole study on one machine. See `end_with_snakemake` for how it ends.
+    """
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # gone meanwhile
+            # Python with a script of a rule, not the shell in which Snakemake starts that.
+            if any("/.snakemake/scripts/" in word for word in _words(process)[1:2]):
+                process.terminate()
 
 
 def note_interruption() -> None:
-    """From now on, remember that SIGINT came (see `is_interrupted`).
+    """From now on, remember that SIGINT came (see `is_interrupted`), and end the scripts when it comes.
 
-    The first SIGINT is handled as before. Later SIGINTs have no effect: they would interrupt Snakemake while
-    it ends its jobs. A process that ignores SIGINT, as under ``nohup``, goes on ignoring SIGINT.
+    Only Ctrl-C on a terminal reaches the scripts by itself. The first SIGINT is then handled as before. Later
+    SIGINTs have no effect: they would interrupt Snakemake while it ends its jobs. A process that ignores
+    SIGINT, as a script's background job does, goes on ignoring SIGINT.
     """
     handle = signal.getsignal(signal.SIGINT)
     if not callable(handle):
         return
 
     def remember(number: int, frame: FrameType | None) -> None:
-        is_first = not _interrupted.is_set()
-        _interrupted.set()
-        if is_first:
+        if number not in _signals:
+            _signals.add(number)
+            end_scripts()
             handle(number, frame)
 
     signal.signal(signal.SIGINT, remember)
 
 
 def is_interrupted() -> bool:
-    """Whether SIGINT has come."""
-    return _interrupted.is_set()
+    """Whether SIGINT or SIGTERM has come."""
+    return bool(_signals)
 
 
 def _open(lock: Path) -> int:
@@ -208,10 +223,6 @@ def _open(lock: Path) -> int:
         descriptor = os.open(lock, flags | os.O_CREAT, 0o644)
         os.fchmod(descriptor, 0o644)  # independent of the umask
         return descriptor
-
-
-def _stop(number: int, _frame: object) -> None:
-    raise SystemExit(128 + number)
 
 
 def _is_snakemake(process: psutil.Process) -> bool:
