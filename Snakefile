@@ -32,6 +32,7 @@ with one_line_errors():
     has_program = software_of_jobs(config, workflow.deployment_settings, is_dry_run)
     plan = make_plan(study_file, config, has_program)
     study_run = begin_run(plan, workflow, again=config.get("again"))
+    plan = study_run.plan
 
 
 pathvars:

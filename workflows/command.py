@@ -108,6 +108,7 @@ def run_study(
 
     The study is the first word. An option of Snakemake and its values come after it.
     """
+    _check_again(again, words)
     os.chdir(_made(here / results) if results else working_folder(here))
     if model:
         from workflows.replay.new_model import new_model  # the analysis takes a second to import
@@ -171,6 +172,17 @@ def main(words: list[str]) -> None:
         run_study(words, standalone_mode=False, obj=Path.cwd(), prog_name="run-study")
     except click.UsageError as error:
         raise InputError(f"run-study: {error.format_message()} (--help shows what can be typed)") from None
+
+
+def _check_again(again: str | None, words: tuple[str, ...]) -> None:
+    """Raise an `InputError` if the value of ``--again`` is a study, so that WHAT is missing."""
+    has_study = bool(words) and not words[0].startswith("-")
+    is_study = not has_study and again is not None and (STUDIES / f"{again}.yaml").exists()
+    if again is not None and (is_study or again.endswith((".yaml", ".yml"))):
+        raise InputError(
+            f"--again: WHAT is missing before {again}: failed, or a case of the study, as in "
+            f"--again failed {again}"
+        )
 
 
 def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) -> NoReturn:

@@ -3,12 +3,14 @@
 import json
 
 import pytest
+from small_records import record
 from study_files import study_file
 
 from workflows.measure import stopped
 from workflows.measure.stopped import killed_for_memory, report_stopped
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
+from workflows.plan.records import write_record
 
 STUDY = """
 name: stopped
@@ -29,9 +31,7 @@ def plan(tmp_path, monkeypatch):
 def test_how_many_blocks_are_recorded_and_where_their_report_is(plan, capsys):
     paths = plan.paths
     for repetition in plan.design.repetitions[:5]:  # two blocks, and one run of the third
-        file = paths.record(repetition, 1)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("{}")
+        write_record(paths.record(repetition, 1), record(inputs=plan.design.inputs(repetition.point)))
     report_stopped(plan)
     there = "2 of 3 blocks and 1 further run recorded"
     assert capsys.readouterr().err == f"stopped; {there}; the same command goes on from there\n"

@@ -2,15 +2,22 @@
 
 import json
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 from programs import ran
+from refused import refusal
+from small_records import record
 
+from workflows.command import main
 from workflows.domain import InputError
+from workflows.measure.stopped import state_of
 from workflows.paths import ROOT
-from workflows.plan.hooks import StudyRun
+from workflows.plan.announce import announcement
+from workflows.plan.hooks import StudyRun, record_requests, reruns
 from workflows.plan.plan import make_plan
+from workflows.plan.records import write_record
 
 STUDY = f"""
 name: again
@@ -37,31 +44,72 @@ def study_run(plan, dryrun=False, is_main_process=True):
 
 def test_a_request_makes_its_runs_missing_again(study):
     plan = make_plan(study, {"again": "faulty/shared_memory"})
-    study_run(plan).request_again("faulty/shared_memory")
+    study_run(plan).announce("faulty/shared_memory")
     (request,) = map(json.loads, plan.paths.requests.read_text().splitlines())
     assert request["what"] == "faulty/shared_memory"
 
 
 def test_dry_runs_and_jobs_of_a_cluster_record_no_request(study):
     plan = make_plan(study)
-    study_run(plan, dryrun=True).request_again("failed")
-    study_run(plan, is_main_process=False).request_again("failed")
+    study_run(plan, dryrun=True).announce("faulty")
+    study_run(plan, is_main_process=False).announce("faulty")
     assert not plan.paths.requests.exists()
 
 
 @pytest.mark.parametrize("dryrun", [True, False])
 def test_a_request_without_a_point_is_one_line(study, dryrun):
     with pytest.raises(InputError, match=r"^again duct: no case 'duct'; known: failed, faulty"):
-        study_run(make_plan(study), dryrun).request_again("duct")
+        study_run(make_plan(study), dryrun).announce("duct")
+
+
+def recorded(plan, **changes):
+    """Write a record of every repetition of a plan."""
+    for repetition in plan.design.repetitions:
+        inputs = plan.design.inputs(repetition.point)
+        write_record(plan.paths.record(repetition, 1), record(**({"inputs": inputs} | changes)))
+
+
+def test_only_the_runs_of_a_request_are_announced(study, capsys):
+    plan = make_plan(study)
+    recorded(plan)
+    study_run(plan, dryrun=True).announce("faulty/shared_memory")
+    first, listed, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith("again: again faulty/shared_memory: 1 run of 2, about ")
+    assert listed == "  faulty, shared_memory, 2 processes: block 1"
+
+
+def test_only_runs_that_still_count_are_counted(study):
+    plan = make_plan(study)
+    recorded(plan)
+    assert "; 2 recorded in " in announcement(plan) and state_of(plan) == "1 of 1 blocks recorded"
+    record_requests(replace(plan, requested=reruns(plan, "faulty/serial")))
+    assert "; 1 recorded in " in announcement(plan)
+    assert state_of(plan) == "0 of 1 blocks and 1 further run recorded"
+
+
+def test_runs_of_an_edited_case_are_not_counted(study):
+    plan = make_plan(study)
+    recorded(plan, inputs={"case": "before", "interconnect": None})
+    assert "; 0 recorded in " in announcement(plan) and state_of(plan) == "0 of 1 blocks recorded"
+
+
+@pytest.mark.parametrize("typed", [["smoke"], ["study.yaml"], ["study.yaml", "-n"], ["mine.yaml", "smoke"]])
+def test_a_request_without_its_value_is_one_line(study, typed):
+    message = refusal(InputError, main, ["--again", *typed])
+    assert message.startswith(f"--again: WHAT is missing before {typed[0]}: failed, or a case of the study, ")
 
 
 @pytest.mark.slow
 def test_plain_snakemake_runs_a_case_again(study, tmp_path):
     command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / "Snakefile", "--directory", tmp_path]
     command += ["--workflow-profile", ROOT / "profiles/default", "--cores", "2", "--configfile", study]
-    for config in ([], ["--config", "again=faulty/shared_memory"]):
+    again = ["--config", "again=faulty/shared_memory"]
+    for config in ([], [*again, "--dry-run"], again):
         done = ran(*command, *config, "--", "results/again/records.txt", timeout=300)
         assert done.returncode == 0, done.stderr
+        if "--dry-run" in config:
+            assert "\nmeasure " in done.stdout and "Nothing to be done" not in done.stdout
+            assert "\n  faulty, shared_memory, 2 processes: block 1\n" in done.stderr
     records = sorted(path.name for path in tmp_path.rglob("shared_memory/**/*.json"))
     assert records == ["block-1-attempt-1.json", "block-1-attempt-2.json"]
     assert [path.name for path in tmp_path.rglob("serial/**/*.json")] == ["block-1-attempt-1.json"]

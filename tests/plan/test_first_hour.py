@@ -5,14 +5,16 @@ import sys
 
 import pytest
 from refused import refusal
+from small_records import record
 
 from workflows.domain import InputError
 from workflows.inputs import read_yaml
 from workflows.measure.stopped import state_of
 from workflows.paths import CASES, ROOT
 from workflows.plan.announce import announcement
-from workflows.plan.hooks import request_again
+from workflows.plan.hooks import reruns
 from workflows.plan.plan import make_plan
+from workflows.plan.records import write_record
 from workflows.study.asked import read_asked
 from workflows.study.cases import read_case_file
 
@@ -62,17 +64,15 @@ def test_an_incomplete_section_names_the_keys_of_which_it_needs_one(tmp_path):
 def test_runs_of_unfinished_blocks_are_counted(study):
     plan = make_plan(study)
     for repetition in plan.design.repetitions[:2]:
-        file = plan.paths.record(repetition, 1)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("{}")
+        inputs = plan.design.inputs(repetition.point)
+        write_record(plan.paths.record(repetition, 1), record(inputs=inputs))
     assert state_of(plan) == "0 of 4 blocks and 2 further runs recorded"
 
 
 def test_again_failed_without_a_failed_run_is_answered(study, capsys):
     plan = make_plan(study)
-    request_again(plan, "failed")
+    assert reruns(plan, "failed") == ()
     assert capsys.readouterr().err == "again failed: no run of hour.yaml has failed; nothing is repeated\n"
-    assert not plan.paths.requests.exists()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_again_failed_without_a_failed_run_is_answered(study, capsys):
     ],
 )
 def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):
-    message = refusal(InputError, request_again, make_plan(study), request_text)
+    message = refusal(InputError, reruns, make_plan(study), request_text)
     assert message.startswith(f"again {request_text}: {line}")
 
 

@@ -14,7 +14,7 @@ import click
 
 from workflows.domain import Case, Point, Repetition
 from workflows.measure.noise import LONG_WAIT_SECONDS
-from workflows.plan.design import duration, expected_cost
+from workflows.plan.design import describe, duration, expected_cost
 from workflows.plan.record import Record
 
 RECENT = 10
@@ -158,12 +158,3 @@ def say(text: str, files: Sequence[TextIO], end: str = "\n") -> None:
     """Write one line to each file. On a terminal it replaces a live line, which is drawn again below."""
     for file in files:
         print(f"\r\033[K{text}" if file.isatty() else text, end=end, file=file, flush=True)
-
-
-def describe(point: Point) -> str:
-    """Describe a point in words."""
-    if point.interconnect is None:
-        return f"{point.case}, serial"
-    oversubscribed = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
-    placement = f", {point.processes_per_node} a node" if point.processes_per_node else ""
-    return f"{point.case}, {point.interconnect}, {point.in_words}{placement}{oversubscribed}"

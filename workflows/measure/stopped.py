@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import psutil
 
 from workflows.domain import counted
 from workflows.measure.allocation import interruptions, messages_of_jobs
-from workflows.paths import FACTS, record_name
+from workflows.paths import FACTS
 from workflows.plan.plan import Plan
-from workflows.plan.records import recorded
 from workflows.study.sites import read_facts
 
 
@@ -47,14 +47,13 @@ def report_stopped(plan: Plan) -> None:
 
 
 def state_of(plan: Plan) -> str:
-    """Return one line with the number of recorded blocks, and the path of the latest report."""
+    """Return one line: the number of recorded blocks that still count, and the path of the latest report."""
     paths, repetitions, blocks = plan.paths, plan.design.repetitions, plan.design.blocks
     if not repetitions:
         return "what is made is kept"
-    names = recorded(paths)
-    recorded_runs = [repetition for repetition in repetitions if record_name(repetition, 1) in names]
-    incomplete = {repetition.block for repetition in repetitions if record_name(repetition, 1) not in names}
-    further = sum(repetition.block in incomplete for repetition in recorded_runs)
+    incomplete = Counter(repetition.block for repetition, _ in plan.missing(repetitions))
+    runs_of_blocks = Counter(repetition.block for repetition in repetitions)
+    further = sum(runs_of_blocks[block] - missing for block, missing in incomplete.items())
     runs = f" and {counted(further, 'further run')}" if further else ""
     state = f"{blocks - len(incomplete)} of {blocks} blocks{runs} recorded"
     if not paths.report.is_symlink():

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from analysis.runs.facts import Counts
 from workflows.applications import application
-from workflows.domain import InputError, counted
-from workflows.paths import StudyPaths, record_name
+from workflows.domain import InputError, Point, Repetition, counted
+from workflows.paths import StudyPaths
 from workflows.plan import files
-from workflows.plan.design import Cost, duration, expected_simulation
+from workflows.plan.design import Cost, describe, duration, expected_cost, expected_simulation
 from workflows.plan.forecast import forecast, forecast_lines
-from workflows.plan.jobs import in_jobs
+from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
-from workflows.plan.records import recorded
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -41,7 +41,7 @@ def announce(plan: Plan) -> None:
     check_cost(plan)
     cluster = plan.here.cluster
     cluster_lines: list[str] = []
-    if cluster and in_jobs(plan):
+    if cluster and in_jobs(plan) and not plan.requested:
         cluster_lines = forecast_lines(forecast(plan), cluster, plan.design.cost.core_hours)
     if cluster and cluster.is_elsewhere:
         cluster_lines.append(
@@ -62,21 +62,17 @@ def announcement(plan: Plan) -> str:
     cost = design.cost
     if not study.cases:
         return f"{study.name}: nothing is run; imported files: {len(study.imported_files)}"
-    names = recorded(plan.paths)
-    recorded_runs = sum(record_name(repetition, 1) in names for repetition in design.repetitions)
+    missing = [repetition for repetition, _ in plan.missing(design.repetitions)]
+    if plan.requested:
+        return "\n".join([*_runs_again(plan, missing), *_longest_wait(plan, len(missing))])
     amount = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
     if study.until:
         most = design.highest_cost
         most_blocks = f"{study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
         amount = f"at least {amount}, at most {most_blocks}"
-    progress = f"{recorded_runs} recorded in {plan.paths.results}"
+    progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
     lines = [f"{study.name}: {len(design.points)} points, {amount} in all; {progress}"]
-    if plan.here.cluster is None and (to_run := len(design.repetitions) - recorded_runs):
-        wait = study.limits.idle_seconds
-        lines.append(
-            f"if the machine is busy: up to {wait:g} s of waiting before each run (limits.idle_seconds), "
-            f"{duration(wait * to_run)} in all"
-        )
+    lines += _longest_wait(plan, len(missing))
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
     lines += _simulation_lines(plan)
@@ -122,6 +118,36 @@ def _interconnect_lines(plan: Plan) -> list[str]:
     if emulated and plan.here.cluster is None:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
     return lines
+
+
+def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
+    """Return the lines that announce runs that are requested again, and list them."""
+    study, points = plan.asked.study, [repetition.point for repetition in missing]
+    names = ", ".join(request.what for request in plan.requested)
+    cost = expected_cost(points, 1, plan.asked.cases)
+    runs = f"{counted(cost.runs, 'run')} of {len(plan.design.repetitions)}, {_shown(cost)}"
+    lines = [f"{study.name}: again {names}: {runs}"]
+    if plan.here.cluster and in_jobs(plan):
+        jobs = sum(not set(missing).isdisjoint(batch.repetitions) for batch in batches(plan).values())
+        lines.append(f"jobs: {jobs} to measure")
+    blocks: dict[Point, list[str]] = {}
+    for repetition in missing:
+        blocks.setdefault(repetition.point, []).append(str(repetition.block))
+    return lines + [
+        f"  {describe(point)}: block{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"
+        for point, numbers in blocks.items()
+    ]
+
+
+def _longest_wait(plan: Plan, to_run: int) -> list[str]:
+    """Return a line with the longest possible wait before runs on this machine."""
+    if plan.here.cluster or not to_run:
+        return []
+    wait = plan.asked.study.limits.idle_seconds
+    return [
+        f"if the machine is busy: up to {wait:g} s of waiting before each run (limits.idle_seconds), "
+        f"{duration(wait * to_run)} in all"
+    ]
 
 
 FEWEST_CELLS = 100

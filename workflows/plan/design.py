@@ -385,6 +385,15 @@ def expected_simulation(points: Collection[Point]) -> float:
     return TRACING_SECONDS * traced + REPLAYING_SECONDS * replayed
 
 
+def describe(point: Point) -> str:
+    """Describe a point in words."""
+    if point.interconnect is None:
+        return f"{point.case}, serial"
+    oversubscribed = f", oversubscription {point.oversubscription}" if point.oversubscription > 1 else ""
+    placement = f", {point.processes_per_node} a node" if point.processes_per_node else ""
+    return f"{point.case}, {point.interconnect}, {point.in_words}{placement}{oversubscribed}"
+
+
 def duration(seconds: float) -> str:
     """Return a rough time in words."""
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"

@@ -114,6 +114,12 @@ def lost_records(listed: Path) -> list[str]:
     return [path for path in paths if not os.path.exists(path)]  # noqa: PTH110 - Path.exists takes three times as long
 
 
+def requested_records(plan: Plan) -> list[str]:
+    """Return the first records of the repetitions that a dry run would run again; else nothing."""
+    missing = plan.missing(plan.design.repetitions) if plan.requested else []
+    return [str(plan.paths.record(repetition, 1)) for repetition, _ in missing]
+
+
 def imports(plan: Plan) -> list[str]:
     """Return the existing imported files, and the files of their studies next to them.
 

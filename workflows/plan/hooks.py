@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -35,9 +35,7 @@ def begin_run(plan: Plan, workflow: Any, again: str | None = None) -> StudyRun:
         Runs to repeat, in the form of `FORM`.
     """
     run = StudyRun(plan, workflow)
-    run.announce()
-    if again is not None:
-        run.request_again(str(again))
+    run.announce(None if again is None else str(again))
     _runs.append(run)
     return run
 
@@ -55,34 +53,30 @@ class StudyRun:
         self.plan, self.workflow = plan, workflow
         self.has_started = False
 
-    def announce(self) -> None:
-        """Print what the study is about to do; in a job of a cluster, print nothing.
+    def announce(self, again: str | None = None) -> None:
+        """Print what the study is about to do, and record what is to be run `again`.
 
-        Also let only the owner change files that this process makes, and count interruptions from now on.
-        """
-        keep_to_owner()
-        if not self.workflow.is_main_process:
-            return
-        _ = self.plan.asked.case_digests  # report an unreadable case before anything else
-        announce(self.plan)
-        note_interruption()
-        if not self.workflow.output_settings.dryrun:
-            self._drop_earlier_interim_report()
-
-    def request_again(self, request: str) -> None:
-        """Record a request to repeat runs. A dry run only checks it; a job of a cluster ignores it.
+        A dry run records nothing; its plan holds the request. In a job of a cluster, do nothing. From now on,
+        only the owner may change the files of this process.
 
         Raises
         ------
         InputError
-            See `check_again`.
+            See `reruns` and `workflows.plan.announce.announce`.
         """
+        keep_to_owner()
         if not self.workflow.is_main_process:
             return
+        plan = self.plan
+        _ = plan.asked.case_digests  # report an unreadable case before anything else
+        requested = replace(plan, requested=() if again is None else reruns(plan, again))
+        announce(requested)
+        note_interruption()
         if self.workflow.output_settings.dryrun:
-            check_again(self.plan, request)
+            self.plan = requested
         else:
-            request_again(self.plan, request)
+            record_requests(requested)
+            self._drop_earlier_interim_report()
 
     def start(self) -> None:
         """Keep other processes from the study, and ask the scheduler whether it would take the jobs.
@@ -146,22 +140,22 @@ NOUNS = ("case", "interconnect", "process count", "oversubscription", "placement
 """Kinds of name in a request, in their order."""
 
 
-def check_again(plan: Plan, request: str) -> bool:
-    """Check a request to repeat runs, and return whether it repeats any.
-
-    Only a request for failed runs can repeat none.
+def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
+    """Return a request that is made now; if no run has failed, a request for failed runs is none.
 
     Raises
     ------
     InputError
         A part of the request names no point of the study. The line suggests the nearest name.
     """
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+    reruns = (Rerun(request, now),)
     if request == FAILED:
         repeats = any(map(partial(_has_failed, plan), plan.design.repetitions))
         if not repeats:
             file = plan.asked.study.file
             print(f"again failed: no run of {file} has failed; nothing is repeated", file=sys.stderr)
-        return repeats
+        return reruns if repeats else ()
     where = f"again {request}"
     names_of_points = [request_names(point) for point in plan.design.points]
     for index, name in enumerate(request.split("/")):
@@ -170,7 +164,7 @@ def check_again(plan: Plan, request: str) -> bool:
             raise InputError(f"{where}: {name!r} does not belong here; write {FORM}")
         choose(name, allowed if index else {*allowed, FAILED}, NOUNS[index], where)
         names_of_points = [names for names in names_of_points if names[index : index + 1] == [name]]
-    return True
+    return reruns
 
 
 def _has_failed(plan: Plan, repetition: Repetition) -> bool:
@@ -180,18 +174,11 @@ def _has_failed(plan: Plan, repetition: Repetition) -> bool:
     return bool(counted) and not any(record.valid for record in counted)
 
 
-def request_again(plan: Plan, request: str) -> None:
-    """Write a request to a file (`Rerun`). The study fulfils it even if it is killed and started again.
-
-    Raises
-    ------
-    InputError
-        See `check_again`.
-    """
-    if not check_again(plan, request):
+def record_requests(plan: Plan) -> None:
+    """Record the requests of a plan, which the study fulfils even if it is killed and started once more."""
+    if not plan.requested:
         return
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
     file = plan.paths.requests
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("a") as requests:
-        requests.write(json.dumps(asdict(Rerun(request, now))) + "\n")
+        requests.writelines(json.dumps(asdict(rerun)) + "\n" for rerun in plan.requested)

@@ -16,7 +16,7 @@ from workflows.domain import Case, InputError, Point, Repetition, short_digest
 from workflows.jobs.cluster import Cluster
 from workflows.jobs.scheduler import SUBMITTED_JOBS, JobRequest, NodeSelection
 from workflows.launch.ranks import most_cores_of_a_node
-from workflows.plan import files, records
+from workflows.plan import files
 from workflows.plan.design import expected_cost
 from workflows.plan.plan import Plan
 from workflows.study.study import Study
@@ -162,9 +162,7 @@ def due(plan: Plan, batch: Batch) -> list[str]:
         (repetition.point, repetition.block, plan.design.inputs(repetition.point))
         for repetition in batch.repetitions
     ]
-    requests = [
-        request for request in records.read_requests(plan.paths) if any(map(request.covers, batch.points))
-    ]
+    requests = [request for request in plan.requests if any(map(request.covers, batch.points))]
     digest = short_digest(repr([runs, requests]).encode())
     return [digest, *files.lost_records(plan.paths.batch(batch.name))]
 

@@ -116,8 +116,8 @@ def end_with_snakemake(every_seconds: float = 0.5) -> Iterator[None]:
     """Within the context, end this process when any process up to the Snakemake that started it is gone.
 
     A killed Snakemake cannot end its jobs, so this process watches Snakemake. SIGTERM and SIGHUP become
-    `SystemExit`, and SIGINT becomes `KeyboardInterrupt`, so that context managers clean up. Further signals do
-    not interrupt the clean-up.
+    `SystemExit`, and SIGINT becomes `KeyboardInterrupt`, so that context managers clean up. Further signals
+    do not interrupt the clean-up.
 
     Parameters
     ----------

@@ -15,17 +15,33 @@ from workflows.launch.cluster_launch import check_launcher
 from workflows.paths import RESULTS, StudyPaths
 from workflows.plan.design import Design, design, stated_blocks
 from workflows.plan.here import Here, look
-from workflows.plan.records import attempts, is_missing, read_requests, record_files, recorded_block
+from workflows.plan.records import (
+    Rerun,
+    attempts,
+    is_missing,
+    read_requests,
+    record_files,
+    recorded_block,
+)
 from workflows.study.asked import Asked, read_asked
 from workflows.study.study import Study
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study that is about to run: its design, and the folders of its results."""
+    """A study that is about to run: its design, and the folders of its results.
+
+    Attributes
+    ----------
+    design : Design
+    paths : StudyPaths
+    requested : tuple of Rerun
+        Requests to run something again that are not recorded yet; those of a dry run never are.
+    """
 
     design: Design
     paths: StudyPaths
+    requested: tuple[Rerun, ...] = ()
 
     @property
     def asked(self) -> Asked:
@@ -37,9 +53,14 @@ class Plan:
         """Reasons why parts of the study cannot be run here."""
         return self.design.here
 
+    @property
+    def requests(self) -> list[Rerun]:
+        """All requests to run something again, in their order."""
+        return [*read_requests(self.paths), *self.requested]
+
     def missing(self, repetitions: Sequence[Repetition]) -> list[tuple[Repetition, int]]:
         """Return the repetitions that still need a run, each with the number of its next attempt."""
-        requests, missing = read_requests(self.paths), []
+        requests, missing = self.requests, []
         for repetition in repetitions:
             records = attempts(self.paths, repetition)
             if is_missing(repetition, records, self.design.inputs(repetition.point), requests):

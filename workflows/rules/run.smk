@@ -51,7 +51,8 @@ rule measure:
         study=str(plan.asked.study.file),
         digest=plan.design.digest,
         asked=plan.asked.digest,
-        lost=files.lost_records(plan.paths.listed_records),
+        lost=files.lost_records(plan.paths.listed_records)
+        + files.requested_records(plan),
     message:
         "Measuring" if plan.design.points else "Listing the records"
     script:
