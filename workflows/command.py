@@ -276,6 +276,8 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except PermissionError:
         raise InputError(UNWRITABLE.format(folder)) from None
+    except OSError as error:
+        raise InputError(f"--results: {folder} cannot be created: {error.strerror}") from None
     return folder
 
 

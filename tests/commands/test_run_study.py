@@ -56,6 +56,13 @@ def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
     assert line == f"nodeworth: {case}: settings.program: there is no 'matrix_product.py' beside it"
 
 
+def test_a_folder_of_results_that_cannot_be_made_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in ("/proc/x", f"{tmp_path}/file/x"):
+        line = refusal(InputError, main, ["smoke", "--results", folder])
+        assert line.startswith(f"--results: {folder} cannot be created: ")
+
+
 @pytest.fixture
 def started(monkeypatch):
     """Options with which Snakemake is started, each time."""

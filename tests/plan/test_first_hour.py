@@ -69,6 +69,12 @@ def test_runs_of_unfinished_blocks_are_counted(study):
     assert state_of(plan) == "0 of 4 blocks and 2 further runs recorded"
 
 
+@pytest.mark.parametrize("seconds", [0, 5])
+def test_waiting_is_announced_if_runs_may_wait(study, seconds):
+    study.write_text(f"{STUDY}limits: {{idle_seconds: {seconds}}}\n")
+    assert ("s of waiting before each run" in announcement(make_plan(study))) is bool(seconds)
+
+
 def test_again_failed_without_a_failed_run_is_answered(study, capsys):
     plan = make_plan(study)
     assert reruns(plan, "failed") == ()

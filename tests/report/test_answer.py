@@ -252,6 +252,23 @@ class TestWhyOpen:
         assert "more blocks" not in sentences
 
 
+class TestDisturbedHeadline:
+    """The headline begins with the disturbed runs if at least half of its runs were disturbed."""
+
+    @pytest.mark.parametrize(("share", "starts"), [(1, True), (3, False)])
+    def test_half_of_the_runs(self, study, share, starts):
+        runs, tables, facts = study
+        contests = find_contests(tables, [])
+        busy = runs.assign(foreign_cores=[0.9 if index % share == 0 else 0.0 for index in range(len(runs))])
+        case = busy[(busy["case"] == contests[0].case) & busy["kind"].isin(contests[0].kinds)]
+        sentence = faster.which_is_faster(contests, facts, Labels(facts))
+        headline = plain(faster.with_disturbance(sentence, contests[0], busy))
+        number = int((case["foreign_cores"] > 0.5).sum())
+        remark = f"Which is faster, but {number} of {len(case)} runs were disturbed by other programs: "
+        assert headline.startswith(remark) is starts
+        assert headline.endswith(plain(sentence).partition(": ")[2])
+
+
 class TestWhatCounts:
     """Page one counts valid runs, then invalid and disturbed ones."""
 

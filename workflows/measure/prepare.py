@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from workflows.applications import application
-from workflows.domain import Case, InputError, Point
+from workflows.domain import Case, InputError, Point, counted
 from workflows.launch.cluster_launch import JobNode
 from workflows.measure.answers import Expected
 from workflows.measure.running import run, scratch_folder
 from workflows.measure.trial import trial_seconds
 from workflows.study.cases import PREPARED_FROM, digest
+
+FULL_BYTES = 1_000_000
+"""Free space of a file system, in bytes, below which it counts as full when a program has failed."""
 
 
 def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) -> None:
@@ -30,16 +35,21 @@ def prepare(case: Case, processes: int, folder: Path, base: Path | None = None) 
     Raises
     ------
     InputError
-        A program of the preparation fails: one line.
+        A program of the preparation fails, or the file system is full: one line.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     prepared_from = digest(case)
+    where = f"case {case.name}, {counted(processes, 'process')}: cannot be prepared"
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         application(case.application).prepare(case, processes, folder, base)
+        (folder / PREPARED_FROM).write_text(prepared_from)
     except RuntimeError as error:
-        name = f"case {case.name}, {processes} processes"
-        raise InputError(f"{name}: cannot be prepared: {error}") from None
-    (folder / PREPARED_FROM).write_text(prepared_from)
+        is_full = shutil.disk_usage(folder).free < FULL_BYTES
+        raise InputError(f"{where}: {error}" + is_full * f"; no space left in {folder.absolute()}") from None
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise InputError(f"{where}: no space left in {folder.absolute()}") from None
 
 
 def reference_answer(

@@ -141,9 +141,9 @@ def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
 
 def _longest_wait(plan: Plan, to_run: int) -> list[str]:
     """Return a line with the longest possible wait before runs on this machine."""
-    if plan.here.cluster or not to_run:
-        return []
     wait = plan.asked.study.limits.idle_seconds
+    if plan.here.cluster or not to_run or not wait:
+        return []
     return [
         f"if the machine is busy: up to {wait:g} s of waiting before each run (limits.idle_seconds), "
         f"{duration(wait * to_run)} in all"

@@ -176,7 +176,7 @@ def _write_case(
     memory: float,
 ) -> None:
     """Write the case.yaml of a copy."""
-    made = f" Timed runs make {steps} of its {adopted.steps} steps." if adopted.steps else ""
+    made = f" Timed runs make {steps} steps; the input states {adopted.steps}." if adopted.steps else ""
     changes = f" In Nodeworth's copy, {'; '.join(adopted.changes)}." if adopted.changes else ""
     document = {
         "application": name,

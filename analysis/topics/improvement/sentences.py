@@ -20,6 +20,7 @@ from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
 from analysis.runs.frames import BASELINE, Line, as_lines
 from analysis.runs.kinds import side
+from analysis.topics.quality.sentences import count_disturbed
 from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
@@ -32,7 +33,27 @@ def headline(page: Page) -> Headline | None:
     if not page.contests:
         return None
     content = page.content
-    return Headline(sentences=[which_is_faster(page.contests, content.facts, content.labels)])
+    sentence = which_is_faster(page.contests, content.facts, content.labels)
+    return Headline(sentences=[with_disturbance(sentence, page.contests[0], content.runs)])
+
+
+def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str:
+    """Let the headline begin with the number of disturbed runs if at least half of its runs were disturbed.
+
+    Parameters
+    ----------
+    sentence : str
+        The sentence of `which_is_faster`.
+    contest : Contest
+        The contest of the headline, whose valid runs count.
+    """
+    disturbed, observed = count_disturbed(
+        runs[(runs["case"] == contest.case) & runs["kind"].isin(contest.kinds)]
+    )
+    if not observed or 2 * disturbed < observed:
+        return sentence
+    remark = f", but {disturbed} of {counted(observed, 'run')} were disturbed by other programs: "
+    return sentence.replace(": ", remark, 1)
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
