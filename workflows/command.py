@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from snakemake.cli import args_to_api, parse_args, parse_config, print_exception
+from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_config, print_exception
 from snakemake.exceptions import CliException
 
 from workflows.errors import InputError, one_line_errors
@@ -249,9 +250,19 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
     except SystemExit:
         problem = printed.getvalue().splitlines()[-1].rpartition(" error: ")[2]
         allowed = "the options of Snakemake are allowed, and those of --help"
-        raise InputError(f"run-study: {problem} ({allowed})") from None
+        raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
     print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
     return parser, parsed
+
+
+def _suggestion(problem: str) -> str:
+    """Return the end of a message that suggests an option or a profile; empty if none is near."""
+    if given := re.search(r"profile directory given \((.*?)\)", problem):
+        profiles = {file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("cluster/**/config.yaml")}
+        return nearest(given[1], profiles)
+    words = [word.partition("=")[0] for word in problem.split() if word.startswith("--")]
+    options = re.findall(r"--[a-z][a-z-]+", HELP + get_argument_parser().format_help())
+    return next(filter(None, (nearest(word, options) for word in words)), "")
 
 
 def _with_profiles(options: tuple[str, ...], here: Path) -> list[str]:

@@ -42,6 +42,20 @@ def test_one_line_for_a_file_that_is_no_study(tmp_path, monkeypatch, typed, line
     assert refusal(InputError, main, typed).startswith(line)
 
 
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        (["--profile", "clustr"], "cluster"),
+        (["--profile=cluster/pbss"], "cluster/pbs"),
+        (["--proceses", "1,2"], "--processes"),
+        (["--proceses=1,2"], "--processes"),
+        (["--dryrn"], "--dryrun"),
+    ],
+)
+def test_a_misspelt_option_or_profile_gets_a_suggestion(typed, suggested):
+    assert f", did you mean {suggested!r}? (" in refusal(InputError, main, ["smoke", *typed])
+
+
 def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
     case = tmp_path / "cases/mpi4py/matrix_product/case.yaml"
     case.parent.mkdir(parents=True)

@@ -11,7 +11,7 @@ from workflows.domain import InputError
 from workflows.inputs import read_yaml
 from workflows.measure.stopped import state_of
 from workflows.paths import CASES, ROOT
-from workflows.plan.announce import announcement
+from workflows.plan.announce import announce, announcement
 from workflows.plan.hooks import reruns
 from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record
@@ -107,6 +107,13 @@ def test_too_few_cells_per_process_get_a_remark(study):
     assert remark in announcement(make_plan(study))
     study.write_text(text.replace(", 512", ""))
     assert "few cells" not in announcement(make_plan(study))
+
+
+def test_a_study_beyond_its_core_hours_is_shown_before_it_is_refused(study, capsys):
+    study.write_text(f"{STUDY}limits: {{core_hours: 1.0e-9}}\n")
+    message = refusal(InputError, announce, make_plan(study))
+    assert message.startswith("hour.yaml: limits.core_hours: 1e-09 is too little: 12 runs will take about ")
+    assert "hour: 3 points, 4 blocks, 12 runs, about " in capsys.readouterr().err
 
 
 def test_a_study_of_imports_announces_no_measurement(study):

@@ -31,14 +31,13 @@ def check_cost(plan: Plan) -> None:
 
 
 def announce(plan: Plan) -> None:
-    """Print the cost and the jobs of a study, after checking its cost and the files that it imports.
+    """Print the cost and the jobs of a study after checking the files that it imports; then check its cost.
 
     Raises
     ------
     InputError
         See `check_cost` and `workflows.study.imports.check_imports`.
     """
-    check_cost(plan)
     cluster = plan.here.cluster
     cluster_lines: list[str] = []
     if cluster and in_jobs(plan) and not plan.requested:
@@ -54,6 +53,7 @@ def announce(plan: Plan) -> None:
         kinds = {interconnect.kind for interconnect in plan.asked.interconnects.values()}
         check_imports(plan.asked.study, kinds)
     print("\n".join([announcement(plan), *cluster_lines]), file=sys.stderr)
+    check_cost(plan)
 
 
 def announcement(plan: Plan) -> str:
