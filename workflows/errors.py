@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 
 class InputError(Exception):
@@ -25,6 +26,16 @@ class EmulationError(RuntimeError):
 def printable(text: str) -> str:
     """Replace line breaks and unprintable characters by spaces."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+@contextlib.contextmanager
+def noted_errors(log: Path) -> Iterator[None]:
+    """Write the line of an `InputError` to the log of a job too: the end of the study repeats it."""
+    try:
+        yield
+    except InputError as error:
+        log.write_text(f"{error}\n", encoding="utf-8")
+        raise
 
 
 @contextlib.contextmanager

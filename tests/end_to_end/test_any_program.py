@@ -40,3 +40,16 @@ def test_a_program_is_timed_and_its_edited_input_measured_again(tmp_path):
         assert (tmp_path / "input.txt").read_text() == text
     visible = sorted(path.name for path in tmp_path.iterdir() if not path.name.startswith("."))
     assert visible == ["input.txt", "program.py", "results"]
+
+
+def test_the_last_line_after_a_failed_trial_run_is_its_reason(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM.replace("took", "needed"))
+    (tmp_path / "input.txt").write_text("one")
+    command = [sys.executable, "-P", "-m", "workflows.command", *COMMAND, *OPTIONS]
+    done = ran(*command, cwd=tmp_path, timeout=500, PYTHONPATH=str(ROOT))
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(
+        "stopped; 0 of 1 blocks recorded; first mend this: case program: no line of the trial run"
+    )
+    assert "goes on from there" not in done.stderr

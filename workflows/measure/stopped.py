@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections import Counter
 from pathlib import Path
@@ -41,9 +42,29 @@ def report_stopped(plan: Plan) -> None:
         )
     for line in interruptions(cluster, plan.paths) if cluster else ():
         print(f"nodeworth: {line}", file=sys.stderr)
-    for line in messages_of_jobs(Path(".snakemake"), psutil.Process().create_time()):
+    began = psutil.Process().create_time()
+    for line in messages_of_jobs(Path(".snakemake"), began):
         print(line, file=sys.stderr)
-    print(f"stopped; {state_of(plan)}; the same command goes on from there", file=sys.stderr)
+    if fault := fault_of_preparation(plan.paths.results / "logs", began):
+        last = f"stopped; {state_of(plan)}; first mend this: {fault}"
+        atexit.register(print, last, file=sys.stderr)  # after the messages of Snakemake
+    else:
+        print(f"stopped; {state_of(plan)}; the same command goes on from there", file=sys.stderr)
+
+
+def fault_of_preparation(logs: Path, began: float) -> str | None:
+    """Return the line with which the preparation or trial run of a case failed; None without a failure.
+
+    Parameters
+    ----------
+    logs : Path
+        Folder with the logs of the jobs of a study.
+    began : float
+        Start of this process, seconds since 1970: older logs belong to earlier commands.
+    """
+    written = [file for name in ("prepare", "reference") for file in (logs / name).glob("*.log")]
+    new = [file for file in written if file.stat().st_mtime >= began and file.stat().st_size]
+    return new[0].read_text(encoding="utf-8").strip() if new else None
 
 
 def state_of(plan: Plan) -> str:

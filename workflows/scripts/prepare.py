@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workflows.errors import one_line_errors
+from workflows.errors import noted_errors, one_line_errors
 from workflows.measure.prepare import prepare
 from workflows.plan.machine import end_with_snakemake
 from workflows.study.cases import case_of_results
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 if __name__ == "__main__":
-    with end_with_snakemake(), one_line_errors():
+    with end_with_snakemake(), one_line_errors(), noted_errors(Path(snakemake.log[0])):
         base, wildcards = snakemake.input.get("base"), snakemake.wildcards
         prepare(
             case_of_results(wildcards.case, snakemake.params.cases, *snakemake.input),

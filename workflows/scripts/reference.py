@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workflows.domain import Case
-from workflows.errors import one_line_errors
+from workflows.errors import noted_errors, one_line_errors
 from workflows.jobs.cluster import read_cluster
 from workflows.measure.allocation import Allocation, this_allocation
 from workflows.measure.prepare import reference_answer
@@ -46,7 +46,7 @@ def write_reference(
 
 
 if __name__ == "__main__":
-    with end_with_snakemake(), one_line_errors():
+    with end_with_snakemake(), one_line_errors(), noted_errors(Path(snakemake.log[0])):
         config, prepared = snakemake.config, snakemake.input.folder
         case = case_of_results(snakemake.wildcards.case, snakemake.params.cases, prepared)
         allocated: AbstractContextManager[Allocation | None] = nullcontext()
