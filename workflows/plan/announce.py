@@ -194,20 +194,23 @@ def print_results(paths: StudyPaths) -> None:
     print(f"done: {noun}: {path}", file=sys.stderr)
 
 
-def offer_of_blocks(paths: StudyPaths) -> str:
-    """Return the further blocks that page one of the report offers; empty without an offer."""
+def closing_lines(paths: StudyPaths) -> list[str]:
+    """Return remarks of the report: cases that are too short, and the offer of further blocks."""
     if not (paths.results / "report.pdf").exists():
-        return ""
+        return []
     from analysis.pipeline import read_tables  # the analysis takes a second to import
     from analysis.presentation.contests import find_contests
     from analysis.presentation.labels import Labels
     from analysis.report.certainty import further_blocks
     from analysis.runs.runs import read_complete
+    from analysis.topics.quality.sentences import short_sentences
 
+    runs = read_complete(paths.results / "runs.parquet")
     facts, tables = read_facts(paths.facts), read_tables(paths.results / "tables")
     contests = find_contests(tables, Labels(facts).declared)
-    offer = further_blocks(read_complete(paths.results / "runs.parquet"), tables, contests, facts)
-    return f"open comparisons: {' '.join(offer.split())}" if offer else ""
+    offer = further_blocks(runs, tables, contests, facts)
+    lines = [*short_sentences(runs), *([f"open comparisons: {offer}"] if offer else [])]
+    return [" ".join(line.split()) for line in lines]  # without the special spaces of the report
 
 
 def _invalid_runs(runs: Counts) -> str:

@@ -16,7 +16,7 @@ from workflows.domain import Repetition
 from workflows.errors import InputError
 from workflows.inputs import choose
 from workflows.paths import StudyPaths
-from workflows.plan.announce import announce, offer_of_blocks, print_results
+from workflows.plan.announce import announce, closing_lines, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
@@ -101,7 +101,7 @@ class StudyRun:
         """
         drop_interim_report(self.plan.paths)
         print_results(self.plan.paths)
-        if line := offer_of_blocks(self.plan.paths):
+        for line in closing_lines(self.plan.paths):
             print(line, file=sys.stderr)
 
     def end_without_jobs(self) -> None:

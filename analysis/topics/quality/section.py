@@ -20,6 +20,7 @@ from analysis.topics.quality.sentences import (
     outlier_sentences,
     precision_sentences,
     rounding_sentences,
+    short_sentences,
     spread_sentences,
     stopped_sentences,
     unpaired_dependence_sentences,
@@ -33,7 +34,7 @@ MOST_ROWS = 30
 def quality(content: Content) -> Section | None:
     """Write the section on the quality of the measurements."""
     tables, labels = content.tables, content.labels
-    sentences = disturbed_sentences(content.runs)
+    sentences = disturbed_sentences(content.runs) + short_sentences(content.runs)
     if "populations" in tables:
         sentences += population_sentences(tables["populations"], labels)
     blocks: list[Block] = []

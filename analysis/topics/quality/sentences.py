@@ -40,6 +40,28 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
     ]
 
 
+SHORT_SECONDS = 1.0
+"""Time of a main loop, in seconds, below which the effects of the start decide much of it."""
+
+
+def short_sentences(runs: pd.DataFrame) -> list[str]:
+    """Name the cases whose main loop takes less than `SHORT_SECONDS` in every measured run.
+
+    Benchmarks and traffic (application mpi4py) are left out: they time many repeated messages.
+    """
+    if "origin" not in runs:
+        return []
+    is_timed = runs["valid"] & (runs["origin"] == "run") & (runs["application"] != "mpi4py")
+    longest = runs[is_timed].groupby("case", sort=False)["seconds"].max()
+    short = longest[longest < SHORT_SECONDS]
+    if short.empty:
+        return []
+    return [
+        f"The main loop of {listed(short.index)} takes less than {SHORT_SECONDS:g} s. Times this short "
+        "mostly show effects of the start: let the case make more steps (--steps, or a larger size)."
+    ]
+
+
 def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> list[str]:
     """State how many repetitions are outliers by `OUTLIER_RULE`, and name the most extreme outliers."""
     valid = repetitions[repetitions["valid"]]
