@@ -134,7 +134,9 @@ class AboutModel(JsonPart, converters={"fit": AboutFit.of, "host": Host.of}):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AboutInterconnect(JsonPart, converters={"model": AboutModel.of}, optional={"model", "host_bus"}):
+class AboutInterconnect(
+    JsonPart, converters={"model": AboutModel.of}, optional={"model", "host_bus", "node_type"}
+):
     """Facts about an interconnect: an entry of ``interconnects``."""
 
     title: str | None = None
@@ -143,6 +145,7 @@ class AboutInterconnect(JsonPart, converters={"model": AboutModel.of}, optional=
     link_mbps: float | None = None
     factors: Mapping[str, Any] = field(default_factory=dict)
     host_bus: str | None = None
+    node_type: str | None = None
     notes: Sequence[Mapping[str, Any]] = ()
     model: AboutModel | None = None
 

@@ -231,6 +231,11 @@ def test_names_of_an_importing_study_come_from_its_files(tmp_path):
         check_names(study, {"cavity"}, names - {"gigabit"})
     with pytest.raises(InputError, match=r"economics\.mix\.weights: no case of the study 'cavity'"):
         check_names(study, {"duct"}, names)
+    named = read_study(
+        study_file(tmp_path, "name: mine\nimport: [theirs.csv]\nsystems: {efa: {title: EKS}}\n")
+    )
+    with pytest.raises(InputError, match="systems: no interconnect of the study 'efa'"):
+        check_names(named, {"cavity"}, names)
 
 
 def test_keys_of_the_analysis_rerun_no_measurement(tmp_path):

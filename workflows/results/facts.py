@@ -85,6 +85,10 @@ def facts(plan: Plan, runs: pd.DataFrame, records: list[Record], imports: Import
         name: _part_of(interconnects.get(population.interconnect, AboutInterconnect()), population)
         for name, population in imports.populations.items()
     }
+    interconnects |= {
+        name: replace(interconnects.get(name, AboutInterconnect()), **stated)
+        for name, stated in study.for_analysis.get("systems", {}).items()
+    }
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     own_site = {study.site: Site(str(study.file), now, VERSION, machine)} if study.site else {}
     until = _until_facts(plan, runs[runs["origin"] == "run"], records)

@@ -78,6 +78,7 @@ def check_names(
         "analysis.reference_interconnect": ("interconnect", [reference] if reference else (), interconnects),
         "proposal.interconnect": ("interconnect", [shown] if shown else (), interconnects),
         "baselines": ("interconnect", study.baselines, interconnects),
+        "systems": ("interconnect", study.for_analysis.get("systems", ()), interconnects),
         "run_costs.prices": (
             "interconnect or site",
             study.run_costs.get("prices", ()),

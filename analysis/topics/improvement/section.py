@@ -14,7 +14,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, p_value, percent_cell, texts, verdict, with_levels
 from analysis.presentation.sentences import bound, units_of
 from analysis.runs.frames import Line, is_missing, percent_interval
-from analysis.topics.improvement.sentences import not_compared
+from analysis.topics.improvement.sentences import not_compared, system_sentences
 
 MEANS = {"geometric": "Geometric", "plain": "Plain", "weighted": "By the weights of the mix"}
 """Names of the means over cases."""
@@ -32,7 +32,9 @@ def comparison(content: Content) -> Section | None:
         text = " ".join(refused) or f"There is no comparison: {why}"
         return section("improvement", "Improvement over the baseline", [paragraph(text)])
     blocks = [*content.figures("improvement"), made]
-    blocks += [bullets(refused)] if refused else []
+    blocks += (
+        [bullets(sentences)] if (sentences := [*system_sentences(improvement, content), *refused]) else []
+    )
     if "improvement_mean" in content.tables:
         blocks.append(improvement_mean_table(content.tables["improvement_mean"], content.labels))
     return section("improvement", "Improvement over the baseline", blocks)

@@ -8,13 +8,14 @@ import pandas as pd
 
 from analysis.curves.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, WITHIN_ROUNDING
 from analysis.presentation import formats
+from analysis.presentation.content import Content
 from analysis.presentation.contests import (
     Contest,
     direction,
     direction_with_same_computing,
     has_one_figure_each,
 )
-from analysis.presentation.formats import MOST, counted, named_or_counted, percents
+from analysis.presentation.formats import MOST, counted, listed, named_or_counted, percents
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
@@ -106,6 +107,35 @@ def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     for (baseline, case, note), names in refused.items():
         verb = "is" if len(set(names)) == 1 else "are"
         sentences.append(f"{named_or_counted(names)} {verb} not compared with {baseline} in {case}: {note}")
+    return sentences
+
+
+def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
+    """State which comparisons are between interconnects on equal nodes, and which are between systems.
+
+    The types of the nodes are those that the study states. Without them there is no sentence.
+    """
+    facts, labels = content.facts, content.labels
+    sentences = []
+    compared = improvement[improvement["improvement_percent"].notna()]
+    for name, rows in compared.groupby("baseline_interconnect", sort=False):
+        node, baseline = facts.interconnect(str(name)).node_type, labels.baseline(as_lines(rows)[0])
+        others: dict[str, dict[str, None]] = {}
+        for line in as_lines(rows):
+            other = facts.interconnect(line["interconnect"]).node_type
+            if node is not None and other is not None:
+                others.setdefault(other, {})[labels.compared(line)] = None
+        for other, names in others.items():
+            if other == node:
+                sentences.append(
+                    f"{listed([baseline, *names])} have equal nodes ({node}): the comparison is between "
+                    "interconnects and their software."
+                )
+            else:
+                sentences.append(
+                    f"{baseline} ({node}) and {listed(names)} ({other}) have different nodes: the "
+                    "comparison is between systems, which also differ in processor, cores or price."
+                )
     return sentences
 
 

@@ -1,0 +1,68 @@
+"""Published runs on clouds, compared by nodes; the expected values were worked out from the logs by hand."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from workflows.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+def tables_of(study_folder, study):
+    study_folder.run_well(ROOT / f"config/studies/{study}.yaml")
+    return study_folder.results(study) / "tables"
+
+
+def test_systems_are_compared_by_nodes(study_folder):
+    tables = tables_of(study_folder, "published_clouds")
+    scaling, peaks, equivalent = (
+        pd.read_csv(tables / f"{name}.csv").query("case == 'lammps_reax'")
+        for name in ("scaling", "peaks", "node_equivalent")
+    )
+    assert {*scaling["unit"], *peaks["unit"], *equivalent["unit"]} == {"nodes"}
+    own_speedup = scaling.pivot(index="interconnect", columns="nodes", values="own_speedup").round(3)
+    assert own_speedup.drop("azure_cyclecloud_ucx_all").T.fillna(0).to_dict("list") == {
+        "aws_eks": [1, 1.609, 2.276, 2.509],
+        "aws_parallel_cluster": [1, 1.813, 2.983, 4.374],
+        "azure_aks": [1, 0.489, 0, 0],
+        "azure_aks_placement": [1, 1.429, 1.730, 1.797],
+        "azure_cyclecloud": [1, 1.108, 2.917, 1.985],
+        "google_compute_engine": [1, 1.725, 3.162, 5.025],
+        "google_gke": [1, 1.571, 2.025, 0.750],
+    }
+    peak = peaks.set_index("interconnect")["peak_processes"]
+    assert peak[["google_gke", "azure_cyclecloud", "aws_eks"]].tolist() == [128, 128, 256]
+    rows = equivalent[equivalent["reversed"]].set_index(["baseline_interconnect", "baseline_processes"])
+    nodes = rows["equivalent_processes"].round(1)
+    assert nodes["aws_eks"].dropna().to_dict() == {64: 52.8, 128: 83.2, 256: 95.3}
+    assert nodes["azure_cyclecloud"].dropna().to_dict() == {128: 73.3}
+    assert nodes["azure_cyclecloud_ucx_all"].to_dict() == {256: 192.3}
+    assert nodes["google_gke"].dropna().to_dict() == {64: 32.8, 128: 44.4}
+    assert nodes["google_compute_engine"].dropna().to_dict() == {128: 51.9, 256: 95.8}
+    report = json.dumps(json.loads((tables.parent / "report.json").read_text()), ensure_ascii=False)
+    assert "have equal nodes (hpc6a.48xlarge): the comparison is between interconnects" in report
+    assert "have different nodes: the comparison is between systems" in report
+
+
+def test_contrasts_are_on_equal_nodes(study_folder):
+    tables = tables_of(study_folder, "published_clouds_contrasts")
+    improvement = pd.read_csv(tables / "improvement.csv").query("case == 'lammps_reax'")
+    assert improvement.set_index("interconnect")["improvement_percent"].round(1).to_dict() == {
+        "aws_eks": -45.5,
+        "azure_aks_placement": -2.2,
+        "azure_cyclecloud": -61.4,
+    }
+    assert "between systems" not in (tables.parent / "report.json").read_text()
+
+
+def test_weak_cases_are_compared_by_figure_of_merit(study_folder):
+    tables = tables_of(study_folder, "published_clouds_weak")
+    scaling = pd.read_csv(tables / "scaling.csv")
+    rates = scaling.set_index(["case", "interconnect", "nodes"])["rate"]
+    # Medians of the printed figures of merit.
+    assert rates["amg2023", "aws_eks", 32] == pytest.approx(668_815_600, rel=1e-6)
+    assert rates["quicksilver", "aws_parallel_cluster", 256] == pytest.approx(1.673e10, rel=1e-6)
+    google = scaling[scaling["interconnect"].str.startswith("google")]
+    assert set(google["case"]) == {"amg2023_google", "quicksilver_google"}
