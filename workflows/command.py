@@ -7,6 +7,9 @@ import io
 import os
 import re
 import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -53,7 +56,8 @@ Results go to results/ in the current folder, inside the project to that of the 
 
 Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among them:
 
-  --dry-run                 prints what would be done, and does nothing
+  --dry-run                 prints what would be done, and changes no results; with --case, a trial run
+                            in a temporary folder measures the time
   --config KEY=VALUE...     replaces keys of the study: --config blocks=12
   --forcerun analyse        makes tables and report again, and measures nothing of a complete study
   --profile cluster         makes the runs in jobs of a cluster: docs/cluster.md
@@ -143,13 +147,15 @@ def run_study(
     elif command is not None:
         from workflows.plan.command_study import write_command_study
 
-        _start(write_command_study(command, time, processes, name, here), words, here, again)
+        _start_written(partial(write_command_study, command, time, processes, name, here), words, here, again)
     elif case is not None:
         from workflows.plan.case_study import write_case_study
 
         if time or name:
             raise InputError("--time, --name: belong to --command")
-        _start(write_case_study(case, processes, steps, run_scripts, here), words, here, again)
+        _start_written(
+            partial(write_case_study, case, processes, steps, run_scripts, here), words, here, again
+        )
     elif steps or run_scripts:
         raise InputError("--steps, --run-scripts: belong to --case")
     elif time or processes or name:
@@ -192,6 +198,34 @@ def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) 
     if again:
         parsed.config = [*(parsed.config or ()), f"again={again}"]
     _run(parser, parsed)
+
+
+def _start_written(
+    write: Callable[[], Path], options: tuple[str, ...], here: Path, again: str | None
+) -> NoReturn:
+    """Start a study that an option stands for; `write` writes its file into the working folder.
+
+    A dry run writes it into a temporary folder, unless the working folder has the same study and its inputs.
+    """
+    _, parsed = _parsed(Path("study.yaml"), options, here)  # refuse wrong options before anything is written
+    if not parsed.dryrun:
+        _start(write(), options, here, again)
+    folder = Path.cwd()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        file = write()
+        if _is_written(folder / file, file):
+            os.chdir(folder)
+        _start(file, options, here, again)
+
+
+def _is_written(earlier: Path, file: Path) -> bool:
+    """Whether an earlier study file is the same, and its inputs are copied already."""
+    from workflows.study.existing import is_copied
+
+    if not earlier.exists() or earlier.read_text() != file.read_text():
+        return False
+    copies = earlier.parent / "cases"
+    return all(is_copied(given, copies) for given in read_study(earlier).existing.values())
 
 
 def _archive(words: tuple[str, ...], here: Path, anonymise: bool) -> None:

@@ -51,7 +51,8 @@ def test_commands_share_cores_and_say_so(tmp_path, monkeypatch):
 
 def test_cases_share_cores_as_commands_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "cavity").mkdir()
+    (tmp_path / "cavity/system").mkdir(parents=True)
+    (tmp_path / "cavity/system/controlDict").touch()
     study = read_yaml(write_case_study("cavity", COUNTS, None, False, tmp_path))
     keys = counts_and_levels([1, CORES, 2 * CORES])
     assert keys.items() <= study.items()

@@ -310,7 +310,8 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
     ],
 )
 def test_one_line_for_a_case_that_cannot_be_timed(tmp_path, monkeypatch, typed, line):
-    (tmp_path / "cavity").mkdir()
+    (tmp_path / "cavity/system").mkdir(parents=True)
+    (tmp_path / "cavity/system/controlDict").touch()
     monkeypatch.chdir(tmp_path)
     assert refusal(InputError, main, typed).startswith(line.format(here=tmp_path))
 
@@ -318,14 +319,36 @@ def test_one_line_for_a_case_that_cannot_be_timed(tmp_path, monkeypatch, typed, 
 def test_the_results_of_another_folder_stay(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for parent in ("a", "b"):
-        (tmp_path / parent / "cavity").mkdir(parents=True)
+        (tmp_path / parent / "cavity/system").mkdir(parents=True)
+        (tmp_path / parent / "cavity/system/controlDict").touch()
     file = write_case_study("a/cavity", "1,4", 5, True, tmp_path)
     study = read_study(file)
     assert study.existing["cavity"].path == tmp_path / "a/cavity"
     assert (study.existing["cavity"].steps, study.existing["cavity"].run_scripts) == (5, True)
     assert write_case_study("a/cavity", None, None, False, tmp_path) == file
     line = refusal(InputError, write_case_study, "b/cavity", None, None, False, tmp_path)
-    assert line.startswith("--case: results/cavity holds another study")
+    assert line == "--case: results/cavity holds another study; delete it, or give --results FOLDER"
+
+
+def test_a_refused_case_leaves_nothing_and_names_the_folder_inside(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run/cavity/system").mkdir(parents=True)
+    (tmp_path / "run/cavity/system/controlDict").touch()
+    line = refusal(InputError, main, ["--case", "run", "-n"])
+    assert f", did you mean '{tmp_path}/run/cavity'?: " in line
+    refusal(InputError, main, ["--case", "run/cavity", "--proceses", "1"])
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_dry_run_changes_no_study(tutorial, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tutorial("incompressible/icoFoam/cavity/cavity")
+    write_case_study(str(folder), "1", 5, False, tmp_path)
+    for processes in ("1,2", "1"):
+        before = state_of(tmp_path / "results")
+        typed = ["--case", folder, "--steps", "5", "--processes", processes, "--dry-run"]
+        printed(ROOT / "run-study", *typed, cwd=tmp_path, timeout=200)
+        assert state_of(tmp_path / "results") == before
 
 
 class TestDictionary:

@@ -9,6 +9,7 @@ from workflows.domain import InputError
 from workflows.inputs import read_yaml
 from workflows.paths import RESULTS
 from workflows.plan.command_study import counts_and_levels, process_counts
+from workflows.study.existing import application_of
 from workflows.study.inline import as_name, existing_cases
 from workflows.study.written import write_study
 
@@ -47,13 +48,12 @@ def write_case_study(
     if run_scripts:
         case["run_scripts"] = True
     (existing,) = existing_cases([case], here / "--case").values()
-    if not existing.path.exists():
-        raise InputError(f"--case: {existing.path}: no such file or folder")
+    application_of(existing.path, f"--case: {existing.path}")  # before anything is written
     case["path"] = str(existing.path)
     name = as_name(existing.name)
     file = RESULTS / name / "study.yaml"
     if file.parent.exists() and _path_in(file) != case["path"]:
-        raise InputError(f"--case: {file.parent} holds another study; delete it, or write a study file")
+        raise InputError(f"--case: {file.parent} holds another study; delete it, or give --results FOLDER")
     study: dict[str, Any] = {
         "name": name,
         "title": f"Scaling of {existing.name}",

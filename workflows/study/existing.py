@@ -43,6 +43,35 @@ _SHORT_SECONDS = 0.5
 _SERIAL_MB = 100
 
 
+def application_of(path: Path, where: str) -> str:
+    """Return the name of the application that runs an input of a user; `where` begins messages.
+
+    Raises
+    ------
+    InputError
+        The input is missing, or no application runs it: one line, with the only subfolder that would run.
+    """
+    if not path.exists():
+        raise InputError(f"{where}: no such file or folder")
+    if accepting := _accepting(path):
+        return accepting[0]
+    accepted = ", ".join(text for name in names() if (text := application(name).adopted))
+    inner = [folder for folder in path.iterdir() if _accepting(folder)] if path.is_dir() else []
+    hint = f", did you mean {str(inner[0])!r}?" if len(inner) == 1 else ""
+    raise InputError(f"{where}: is none of the inputs that run as they are{hint}: {accepted}")
+
+
+def _accepting(path: Path) -> list[str]:
+    return [name for name in names() if application(name).adopts(path)]
+
+
+def is_copied(given: Existing, cases: Path) -> bool:
+    """Whether `make_case` would leave the copy of an input as it is."""
+    name = application_of(given.path, f"{given.file}: cases: path: {given.path}")
+    stamp = _stamp(given, application(name).input_files(given.path))
+    return _earlier(cases / name / given.name).get("stamp") == stamp
+
+
 def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> None:
     """Make the copy of a user's input in ``<cases>/<application>/<name>``, unless it is there.
 
@@ -59,15 +88,10 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
         The input is missing or cannot be run: one line.
     """
     where = f"{given.file}: cases: path: {given.path}"
-    if not given.path.exists():
-        raise InputError(f"{where}: no such file or folder")
-    accepting = [name for name in names() if application(name).adopts(given.path)]
-    if not accepting:
-        accepted = ", ".join(text for name in names() if (text := application(name).adopted))
-        raise InputError(f"{where}: is none of the inputs that run as they are: {accepted}")
-    app = application(accepting[0])
+    accepting = application_of(given.path, where)
+    app = application(accepting)
     files = app.input_files(given.path)
-    folder = cases / accepting[0] / given.name
+    folder = cases / accepting / given.name
     stamp = _stamp(given, files)
     with _alone(cases):
         earlier = _earlier(folder)
@@ -75,13 +99,13 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
             return
         with tempfile.TemporaryDirectory(dir=cases) as scratch:
             # load_case expects <application>/<case>.
-            copy = Path(scratch) / accepting[0] / given.name
+            copy = Path(scratch) / accepting / given.name
             for name, path in files.items():
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy / name)
             steps = given.steps or earlier.get("steps")
             try:
-                steps = _complete(app, accepting[0], given, copy, steps, run_here, limit_seconds)
+                steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds)
             except RuntimeError as error:
                 raise InputError(f"{where}: {error}") from None
             (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps}))
