@@ -16,6 +16,7 @@ from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import AT_TARGET, coverage_sentence
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.runs.frames import is_missing
+from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST
 from analysis.topics.topic import Topic
 
@@ -87,6 +88,8 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     """Write the definitions of the terms that the study's tables use."""
     scaling = tables["scaling"]
     sentences = [WEAK_WORDS if labels.weak else STRONG_WORDS]
+    if (scaling["unit"] == NODES).any():
+        sentences.append("In cases that are compared by nodes, nodes take the place of cores.")
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):

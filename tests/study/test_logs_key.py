@@ -7,7 +7,7 @@ from refused import refusal
 from study_files import study_file
 
 from workflows.domain import InputError
-from workflows.study.study import read_study
+from workflows.study.study import check_baselines, read_study
 
 refusal_of = partial(refusal, InputError)
 LAMMPS = "logs: 'runs/*.out', application: lammps, interconnect: efa"
@@ -85,3 +85,10 @@ def test_folders_between_and_text_inside_a_name(tmp_path):
         path = tmp_path / f"aws/eks/size32/{folders}lammps-reax-32-iter-4-93886.out"
         assert logs.template.fields(path) == fields
     assert logs.template.fields(tmp_path / "aws/eks/size/lammps-reax-32-iter-4.out") is None
+
+
+def test_the_analysis_checks_baselines_that_only_logs_name(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/a.out").write_text("hello\n")
+    text = f"name: theirs\nbaselines: [efa]\nimport: [{{{LAMMPS}}}]\n"
+    check_baselines(read_study(study_file(tmp_path, text)), {})

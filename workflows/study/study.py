@@ -419,7 +419,7 @@ def check_baselines(study: Study, kinds: Mapping[str, str]) -> None:
     InputError
         A baseline is no interconnect of the study, or nothing can be compared with it.
     """
-    if study.imports:
+    if study.imported_files:
         return
     for index, baseline in enumerate(study.baselines):
         where = f"{study.file}: baselines[{index}]"

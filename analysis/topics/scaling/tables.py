@@ -55,7 +55,11 @@ SCALING = table_schemas(
             "weak scaling *T*₀ / *T(p)*.",
         ),
         incremental_efficiency=described(POSITIVE, "Efficiency of the step from the next smaller count."),
-        serial_fraction=described(NUMBER, "Experimentally determined serial fraction (Karp and Flatt)."),
+        serial_fraction=described(
+            NUMBER,
+            "Experimentally determined serial fraction (Karp and Flatt). By nodes "
+            "only for the interconnect of the reference, since other nodes compute at another speed.",
+        ),
         processes_per_node=POSITIVE,
         reference_interconnect=described(NOTE, "Interconnect of the reference; empty for the serial run."),
         reference_cores=described(COUNT, "Cores of the reference."),
@@ -86,6 +90,7 @@ def scaling_columns(curve: Curve, settings: Settings) -> Piece:
     reference_size = reference.size(curve.unit)
     speedups = {name: getattr(curve, name) for name in ("speedup", "speedup_low", "speedup_high")}
     fraction = serial_fraction(seconds, reference.seconds, size, reference_size)
+    same_nodes = curve.unit != NODES or curve.interconnect == reference.interconnect
     first = int(np.argmin(curve.is_serial))
     layout = f"{curve.processes[0] / curve.counts[0]:g} x {curve.threads}"
     return {
@@ -98,7 +103,7 @@ def scaling_columns(curve: Curve, settings: Settings) -> Piece:
         },
         "nodes": np.where(curve.table["nodes"] == 0, np.nan, curve.table["nodes"]),
         "incremental_efficiency": incremental_efficiency(seconds, size, settings.scaling),
-        "serial_fraction": fraction if settings.scaling == "strong" else np.nan,
+        "serial_fraction": fraction if settings.scaling == "strong" and same_nodes else np.nan,
         "serial": curve.is_serial,
         "reference_interconnect": reference.interconnect or None,
         **{f"reference_{name}": getattr(reference, name) for name in ("seconds", "processes", "cores")},
