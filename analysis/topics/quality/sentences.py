@@ -206,7 +206,10 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
             "credibly depend on earlier blocks."
         )
     if tested.empty:
-        return dependent or ["Spreads are not compared: this needs two blocks in common with the baseline."]
+        return dependent or [
+            "Spreads are not compared: this needs two blocks in common with the baseline at an equal process "
+            "count."
+        ]
     test = (
         "signed ranks of absolute deviations, signs if these are clearly asymmetric, p after Holm's "
         "correction"
