@@ -52,15 +52,29 @@ class Group(TypedDict):
     rows: list[Row]
 
 
+class KeyFigure(TypedDict):
+    """Number of page one in large type.
+
+    ``label`` says what it measures, ``interval`` is empty without an interval, ``kind`` is the kind of the
+    times (such as measured), ``note`` names what it refers to.
+    """
+
+    label: str
+    value: str
+    interval: str
+    kind: str
+    note: str
+
+
 class Block(TypedDict, total=False):
     """Element of a section.
 
     The keys depend on ``type``. ``paragraph``: text. ``list``: title, items. ``table``: caption, columns,
-    groups. ``figure``: name (stem of its files), caption, alt, width_inches, height_inches. The PDF omits a
-    block that is not ``printed``.
+    groups. ``figure``: name (stem of its files), caption, alt, width_inches, height_inches.
+    ``key_figures``: key_figures. The PDF omits a block that is not ``printed``.
     """
 
-    type: Literal["paragraph", "list", "table", "figure"]
+    type: Literal["paragraph", "list", "table", "figure", "key_figures"]
     case: str
     printed: bool
     text: str
@@ -69,6 +83,7 @@ class Block(TypedDict, total=False):
     caption: str
     columns: list[Column]
     groups: list[Group]
+    key_figures: list[KeyFigure]
     name: str
     alt: str
     width_inches: float
@@ -97,6 +112,22 @@ def paragraph(text: str, case: str = "") -> Block:
 def bullets(items: Iterable[str], title: str = "", case: str = "") -> Block:
     """Make a list with a title."""
     return {"type": "list", "title": title, "items": [one_line(item) for item in items], "case": case}
+
+
+def key_figure(label: str, value: str, note: str, interval: str = "", kind: str = "") -> KeyFigure:
+    """Make a number of page one."""
+    return {
+        "label": one_line(label),
+        "value": one_line(value),
+        "interval": one_line(interval),
+        "kind": one_line(kind),
+        "note": one_line(note),
+    }
+
+
+def key_figures(figures: Iterable[KeyFigure]) -> Block:
+    """Make a block of numbers in large type."""
+    return {"type": "key_figures", "key_figures": list(figures), "case": ""}
 
 
 def on_screen(block: Block) -> Block:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -37,10 +37,14 @@ class Labels:
     facts : Facts
     full : bool
         Whether titles of interconnects are complete. Otherwise they are abbreviated.
+    given : str
+        ``with kind`` or ``without kind`` if titles of interconnects keep the user's words up to the first
+        comma; else empty.
     """
 
     facts: Facts
     full: bool = field(default=False, kw_only=True)
+    given: Literal["", "with kind", "without kind"] = field(default="", kw_only=True)
 
     def case(self, name: str) -> str:
         """Return the title of a case."""
@@ -55,6 +59,8 @@ class Labels:
             return SERIAL if kind in (None, DIRECT) or is_missing(kind) else f"{SERIAL} ({kind})"
         if kind is None:
             kind = self.facts.interconnect(str(name)).kind or DIRECT
+        if self.given:
+            return _with_kind(self.cut(name), kind if self.given == "with kind" else None)
         return _with_kind(self.full_name(name), kind) if self.full else short_name(self.cut(name), kind)
 
     def full_name(self, name: object) -> str:

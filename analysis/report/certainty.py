@@ -17,6 +17,7 @@ from analysis.presentation.contests import (
 )
 from analysis.presentation.formats import MOST, counted, listed
 from analysis.presentation.labels import Labels
+from analysis.report.contrast import Contrast
 from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
@@ -64,6 +65,45 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     text += f" ({names})" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
     offer = further_blocks(runs, tables, contests, facts)
     return f"{text}: {offer}." if offer else f"{text}."
+
+
+def how_sure_in_short(
+    runs: pd.DataFrame, contests: Sequence[Contest], contrast: Contrast | None = None
+) -> str:
+    """State in one line how many runs of each kind count, and how many comparisons show a direction.
+
+    Parameters
+    ----------
+    contrast : Contrast, optional
+        Comparison that is tested outside the correction, because the study names no baseline.
+    """
+    valid = runs[runs["valid"]]
+    kinds = [kind for kind in ORIGINS if (valid["kind"] == kind).any()]
+    origins = [
+        f"{counted(int((valid['kind'] == kind).sum()), 'point' if kind == 'simulated' else 'run')} {kind}"
+        for kind in kinds
+    ]
+    text = f"How sure: {listed(origins)}"
+    improvement = pd.concat([contest.improvement for contest in contests])
+    comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
+    if not comparisons:
+        return f"{text}; nothing is compared."
+    decided = [line for line in comparisons if direction(line)]
+    of_one_run = sum(map(has_one_figure_each, decided))
+    tested = len(decided) - of_one_run
+    clauses = [f"{tested} {'is' if tested == 1 else 'are'} decided"] if tested else []
+    if of_one_run:
+        verb = "rests" if of_one_run == 1 else "rest"
+        clauses.append(f"{of_one_run} {verb} on one run each (chance is not ruled out)")
+    if still_open := len(comparisons) - len(decided):
+        clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
+    text += f"; of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"
+    if contrast and not is_missing(contrast.comparison["p_value"]):
+        p = formats.p_value(contrast.comparison["p_value"])
+        text += f"; the title compares the two interconnects with the most points ({p})"
+    if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
+        text += "; time may explain differences, since it is unknown whether the interconnects took turns"
+    return f"{text}."
 
 
 def _unknown_turns(comparisons: Sequence[Line]) -> str:

@@ -1,182 +1,129 @@
-"""Page one: the question, the answer in at most five sentences, one figure and one table."""
+"""Page one: a title that states the result, key figures, one figure, one table and one line on certainty."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import pandas as pd
+from typing import NamedTuple
 
 from analysis.presentation import formats
-from analysis.presentation.blocks import Block, Section, bullets, paragraph
+from analysis.presentation.blocks import Block, Section, bullets, key_figures, paragraph, section
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, find_contests
-from analysis.presentation.formats import MOST, listed
-from analysis.presentation.sentences import counts_of, look_sentences
-from analysis.report.certainty import count_runs, how_sure
+from analysis.presentation.formats import counted
+from analysis.presentation.sentences import look_sentences
+from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
+from analysis.report.contrast import contrast_title, find_contrast, page_labels
+from analysis.report.in_words import table_notes
+from analysis.report.key_figures import MOST_FIGURES, make_key_figures
+from analysis.report.page_one_figure import figure_title
 from analysis.report.page_one_table import page_one_table
-from analysis.runs.frames import Line, as_lines, interval, is_missing
 from analysis.runs.kinds import ran
 from analysis.topics.network.curves import benchmarks
 from analysis.topics.registry import TOPICS
-from analysis.topics.simulated.section import models_of
 from analysis.topics.topic import MOST_SENTENCES, Headline, Page
 
-PERCENT = 100
-SUPERLINEAR = 1.05
-"""Efficiency above which a note gives the reason."""
+
+class FirstPage(NamedTuple):
+    """Title, blocks of page one, and blocks of the section behind page one."""
+
+    title: str
+    answer: list[Block]
+    words: list[Block]
 
 
-def page_one(content: Content) -> Section:
-    """Make page one of any study."""
+def page_one(content: Content) -> tuple[str, list[Section]]:
+    """Make the title of page one, page one, and the section "In words" behind page one."""
+    page = _with_runs(content) if content.cases else _without_runs(content)
     question = content.facts.study.question
-    blocks = [paragraph(question)] if question else []
-    blocks += _with_runs(content) if content.cases else _without_runs(content)
-    return {
-        "id": "answer",
-        "heading": "The answer",
-        "case": "",
-        "new_page": False,
-        "appendix": False,
-        "blocks": blocks or [paragraph("There are no results yet.")],
-    }
+    words = [*([paragraph(question)] if question else []), *page.words]
+    answer = page.answer or [paragraph("There are no results yet.")]
+    sections = section("answer", "The answer", answer), section("words", "In words", words)
+    return page.title, [made for made in sections if made]
 
 
 def select_headlines(page: Page) -> Headline:
-    """Select among what the topics offer: the first sentences, the first table, and all notes.
+    """Select among what the topics offer: the first sentences and table, and all key figures and notes.
 
-    A study with runs keeps the last sentence of page one for how sure the others are.
+    A study with runs keeps the last sentence for how sure the others are.
     """
     unfinished = page.content.facts.study.unfinished
     topics = [topic for topic in TOPICS if not (unfinished and topic.directions)]
     offers = [offer for topic in topics if topic.headline and (offer := topic.headline(page))]
     sentences = [sentence for offer in offers for sentence in offer.sentences]
     return Headline(
+        title=next((offer.title for offer in offers if offer.title), ""),
         sentences=sentences[: MOST_SENTENCES - bool(page.content.cases)],
+        key_figures=[figure for offer in offers for figure in offer.key_figures],
         table=next((offer.table for offer in offers if offer.table), None),
         notes=[note for offer in offers for note in offer.notes if note],
     )
 
 
-def _with_runs(content: Content) -> list[Block]:
-    tables, study = content.tables, content.facts.study
-    contests = find_contests(tables, content.labels.declared)
-    if study.unfinished:
-        without_runs = [contest for contest in contests if not any(map(ran, contest.kinds))]
-        headline = select_headlines(Page(content, without_runs))
-        certainty = [*look_sentences(study), f"So far: {count_runs(content.runs)}."]
-    else:
-        headline = select_headlines(Page(content, contests))
-        certainty = [how_sure(content.runs, tables, contests, content.facts)]
-    return [
-        bullets([*headline.sentences, *certainty]),
-        *content.figures("answer"),
-        page_one_table(contests, content),
-        *map(paragraph, headline.notes),
-        paragraph(" ".join(filter(None, _notes(contests, content)))),
-    ]
+def _with_runs(content: Content) -> FirstPage:
+    contests = find_contests(content.tables, content.labels.declared)
+    if content.facts.study.unfinished:
+        return _interim(contests, content)
+    headline = select_headlines(Page(content, contests))
+    labels = page_labels(content.labels, contests)
+    has_baseline = content.facts.study.names_baseline
+    contrast = find_contrast(contests[0], has_baseline, content.facts.all_settings().alpha)
+    title = contrast_title(contrast, contests[0], labels) if contrast else figure_title(contests[0], labels)
+    if len(content.cases) > 1:
+        title += f" in {labels.case(contests[0].case)}"
+    figures = make_key_figures(contests[0], contrast, labels, has_baseline, headline.key_figures)
+    certainty = how_sure(content.runs, content.tables, contests, content.facts)
+    return FirstPage(
+        f"{title[:1].upper()}{title[1:]}" if contrast is None else title,
+        [
+            key_figures(figures),
+            *_figure_and_table(contests, content),
+            paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
+        ],
+        _words([*headline.sentences, certainty], headline, contests, content),
+    )
 
 
-def _without_runs(content: Content) -> list[Block]:
+def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:
+    """Make page one of an unfinished study, which states no direction of its runs."""
+    study = content.facts.study
+    without_runs = [contest for contest in contests if not any(map(ran, contest.kinds))]
+    headline = select_headlines(Page(content, without_runs))
+    planned = study.until.max_blocks if study.until else study.blocks
+    recorded = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')}"
+    certainty = [*look_sentences(study), f"So far: {count_runs(content.runs)}."]
+    return FirstPage(
+        f"{recorded} recorded: no result yet",
+        [*_figure_and_table(contests, content), paragraph(" ".join(certainty))],
+        _words(headline.sentences, headline, contests, content),
+    )
+
+
+def _figure_and_table(contests: Sequence[Contest], content: Content) -> list[Block]:
+    return [*content.figures("answer"), page_one_table(contests, content)]
+
+
+def _words(
+    sentences: Sequence[str], headline: Headline, contests: Sequence[Contest], content: Content
+) -> list[Block]:
+    """Make the section behind page one: sentences, and notes of the topics and on the table."""
+    notes = [*headline.notes, " ".join(filter(None, table_notes(contests, content)))]
+    return [*([bullets(sentences)] if sentences else []), *map(paragraph, filter(None, notes))]
+
+
+def _without_runs(content: Content) -> FirstPage:
     """Make page one of network curves, published figures and prices, which have no times of runs."""
     headline = select_headlines(Page(content))
     sentences = headline.sentences
     if not sentences and not content.runs.empty and not benchmarks(content.tables):
         valid = content.runs["valid"].any()
         why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
-        sentences = [f"{why}, so there is no estimate.", f"How sure: {count_runs(content.runs)}."]
+        certainty = f"{why}, so there is no estimate. How sure: {count_runs(content.runs)}."
+        return FirstPage(f"{why}: no result", [paragraph(certainty)], [])
     figures = [figure for topic in TOPICS if topic.headline for figure in content.figures(topic.name)]
-    return [
-        *([bullets(sentences)] if sentences else []),
-        *figures[:1],
-        *([headline.table] if headline.table else []),
-        *map(paragraph, headline.notes),
-    ]
-
-
-def _notes(contests: Sequence[Contest], content: Content) -> list[str]:
-    """Write the notes below the table of page one.
-
-    They explain short names, the reference of speedups, brackets, when a difference counts, and anything
-    unusual.
-    """
-    labels, study = content.labels, content.facts.study
-    scaling = pd.concat([contest.scaling for contest in contests])
-    notes = [labels.explain(content.tables["peaks"]), _reference_note(scaling, content)]
-    notes += [] if study.unfinished else look_sentences(study)
-    if scaling["speedup_low"].notna().any():
-        notes.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
-    notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
-    if any(contest.improvement["improvement_percent"].notna().any() for contest in contests):
-        notes.append(
-            "Against its baseline: how much longer the baseline takes. Both are compared at the "
-            "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
-            "fastest on one process, they are compared at the count where the other is fastest."
-        )
-    if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
-        notes.append("Process counts exclude data servers, but processes per core include them.")
-    return [*notes, _superlinear_note(scaling, content)]
-
-
-def _reference_note(scaling: pd.DataFrame, content: Content) -> str:
-    """Say which run speedups refer to; empty without speedups."""
-    keys = ["reference_interconnect", "reference_processes", "reference_nodes", "kind", "unit"]
-    references = scaling.dropna(subset=["reference_processes"])[keys].drop_duplicates()
-    names = dict.fromkeys(
-        "the serial run" if is_missing(line["reference_interconnect"]) else _reference_run(line, content)
-        for line in as_lines(references)
-    )
-    if not names:
-        return ""
-    start = f"{content.labels.speedup.capitalize()} is relative to"
-    if len(names) <= MOST:
-        return f"{start} {listed(names)}."
-    counts = [formats.whole(scaling["reference_processes"].agg(end)) for end in ("min", "max")]
-    return (
-        f"{start} the fewest processes that were run over an interconnect at a site, "
-        f"{formats.spanned(*counts)}: between sites, compare times."
-    )
-
-
-def _reference_run(line: Line, content: Content) -> str:
-    interconnect = content.labels.interconnect(line["reference_interconnect"], line["kind"])
-    count = line[f"reference_{line['unit']}"]
-    return f"{counts_of(line, count)} over {interconnect}"
-
-
-def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
-    """Say what a direction requires, and how fast simulated cores are."""
-    notes, rules = [], []
-    if improvement["p_adjusted"].notna().any():
-        level = formats.exact(content.facts.all_settings().alpha)
-        rules.append(f"p is at most {level}, after Holm's correction")
-    if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
-        rules.append(f"{'for simulated times, that ' * bool(rules)}the whole band is on one side")
-    if rules:
-        notes.append(f"Faster or slower requires that {'; '.join(rules)}.")
-    speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
-    if set(speeds) - {1}:
-        share = formats.spanned(formats.number(min(speeds), 2), formats.number(max(speeds), 2))
-        notes.append(f"Simulated cores have {share} of the speed of the traced ones.")
-    return notes
-
-
-def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
-    """State the highest efficiency if it exceeds 100 % for sure, and what may explain it; else empty."""
-    one_per_core = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
-    highest = as_lines(scaling[one_per_core].nlargest(1, "efficiency"))
-    if not highest:
-        return ""
-    line, ends = highest[0], interval(highest[0], "efficiency")
-    if min(end for end in ends if not is_missing(end)) <= SUPERLINEAR:
-        return ""
-    value, low, high = ends
-    efficiency = formats.percent_with_interval(PERCENT * value, PERCENT * low, PERCENT * high)
-    reference = line["reference_interconnect"]
-    if is_missing(reference) or reference == line["interconnect"]:
-        why = "the data of more processes usually fit their caches (superlinear)"
-        return f"Efficiency reaches {efficiency}: above 100{formats.THIN}%, {why}."
-    return (
-        f"Efficiency reaches {efficiency} over {content.labels.curve(line)}. Its reference is "
-        f"{_reference_run(line, content)}, so the difference between the two interconnects counts as "
-        "efficiency too."
+    listing = [bullets(sentences)] if sentences else []
+    first = [key_figures(headline.key_figures[:MOST_FIGURES])] if headline.key_figures else listing
+    return FirstPage(
+        headline.title or content.labels.title,
+        [*first, *figures[:1], *([headline.table] if headline.table else [])],
+        [*(listing if headline.key_figures else []), *map(paragraph, headline.notes)],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -29,6 +30,7 @@ from analysis.presentation.drawing import Drawing, new_drawing, point_text, shor
 from analysis.presentation.formats import counted, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.style import FigureLabels
+from analysis.report.contrast import page_labels
 from analysis.runs.frames import Line, Tables, as_lines, interval, is_missing, rows_like
 from analysis.runs.kinds import ran, side
 from analysis.topics.equivalents import best_equivalent, share_needed
@@ -54,7 +56,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     contests = find_contests(tables, labels.declared)
     if not contests or contests[0].scaling[counts_of(contests[0].scaling)].nunique() < 2:
         return []
-    headline = contests[0]
+    headline, labels = contests[0], replace(labels, given=page_labels(labels, contests).given)
     equivalents = _equivalents_to_draw(headline)
     title = figure_title(headline, labels)
     if labels.facts.study.unfinished and any(map(ran, headline.kinds)):

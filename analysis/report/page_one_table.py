@@ -21,12 +21,17 @@ from analysis.presentation.contests import (
     whole_count,
 )
 from analysis.presentation.formats import MISSING, counted, listed
+from analysis.presentation.labels import Labels
+from analysis.report.contrast import page_labels
+from analysis.report.in_words import reference_note
+from analysis.report.next_to_fastest import next_to_fastest
 from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import ran, side
 from analysis.topics.topic import MOST_ROWS
 
 LEAST_ROWS = 2
 """Rows that the headline contest keeps however many other cases there are."""
+NOT_COMPARED = "not compared: one node"
 BEYOND = {"rises": "+", "unsure": "?"}
 """Mark behind the best count of a curve, by how the curve ends."""
 
@@ -34,20 +39,31 @@ BEYOND = {"rises": "+", "unsure": "?"}
 def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
     """Tabulate the fastest curve and the baseline of every contest, then other curves as there is room."""
     unfinished = content.facts.study.unfinished
+    has_baseline = content.facts.study.names_baseline
+    labels = page_labels(content.labels, contests)
     ranked = [_rank_curves(contest) for contest in contests]
     order = _order_of_curves(contests, ranked)
     shown = {id(peak) for peak in islice(order, MOST_ROWS)}
     groups: dict[str, list[Row]] = {}
     for contest, peaks in zip(contests, ranked, strict=True):
-        rows = [_make_row(contest, peak, content, unfinished) for peak in peaks if id(peak) in shown]
-        groups.setdefault(_title(contest, contests, content), []).extend(rows)
+        rows = [
+            _make_row(contest, peak, labels, unfinished, has_baseline) for peak in peaks if id(peak) in shown
+        ]
+        groups.setdefault(_title(contest, contests, labels, has_baseline), []).extend(rows)
     units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
+    compared = ["Against its baseline", f"{units.capitalize()} for the baseline's best"]
+    if not has_baseline:
+        compared = ["Next to the fastest (estimate)", f"{units.capitalize()} of the fastest"]
     columns = [
         *left("Interconnect"),
         *right(f"Best at ({units})", content.labels.speedup.capitalize(), "Time (s)"),
-        *left("Against its baseline", f"{units.capitalize()} for the baseline's best"),
+        *left(*compared),
     ]
+    scaling = pd.concat([contest.scaling for contest in contests])
     caption = "The highest speedup of each case, then its baseline and others as there is room."
+    caption += f" {reference_note(scaling, labels)}"
+    if scaling["speedup_low"].notna().any():
+        caption += f" Brackets: {content.labels.intervals(scaling)}."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
         caption += " +: it still rises there, at the most that were run."
@@ -82,19 +98,19 @@ def _order_of_curves(contests: Sequence[Contest], ranked: Sequence[list[Line]]) 
     return list({id(peak): peak for peak in [*ranked[0][:room], *turns, *ranked[0]]}.values())
 
 
-def _title(contest: Contest, contests: Sequence[Contest], content: Content) -> str:
+def _title(contest: Contest, contests: Sequence[Contest], labels: Labels, has_baseline: bool) -> str:
     """Name the case of a contest, its kinds if the case has several contests, and its baseline."""
-    title = content.labels.case(contest.case)
+    title = labels.case(contest.case)
     if sum(other.case == contest.case for other in contests) > 1:
         title += f" ({listed(contest.kinds)})"
     title += on_shared_cores(contest)
-    if contest.baseline is None:
+    if contest.baseline is None or not has_baseline:
         return title
     kind = side(str(contest.against_baseline(contest.improvement)["kind"].iloc[0]), 0)
-    return f"{title}; baseline: {content.labels.interconnect(contest.baseline, kind)}"
+    return f"{title}; baseline: {labels.interconnect(contest.baseline, kind)}"
 
 
-def _make_row(contest: Contest, peak: Line, content: Content, unfinished: bool) -> Row:
+def _make_row(contest: Contest, peak: Line, labels: Labels, unfinished: bool, has_baseline: bool) -> Row:
     """Make the row of a curve. In an unfinished study it states no direction."""
     curve = rows_like(contest.scaling, peak)
     count = int(peak["peak_processes"])
@@ -103,12 +119,11 @@ def _make_row(contest: Contest, peak: Line, content: Content, unfinished: bool) 
     if curve[contest.unit].nunique() > 1 and not (unfinished and ran(peak["kind"])):
         count_text += BEYOND.get(end_of(peak, contest.scaling), "")
     cells = [
-        content.labels.curve(peak),
+        labels.curve(peak),
         count_text + _nodes_in_brackets(curve, count),
         formats.bracketed(*interval(peak, "peak_speedup")) if best["processes"] > 1 else MISSING,
         formats.number(best["seconds"]),
-        "" if unfinished else _against_baseline(contest, peak),
-        "" if unfinished else _needed_count(contest, peak),
+        *(("", "") if unfinished else _compared_cells(contest, peak, has_baseline)),
     ]
     return row(cells, contest.case, peak["interconnect"])
 
@@ -116,6 +131,14 @@ def _make_row(contest: Contest, peak: Line, content: Content, unfinished: bool) 
 def _nodes_in_brackets(curve: pd.DataFrame, count: int) -> str:
     nodes = nodes_of(curve, count)
     return "" if nodes is None else f" ({counted(nodes, 'node')})"
+
+
+def _compared_cells(contest: Contest, peak: Line, has_baseline: bool) -> tuple[str, str]:
+    """Compare a curve with its baseline, or with the fastest curve if the study names no baseline."""
+    against_baseline = _against_baseline(contest, peak)
+    if has_baseline or against_baseline == NOT_COMPARED:
+        return against_baseline, _needed_count(contest, peak)
+    return next_to_fastest(contest, peak)
 
 
 def _rows_about(rows: pd.DataFrame, peak: Line) -> pd.DataFrame:
@@ -130,7 +153,7 @@ def _against_baseline(contest: Contest, peak: Line) -> str:
     compared = as_lines(rows[rows["improvement_percent"].notna()])
     if not compared:
         if rows["note"].str.endswith(ONE_NODE, na=False).any():
-            return "not compared: one node"
+            return NOT_COMPARED
         return "is the baseline" if peak["interconnect"] == contest.baseline else MISSING
     comparison = compared[0]
     if direction(comparison) is None:
@@ -149,16 +172,41 @@ def _needed_count(contest: Contest, peak: Line) -> str:
     ends = [line["equivalent_low"], line["equivalent_high"]]
     if not line["attainable"]:
         if is_missing(ends[0]) or math.isinf(ends[0]):
-            return "never"
+            return f"never{_needed_by_baseline(contest, peak)}"
         return f"{whole_count(ends[0])} or more, or never"
     if is_missing(line["equivalent_processes"]):
         return "fewer than were run"
     needed, baseline_count = whole_count(line["equivalent_processes"]), line["baseline_processes"]
-    limits = (
-        [] if any(map(is_missing, ends)) else [end if math.isinf(end) else whole_count(end) for end in ends]
-    )
-    if {needed, *limits} == {baseline_count}:
+    if {needed, *_limits(line)} == {baseline_count}:
         return MISSING
-    limits_text = f" [{', '.join(map(formats.whole, limits))}]" if limits else ""
+    limits_text = _limits_text(line)
     nodes = _nodes_in_brackets(rows_like(contest.scaling, peak), needed)
     return f"{needed}{limits_text} of {formats.plain(baseline_count)}{nodes}"
+
+
+def _needed_by_baseline(contest: Contest, peak: Line) -> str:
+    """Write which count of the baseline reaches the best of a slower curve; empty if that is not known."""
+    reversed_rows = contest.equivalent[
+        contest.equivalent["reversed"]
+        & (contest.equivalent["interconnect"] == contest.baseline)
+        & (contest.equivalent["baseline_interconnect"] == peak["interconnect"])
+    ]
+    lines = [line for line in as_lines(reversed_rows) if not is_missing(line["equivalent_processes"])]
+    if not lines:
+        return ""
+    line = lines[0]
+    needed = f"{whole_count(line['equivalent_processes'])}{_limits_text(line)}"
+    return f"; baseline: {needed} for {formats.plain(line['baseline_processes'])}"
+
+
+def _limits(line: Line) -> list[float]:
+    """Return the ends of the interval of an equivalent, as whole counts; empty if either is missing."""
+    ends = [line["equivalent_low"], line["equivalent_high"]]
+    if any(map(is_missing, ends)):
+        return []
+    return [end if math.isinf(end) else whole_count(end) for end in ends]
+
+
+def _limits_text(line: Line) -> str:
+    limits = _limits(line)
+    return f" [{', '.join(map(formats.whole, limits))}]" if limits else ""

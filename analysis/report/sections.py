@@ -45,18 +45,21 @@ def make_report(
     Returns
     -------
     dict
-        ``title, subtitle, study, unfinished, cases, interconnects, sections, explore``, as data that can be
-        written as JSON. ``sections`` are a list of `analysis.presentation.blocks.Section`.
+        ``title, result, subtitle, study, unfinished, cases, interconnects, sections, explore``, as data that
+        can be written as JSON. ``result`` is the title of page one. ``sections`` are a list
+        of `analysis.presentation.blocks.Section`.
     """
     runs, tables, facts = with_distinct_interconnects(runs, without_benchmarks(tables), facts)
     content = Content(runs, tables, facts, entries, published or {})
     labels = content.labels
     present = labels.sorted_interconnects(interconnects_of(runs, tables))
     looks_by_name = looks(facts.interconnects, present)
-    first = _arrange(page_one(content), frozenset(), False)
+    result, opening = page_one(content)
+    first, *words = [_arrange(section, frozenset(), False) for section in opening]
     sections = [_without_figures_of(first, section) for section in _make_sections(content)]
     return {
         "title": labels.title,
+        "result": result,
         "subtitle": labels.subtitle,
         "study": facts.study.name or "",
         "unfinished": " ".join(sentences.look_sentences(facts.study)) if facts.study.unfinished else "",
@@ -65,7 +68,7 @@ def make_report(
             {"name": one_line(name), "title": labels.interconnect(name), "colour": looks_by_name[name].colour}
             for name in present
         ],
-        "sections": [first, *filter(None, sections)],
+        "sections": [first, *words, *filter(None, sections)],
         "explore": explore(content, looks_by_name) if content.cases and not facts.study.unfinished else None,
     }
 

@@ -34,7 +34,13 @@ class AboutTarget(JsonPart):
 
 @dataclass(frozen=True, kw_only=True)
 class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
-    """``study``: the question, and how the study was run."""
+    """``study``: the question, and how the study was run.
+
+    Attributes
+    ----------
+    names_baseline : bool
+        False if `baselines` are chosen by default, since the study names none.
+    """
 
     name: str | None = None
     title: str | None = None
@@ -43,6 +49,7 @@ class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
     scaling: str = "strong"
     seed: int | None = None
     baselines: Sequence[str] = ()
+    names_baseline: bool = True
     inside_nodes: Sequence[str] = ()
     compare_kinds: Pairs = ()
     compare_sites: Pairs = ()

@@ -12,7 +12,7 @@ import pandera.pandas as pa
 
 from analysis.curves.curve_comparison import Pair, pairs
 from analysis.curves.curves import Curve, all_curves, ranking
-from analysis.presentation.blocks import Block, Section
+from analysis.presentation.blocks import Block, KeyFigure, Section
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest
 from analysis.presentation.drawing import Drawing
@@ -145,7 +145,7 @@ class View:
 
 
 MOST_SENTENCES = 5
-"""Most sentences of page one."""
+"""Most sentences of the section behind page one."""
 MOST_ROWS = 8
 """Most rows of the table of page one."""
 
@@ -173,14 +173,20 @@ class Headline:
     Attributes
     ----------
     sentences : sequence of str
-        Candidates, the most important first.
+        Candidates for the section behind page one, the most important first.
+    title : str
+        Title of page one if there are no times of runs.
     table : Block, optional
         Shown if no earlier topic offers one.
     notes : sequence of str
-        Paragraphs below the table.
+        Paragraphs below the sentences.
+    key_figures : sequence of KeyFigure
+        Numbers in large type; page one shows at most four.
     """
 
     sentences: Sequence[str] = ()
+    title: str = ""
+    key_figures: Sequence[KeyFigure] = ()
     table: Block | None = None
     notes: Sequence[str] = ()
 

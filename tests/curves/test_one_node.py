@@ -88,7 +88,7 @@ class TestReport:
 
     def test_page_one_states_it_instead_of_a_percentage(self):
         report = self.report(1, 8)
-        text = sentences_of(part(report, "answer"))
+        text = sentences_of(part(report, "words"))
         reason = f"swift is not compared with slow in duct: 8 processes over swift {ONE_NODE}."
         assert f"Which is faster: {reason}" in text
         assert "Nodes saved: unknown; nothing is compared." in text
@@ -106,7 +106,7 @@ class TestReport:
         runs = runs_table(runs.to_dict("records"), third[third["interconnect"] == "third"].to_dict("records"))
         facts = Facts.of({"study": {"baselines": ["slow"], "name": "duct"}})
         report = make_report(runs, tables_of(runs, baselines=("slow",)), facts, [])
-        text = sentences_of(part(report, "answer"))
+        text = sentences_of(part(report, "words"))
         assert (
             "third is 50 % faster than slow at the latter's best of 8 processes; swift is not compared"
             in text

@@ -191,7 +191,7 @@ def test_runs_one_after_the_other_have_no_verdict(turns):
 
 
 def test_page_one_states_the_reason(turns):
-    assert INSEPARABLE in turns.says("answer")
+    assert INSEPARABLE in turns.says("words")
 
 
 def test_runs_by_turns_have_their_verdict(turns):
@@ -212,7 +212,7 @@ def test_unknown_turns_are_stated(turns):
     notes = turns.table("improvement")["note"]
     unknown = notes[notes.str.contains("took turns", na=False)]
     assert set(unknown.index) == {"sorted", "repeated", "files"}
-    assert "whether the interconnects took turns is unknown in 3 comparisons" in turns.says("answer")
+    assert "whether the interconnects took turns is unknown in 3 comparisons" in turns.says("words")
 
 
 MONEY = """
@@ -239,8 +239,8 @@ def test_no_purchase_is_certain_if_time_explains_the_difference(tmp_path, after)
     pays = results.table("break_even")["verdict"].str.removeprefix("would ").tolist()
     assert results.table("break_even")["saving_low"].isna().all() == after
     assert results.table("purchase", "interconnect")["may_be_best"].isna().all() == after
-    assert ("by estimates whose differences are not tested" in results.says("answer")) == after
-    assert "pay" in pays[-1] and (INSEPARABLE in results.says("answer")) == after
+    assert ("by estimates whose differences are not tested" in results.says("words")) == after
+    assert "pay" in pays[-1] and (INSEPARABLE in results.says("words")) == after
 
 
 # --- to what step times are rounded ---
@@ -327,7 +327,7 @@ def test_unrounded_times_are_as_before(rounded):
 
 
 def test_the_report_states_the_rounding(rounded):
-    assert "the difference lies within the rounding of the times" in rounded.says("answer")
+    assert "the difference lies within the rounding of the times" in rounded.says("words")
     assert "are rounded to steps of up to 1 s" in rounded.says("quality")
 
 

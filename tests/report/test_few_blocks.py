@@ -62,10 +62,11 @@ def test_a_study_with_a_target_has_a_coverage_of_its_own():
 
 
 def page_one(*groups):
-    """First page of a study of the baseline ``a``."""
+    """Page one of a study of the baseline ``a``, and the section behind page one."""
     runs = runs_table(*groups)
     tables = make_tables(runs, Settings(baselines=("a",), draws=400))
-    return part(make_report(runs, tables, Facts(), []), "answer")
+    report = make_report(runs, tables, Facts(), [])
+    return part(report, "answer"), part(report, "words")
 
 
 @pytest.mark.parametrize(
@@ -74,14 +75,14 @@ def page_one(*groups):
 def test_an_efficiency_above_one_has_its_interval(noise, sentence):
     factors, others = (tuple(1 + noise * part for part in parts) for parts in
                        ((-1, -0.5, 0, 0, 0.5, 1), (0.5, 0, -1, 1, 0, -0.5)))  # fmt: skip
-    page = page_one(rows("duct", None, {1: 16.0}, factors), rows("duct", "a", {2: 7.4, 4: 5.0}, others))
+    _, page = page_one(rows("duct", None, {1: 16.0}, factors), rows("duct", "a", {2: 7.4, 4: 5.0}, others))
     assert (sentence in sentences_of(page)) if sentence else "Efficiency reaches" not in sentences_of(page)
 
 
 def test_an_undecided_target_is_not_called_unreachable():
     """At 4 processes b is slower than a at its best for sure; at 8 it is nearly as fast, more or less."""
     wide, narrow = (0.9, 0.97, 1.0, 1.02, 1.04, 1.1), (0.99, 1.0, 1.01, 1.0, 0.99, 1.01)
-    page = page_one(
+    page, _ = page_one(
         rows("duct", None, {1: 16.0}, narrow),
         rows("duct", "a", {2: 9.0, 4: 5.0, 8: 8.0}, narrow),
         rows("duct", "b", {2: 12.0, 4: 7.0}, narrow),

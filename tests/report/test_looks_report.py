@@ -60,13 +60,13 @@ def test_a_complete_study_states_directions():
     assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
     assert "curves only" not in plain("\n".join(sayings(report)))
-    assert "p is at most 0.05," in sentences_of(part(report, "answer"))
+    assert "p is at most 0.05," in sentences_of(part(report, "words"))
 
 
 def test_a_later_look_tests_at_a_smaller_level():
     first, _ = reported(looks=[8])
     second, report = reported(looks=[6, 8])
-    text = sentences_of(part(report, "answer"))
+    text = sentences_of(part(report, "words"))
     assert "This is look 2 at the study: it was extended after a report of 6 blocks." in text
     assert "0.05/2²" in text and "p is at most 0.0125," in text
     pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])

@@ -185,7 +185,7 @@ class TestWithMeasurements:
         theirs = {"peaks": pd.DataFrame([of_case | {"peak_processes": 8, "note": None, "source": "them"}])}
         pair = of_case | {"baseline_interconnect": "gigabit", "source": "them", "at_processes": 8}
         theirs["improvement"] = pd.DataFrame([pair | {"improvement_percent": 77.0, "average_percent": 48.0}])
-        text = whole(part(make_report(*study, [], theirs), "answer"))
+        text = whole(part(make_report(*study, [], theirs), "words"))
         rows = study[1]["improvement"].query("case == 'elbow' and oversubscription == 1")
         ours = rows.query("interconnect == 'shared_memory' and baseline_interconnect == 'gigabit'")
         peak = study[1]["peaks"].query("case == 'elbow' and interconnect == 'shared_memory'")

@@ -48,7 +48,7 @@ class TestWeakScaling:
     def test_every_speedup_sentence_has_the_word_scaled(self, weak_report):
         case = sentences_of(part(weak_report, "case-1"))
         assert "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial" in case
-        lists = blocks(part(weak_report, "answer"), "list")
+        lists = blocks(part(weak_report, "words"), "list")
         answer = [plain(item) for block in lists for item in block["items"]]
         assert any("8 processes, the most that was run (scaled speedup" in item for item in answer)
         assert not any("peedup" in item and "caled speedup" not in item for item in answer)
@@ -139,7 +139,7 @@ class TestEfficiencyAboveTheIdeal:
         runs = runs_table(row for name, curve in times.items() for row in rows("duct", name, curve))
         facts = Facts.of({"study": {"baselines": ["slow"], "name": "duct"}})
         settings = Settings(baselines=("slow",), draws=200)
-        return sentences_of(part(make_report(runs, make_tables(runs, settings), facts, []), "answer"))
+        return sentences_of(part(make_report(runs, make_tables(runs, settings), facts, []), "words"))
 
     def test_a_reference_over_another_interconnect_is_named(self):
         """28 s on 4 of the slow one over 5.6 s on 16 of the swift one: 5 times as fast on 4 times the cores."""

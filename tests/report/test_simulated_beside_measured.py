@@ -82,7 +82,7 @@ def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
 def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
     assert (
         "p is at most 0.05, after Holm's correction; for simulated times, that the whole band is on one side."
-        in sentences_of(part(report, "answer"))
+        in sentences_of(part(report, "words"))
     )
     runs, tables, facts = study
     answers = {}
@@ -90,7 +90,7 @@ def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
         model = {"source": "A paper.", "host": {"host_speed": speed}}
         modelled = {name: AboutInterconnect.of({"model": model}) for name in SECONDS}
         about = replace(facts, interconnects={**facts.interconnects, **modelled})
-        answers[speed] = sentences_of(part(make_report(runs, tables, about, []), "answer"))
+        answers[speed] = sentences_of(part(make_report(runs, tables, about, []), "words"))
     assert "Simulated cores have 0.15 of the speed of the traced ones." in answers[0.15]
     assert "Simulated cores" not in answers[1]
 

@@ -42,8 +42,11 @@ def page_one(report: Mapping[str, Any], figures: Mapping[str, bytes]) -> dict[st
         for ending in ("svg", "png"):
             pages = compile_report(file, Path(folder), format=ending, ppi=DOTS_PER_INCH)
             pictures[f"answer.{ending}"] = pages[0] if isinstance(pages, list) else pages
+    title, subtitle = report["title"], report["subtitle"]
+    result = report.get("result", title)  # reports of earlier versions state none
+    subtitle = subtitle if result == title else f"{title} · {subtitle}"
     lines = (line for block in answers[0]["blocks"] for line in (*_markdown(block), ""))
-    text = "\n".join([f"# {_escaped(report['title'])}", "", _escaped(report["subtitle"]), "", *lines])
+    text = "\n".join([f"# {_escaped(result)}", "", _escaped(subtitle), "", *lines])
     return pictures | {"answer.md": text.encode()}
 
 
@@ -54,6 +57,8 @@ def _markdown(block: Mapping[str, Any]) -> Iterator[str]:
             yield _escaped(block["text"])
         case "list":
             yield from (f"- {_escaped(item)}" for item in block["items"])
+        case "key_figures":
+            yield from (f"- {_key_figure(figure)}" for figure in block["key_figures"])
         case "figure":
             yield f"*Figure: {_escaped(block['alt'])}*"
         case "table":
@@ -64,6 +69,13 @@ def _markdown(block: Mapping[str, Any]) -> Iterator[str]:
                 if group["title"]:
                     yield _row([group["title"], *[""] * (len(block["columns"]) - 1)])
                 yield from (_row(row["cells"]) for row in group["rows"])
+
+
+def _key_figure(figure: Mapping[str, str]) -> str:
+    """Write a key figure as a line of Markdown with its value in bold."""
+    value = f"**{_escaped(figure['value'])}** {_escaped(figure['interval'])}".strip()
+    kind = f" ({figure['kind']})" if figure["kind"] else ""
+    return f"{_escaped(figure['label'])}: {value}, {_escaped(figure['note'] + kind)}"
 
 
 def _row(cells: Iterable[str]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
+from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
@@ -27,11 +29,35 @@ PLURAL = {"pays": "pay", "does not pay": "do not pay"}
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer page one a sentence about what pays."""
+    """Offer page one a sentence about what pays, and the best purchase or the verdicts as a key figure."""
     if not page.contests:
         return None
-    sentence = payoff_sentence(page.content.tables, page.contests, page.content.labels)
-    return Headline(sentences=[sentence]) if sentence else None
+    content = page.content
+    sentence = payoff_sentence(content.tables, page.contests, content.labels)
+    figures = payoff_figures(content.tables, page.contests[0], replace(content.labels, given="without kind"))
+    return Headline(sentences=[sentence], key_figures=figures) if sentence else None
+
+
+def payoff_figures(tables: Tables, headline: Contest, labels: Labels) -> list[KeyFigure]:
+    """Make the key figure of the best purchase, or else of the verdicts; empty without prices."""
+    if "purchase" in tables:
+        best = tables["purchase"][tables["purchase"]["best"].fillna(False)]
+        if len(best):
+            line = best.nlargest(1, "budget").iloc[0].to_dict()
+            note = f"with {labels.interconnect(line['interconnect'])}"
+            value = counted(int(line["nodes"]), "node")
+            return [key_figure(f"Buy for {limits(line)}", value, note, kind=str(line["kind"]))]
+    if "break_even" not in tables:
+        return []
+    verdicts = at_highest_target(tables["break_even"])
+    verdicts = verdicts[verdicts["verdict"].isin(VERDICTS) & (verdicts["case"] == headline.case)]
+    if verdicts.empty:
+        return []
+    words = verdicts["verdict"].unique()
+    value = str(words[0]) if len(words) == 1 else "some pay" if "pays" in words else "undecided"
+    price = node_price(verdicts.iloc[0].to_dict())
+    kinds = " and ".join(dict.fromkeys("/".join(verdicts["kind"]).split("/")))
+    return [key_figure(f"At {price} per node", value, _which_pay(verdicts, labels), kind=kinds)]
 
 
 def payoff_sentence(tables: Tables, contests: Sequence[Contest], labels: Labels) -> str:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from analysis.presentation import formats
-from analysis.presentation.blocks import Block, Section, bullets, on_screen, paragraph, section
+from analysis.presentation.blocks import (
+    Block,
+    KeyFigure,
+    Section,
+    bullets,
+    key_figure,
+    on_screen,
+    paragraph,
+    section,
+)
 from analysis.presentation.content import Content
+from analysis.presentation.contests import Contest
 from analysis.presentation.formats import MISSING, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import MOST_ROWS, line_table, numbers, texts
 from analysis.runs.frames import Line, interval, is_missing
 from analysis.runs.runs import valid_rows
-from analysis.topics.money.sentences import amount
+from analysis.topics.money.sentences import amount, money
 from analysis.topics.run_cost.sentences import (
     answer,
     by_question,
     cost_headlines,
     extremes,
+    on_nodes,
     question_title,
     same_speed,
 )
@@ -151,5 +164,21 @@ def headline(page: Page) -> Headline | None:
     choices = page.content.tables.get("run_choices")
     if choices is None or not page.contests:
         return None
-    sentences = cost_headlines(choices, page.contests[0], page.content.labels)
-    return Headline(sentences=sentences) if sentences else None
+    labels, contest = page.content.labels, page.contests[0]
+    sentences = cost_headlines(choices, contest, labels)
+    figures = cost_figures(choices, contest, replace(labels, given="without kind"))
+    return Headline(sentences=sentences, key_figures=figures) if sentences else None
+
+
+def cost_figures(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[KeyFigure]:
+    """Make the key figure of the first deadline or budget of a case; empty without an answer."""
+    of_case = choices[choices["case"] == contest.case]
+    asked = of_case[of_case["question"].isin([DEADLINE, BUDGET])]
+    for best, *_ in by_question(asked):
+        if not is_missing(best["seconds"]):
+            value, low, high = interval(best, "cost")
+            ends = "" if is_missing(low) or is_missing(high) else f"[{money(low)}, {money(high)}]"
+            note = f"{on_nodes(best, labels)}, {formats.seconds(best['seconds'])}"
+            cost = f"{money(value)}{formats.SPACE}{best['currency']}"
+            return [key_figure(question_title(best, labels), cost, note, ends, str(best["kind"]))]
+    return []

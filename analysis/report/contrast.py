@@ -1,0 +1,153 @@
+"""The comparison that the title of page one states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from analysis.presentation import formats
+from analysis.presentation.contests import Contest, direction, has_one_figure_each, whole_count
+from analysis.presentation.labels import Labels
+from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
+
+PAIR = [*CURVE, "baseline_interconnect"]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Comparison of an interconnect with a baseline, for page one.
+
+    Attributes
+    ----------
+    comparison : mapping
+        Row of ``improvement``.
+    direction : str or None
+        ``faster`` or ``slower`` if the comparison shows either.
+    equivalent : mapping or None
+        Row of ``node_equivalent`` at the best count of the slower interconnect, if the faster interconnect
+        matches it with fewer processes or nodes.
+    """
+
+    comparison: Line
+    direction: str | None
+    equivalent: Line | None
+
+    @property
+    def saves(self) -> bool:
+        """Whether the equivalent, with its interval if it has one, is below the count that it matches."""
+        if self.equivalent is None:
+            return False
+        high = self.equivalent["equivalent_high"]
+        return is_missing(high) or _is_below(as_float(high), as_float(self.equivalent["baseline_processes"]))
+
+    @property
+    def remark(self) -> str:
+        """State what the comparison rests on, unless it rests on a test."""
+        if has_one_figure_each(self.comparison):
+            return "one run each"
+        return "simulated" if "simulated" in str(self.comparison["kind"]) else ""
+
+
+def find_contrast(contest: Contest, has_baseline: bool, alpha: float) -> Contrast | None:
+    """Find the comparison that the title states, or None without a comparison.
+
+    The comparison is declared before the data are seen. If the study names a baseline, all its comparisons
+    are declared, and Holm's correction covers them: tested directions precede untested directions, which
+    precede open comparisons. Faster interconnects, the largest saving, and the largest difference decide
+    among them. Without a baseline, the two interconnects with the most points are compared, and this
+    comparison is tested outside the correction.
+
+    Parameters
+    ----------
+    alpha : float
+        Largest p-value of a difference without correction.
+    """
+    improvement = contest.against_baseline(contest.improvement)
+    comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
+    if has_baseline or not comparisons:
+        contrasts = [_make(line, direction(line), contest) for line in comparisons]
+        return max(contrasts, key=_rank, default=None)
+    first = max(comparisons, key=lambda line: _number_of_points(line, contest))
+    return _make(first, direction(first) or _uncorrected_direction(first, alpha), contest)
+
+
+def _make(comparison: Line, word: str | None, contest: Contest) -> Contrast:
+    return Contrast(comparison, word, _saving_of(comparison, word, contest) if word else None)
+
+
+def _rank(contrast: Contrast) -> tuple[bool, bool, bool, float, float]:
+    word, saving = contrast.direction, contrast.equivalent
+    size = abs(as_float(contrast.comparison["improvement_percent"]))
+    saved = as_float(saving["processes_saved"]) if saving else 0.0
+    return word is not None, contrast.remark != "one run each", word == "faster", saved, size
+
+
+def _number_of_points(comparison: Line, contest: Contest) -> tuple[int, int]:
+    """Count the points of the interconnect that is compared with the baseline, and their runs."""
+    rows = contest.scaling[contest.scaling["interconnect"] == comparison["interconnect"]]
+    return len(rows), int(rows["n"].fillna(1).sum())
+
+
+def _uncorrected_direction(comparison: Line, alpha: float) -> str | None:
+    """Return the direction that the test of a single comparison shows without correction."""
+    is_open = str(comparison["verdict"]).startswith(("not distinguishable", "untestable"))
+    low, high = (as_float(comparison[f"improvement_{end}"]) for end in ("low", "high"))
+    if not is_open or not as_float(comparison["p_value"]) <= alpha or not low * high > 0:
+        return None
+    word = "faster" if low > 0 else "slower"
+    return direction({**comparison, "verdict": word})
+
+
+def _saving_of(comparison: Line, word: str, contest: Contest) -> Line | None:
+    """Return the row of ``node_equivalent`` in which the faster interconnect saves processes or nodes."""
+    is_reversed = word == "slower"
+    if is_reversed:
+        names = comparison["interconnect"], comparison["baseline_interconnect"]
+        kind = "/".join(reversed(str(comparison["kind"]).split("/")))
+        comparison = {**comparison, "baseline_interconnect": names[0], "interconnect": names[1], "kind": kind}
+    rows = contest.targets[contest.targets["reversed"] == is_reversed]
+    line = as_lines(rows_like(rows, comparison, PAIR).nlargest(1, "target_speedup"))
+    if line and line[0]["attainable"]:
+        needed, count = (as_float(line[0][f"{name}_processes"]) for name in ("equivalent", "baseline"))
+        if _is_below(needed, count):
+            return line[0]
+    return None
+
+
+def _is_below(needed: float, count: float) -> bool:
+    """Return whether an interpolated count, rounded up, is below another count; false if it is missing."""
+    return math.isfinite(needed) and whole_count(needed) < count
+
+
+def page_labels(labels: Labels, contests: Sequence[Contest]) -> Labels:
+    """Return labels with the names that the user gave, and kinds only if they differ."""
+    kinds = {kind for contest in contests for kind in contest.peaks["kind"]}
+    return replace(labels, given="with kind" if len(kinds) > 1 else "without kind")
+
+
+def contrast_title(contrast: Contrast, contest: Contest, labels: Labels) -> str:
+    """State the result of a comparison."""
+    line, word = contrast.comparison, contrast.direction
+    other, baseline = labels.compared(line), labels.baseline(line)
+    if contrast.equivalent and contrast.saves:
+        saving = contrast.equivalent
+        needed = contest.counted(whole_count(saving["equivalent_processes"]))
+        count = formats.plain(saving["baseline_processes"])
+        text = f"{labels.compared(saving)} with {needed} matches {labels.baseline(saving)} with {count}"
+    elif word:
+        percent = formats.percent(abs(line["improvement_percent"]))
+        text = f"{other} is {percent} {word} than {baseline} at {contest.counted(line['at_processes'])}"
+    else:
+        return _open_title(line, other, baseline)
+    return f"{text} ({contrast.remark})" if contrast.remark else text
+
+
+def _open_title(line: Line, other: str, baseline: str) -> str:
+    """State why a comparison shows no direction."""
+    verdict = str(line["verdict"])
+    if verdict.startswith("untestable"):
+        return f"Too few runs to distinguish {other} from {baseline}"
+    if verdict.startswith("not distinguishable"):
+        return f"No distinguishable difference between {other} and {baseline}"
+    return f"Undecided whether {other} is faster than {baseline}"

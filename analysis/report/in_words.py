@@ -1,0 +1,109 @@
+"""The section "In words" behind page one: the results as sentences, and what the table rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.content import Content
+from analysis.presentation.contests import Contest
+from analysis.presentation.formats import MOST, listed
+from analysis.presentation.labels import Labels
+from analysis.presentation.sentences import counts_of, look_sentences
+from analysis.runs.frames import Line, as_lines, interval, is_missing
+from analysis.topics.simulated.section import models_of
+
+PERCENT = 100
+SUPERLINEAR = 1.05
+"""Efficiency above which a note gives the reason."""
+
+
+def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
+    """Write the notes on the table of page one.
+
+    They explain short names, the reference of speedups, brackets, when a difference counts, and anything
+    unusual.
+    """
+    labels, study = content.labels, content.facts.study
+    scaling = pd.concat([contest.scaling for contest in contests])
+    notes = [labels.explain(content.tables["peaks"]), reference_note(scaling, labels)]
+    notes += [] if study.unfinished else look_sentences(study)
+    if scaling["speedup_low"].notna().any():
+        notes.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
+    notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
+    if any(contest.improvement["improvement_percent"].notna().any() for contest in contests):
+        notes.append(
+            "Against its baseline: how much longer the baseline takes. Both are compared at the "
+            "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
+            "fastest on one process, they are compared at the count where the other is fastest."
+        )
+    if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
+        notes.append("Process counts exclude data servers, but processes per core include them.")
+    return [*notes, _superlinear_note(scaling, content)]
+
+
+def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
+    """Say which run speedups refer to; empty without speedups."""
+    keys = ["reference_interconnect", "reference_processes", "reference_nodes", "kind", "unit"]
+    references = scaling.dropna(subset=["reference_processes"])[keys].drop_duplicates()
+    names = dict.fromkeys(
+        "the serial run" if is_missing(line["reference_interconnect"]) else _reference_run(line, labels)
+        for line in as_lines(references)
+    )
+    if not names:
+        return ""
+    start = f"{labels.speedup.capitalize()} is relative to"
+    if len(names) <= MOST:
+        return f"{start} {listed(names)}."
+    counts = [formats.whole(scaling["reference_processes"].agg(end)) for end in ("min", "max")]
+    return (
+        f"{start} the fewest processes that were run over an interconnect at a site, "
+        f"{formats.spanned(*counts)}: between sites, compare times."
+    )
+
+
+def _reference_run(line: Line, labels: Labels) -> str:
+    interconnect = labels.interconnect(line["reference_interconnect"], line["kind"])
+    count = line[f"reference_{line['unit']}"]
+    return f"{counts_of(line, count)} over {interconnect}"
+
+
+def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
+    """Say what a direction requires, and how fast simulated cores are."""
+    notes, rules = [], []
+    if improvement["p_adjusted"].notna().any():
+        level = formats.exact(content.facts.all_settings().alpha)
+        rules.append(f"p is at most {level}, after Holm's correction")
+    if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
+        rules.append(f"{'for simulated times, that ' * bool(rules)}the whole band is on one side")
+    if rules:
+        notes.append(f"Faster or slower requires that {'; '.join(rules)}.")
+    speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
+    if set(speeds) - {1}:
+        share = formats.spanned(formats.number(min(speeds), 2), formats.number(max(speeds), 2))
+        notes.append(f"Simulated cores have {share} of the speed of the traced ones.")
+    return notes
+
+
+def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
+    """State the highest efficiency if it exceeds 100 % for sure, and what may explain it; else empty."""
+    one_per_core = (scaling["oversubscription"] == 1) & (scaling["threads"] == 1)
+    highest = as_lines(scaling[one_per_core].nlargest(1, "efficiency"))
+    if not highest:
+        return ""
+    line, ends = highest[0], interval(highest[0], "efficiency")
+    if min(end for end in ends if not is_missing(end)) <= SUPERLINEAR:
+        return ""
+    value, low, high = ends
+    efficiency = formats.percent_with_interval(PERCENT * value, PERCENT * low, PERCENT * high)
+    reference = line["reference_interconnect"]
+    if is_missing(reference) or reference == line["interconnect"]:
+        why = "the data of more processes usually fit their caches (superlinear)"
+        return f"Efficiency reaches {efficiency}: above 100{formats.THIN}%, {why}."
+    return (
+        f"Efficiency reaches {efficiency} over {content.labels.curve(line)}. Its reference is "
+        f"{_reference_run(line, content.labels)}, so the difference between the two interconnects counts as "
+        "efficiency too."
+    )

@@ -1,0 +1,134 @@
+"""The key figures of page one: saving, speed at the peak, and where the curves stop scaling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from analysis.presentation import formats
+from analysis.presentation.blocks import KeyFigure, key_figure
+from analysis.presentation.contests import Contest, end_of, is_best_at_largest, whole_count
+from analysis.presentation.labels import Labels
+from analysis.report.contrast import Contrast
+from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
+from analysis.runs.kinds import side
+
+MOST_FIGURES = 4
+CURVE = ["interconnect", "kind", "processes_per_node", "threads"]
+
+
+def make_key_figures(
+    contest: Contest,
+    contrast: Contrast | None,
+    labels: Labels,
+    has_baseline: bool = True,
+    others: Sequence[KeyFigure] = (),
+) -> list[KeyFigure]:
+    """Make the key figures of the headline contest, at most `MOST_FIGURES`.
+
+    Parameters
+    ----------
+    others : sequence of KeyFigure
+        Key figures that topics offer. They leave out the end of the curve that is faster at its peak.
+    """
+    figures = (
+        [_saved(contrast, contest, labels, has_baseline), _improvement(contrast, contest, labels)]
+        if contrast
+        else []
+    )
+    peaks = sorted(_peaks_to_show(contest, contrast), key=lambda peak: as_float(peak["peak_speedup"]))
+    ends = [_scaling(peak, contest, labels) for peak in peaks]
+    others = others[: MOST_FIGURES - len(figures) - 1]
+    return [*figures, *ends[: MOST_FIGURES - len(figures) - len(others)], *others]
+
+
+def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: bool) -> KeyFigure:
+    """Make the key figure of the processes or nodes that the faster interconnect saves."""
+    label = f"{contest.unit.capitalize()} saved"
+    saving = contrast.equivalent
+    if saving is None:
+        if not has_baseline:
+            return _fastest(contest, labels)
+        if contrast.direction:
+            return key_figure(label, "none", "fewer do not match the slower one's best, as far as was run")
+        return key_figure(label, "undecided", "no interconnect is shown to be faster")
+    count, needed = int(saving["baseline_processes"]), whole_count(saving["equivalent_processes"])
+    ends = [as_float(saving[f"equivalent_{end}"]) for end in ("high", "low")]
+    saved_ends = ""
+    if all(map(math.isfinite, ends)):
+        low, high = (formats.whole(count - whole_count(end)) for end in ends)
+        saved_ends = f"[{low}, {high}]"
+    note = f"{formats.whole(needed)} with {labels.compared(saving)} instead of {count} with "
+    note += labels.baseline(saving)
+    return key_figure(label, formats.whole(count - needed), note, saved_ends, _kind_of(saving, contrast))
+
+
+def _fastest(contest: Contest, labels: Labels) -> KeyFigure:
+    """Name the interconnect with the shortest time, which the data choose, with its time."""
+    best = as_lines(contest.scaling[~contest.scaling["serial"]].nsmallest(1, "seconds"))[0]
+    value, low, high = interval(best, "seconds")
+    times = formats.ends(low, high, formats.decimals(value)).strip()
+    note = f"{labels.curve(best)}, {contest.counted(best[contest.unit])}, an estimate"
+    return key_figure("Shortest time", formats.seconds(value), note, times, str(best["kind"]))
+
+
+def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFigure:
+    """Make the key figure of the difference in speed at the baseline's peak."""
+    line = contrast.comparison
+    at_peak = line["at_processes"] == line["baseline_peak_processes"]
+    label = f"Speed at {'the peak, ' if at_peak else ''}{contest.counted(line['at_processes'])}"
+    value, low, high = percent_interval(line, "improvement")
+    places = formats.percent_places(value)
+    word = contrast.direction
+    relation = f"{word} than" if word else "against"
+    note = f"{labels.compared(line)} {relation} {labels.baseline(line)}{'' if word else ', undecided'}"
+    percent_ends = formats.ends(low, high, places, signed=True).strip()
+    return key_figure(
+        label,
+        formats.percent(value, signed=True, places=places),
+        note,
+        percent_ends,
+        _kind_of(line, contrast),
+    )
+
+
+def _peaks_to_show(contest: Contest, contrast: Contrast | None) -> Sequence[Line]:
+    """Return the rows of ``peaks`` of the two compared curves, or of the fastest curves."""
+    if contrast is None:
+        ranked = contest.peaks.sort_values("peak_speedup", ascending=False, kind="stable")
+        return as_lines(ranked.head(2))
+    return list(_peaks_of(contrast.comparison, contest))
+
+
+def _peaks_of(line: Line, contest: Contest) -> Iterator[Line]:
+    for place, name in enumerate(("baseline_interconnect", "interconnect")):
+        curve = {**line, "interconnect": line[name], "kind": side(str(line["kind"]), place)}
+        yield from as_lines(rows_like(contest.peaks, curve, CURVE).head(1))
+
+
+def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
+    """Make the key figure of the count at which a curve stops scaling."""
+    curve = rows_like(contest.scaling, peak)
+    count, end = int(peak["peak_processes"]), end_of(peak, contest.scaling)
+    name = labels.curve(peak)
+    if curve[contest.unit].nunique() == 1:
+        return key_figure("Only count", contest.counted(count), name, kind=str(peak["kind"]))
+    may_peak = [] if is_missing(peak["peak_set"]) else str(peak["peak_set"]).split()
+    counts = f"[{may_peak[0]} to {may_peak[-1]}]" if len(may_peak) > 1 else ""
+    speedup = f"{labels.speedup} {formats.number(peak['peak_speedup'])}"
+    if end == "stops":
+        label = "Stops scaling at"
+    elif end == "rises":
+        label = "Still scales at"
+        speedup += ", the most that was run"
+    else:
+        label = "May stop scaling at"
+        speedup += ", the most that was run" if is_best_at_largest(peak, contest.scaling) else ""
+    return key_figure(label, contest.counted(count), f"{name}: {speedup}", counts, str(peak["kind"]))
+
+
+def _kind_of(line: Line, contrast: Contrast) -> str:
+    """Name the kinds of a comparison, and add that it rests on one run each."""
+    kinds = dict.fromkeys(str(line["kind"]).split("/"))
+    text = " and ".join(kinds)
+    return f"{text}, {contrast.remark}" if contrast.remark not in ("", "simulated") else text

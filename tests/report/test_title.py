@@ -1,0 +1,89 @@
+"""The title and key figures of page one, worked by hand."""
+
+import pytest
+from made_tables import make_tables
+from report_parts import blocks, cells, part, plain
+from small_runs import FACTORS, rows, runs_table
+
+from analysis.report import make_report
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
+
+SLOW = {1: 100.0, 2: 52.0, 4: 28.0, 8: 16.0, 16: 12.0, 32: 14.0}
+SWIFT = {1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5, 16: 6.3, 32: 3.2}
+
+
+def report_of(curves, baseline="slow", named=True, blocks=(1.0,), **study):
+    runs = runs_table(
+        row for name, times in curves.items() for row in rows("duct", name, times, blocks=blocks)
+    )
+    baselines = (baseline,)
+    facts = Facts.of({"study": {"baselines": list(baselines), "names_baseline": named, **study}})
+    return make_report(runs, make_tables(runs, Settings(baselines=baselines, draws=200)), facts, [])
+
+
+def figures_of(report):
+    (block,) = blocks(part(report, "answer"), "key_figures")
+    return {plain(figure["label"]): figure for figure in block["key_figures"]}
+
+
+def test_the_title_states_the_saving_of_the_faster():
+    """100/12 lies between 8 and 16 processes of the swift one at 8.34: 9 processes."""
+    report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS)
+    assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
+    figures = figures_of(report)
+    assert list(figures) == [
+        "Processes saved", "Speed at the peak, 16 processes", "Stops scaling at", "Still scales at",
+    ]  # fmt: skip
+    assert figures["Processes saved"]["value"] == "7"
+    assert figures["Processes saved"]["interval"].startswith("[")
+    assert {figure["kind"] for figure in figures.values()} == {"measured"}
+    assert plain(figures["Speed at the peak, 16 processes"]["value"]) == "+90 %"
+    assert plain(figures["Stops scaling at"]["value"]) == "16 processes"
+    assert plain(figures["Still scales at"]["value"]) == "32 processes"
+
+
+def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():
+    report = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS)
+    assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
+    (table,) = blocks(part(report, "answer"), "table")
+    (slow,) = [line for line in cells(table) if line[0] == "slow"]
+    assert slow[5].startswith("never; baseline: 9 [") and slow[5].endswith("for 16")
+
+
+def test_one_run_each_is_stated_in_the_title():
+    report = report_of({"slow": SLOW, "swift": SWIFT})
+    assert plain(report["result"]).endswith(" matches slow with 16 (one run each)")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "title"),
+    [
+        ((0.9, 1.0), "Too few runs to distinguish b from a"),
+        ((0.9, 0.95, 1.0, 1.03, 1.05, 1.08, 1.1, 1.13), "No distinguishable difference between b and a"),
+    ],
+)
+def test_without_a_distinguishable_difference_the_title_says_so(blocks, title):
+    times = {1: 16.0, 2: 8.0, 4: 4.0}
+    runs = runs_table(
+        rows("duct", "a", times, blocks=blocks), rows("duct", "b", times, blocks=tuple(reversed(blocks)))
+    )
+    facts = Facts.of({"study": {"baselines": ["a"]}})
+    report = make_report(runs, make_tables(runs, Settings(baselines=("a",), draws=200)), facts, [])
+    assert report["result"] == title
+    assert figures_of(report)["Processes saved"]["value"] == "undecided"
+
+
+def test_without_a_baseline_each_interconnect_stands_next_to_the_fastest():
+    """Slow at its best takes 12 s; swift takes 3.2 s at its best, and 12 s on 8.34 processes."""
+    report = report_of({"slow": SLOW, "swift": SWIFT}, named=False, blocks=(1.0,) * 6)
+    (table,) = blocks(part(report, "answer"), "table")
+    assert cells(table)[0][4] == "is the fastest"
+    assert cells(table)[1][4:] == ["-73 [-73, -73] %", "9 [9, 9] for 16"]
+    assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
+
+
+@pytest.mark.parametrize("name", ["my_cloud-A", "gigabit_ethernet"])
+def test_names_stand_as_the_user_gave_them(name):
+    report = report_of({"slow": SLOW, name: SWIFT})
+    assert plain(report["result"]).startswith(f"{name} with 9 processes matches slow")
