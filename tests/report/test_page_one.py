@@ -16,8 +16,10 @@ def test_it_is_a_page_and_a_text(printed):
     text = made["answer.md"].decode()
     (answer,) = (section for section in report["sections"] if section["id"] == "answer")
     (table,) = (block for block in answer["blocks"] if block["type"] == "table")
-    assert text.startswith(f"# {report['title']}\n")
-    assert text.count("\n- ") == sum(len(block.get("items", ())) for block in answer["blocks"])
+    (figures_of_page,) = (block for block in answer["blocks"] if block["type"] == "key_figures")
+    assert text.startswith(f"# {report['result']}\n\n{report['title']} · ")
+    assert text.count("\n- ") == len(figures_of_page["key_figures"]) in (3, 4)
+    assert all(f"**{figure['value']}**" in text for figure in figures_of_page["key_figures"])
     assert text.count("\n| ") == 2 + sum(1 + len(group["rows"]) for group in table["groups"])
     assert page_one(report, {}) == {}
     assert page_one({**report, "sections": []}, figures) == {}
