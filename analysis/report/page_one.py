@@ -73,7 +73,7 @@ def _with_runs(content: Content) -> FirstPage:
     figures = make_key_figures(contests[0], contrast, labels, has_baseline, headline.key_figures)
     certainty = how_sure(content.runs, content.tables, contests, content.facts)
     return FirstPage(
-        f"{title[:1].upper()}{title[1:]}" if contrast is None else title,
+        f"{title[:1].upper()}{title[1:]}" if title.startswith(labels.speedup) else title,
         [
             key_figures(figures),
             *_figure_and_table(contests, content),

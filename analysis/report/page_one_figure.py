@@ -61,7 +61,8 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     title = figure_title(headline, labels)
     if labels.facts.study.unfinished and any(map(ran, headline.kinds)):
         title = f"{labels.speedup} up to {headline.counted(headline.scaling[headline.unit].max())}, so far"
-    title = f"{title[:1].upper()}{title[1:]}"
+    if title.startswith(labels.speedup):
+        title = f"{title[:1].upper()}{title[1:]}"
     ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
     caption = (
         f"{labels.case(headline.case)}: {labels.speedup} against {counts_of(headline.scaling)}, with {ideal} "

@@ -262,7 +262,7 @@ def test_the_answer_is_the_first_screen(reader, width, folded):
     reader.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     try:
         reader.driver.refresh()
-        top = "return document.querySelector('#answer .key-figures').getBoundingClientRect().bottom + scrollY"
+        top = "return document.querySelector('#answer .key-figures div').getBoundingClientRect().bottom + scrollY"
         assert reader.run(top) < 700
         assert [element.get_attribute("open") is None for element in reader.all("nav details")] == [
             folded
