@@ -37,7 +37,7 @@ from analysis.topics.equivalents import best_equivalent, share_needed
 
 HEIGHT = 2.5
 """Height of the figure in inches."""
-NAME_WIDTH, TITLE_WIDTH = 34, 88
+NAME_WIDTH, TITLE_WIDTH = 34, 80
 """Characters of a name and of the title, at most."""
 BAND_OPACITY = 0.16
 MOST_BARS = 9
