@@ -149,7 +149,8 @@ class _Place(NamedTuple):
 def _place(baseline: Curve, other: Curve) -> _Place | str:
     """Return where to compare two curves, or why they cannot be compared.
 
-    See `_best_place`. Points are not compared if one of them does not use its interconnect.
+    See `_best_place`. Points are not compared if all processes of one of them share a node, so that no
+    message crosses its interconnect.
     """
     place = _best_place(baseline, other)
     if isinstance(place, str):

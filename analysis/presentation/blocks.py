@@ -53,7 +53,7 @@ class Group(TypedDict):
 
 
 class KeyFigure(TypedDict):
-    """Number of page one in large type.
+    """Result that page one shows in large type.
 
     ``label`` says what it measures, ``interval`` is empty without an interval, ``kind`` is the kind of the
     times (such as measured), ``note`` names what it refers to.

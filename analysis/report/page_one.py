@@ -55,6 +55,7 @@ def select_headlines(page: Page) -> Headline:
         sentences=sentences[: MOST_SENTENCES - bool(page.content.cases)],
         key_figures=[figure for offer in offers for figure in offer.key_figures],
         table=next((offer.table for offer in offers if offer.table), None),
+        cautions=[caution for offer in offers for caution in offer.cautions if caution],
         notes=[note for offer in offers for note in offer.notes if note],
     )
 
@@ -78,6 +79,7 @@ def _with_runs(content: Content) -> FirstPage:
             key_figures(figures),
             *_figure_and_table(contests, content),
             paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
+            *map(paragraph, headline.cautions),
         ],
         _words([*headline.sentences, certainty], headline, contests, content),
     )
@@ -93,7 +95,11 @@ def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:
     certainty = [*look_sentences(study), f"So far: {count_runs(content.runs)}."]
     return FirstPage(
         f"{recorded} recorded: no result yet",
-        [*_figure_and_table(contests, content), paragraph(" ".join(certainty))],
+        [
+            *_figure_and_table(contests, content),
+            paragraph(" ".join(certainty)),
+            *map(paragraph, headline.cautions),
+        ],
         _words(headline.sentences, headline, contests, content),
     )
 

@@ -168,7 +168,7 @@ class Lifetime(
         return bool(self.licence_per_process or self.licence_per_core)
 
     def licences(self, processes: Any, cores: Any) -> Any:
-        """Return the number of licences, which is `cores` or `processes`."""
+        """Return how many licences a run needs: one per core if priced per core, else one per process."""
         return cores if self.licence_per_core else processes
 
     def assumed(self) -> Iterator[tuple[str, Assumed]]:

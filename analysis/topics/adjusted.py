@@ -304,9 +304,11 @@ def _row(line: Line, ratios: Ratios | None, effect: Effect | None) -> dict[str, 
     logs = adjusted_times(ratios, effect)
     # A pair of samples has these log ratios if the second sample is 1 in every block.
     ones = Sample(ratios.blocks, np.ones(len(logs)))
-    pair = (Sample(ratios.blocks, np.exp(logs)), ones, True)
+    paired = True
+    pair = (Sample(ratios.blocks, np.exp(logs)), ones, paired)
     alpha, candidates = 1 - line["coverage"], int(line["candidates"])
-    shift = compare_points([pair], [alpha / candidates + 1e-9])[0].shift
+    rounding = 1e-9  # so that rounding does not exclude the level that the blocks attain
+    shift = compare_points([pair], [alpha / candidates + rounding])[0].shift
     columns = percent_columns("adjusted", shift)
     low, high = line["improvement_low"], line["improvement_high"]
     if not low <= columns["adjusted_percent"] <= high:

@@ -178,6 +178,8 @@ class Headline:
         Title of page one if there are no times of runs.
     table : Block, optional
         Shown if no earlier topic offers one.
+    cautions : sequence of str
+        Paragraphs at the end of page one: reasons to distrust its numbers.
     notes : sequence of str
         Paragraphs below the sentences.
     key_figures : sequence of KeyFigure
@@ -188,6 +190,7 @@ class Headline:
     title: str = ""
     key_figures: Sequence[KeyFigure] = ()
     table: Block | None = None
+    cautions: Sequence[str] = ()
     notes: Sequence[str] = ()
 
 

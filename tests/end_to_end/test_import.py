@@ -41,7 +41,14 @@ def test_published_figures_without_times(study_folder):
     best = improvement.loc[improvement["improvement_percent"].idxmax()]
     assert tuple(best[["case", "interconnect", "at_processes"]]) == ("fl5s2", "infiniband", 16)
     sections = json.loads((results / "report.json").read_text())["sections"]
-    assert [section["id"] for section in sections] == ["answer", "published", "asked", "weigh", "machine"]
+    assert [section["id"] for section in sections] == [
+        "answer",
+        "words",
+        "published",
+        "asked",
+        "weigh",
+        "machine",
+    ]
     assert (results / "report.pdf").stat().st_size > 10_000
 
 

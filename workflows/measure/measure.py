@@ -345,7 +345,7 @@ def _planned(plan: Plan, repetition: Repetition, attempt: int, allocation: Alloc
         kind=interconnect.kind if interconnect else "measured",
         block=repetition.block,
         companions=plan.design.companions(repetition),
-        repetition=1,
+        repetition=1,  # each block runs a point once
         attempt=attempt,
         started=datetime.now(UTC).isoformat(timespec="milliseconds"),
         mpi=library_of(interconnect).version(),

@@ -59,6 +59,8 @@ def write_command_study(
     if study != as_name(study):
         raise InputError(f"--name: {name!r} must be small letters, digits and _, such as {as_name(study)!r}")
     folder = RESULTS / study
+    # An earlier --command left its study file here, and may be replaced. Results without one are of a study
+    # whose file is elsewhere.
     if folder.exists() and not (folder / "study.yaml").exists():
         raise InputError(f"--name: {folder} holds another study; give this study a name of its own")
     entry: dict[str, Any] = {"command": command, "folder": str(here)}

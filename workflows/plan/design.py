@@ -36,11 +36,13 @@ class Design:
     Attributes
     ----------
     asked : Asked
+        The study, its cases and its interconnects.
     here : Here
+        What this machine or cluster can run.
     points : tuple of Point
         Points that can be run here now. Records of other points of the study still belong to its results.
     simulated : tuple of Point
-        Points that are simulated, with serial points.
+        Simulated points, and the simulated serial points that their speedups refer to.
     left_out : tuple of LeftOut
         Parts of the study that cannot be run here.
     blocks : int

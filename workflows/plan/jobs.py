@@ -99,25 +99,26 @@ def batches(plan: Plan) -> dict[str, Batch]:
             "(sbatch cluster/allocation.sh), or leave it out"
         )
 
-    def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
-        point = repetition.point
-        job_number = (repetition.block - 1) // cluster.blocks_per_job
-        return job_number, point.case, point.computing, point.oversubscription, folder_of(point.interconnect)
-
-    def folder_of(interconnect: str | None) -> str:
+    def partition_folder(interconnect: str | None) -> str:
         """Name the partition and constraint of an interconnect, if interconnects differ in them."""
         selection = cluster.selection(interconnect)
         names = [selection.partition] if cluster.partitions else []
         names += [selection.constraint] if cluster.constraints else []
         return re.sub(r"[^\w.,+@:-]", "_", "-".join(filter(None, names)))
 
+    def key(repetition: Repetition) -> tuple[int, str, int, int, str]:
+        point = repetition.point
+        job_number = (repetition.block - 1) // cluster.blocks_per_job
+        folder = partition_folder(point.interconnect)
+        return job_number, point.case, point.computing, point.oversubscription, folder
+
     batches_by_name: dict[str, Batch] = {}
     ordered = sorted(plan.design.repetitions, key=key)
-    for (job_number, case, computing, level, nodes), group in groupby(ordered, key):
+    for (job_number, case, computing, level, partition), group in groupby(ordered, key):
         runs = tuple(group)
         unit = "threads" if any(repetition.point.threads > 1 for repetition in runs) else "processes"
         first, last = job_number * cluster.blocks_per_job + 1, (job_number + 1) * cluster.blocks_per_job
-        folders = [case, f"{unit}-{computing}", f"oversubscription-{level}", *([nodes] if nodes else [])]
+        folders = [case, f"{unit}-{computing}", f"oversubscription-{level}", *filter(None, [partition])]
         name = "/".join([*folders, f"blocks-{first}-{last}"])
         batches_by_name[name] = Batch(name, runs, cluster.selection(runs[0].point.interconnect))
     for batch in batches_by_name.values():

@@ -146,7 +146,7 @@ def _complete(
 def _trial(
     app: Application, case: Case, adopted: Adopted, limit_seconds: float
 ) -> tuple[float, float, float]:
-    """Run a case serially for some steps.
+    """Run a case serially with more and more steps, until they take long enough to be timed.
 
     Returns
     -------
@@ -157,7 +157,8 @@ def _trial(
     float
         Memory in MB.
     """
-    for steps in _TRIALS if adopted.steps_key else (1,):
+    step_counts = _TRIALS if adopted.steps_key else (1,)
+    for steps in step_counts:
         key = {adopted.steps_key: steps} if adopted.steps_key else {}
         short = replace(case, parameters=case.parameters | key)
         with tempfile.TemporaryDirectory(dir=_memory_folder()) as name:

@@ -304,13 +304,16 @@ def _read(folder: Path, raw: Raw, problem: str | None) -> _Repeat:
     except FileNotFoundError:
         raise UnrepeatableError(f"rank {raw.rank} by itself: {problem or 'did not end well'}") from None
     path.unlink()
-    begin = _HEADER_NUMBERS * 8
-    if len(content) < begin:
+    header_bytes = _HEADER_NUMBERS * 8
+    if len(content) < header_bytes:
         raise UnrepeatableError(f"rank {raw.rank} by itself: its output is cut off")
-    rank, processes, calls, each, waited, cpu = np.frombuffer(content[:begin], np.int64).tolist()
-    if (rank, processes, len(content)) != (raw.rank, raw.processes, begin + calls * each):
+    rank, processes, written, bytes_per_burst, waited, cpu = np.frombuffer(
+        content[:header_bytes], np.int64
+    ).tolist()
+    size = header_bytes + written * bytes_per_burst
+    if (rank, processes, len(content)) != (raw.rank, raw.processes, size):
         raise UnrepeatableError(f"rank {raw.rank} by itself: its output is cut off")
-    bursts = np.frombuffer(content, np.dtype(f"i{each}"), offset=begin)
+    bursts = np.frombuffer(content, np.dtype(f"i{bytes_per_burst}"), offset=header_bytes)
     return _Repeat(bursts, waited > DISTURBED_SHARE * cpu)
 
 

@@ -163,12 +163,12 @@ _BOOK_RULES: list[RowRule] = [
 
 
 def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
-    """Return the price of an interconnect at each of several sizes.
+    """Return the price of an interconnect for each of several numbers of nodes.
 
-    A published price holds for its range of sizes. Between two published sizes, the price of the whole
-    interconnect is interpolated linearly, and `basis` is ``interpolated``. The range of an interpolated price
-    per node spans the prices of both published sizes. Outside the published sizes there is no price; `note`
-    has the reason. A single node needs no interconnect.
+    A published price holds from one number of nodes to another. Between two published prices, the price of
+    the whole interconnect is interpolated linearly, and `basis` is ``interpolated``. The lowest and highest
+    price per node then cover both published prices. Outside the published numbers of nodes there is no
+    price; `note` has the reason. A single node needs no interconnect.
 
     Parameters
     ----------
@@ -181,12 +181,12 @@ def quote(book: pd.DataFrame, item: str, nodes: ArrayLike) -> pd.DataFrame:
     -------
     DataFrame
         Columns `QUOTE`, one row per size. `price_per_node` is the price of one node's share of the
-        interconnect; the range is empty if none was published.
+        interconnect; the lowest and highest price are empty if none was published.
 
     Raises
     ------
     TableError
-        If the book has no such item.
+        If the book does not list `item`.
     """
     rows = rows_of(book, item)
     ranges = _size_ranges(rows)

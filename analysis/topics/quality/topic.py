@@ -26,12 +26,12 @@ def draw_quality(view: View) -> list[Drawing]:
 
 
 def quality_headline(page: Page) -> Headline | None:
-    """Name the points with two populations below the table of page one."""
+    """Name the points with two populations at the end of page one."""
     content = page.content
     if "populations" not in content.tables:
         return None
     target = content.facts.settings.target_percent
-    return Headline(notes=[population_note(content.tables["populations"], content.labels, target)])
+    return Headline(cautions=[population_note(content.tables["populations"], content.labels, target)])
 
 
 TOPIC = Topic(
