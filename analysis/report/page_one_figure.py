@@ -37,8 +37,8 @@ from analysis.topics.equivalents import best_equivalent, share_needed
 
 HEIGHT = 2.5
 """Height of the figure in inches."""
-NAME_WIDTH, TITLE_WIDTH = 34, 80
-"""Characters of a name and of the title, at most."""
+NAME_WIDTH = 34
+"""Characters of a name, at most."""
 BAND_OPACITY = 0.16
 MOST_BARS = 9
 NUMBER_SHARE = 0.5
@@ -73,7 +73,8 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     caption += "."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
-        figure.suptitle(shortened(title, TITLE_WIDTH), fontsize=9, fontweight="bold", x=0.01, ha="left")
+        heading = f"{labels.speedup} against {counts_of(headline.scaling)}".capitalize()
+        figure.suptitle(heading, fontsize=9, fontweight="bold", x=0.01, ha="left")
         panels = figure.subplots(1, 2, width_ratios=(4, 3)) if equivalents else [figure.subplots()]
         _draw_curves(panels[0], headline, drawing, labels)
         if equivalents:

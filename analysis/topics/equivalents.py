@@ -193,10 +193,17 @@ def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:
 
 
 def best_equivalent(contest: Contest) -> Line | None:
-    """Return the row of ``node_equivalent`` that needs the smallest share of its baseline's processes."""
+    """Return the row of ``node_equivalent`` that needs the smallest share of its baseline's count.
+
+    Rows with an interval take precedence over rows that rest on single runs.
+    """
     return min(
         _attained(contest.equivalent),
-        key=lambda line: (share_needed(line), line["equivalent_processes"]),
+        key=lambda line: (
+            is_missing(line["equivalent_low"]),
+            share_needed(line),
+            line["equivalent_processes"],
+        ),
         default=None,
     )
 
