@@ -1,12 +1,14 @@
 # Nodeworth: how many nodes is your interconnect worth?
 #   snakemake [--configfile config/studies/smoke.yaml] [--config again=CASE/INTERCONNECT]
 # The rule files share a single name with this file: `plan`, the study made ready to run. They import all others.
+import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
 
 from workflows.errors import one_line_errors
 from workflows.jobs.cluster import site_file
+from workflows.jobs.profile import check_profiles
 from workflows.measure.stopped import report_stopped
 from workflows.paths import STUDIES
 from workflows.plan.hooks import begin_run
@@ -28,6 +30,7 @@ if isinstance(config.get("cluster"), str):
     config["cluster"] = str(site_file(config["cluster"], study_file))
 
 with one_line_errors():
+    check_profiles(sys.argv, config)
     is_dry_run = workflow.output_settings.dryrun
     has_program = software_of_jobs(config, workflow.deployment_settings, is_dry_run)
     plan = make_plan(study_file, config, has_program)
