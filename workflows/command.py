@@ -8,8 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,11 +18,14 @@ from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_co
 from snakemake.exceptions import CliException
 
 from workflows.errors import InputError, one_line_errors
-from workflows.inputs import nearest
+from workflows.inputs import choose, nearest
+from workflows.jobs.profile import missing_config
 from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.plan import make_plan
+from workflows.plan.records import FAILED
 from workflows.study.study import read_study
+from workflows.study.written import write_study
 
 # The script run-study prints this text before anything is installed.
 HELP = """\
@@ -145,17 +147,15 @@ def run_study(
 
         _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words, here))
     elif command is not None:
-        from workflows.plan.command_study import write_command_study
+        from workflows.plan.command_study import command_study
 
-        _start_written(partial(write_command_study, command, time, processes, name, here), words, here, again)
+        _start_written(command_study(command, time, processes, name, here), words, here, again)
     elif case is not None:
-        from workflows.plan.case_study import write_case_study
+        from workflows.plan.case_study import case_study
 
         if time or name:
             raise InputError("--time, --name: belong to --command")
-        _start_written(
-            partial(write_case_study, case, processes, steps, run_scripts, here), words, here, again
-        )
+        _start_written(case_study(case, processes, steps, run_scripts, here), words, here, again)
     elif steps or run_scripts:
         raise InputError("--steps, --run-scripts: belong to --case")
     elif time or processes or name:
@@ -201,21 +201,25 @@ def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) 
 
 
 def _start_written(
-    write: Callable[[], Path], options: tuple[str, ...], here: Path, again: str | None
+    study: Mapping[str, Any], options: tuple[str, ...], here: Path, again: str | None
 ) -> NoReturn:
-    """Start a study that an option stands for; `write` writes its file into the working folder.
+    """Write the study that an option stands for, and start it.
 
-    A dry run writes it into a temporary folder, unless the working folder has the same study and its inputs.
+    A wrong study is refused before the file of an earlier study is replaced. A dry run writes the file into a
+    temporary folder, unless the working folder has the same study and its inputs.
     """
-    _, parsed = _parsed(Path("study.yaml"), options, here)  # refuse wrong options before anything is written
-    if not parsed.dryrun:
-        _start(write(), options, here, again)
+    _, parsed = _parsed(Path("study.yaml"), options, here)
     folder = Path.cwd()
     with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-        file = write()
-        if _is_written(folder / file, file):
-            os.chdir(folder)
-        _start(file, options, here, again)
+        file = write_study(study)
+        cases = read_study(file, parse_config(parsed.config)).cases
+        if again:
+            choose(again.partition("/")[0], {*cases, FAILED}, "case", f"again {again}")
+        if parsed.dryrun and not _is_written(folder / file, file):
+            _start(file, options, here, again)
+    if not parsed.dryrun:
+        write_study(study)
+    _start(file, options, here, again)
 
 
 def _is_written(earlier: Path, file: Path) -> bool:
@@ -278,7 +282,7 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
             # "=": the option takes no further word, so files to make may follow.
             study = ["--snakefile", str(ROOT / "Snakefile"), f"--configfile={file}"]
             parser, parsed = parse_args([*study, *_with_profiles(options, here)])
-            parse_config(parsed.config)  # raises an error if it cannot be read
+            config = parse_config(parsed.config)  # raises an error if it cannot be read
     except (CliException, ValueError) as error:
         raise InputError(f"run-study: {error}") from None
     except SystemExit:
@@ -286,6 +290,8 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
     print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
+    missing = missing_config(parsed.profile or (), config)  # since --config replaces the profile's config
+    parsed.config = [*(parsed.config or ()), *(f"{key}={value}" for key, value in missing.items())]
     return parser, parsed
 
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from workflows.inputs import read_yaml
 from workflows.launch.emulation import usable_cores
 from workflows.plan import command_study
 from workflows.plan.announce import announcement
-from workflows.plan.case_study import write_case_study
-from workflows.plan.command_study import counts_and_levels, write_command_study
+from workflows.plan.case_study import case_study
+from workflows.plan.command_study import counts_and_levels
 from workflows.plan.plan import make_plan
+from workflows.study.written import write_study
 
 CORES = len(usable_cores())
 COUNTS = f"1,{CORES},{2 * CORES}"
@@ -41,7 +41,7 @@ def test_commands_share_cores_and_say_so(tmp_path, monkeypatch):
     program = tmp_path / "solve.sh"
     program.write_text("#!/bin/sh\necho took 1 s\n")
     program.chmod(0o755)
-    plan = make_plan(write_command_study("./solve.sh", None, COUNTS, "mine", tmp_path))
+    plan = make_plan(write_study(command_study.command_study("./solve.sh", None, COUNTS, "mine", tmp_path)))
     levels = {point.processes: point.oversubscription for point in plan.design.points}
     assert levels == {1: 1, CORES: 1, 2 * CORES: 2}
     lines = announcement(plan).splitlines()
@@ -53,6 +53,6 @@ def test_cases_share_cores_as_commands_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cavity/system").mkdir(parents=True)
     (tmp_path / "cavity/system/controlDict").touch()
-    study = read_yaml(write_case_study("cavity", COUNTS, None, False, tmp_path))
+    study = case_study("cavity", COUNTS, None, False, tmp_path)
     keys = counts_and_levels([1, CORES, 2 * CORES])
     assert keys.items() <= study.items()

@@ -18,12 +18,13 @@ from workflows.domain import InputError, Point
 from workflows.measure.answers import compare_answer
 from workflows.measure.prepare import prepare, reference_answer
 from workflows.paths import INTERCONNECTS, ROOT
-from workflows.plan.case_study import write_case_study
+from workflows.plan.case_study import case_study
 from workflows.study.cases import digest, load_case
 from workflows.study.existing import make_case
 from workflows.study.inline import Existing
 from workflows.study.interconnects import load_interconnect
 from workflows.study.study import read_study
+from workflows.study.written import write_study
 
 EXAMPLES = Path("/usr/share/doc/openfoam-examples/examples")
 
@@ -321,12 +322,12 @@ def test_the_results_of_another_folder_stay(tmp_path, monkeypatch):
     for parent in ("a", "b"):
         (tmp_path / parent / "cavity/system").mkdir(parents=True)
         (tmp_path / parent / "cavity/system/controlDict").touch()
-    file = write_case_study("a/cavity", "1,4", 5, True, tmp_path)
+    file = write_study(case_study("a/cavity", "1,4", 5, True, tmp_path))
     study = read_study(file)
     assert study.existing["cavity"].path == tmp_path / "a/cavity"
     assert (study.existing["cavity"].steps, study.existing["cavity"].run_scripts) == (5, True)
-    assert write_case_study("a/cavity", None, None, False, tmp_path) == file
-    line = refusal(InputError, write_case_study, "b/cavity", None, None, False, tmp_path)
+    assert write_study(case_study("a/cavity", None, None, False, tmp_path)) == file
+    line = refusal(InputError, case_study, "b/cavity", None, None, False, tmp_path)
     assert line == "--case: results/cavity holds another study; delete it, or give --results FOLDER"
 
 
@@ -343,12 +344,29 @@ def test_a_refused_case_leaves_nothing_and_names_the_folder_inside(tmp_path, mon
 def test_a_dry_run_changes_no_study(tutorial, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tutorial("incompressible/icoFoam/cavity/cavity")
-    write_case_study(str(folder), "1", 5, False, tmp_path)
+    write_study(case_study(str(folder), "1", 5, False, tmp_path))
     for processes in ("1,2", "1"):
         before = state_of(tmp_path / "results")
         typed = ["--case", folder, "--steps", "5", "--processes", processes, "--dry-run"]
         printed(ROOT / "run-study", *typed, cwd=tmp_path, timeout=200)
         assert state_of(tmp_path / "results") == before
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--config", "blocks=-2"], "results/cavity/study.yaml: blocks: -2 is too small; at least 1"),
+        (["--config", "bloks=2"], "results/cavity/study.yaml: bloks: unknown key, did you mean 'blocks'?"),
+        (["--again", "cavty"], "again cavty: no case 'cavty', did you mean 'cavity'?"),
+    ],
+)
+def test_a_refused_command_changes_no_study(tutorial, tmp_path, monkeypatch, options, line):
+    monkeypatch.chdir(tmp_path)
+    folder = str(tutorial("incompressible/icoFoam/cavity/cavity"))
+    write_study(case_study(folder, "1", 5, False, tmp_path))
+    before = state_of(tmp_path / "results")
+    assert refusal(InputError, main, ["--case", folder, "--steps", "9", *options]).startswith(line)
+    assert state_of(tmp_path / "results") == before
 
 
 class TestDictionary:

@@ -91,8 +91,9 @@ def test_the_file_of_redirected_output_is_no_input(folder):
 
     def written(log):
         code = (
-            "from pathlib import Path; from workflows.plan.command_study import write_command_study;"
-            "write_command_study('./solve.sh', None, '1,2', 'mine', Path.cwd())"
+            "from pathlib import Path; from workflows.plan.command_study import command_study;"
+            "from workflows.study.written import write_study;"
+            "write_study(command_study('./solve.sh', None, '1,2', 'mine', Path.cwd()))"
         )
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, stdout=log, check=True)

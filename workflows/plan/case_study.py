@@ -1,4 +1,4 @@
-"""Write the study for ``./run-study --case PATH``, which times an input of a user on this machine."""
+"""Make the study for ``./run-study --case PATH``, which times an input of a user on this machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from workflows.paths import RESULTS
 from workflows.plan.command_study import counts_and_levels, process_counts
 from workflows.study.existing import application_of
 from workflows.study.inline import as_name, existing_cases
-from workflows.study.written import write_study
 
 
-def write_case_study(
+def case_study(
     given: str, processes: str | None, steps: int | None, run_scripts: bool, here: Path
-) -> Path:
-    """Write a study that runs an input of the user over the shared memory of this machine.
+) -> dict[str, Any]:
+    """Make a study that runs an input of the user over the shared memory of this machine.
 
     Process counts above the number of cores run oversubscribed.
 
@@ -36,8 +35,8 @@ def write_case_study(
 
     Returns
     -------
-    Path
-        The study file, ``results/<name>/study.yaml``.
+    dict
+        The study, for `workflows.study.written.write_study`.
 
     Raises
     ------
@@ -48,20 +47,19 @@ def write_case_study(
     if run_scripts:
         case["run_scripts"] = True
     (existing,) = existing_cases([case], here / "--case").values()
-    application_of(existing.path, f"--case: {existing.path}")  # before anything is written
+    application_of(existing.path, f"--case: {existing.path}")
     case["path"] = str(existing.path)
     name = as_name(existing.name)
     file = RESULTS / name / "study.yaml"
     if file.parent.exists() and _path_in(file) != case["path"]:
         raise InputError(f"--case: {file.parent} holds another study; delete it, or give --results FOLDER")
-    study: dict[str, Any] = {
+    return {
         "name": name,
         "title": f"Scaling of {existing.name}",
         "cases": [case],
         "interconnects": ["shared_memory"],
         **counts_and_levels(process_counts(processes)),
     }
-    return write_study(study)
 
 
 def _path_in(file: Path) -> str | None:

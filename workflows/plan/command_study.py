@@ -1,4 +1,4 @@
-"""Write the study for ``./run-study --command COMMAND``, which times any program on this machine."""
+"""Make the study for ``./run-study --command COMMAND``, which times any program on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from workflows.launch.emulation import usable_cores
 from workflows.launch.mpi.registry import linked_library
 from workflows.paths import RESULTS
 from workflows.study.inline import LOGS, as_name, name_of, split_command
-from workflows.study.written import write_study
 
 INTERCONNECTS = {
     "openmpi": ("shared_memory", "tcp_loopback"),
@@ -25,10 +24,10 @@ INTERCONNECTS = {
 """Interconnects that every machine has, by the MPI library of the program."""
 
 
-def write_command_study(
+def command_study(
     command: str, time: str | None, processes: str | None, name: str | None, here: Path
-) -> Path:
-    """Write a study that times a program on this machine.
+) -> dict[str, Any]:
+    """Make a study that times a program on this machine.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ def write_command_study(
 
     Returns
     -------
-    Path
-        The study file, ``results/<name>/study.yaml``.
+    dict
+        The study, for `workflows.study.written.write_study`.
 
     Raises
     ------
@@ -73,15 +72,13 @@ def write_command_study(
     library = linked[0].name if linked else "openmpi"
     if library not in INTERCONNECTS:
         raise InputError(f"--command: {file} uses {library}; write a study that names its interconnects")
-    return write_study(
-        {
-            "name": study,
-            "title": f"{case} in {here.name}",
-            "cases": [entry],
-            "interconnects": list(INTERCONNECTS[library]),
-            **counts_and_levels(process_counts(processes)),
-        }
-    )
+    return {
+        "name": study,
+        "title": f"{case} in {here.name}",
+        "cases": [entry],
+        "interconnects": list(INTERCONNECTS[library]),
+        **counts_and_levels(process_counts(processes)),
+    }
 
 
 def _output_files(folder: Path) -> list[str]:
