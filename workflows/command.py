@@ -58,8 +58,8 @@ Results go to results/ in the current folder, inside the project to that of the 
 
 Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among them:
 
-  --dry-run                 prints what would be done, and changes no results; with --case, a trial run
-                            in a temporary folder measures the time
+  --dry-run                 prints what would be done, and measures nothing; with --case, a trial run
+                            in a temporary folder estimates the time; a study copies cases with a path
   --config KEY=VALUE...     replaces keys of the study: --config blocks=12
   --forcerun analyse        makes tables and report again, and measures nothing of a complete study
   --profile cluster         makes the runs in jobs of a cluster: docs/cluster.md
