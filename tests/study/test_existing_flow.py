@@ -356,7 +356,7 @@ def test_a_dry_run_changes_no_study(tutorial, tmp_path, monkeypatch):
     ("options", "line"),
     [
         (["--config", "blocks=-2"], "results/cavity/study.yaml: blocks: -2 is too small; at least 1"),
-        (["--config", "bloks=2"], "results/cavity/study.yaml: bloks: unknown key, did you mean 'blocks'?"),
+        (["--config", "block=2"], "results/cavity/study.yaml: block: unknown key, did you mean 'blocks'?"),
         (["--again", "cavty"], "again cavty: no case 'cavty', did you mean 'cavity'?"),
     ],
 )
