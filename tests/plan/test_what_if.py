@@ -1,4 +1,4 @@
-"""The recipe of README and docs/models.md: it takes an interconnect of large nodes over which messages must pass."""
+"""The recipe of docs/models.md: it takes an interconnect of large nodes over which messages must pass."""
 
 import re
 
@@ -22,7 +22,7 @@ def recipe(file, folder):
     return folder / "what_if.yaml"
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/models.md"])
+@pytest.mark.parametrize("file", ["docs/models.md"])
 def test_the_messages_of_every_count_cross_the_interconnect(file, tmp_path):
     asked = read_asked(recipe(file, tmp_path))
     assert asked.interconnects["vendor"].cores_per_node == 64
