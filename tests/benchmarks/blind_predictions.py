@@ -355,11 +355,10 @@ def print_focus(table: pd.DataFrame) -> None:
         for column in ("equal_seconds", "seconds", "measured_seconds"):
             for count in gigabit.index:
                 gain = 100 * (gigabit.loc[count, column] / qdr.loc[count, column] - 1)
-                equivalent = np.interp(
-                    -np.log(gigabit.loc[count, column]), -np.log(qdr[column]), np.log(qdr.index)
-                )
+                # linear in the speed, as table node_equivalent has it
+                equivalent = np.interp(1 / gigabit.loc[count, column], 1 / qdr[column], qdr.index)
                 print(
-                    f"{case}, {column}: {count} processes, QDR {gain:+.0f} %, worth {math.exp(equivalent):.1f} over QDR"
+                    f"{case}, {column}: QDR {gain:+.0f} % on {count} processes, which {equivalent:.1f} on QDR match"
                 )
 
 
