@@ -35,8 +35,8 @@ class Unit:
     ----------
     name : str
         ``processes`` or ``nodes``.
-    layouts : mapping of (kind, interconnect) to Layout
-        Layout of the compared curve of each interconnect; empty by processes.
+    layouts : mapping of (kind, interconnect) to Layout, or None
+        Layout of the compared curve of each interconnect; None by processes.
     """
 
     name: str = PROCESSES

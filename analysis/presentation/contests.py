@@ -56,7 +56,7 @@ class Contest:
 
     def counted(self, *counts: float) -> str:
         """Write counts in the unit of the contest: ``4 processes``, ``4 and 8 nodes``."""
-        return counts_of({"unit": self.unit}, *counts)
+        return counts_of(self.unit, *counts)
 
     @property
     def baseline(self) -> str | None:

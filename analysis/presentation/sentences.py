@@ -9,7 +9,7 @@ from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.facts import AboutStudy
-from analysis.runs.frames import Line, as_float, is_missing, unit_of
+from analysis.runs.frames import as_float, is_missing, unit_of
 from analysis.runs.settings import NODES
 
 WEAK = "Weak scaling: the size grows with the processes."
@@ -35,9 +35,9 @@ def processes(*counts: float) -> str:
     return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
 
 
-def counts_of(line: Line, *counts: float) -> str:
-    """Write counts in the unit of a row: ``64 nodes``, or as `processes` does."""
-    if line["unit"] != NODES:
+def counts_of(unit: str, *counts: float) -> str:
+    """Write counts in a unit: ``64 nodes``, or as `processes` does."""
+    if unit != NODES:
         return processes(*counts)
     noun = "node" if counts == (1,) else "nodes"
     return f"{listed(map(formats.plain, counts))}{formats.SPACE}{noun}"
@@ -64,7 +64,7 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
             subject += "" if is_missing(site) else f" ({site})"
             sentences.append(f"{subject} refers to the serial run, {time}.")
             continue
-        size = counts_of({"unit": unit_of(scaling)}, as_float(count))
+        size = counts_of(unit_of(scaling), as_float(count))
         run = f"{size} over {labels.interconnect(interconnect, kinds[0])}"
         if is_missing(site):
             why = "" if unit_of(scaling) == NODES else ", since there is no serial run"
@@ -102,7 +102,7 @@ def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
 def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the interconnects that have no node equivalent because medians and paired ratios disagree."""
     names = [
-        f"{labels.compared(row)} at {counts_of(row, row['at_processes'])}"
+        f"{labels.compared(row)} at {counts_of(row['unit'], row['at_processes'])}"
         for row in disagreeing(improvement).to_dict("records")
     ]
     if not names:

@@ -66,8 +66,8 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
 
 def _reference_run(line: Line, labels: Labels) -> str:
     interconnect = labels.interconnect(line["reference_interconnect"], line["kind"])
-    count = line[f"reference_{line['unit']}"]
-    return f"{counts_of(line, count)} over {interconnect}"
+    count = counts_of(line["unit"], line[f"reference_{line['unit']}"])
+    return f"{count} over {interconnect}"
 
 
 def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:

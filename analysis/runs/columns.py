@@ -128,9 +128,10 @@ SHARED_DESCRIPTIONS = {
 """Descriptions of columns that mean the same in many tables, by name, unless the table describes them."""
 
 
-def with_interval(name: str, column: pa.Column) -> dict[str, pa.Column]:
-    """Return the columns of a quantity and of the ends of its interval."""
-    return {name: column, f"{name}_low": column, f"{name}_high": column}
+def with_interval(name: str, column: pa.Column, description: str = "") -> dict[str, pa.Column]:
+    """Return the columns of a quantity, with its description, and of the ends of its interval."""
+    quantity = described(column, description) if description else column
+    return {name: quantity, f"{name}_low": column, f"{name}_high": column}
 
 
 def in_percent(name: str) -> dict[str, pa.Column]:

@@ -259,7 +259,7 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:
     """Write a count of the curve in `rows`, with the nodes of processes if they are known."""
     nodes = nodes_of(rows, count)
-    text = counts_of({"unit": unit_of(rows)}, count)
+    text = counts_of(unit_of(rows), count)
     return text if nodes is None else f"{text} ({counted(nodes, 'node')})"
 
 

@@ -192,7 +192,7 @@ def _at(lines: Sequence[Line]) -> str:
     if len(counts) > 1:
         return "at the latter's best counts" if at_best else "at the counts that the tables name"
     best = "the latter's best of " if at_best else ""
-    return f"at {best}{counts_of(lines[0], *counts)}"
+    return f"at {best}{counts_of(lines[0]['unit'], *counts)}"
 
 
 def _why_undecided(rows: pd.DataFrame) -> str:

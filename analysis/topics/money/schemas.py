@@ -57,14 +57,12 @@ MONEY_TABLES = table_schemas(
         currency=TEXT,
         year=described(COUNT, "Year of the interconnect's price."),
         node_price=described(MONEY, "Price of a node without interconnect."),
-        **with_descriptions(
-            with_interval("interconnect_price_per_node", MONEY),
-            interconnect_price_per_node="Price of the interconnect / nodes; the ends are the "
-            "published range.",
+        **with_interval(
+            "interconnect_price_per_node",
+            MONEY,
+            "Price of the interconnect / nodes; the ends are the published range.",
         ),
-        **with_descriptions(
-            with_interval("cluster_price", MONEY), cluster_price="nodes × (node + interconnect)."
-        ),
+        **with_interval("cluster_price", MONEY, "nodes × (node + interconnect)."),
         interconnect_percent=described(
             NUMBER, "Share of the interconnect in the price of a node with interconnect."
         ),
@@ -87,32 +85,28 @@ MONEY_TABLES = table_schemas(
         serial=MARK,
         **with_interval("speedup", POSITIVE),
         **with_descriptions(_PRICE, cluster_price="Price of its nodes."),
-        **with_descriptions(
-            with_interval("price_per_speedup", MONEY),
-            price_per_speedup="Price / speedup. The interval combines both ranges.",
-        ),
+        **with_interval("price_per_speedup", MONEY, "Price / speedup. The interval combines both ranges."),
         compared_kinds=TEXT,
         pareto=described(
             MARK, "Whether no other point is at least as cheap and as fast, and better in one of the two."
         ),
         pareto_share=SHARE,
         note=NOTE,
-        **with_descriptions(
-            with_interval("lifetime_cost", MONEY),
-            lifetime_cost="Price, energy, maintenance and licences of its nodes over all years, if they run "
+        **with_interval(
+            "lifetime_cost",
+            MONEY,
+            "Price, energy, maintenance and licences of its nodes over all years, if they run "
             "only this job. The ends combine the ranges of the inputs.",
         ),
-        **with_descriptions(
-            with_interval("job_cost", MONEY),
-            job_cost="Share of the job in that cost, idle hours included. The interval combines that of "
+        **with_interval(
+            "job_cost",
+            MONEY,
+            "Share of the job in that cost, idle hours included. The interval combines that of "
             "the time with all ranges.",
         ),
-        **with_descriptions(
-            with_interval("job_kWh", MONEY), job_kWh="Share of the job in the energy, with the same interval."
-        ),
-        **with_descriptions(
-            with_interval("job_CO2_kg", MONEY),
-            job_CO2_kg="Share of the job in the carbon dioxide, with the same interval.",
+        **with_interval("job_kWh", MONEY, "Share of the job in the energy, with the same interval."),
+        **with_interval(
+            "job_CO2_kg", MONEY, "Share of the job in the carbon dioxide, with the same interval."
         ),
     ),
     table_schema(
@@ -133,15 +127,13 @@ MONEY_TABLES = table_schemas(
             MONEY, "Price of the baseline interconnect at its size."
         ),
         interconnect_price_per_node=described(MONEY, "Price of the other interconnect at its size."),
-        **with_descriptions(
-            with_interval("break_even_node_price", MONEY),
-            break_even_node_price="Price of a node at which both clusters cost the same.",
+        **with_interval(
+            "break_even_node_price", MONEY, "Price of a node at which both clusters cost the same."
         ),
         pays=described(NOTE, "`above` or `below` that price, `always`, or `never`."),
         node_price=described(MONEY, "Price of a node in the study."),
-        **with_descriptions(
-            with_interval("saving", NUMBER),
-            saving="Cluster price of the baseline − that of the interconnect, at `node_price`.",
+        **with_interval(
+            "saving", NUMBER, "Cluster price of the baseline − that of the interconnect, at `node_price`."
         ),
         verdict=described(
             NOTE,
@@ -149,27 +141,27 @@ MONEY_TABLES = table_schemas(
             " an interval `would pay (untested)`, `would not pay (untested)`.",
         ),
         note=NOTE,
-        **with_descriptions(
-            with_interval("lifetime_saving", NUMBER),
-            lifetime_saving="Total cost of the baseline over all years minus total cost of the interconnect. "
+        **with_interval(
+            "lifetime_saving",
+            NUMBER,
+            "Total cost of the baseline over all years minus total cost of the interconnect. "
             "The interval combines the interval of the node equivalents with all ranges.",
         ),
         lifetime_saving_percent=described(NUMBER, "That saving in percent of the baseline's total cost."),
         lifetime_verdict=described(NOTE, "As `verdict`, for that saving."),
-        **with_descriptions(
-            with_interval("break_even_nodes", POSITIVE),
-            break_even_nodes="Nodes with the interconnect that cost as much over all years as "
+        **with_interval(
+            "break_even_nodes",
+            POSITIVE,
+            "Nodes with the interconnect that cost as much over all years as "
             "the nodes of the "
             "baseline; the interconnect pays with fewer nodes.",
         ),
-        **with_descriptions(
-            with_interval("break_even_years", MONEY),
-            break_even_years="Years after which both have cost the same.",
-        ),
+        **with_interval("break_even_years", MONEY, "Years after which both have cost the same."),
         pays_in_years=described(NOTE, "`above` or `below` that number of years, `always`, or `never`."),
-        **with_descriptions(
-            with_interval("break_even_energy_price", MONEY),
-            break_even_energy_price="Price of a kilowatt hour at which both cost the same over all years.",
+        **with_interval(
+            "break_even_energy_price",
+            MONEY,
+            "Price of a kilowatt hour at which both cost the same over all years.",
         ),
         pays_at_energy_price=described(NOTE, "`above` or `below` that price, `always`, or `never`."),
     ),
@@ -188,9 +180,10 @@ MONEY_TABLES = table_schemas(
             "Key of the study; `NAME: loaded_watts` and `NAME: price` belong to an interconnect; "
             "`runs` is the measurement.",
         ),
-        **with_descriptions(
-            with_interval("value", NUMBER),
-            value="Value of the input; empty for runs and for prices, which depend on the size. The "
+        **with_interval(
+            "value",
+            NUMBER,
+            "Value of the input; empty for runs and for prices, which depend on the size. The "
             "ends are its range.",
         ),
         lifetime_saving_percent=described(
@@ -212,10 +205,10 @@ MONEY_TABLES = table_schemas(
         nodes=COUNT,
         **with_descriptions(_PRICE, cluster_price="Price of the cluster."),
         affordable=described(MARK, "Whether the price is within the budget, and the power within its limit."),
-        **with_descriptions(
-            with_interval("mean_speedup", POSITIVE),
-            mean_speedup="Weighted geometric mean of the cases' highest speedups on at most this number of "
-            "nodes.",
+        **with_interval(
+            "mean_speedup",
+            POSITIVE,
+            "Weighted geometric mean of the cases' highest speedups on at most this number of nodes.",
         ),
         best=described(MARK, "Whether it is the fastest affordable cluster; in a tie, the cheapest."),
         may_be_best=described(MARK, "Whether it may be the best, by multiple comparisons with the best."),

@@ -11,13 +11,13 @@ import pandas as pd
 from analysis.curves.sites import runs_by_site
 from analysis.runs.columns import (
     COUNT,
+    CURVE_COLUMNS,
     FLAG,
     MARK,
     NOTE,
     POSITIVE,
     SHARE,
     TEXT,
-    THREADS,
     described,
     table_schema,
     table_schemas,
@@ -48,13 +48,7 @@ LAST = "best measured"
 NOT_MET = {True: "not reached at any measured number of nodes", False: "every measured run costs more"}
 """Note on a system without a choice, by whether the question states a time."""
 _CHOSEN = [f"{name}{end}" for name in ("nodes", "seconds", "cost") for end in ("", "_low", "_high")]
-_CURVE = {
-    "case": TEXT,
-    "interconnect": TEXT,
-    "kind": TEXT,
-    "oversubscription": COUNT,
-    "processes_per_node": POSITIVE,
-}
+_CURVE = {**CURVE_COLUMNS, "processes_per_node": POSITIVE}
 _PRICE = with_descriptions(
     {
         "currency": TEXT,
@@ -77,11 +71,12 @@ RUN_COST_TABLES = table_schemas(
         nodes=described(COUNT, "Number of nodes."),
         processes=COUNT,
         n=described(COUNT, "Blocks; empty for simulated points."),
-        **with_descriptions(with_interval("seconds", POSITIVE), seconds="Median time, with its interval."),
+        **with_interval("seconds", POSITIVE, "Median time, with its interval."),
         **_PRICE,
-        **with_descriptions(
-            with_interval("cost", POSITIVE),
-            cost="Nodes × hours × price per node hour; the interval joins those of the time and the price.",
+        **with_interval(
+            "cost",
+            POSITIVE,
+            "Nodes × hours × price per node hour; the interval joins those of the time and the price.",
         ),
         coverage=described(SHARE, "Coverage of the interval of the time; empty without an interval."),
         pareto=described(
@@ -89,7 +84,6 @@ RUN_COST_TABLES = table_schemas(
         ),
         pareto_share=SHARE,
         compared_kinds=TEXT,
-        **THREADS,
     ),
     table_schema(
         "run_choices",
@@ -104,22 +98,22 @@ RUN_COST_TABLES = table_schemas(
         ),
         value=described(POSITIVE, "The deadline in seconds, or the budget in the currency."),
         of_system=described(NOTE, "System whose time or cost is the value, as `interconnect@site`."),
-        **with_descriptions(
-            with_interval("nodes", POSITIVE),
-            nodes="Whole nodes to use. The interval is that of the choice; an `inf` end is not attained.",
+        **with_interval(
+            "nodes",
+            POSITIVE,
+            "Whole nodes to use. The interval is that of the choice; an `inf` end is not attained.",
         ),
         crossing_nodes=described(
             POSITIVE,
             "Number of nodes, not rounded, at which the rate first reaches the time, or the cost first "
             "reaches the budget; empty outside the measured numbers.",
         ),
-        **with_descriptions(with_interval("seconds", POSITIVE), seconds="Time on these nodes."),
+        **with_interval("seconds", POSITIVE, "Time on these nodes."),
         currency=TEXT,
-        **with_descriptions(with_interval("cost", POSITIVE), cost="Cost of a run on these nodes."),
+        **with_interval("cost", POSITIVE, "Cost of a run on these nodes."),
         best=described(FLAG, "Whether the system is the cheapest in time, or the fastest within the cost."),
         note=NOTE,
         compared_kinds=TEXT,
-        **THREADS,
     ),
 )
 
