@@ -16,7 +16,7 @@ def lines():
     for line in PAGE.read_text().splitlines():
         if line.startswith("## "):
             document = line[3:]
-        elif line.startswith("| ") and not line.startswith(("| theirs", "| ---")):
+        elif line.startswith("| ") and not line.startswith(("| published result", "| ---")):
             rows_by_document.setdefault(document, []).append(
                 [cell.strip() for cell in line.strip("|").split(" | ")]
             )
