@@ -1,8 +1,9 @@
 """A real Slurm of a few nodes on this machine, for tests and for trying things by hand.
 
-    python -m tests.slurm.small_slurm --nodes 2 -- snakemake --profile cluster ...
+    ./run-tests slurm                                  a shell on its head node
+    ./run-tests slurm --nodes 4 -- sinfo               a command on its head node
 
-runs a command on its head node, or a shell without one. Its nodes are those of `small_cluster`.
+Its nodes are those of `small_cluster`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.needs import SLURM, unmet
 from tests.slurm.small_cluster import SmallCluster, rejoin, small_cluster
 from tests.slurm.unpacked import CACHE
 from workflows.launch.emulation import EmulatedNode
@@ -77,6 +79,10 @@ while True:
     with open(sys.argv[1], "r+") as file:
         file.write(f"{int(1000 + float(sys.argv[2]) * (time.monotonic() - begun))} J\\n")
     time.sleep(0.1)
+"""
+_GREETING = """\
+Slurm runs on this machine: {nodes} nodes of one core, joined by {interconnect}. This shell is on its login node.
+Try sinfo. To end Slurm, its jobs and its nodes, type exit.
 """
 _NO_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
 _ACCOUNTING = """AccountingStorageType=accounting_storage/slurmdbd
@@ -306,16 +312,26 @@ def _begin_accounting(slurm: SmallSlurm) -> None:
 
 
 def _main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nodes", type=int, default=2, help="nodes that run jobs")
-    parser.add_argument("--interconnect", default="emulated_gigabit", help="the emulated one between them")
+    parser = argparse.ArgumentParser(prog="./run-tests slurm", description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=2, help="nodes of one core that run jobs; by default 2")
+    parser.add_argument(
+        "--interconnect", default="emulated_gigabit", help="emulated interconnect between them"
+    )
     parser.add_argument("--accounting", action="store_true", help="with slurmdbd on MariaDB")
     parser.add_argument("command", nargs="*", help="runs on the head node; by default a shell")
     given = parser.parse_args()
+    if missing := [why for program in SLURM if (why := unmet(program))]:
+        print(*missing, sep="\n", file=sys.stderr)
+        return 1
     with small_slurm(given.nodes, given.interconnect, given.accounting) as slurm:
+        if not given.command:
+            print(_GREETING.format(nodes=given.nodes, interconnect=given.interconnect), flush=True)
         command = given.command or [os.environ.get("SHELL", "/bin/sh")]
         return subprocess.run(slurm.on_head(command, Path.cwd())).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    try:
+        sys.exit(_main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,5 +1,6 @@
 """The Slurm of the tests has several real nodes and leaves nothing behind."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,21 @@ def test_steps_run_on_nodes_with_names_and_cores_of_their_own():
         slurm.stop("slurmctld")
         slurm.start_controller()
         assert slurm.ask("srun", "-N4", "hostname").count("emulated-node") == 4
+    assert left_over() <= before
+
+
+def test_the_command_opens_a_shell_on_the_login_node_and_leaves_nothing():
+    before = left_over()
+    shell = subprocess.run(
+        [ROOT / "run-tests", "slurm"],
+        input="sinfo --noheader --format=%N\nexit 3\n",
+        env=os.environ | {"SHELL": "/bin/sh"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert shell.stdout.startswith("Slurm runs on this machine: 2 nodes of one core")
+    assert shell.stdout.endswith("\nemulated-node[1-2]\n") and shell.returncode == 3
     assert left_over() <= before
 
 
