@@ -33,7 +33,7 @@ with one_line_errors():
     check_profiles(sys.argv, config)
     is_dry_run = workflow.output_settings.dryrun
     has_program = software_of_jobs(config, workflow.deployment_settings, is_dry_run)
-    plan = make_plan(study_file, config, has_program)
+    plan = make_plan(study_file, config, has_program, is_dry_run)
     study_run = begin_run(plan, workflow, again=config.get("again"))
     plan = study_run.plan
 

@@ -58,8 +58,8 @@ Results go to results/ in the current folder, inside the project to that of the 
 
 Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among them:
 
-  --dry-run                 prints what would be done, and measures nothing; with --case, a trial run
-                            in a temporary folder estimates the time; a study copies cases with a path
+  --dry-run                 prints what would be done, and measures nothing; with an input of yours, a
+                            trial run in a temporary folder estimates the time
   --config KEY=VALUE...     replaces keys of the study: --config blocks=12
   --forcerun analyse        makes tables and report again, and measures nothing of a complete study
   --profile cluster         makes the runs in jobs of a cluster: docs/cluster.md
@@ -206,7 +206,7 @@ def _start_written(
     """Write the study that an option stands for, and start it.
 
     A wrong study is refused before the file of an earlier study is replaced. A dry run writes the file into a
-    temporary folder, unless the working folder has the same study and its inputs.
+    temporary folder, and sees the results of the working folder there.
     """
     _, parsed = _parsed(Path("study.yaml"), options, here)
     folder = Path.cwd()
@@ -215,21 +215,23 @@ def _start_written(
         cases = read_study(file, parse_config(parsed.config)).cases
         if again:
             choose(again.partition("/")[0], {*cases, FAILED}, "case", f"again {again}")
-        if parsed.dryrun and not _is_written(folder / file, file):
+        if parsed.dryrun:
+            _link_all_but(file, folder)
             _start(file, options, here, again)
-    if not parsed.dryrun:
-        write_study(study)
-    _start(file, options, here, again)
+    _start(write_study(study), options, here, again)
 
 
-def _is_written(earlier: Path, file: Path) -> bool:
-    """Whether an earlier study file is the same, and its inputs are copied already."""
-    from workflows.study.existing import is_copied
+def _link_all_but(file: Path, folder: Path) -> None:
+    """Link everything of a folder into the current folder, except a file, given relative to both.
 
-    if not earlier.exists() or earlier.read_text() != file.read_text():
-        return False
-    copies = earlier.parent / "cases"
-    return all(is_copied(given, copies) for given in read_study(earlier).existing.values())
+    Links get the times of their targets, since Snakemake compares the times of links.
+    """
+    for left_out in (*file.parents[-2::-1], file):
+        for target in (folder / left_out.parent).glob("*"):
+            if target.name != left_out.name:
+                link, state = left_out.parent / target.name, target.lstat()
+                link.symlink_to(target)
+                os.utime(link, ns=(state.st_atime_ns, state.st_mtime_ns), follow_symlinks=False)
 
 
 def _archive(words: tuple[str, ...], here: Path, anonymise: bool) -> None:

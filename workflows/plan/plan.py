@@ -72,17 +72,18 @@ def make_plan(
     file: Path,
     overrides: Mapping[str, Any] | None = None,
     has_program: Callable[[str], object] = shutil.which,
+    is_dry_run: bool = False,
 ) -> Plan:
     """Read a study, find out what is possible here, and choose its runs.
 
-    For the first two arguments see `read_asked`. `has_program` returns whether a program of a name exists.
+    For the other arguments see `read_asked`. `has_program` returns whether a program of a name exists.
 
     Raises
     ------
     InputError
         One line for a study that is wrong, or that cannot be run here at all.
     """
-    asked = read_asked(file, overrides)
+    asked = read_asked(file, overrides, is_dry_run)
     study, cluster = asked.study, None
     if study.cluster:
         cluster = read_cluster(site_file(study.cluster, study.file))

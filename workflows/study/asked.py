@@ -16,7 +16,7 @@ from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG
 from workflows.study import cases, interconnects
 from workflows.study.default_blocks import default_blocks
-from workflows.study.existing import make_case
+from workflows.study.existing import make_case, scratch_copies
 from workflows.study.request import request_facts
 from workflows.study.study import (
     Study,
@@ -118,11 +118,11 @@ class Asked:
         )
 
 
-def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
+def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_run: bool = False) -> Asked:
     """Read a study with its cases and interconnects.
 
     The cases and interconnects come from the folders of the study, else of the project. See `read_study` for
-    the arguments.
+    the first two arguments. A dry run copies inputs of users to a temporary folder.
 
     Raises
     ------
@@ -133,20 +133,21 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None) -> Asked:
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     _check_folder(study, "cases_folder", study.cases_folder)
+    copies = scratch_copies(study.copies) if is_dry_run and study.existing else study.copies
     for given in study.existing.values():
-        make_case(given, study.copies, not study.cluster, study.limits.run_seconds)
+        make_case(given, copies, not study.cluster, study.limits.run_seconds)
     default_cases: dict[str, Case] = {}
     if study.scale:
-        default_cases = _named_cases(study, study.cases, "cases")
+        default_cases = _named_cases(study, study.cases, "cases", copies)
         study = replace(study, sizes=_sizes_at_scale(study, study.scale, default_cases))
     measured = (
         _sized_cases(study, study.cases_folder or CASES)
         if study.sizes
-        else _named_cases(study, study.cases, "cases")
+        else _named_cases(study, study.cases, "cases", copies)
     )
     replayed = measured
     if traced := study.simulation.get("cases"):
-        replayed = _named_cases(study, traced, "simulation.cases")
+        replayed = _named_cases(study, traced, "simulation.cases", copies)
     joined = {
         name: interconnects.load_interconnect(
             name, interconnect_file(study, name, f"{file}: interconnects[{index}]").parent
@@ -249,12 +250,21 @@ def _sizes_at_scale(
     return {name: dict.fromkeys(study.processes, size) for name, size in chosen.items()}
 
 
-def _named_cases(study: Study, names: Sequence[str], key: str) -> dict[str, Case]:
-    """Load cases by name; `key` is the key of the study that lists the names, for messages."""
+def _named_cases(study: Study, names: Sequence[str], key: str, copies: Path) -> dict[str, Case]:
+    """Load cases by name.
+
+    Parameters
+    ----------
+    key : str
+        Key of the study that lists the names, for messages.
+    copies : Path
+        Folder of the copies of users' inputs.
+    """
     loaded = {}
     for index, name in enumerate(names):
         where = f"{study.file}: {key}[{index}]"
-        loaded[name] = cases.load_from(name, study.source_of(name), where)
+        source = str(copies) if name in study.existing else study.source_of(name)
+        loaded[name] = cases.load_from(name, source, where)
         if loaded[name].name != name:
             raise InputError(f"{where}: {name!r} has the default size; write {loaded[name].name!r}")
     return loaded

@@ -6,6 +6,7 @@ with a case.yaml. The user's files are only read.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import json
@@ -65,11 +66,17 @@ def _accepting(path: Path) -> list[str]:
     return [name for name in names() if application(name).adopts(path)]
 
 
-def is_copied(given: Existing, cases: Path) -> bool:
-    """Whether `make_case` would leave the copy of an input as it is."""
-    name = application_of(given.path, f"{given.file}: cases: path: {given.path}")
-    stamp = _stamp(given, application(name).input_files(given.path))
-    return _earlier(cases / name / given.name).get("stamp") == stamp
+def scratch_copies(cases: Path) -> Path:
+    """Return a temporary folder with links to the files in `cases`, for `make_case` in a dry run."""
+    scratch = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, scratch)
+    if not cases.exists():
+        return scratch
+    return Path(shutil.copytree(cases, scratch / "cases", copy_function=_link))
+
+
+def _link(target: str, link: str) -> None:
+    Path(link).symlink_to(Path(target).absolute())
 
 
 def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> None:
