@@ -68,9 +68,10 @@ class StudyPaths:
         self.first_block = self.measured / "first-block.txt"
         """List of the records of the first block, if it is measured before simulations."""
         self.report = results / "report.html"
-        """Report; a link into `partial` while the study runs or after it was stopped."""
         self.partial = results / "partial"
         """Report, tables and figures of the blocks recorded so far; no rule owns it."""
+        self.interim_report = self.partial / "report.html"
+        """Report of an unfinished study; a link to `report` after its end."""
         self.facts = results / FACTS
         self.runs = results / "runs.csv"
         self.looks = results / "looks.json"

@@ -1,18 +1,13 @@
 """Reports of a running study: when they are made, and that they are never taken for complete."""
 
 import logging
-import os
 from types import SimpleNamespace
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
-from study_files import study_file
 
-from workflows.domain import InputError
 from workflows.paths import StudyPaths
 from workflows.plan import hooks
-from workflows.plan.machine import hold_study
-from workflows.plan.plan import make_plan
 from workflows.results.partial import PartialReports, _WhenJobsEnd, is_due
 
 
@@ -38,48 +33,13 @@ def test_a_report_that_cannot_be_made_stops_nothing(tmp_path, monkeypatch):
     assert "none.yaml" in messages[0] and "Traceback" not in messages[0]
 
 
-@pytest.fixture
-def stopped(tmp_path, monkeypatch):
-    """Paths of a study that was stopped with a partial report, and how Snakemake comes upon it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "runs.csv").write_text("case,interconnect,processes,seconds\nlid,ethernet,1,2\n")
-    plan = make_plan(study_file(tmp_path, "name: stopped\nimport: [runs.csv]\n"))
-    paths = plan.paths
-    paths.partial.mkdir(parents=True)
-    (paths.partial / "report.html").write_text("partial")
-    paths.report.symlink_to("partial/report.html")
-
-    def snakemake_reads(dryrun=False):
-        workflow = SimpleNamespace(is_main_process=True, output_settings=SimpleNamespace(dryrun=dryrun))
-        return hooks.begin_run(plan, workflow)
-
-    return paths, snakemake_reads
-
-
-def test_snakemake_never_sees_a_partial_report(stopped):
-    paths, snakemake_reads = stopped
-    snakemake_reads(dryrun=True)
-    assert paths.report.read_text() == "partial"
-    snakemake_reads()
-    assert not paths.report.is_symlink() and not paths.partial.exists()
-
-
-def test_the_partial_report_of_a_study_that_runs_is_left_alone(stopped, capsys):
-    paths, snakemake_reads = stopped
-    lock = hold_study(paths.results)
-    run = snakemake_reads()
-    with pytest.raises(InputError, match="another process is running this study"):
-        run.start()
-    assert paths.report.read_text() == "partial"
-    os.close(lock)
-
-
-def test_a_whole_report_stays(tmp_path):
+def test_the_interim_report_of_an_ended_study_leads_to_the_report(tmp_path):
     paths = StudyPaths(tmp_path)
     paths.partial.mkdir()
+    paths.interim_report.write_text("interim")
     paths.report.write_text("whole")
     hooks.drop_interim_report(paths)
-    assert paths.report.read_text() == "whole" and not paths.partial.exists()
+    assert paths.interim_report.read_text() == "whole" and not paths.report.is_symlink()
 
 
 def test_jobs_of_a_cluster_are_reported_now_and_then():

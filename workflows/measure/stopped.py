@@ -77,7 +77,7 @@ def state_of(plan: Plan) -> str:
     further = sum(runs_of_blocks[block] - missing for block, missing in incomplete.items())
     runs = f" and {counted(further, 'further run')}" if further else ""
     state = f"{blocks - len(incomplete)} of {blocks} blocks{runs} recorded"
-    if not paths.report.is_symlink():
+    if not (paths.partial / FACTS).exists():
         return state
     reported = read_facts(paths.partial / FACTS).study.blocks_recorded
-    return f"{state}; report of {reported} of them in {paths.report}"
+    return f"{state}; report of {reported} of them in {paths.interim_report}"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
-import os
 import shutil
 import sys
 from dataclasses import asdict, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from workflows.domain import Repetition
-from workflows.errors import InputError
+from workflows.domain import InputError, Repetition
 from workflows.inputs import choose
 from workflows.paths import StudyPaths
 from workflows.plan.announce import announce, closing_lines, print_results
@@ -76,7 +74,6 @@ class StudyRun:
             self.plan = requested
         else:
             record_requests(requested)
-            self._drop_earlier_interim_report()
 
     def start(self) -> None:
         """Keep other processes from the study, and ask the scheduler whether it would take the jobs.
@@ -92,7 +89,7 @@ class StudyRun:
         check_requests(self.plan)
 
     def end(self) -> None:
-        """Remove the interim report, and print where the results are.
+        """Replace the interim report by a link to the report, and print where the results are.
 
         Raises
         ------
@@ -110,24 +107,13 @@ class StudyRun:
         if was_to_run and not self.has_started and self.plan.paths.facts.exists():
             print_results(self.plan.paths)
 
-    def _drop_earlier_interim_report(self) -> None:
-        """Remove the report of an unfinished study, which Snakemake would take for the final report.
-
-        While another process runs the study, nothing is removed.
-        """
-        if self.plan.paths.partial.exists():
-            with contextlib.suppress(InputError):
-                lock = hold_study(self.plan.paths.results)
-                drop_interim_report(self.plan.paths)
-                os.close(lock)
-
 
 def drop_interim_report(paths: StudyPaths) -> None:
-    """Remove the report of an unfinished study."""
-    if paths.report.is_symlink():
-        paths.report.unlink()
+    """Remove the report of an unfinished study. A link leads an open page of it to the report."""
     if paths.partial.exists():
         shutil.rmtree(paths.partial)
+        paths.partial.mkdir()
+        paths.interim_report.symlink_to(Path("..") / paths.report.name)
 
 
 FORM = (

@@ -31,28 +31,18 @@ def write_report(
     facts: Facts,
     published: Mapping[str, pd.DataFrame],
     folder: Path,
+    png: bool = True,
 ) -> None:
     """Draw the figures of a study and print its report.
 
     Parameters
     ----------
     folder : Path
-        Receives ``figures`` (each figure as SVG and PNG, and their entries in ``index.json``),
-        ``report.json``, ``report.pdf`` and ``report.html``. Old figures are removed.
+        Receives ``figures`` (each figure as SVG, and their entries in ``index.json``), ``report.json``,
+        ``report.pdf`` and ``report.html``. Old figures are removed.
+    png : bool
+        Whether each figure is also drawn as PNG.
     """
-    write_page(runs, tables, facts, published, folder, png=True)
-    write_pdf(folder / "report.json", folder / "figures", folder / "report.pdf")
-
-
-def write_page(
-    runs: pd.DataFrame,
-    tables: Mapping[str, pd.DataFrame],
-    facts: Facts,
-    published: Mapping[str, pd.DataFrame],
-    folder: Path,
-    png: bool = False,
-) -> None:
-    """Write the HTML report, its data, and its figures as SVG and optionally as PNG."""
     figures, report = folder / "figures", folder / "report.json"
     shutil.rmtree(figures, ignore_errors=True)
     figures.mkdir(parents=True)
@@ -63,6 +53,7 @@ def write_page(
     _write_json(index, figures / "index.json")
     _write_json(make_report(runs, tables, facts, index, published), report)
     write_html(report, figures, folder / "report.html")
+    write_pdf(report, figures, folder / "report.pdf")
 
 
 def write_proposals(

@@ -140,7 +140,6 @@ def _results(results: Path) -> Files:
         if (path.parts[0] != "prepared" or path.name == "reference.json")
         and path.suffix not in (".parquet", ".zip", ".part")
         and path.parts[0] != "partial"
-        and not (results / path).is_symlink()
     }
 
 
@@ -156,7 +155,7 @@ def _missing(plan: Plan) -> list[str]:
     """Return what this study lacks of a finished study: results, repetitions, imported files."""
     results = plan.paths.results
     files = {name: results / name for name in EXPECTED}
-    missing = [f"results/{name}" for name, file in files.items() if file.is_symlink() or not file.exists()]
+    missing = [f"results/{name}" for name, file in files.items() if not file.exists()]
     recorded, planned = len(record_files(plan.paths)), len(plan.design.repetitions)
     if recorded < planned:
         missing.append(f"{planned - recorded} of {planned} planned repetitions")

@@ -14,14 +14,13 @@ from analysis.pipeline import read_tables, write_all_tables
 from analysis.runs.runs import TableError
 from analysis.runs.side_tables import write_details
 from workflows.errors import one_line_errors
-from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan, make_plan
-from workflows.report.report import write_page
+from workflows.report.report import write_report
 from workflows.results.collect import collect
 
 
 def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
-    """Write tables, figures and an HTML report of the records so far, and link ``report.html`` to the report.
+    """Write tables, figures and a report of the records so far.
 
     Parameters
     ----------
@@ -45,20 +44,12 @@ def write_partial(plan: Plan, seconds_left: float | None) -> str | None:
     write_derived(collected.published, published)
     (draft / "facts.json").write_text(json.dumps(facts.as_json(), indent=1) + "\n")
     write_all_tables(runs, facts, details, published, tables)
-    write_page(runs, read_tables(tables), facts, read_published(published), draft)
+    write_report(runs, read_tables(tables), facts, read_published(published), draft, png=False)
     if paths.listed_records.exists() and paths.listed_records.stat().st_mtime > start:
         return None
-    _publish(draft, paths)
-    return f"report of {study.blocks_recorded} of {study.blocks} blocks: {paths.report}"
-
-
-def _publish(draft: Path, paths: StudyPaths) -> None:
-    """Replace the earlier partial report by the report in `draft`."""
     shutil.rmtree(paths.partial, ignore_errors=True)
     draft.rename(paths.partial)
-    link = paths.partial / ".report.html"
-    link.symlink_to(Path(paths.partial.name) / paths.report.name)
-    link.replace(paths.report)
+    return f"report of {study.blocks_recorded} of {study.blocks} blocks: {paths.interim_report}"
 
 
 if __name__ == "__main__":

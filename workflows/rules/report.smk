@@ -30,7 +30,7 @@ rule report:
         figures=directory("<results>/figures"),
         report="<results>/report.json",
         pdf="<results>/report.pdf",
-        html=update("<results>/report.html"),  # an open page of an unfinished study finds it at any time
+        html="<results>/report.html",
         proposal=multiext("<results>/proposal", ".pdf", ".tex", ".docx"),
     log:
         "<results>/logs/report.log",
