@@ -37,26 +37,26 @@ NAMES_BY_COLOUR = (
     "gigabit_ethernet emulated_gigabit emulated_gigabit_delayed emulated_ten_gigabit_mtu1500 "
     "ethernet_cloud_tcp infiniband_verbs infiniband_verbs_qdr intel_mpi_infiniband aws_parallel_cluster "
     "aws_eks_noefa",
-    "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree aws_eks",
+    "emulated_ten_gigabit ten_gigabit_ethernet infiniband_200 infiniband_half_tree roce_100 aws_eks",
     "infiniband infiniband_mpi infiniband_verbs_sdr infiniband_100 infiniband_4x_pcie "
     "infiniband_full_tree infiniband_qdr infiniband_qdr_azure infiniband_sdr ipoib_qdr ucx_verbs",
     "myrinet_single_port_mpi infiniband_edr emulated_gigabit_mtu1500 myrinet_dual_port "
     "myrinet_dual_port_mpi myrinet_single_port quadrics_elan3_adaptive ucx_ipoib "
     "emulated_two_gigabit_model azure_aks_placement",
-    "quadrics_elan4 quadrics_mpi efa efa_hpc6a emulated_gigabit_model ethernet_10_cloud_tcp "
-    "infiniband_qdr_fibre intel_mpi_omni_path quadrics_elan3 quadrics_elan3_packets_in_order "
+    "quadrics_elan4 quadrics_mpi efa infiniband_qdr_fibre emulated_gigabit_model ethernet_10_cloud_tcp "
+    "azure_cyclecloud intel_mpi_omni_path quadrics_elan3 quadrics_elan3_packets_in_order "
     "shared_memory_mpich",
     "rdma_gigabit_ethernet emulated_ten_gigabit_mpich gigabit_ethernet_acenic gigabit_ethernet_broadcom "
-    "infiniband_ddr myrinet_dual_port_tcp myrinet_single_port_tcp quadrics_elan3_memory roce_100 sci_3d "
+    "infiniband_ddr myrinet_dual_port_tcp myrinet_single_port_tcp quadrics_elan3_memory sci_3d azure_aks "
     "shared_memory_model",
     "sci_mpi tofu emulated_gigabit_mtu9000 infiniband_verbs_ddr omni_path sci sci_2d ucx_tcp "
     "shared_memory_openmp shared_memory_packed google_gke",
     "tcp_loopback infiniband_4x_pcix infiniband_400 myrinet_mpi ucx_tcp_loopback emulated_two_gigabit "
     "shared_memory_spread google_compute_engine",
     "shared_memory ethernet_100_tcp ipoib libfabric_tcp myrinet_tcp quadrics_elan3_packets ucx_shared_memory "
-    "azure_cyclecloud",
+    "efa_hpc6a",
     "infiniband_fdr emulated_ten_gigabit_model infiniband_4x intel_mpi_efa intel_mpi_tcp "
-    "shared_memory_collated slingshot_11 tcp_loopback_mpich azure_aks",
+    "shared_memory_collated slingshot_11 tcp_loopback_mpich",
 )
 """Interconnects of this project, one text per colour. Interconnects of a study seldom share a colour."""
 LineStyle = Literal["-", "none"] | tuple[float, Sequence[float]]

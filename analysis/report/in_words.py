@@ -57,10 +57,12 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     start = f"{labels.speedup.capitalize()} is relative to"
     if len(names) <= MOST:
         return f"{start} {listed(names)}."
-    counts = [formats.whole(scaling["reference_processes"].agg(end)) for end in ("min", "max")]
+    unit = listed(references["unit"].unique(), "or")
+    counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
+    ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"{start} the fewest processes that were run over an interconnect at a site, "
-        f"{formats.spanned(*counts)}: between sites, compare times."
+        f"{start} the fewest {unit} that were run over an interconnect at a site, "
+        f"{formats.spanned(*ends)}: between sites, compare times."
     )
 
 

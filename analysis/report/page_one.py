@@ -10,14 +10,17 @@ from analysis.presentation.blocks import Block, Section, bullets, key_figures, p
 from analysis.presentation.content import Content
 from analysis.presentation.contests import Contest, find_contests
 from analysis.presentation.formats import counted
+from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import look_sentences
 from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
 from analysis.report.contrast import contrast_title, find_contrast, page_labels
+from analysis.report.crossover import crossover
 from analysis.report.in_words import table_notes
 from analysis.report.key_figures import MOST_FIGURES, make_key_figures
 from analysis.report.page_one_figure import figure_title
 from analysis.report.page_one_table import page_one_table
 from analysis.runs.kinds import ran
+from analysis.topics.improvement.sentences import subject_of_comparison
 from analysis.topics.network.curves import benchmarks
 from analysis.topics.registry import TOPICS
 from analysis.topics.topic import MOST_SENTENCES, Headline, Page
@@ -78,11 +81,21 @@ def _with_runs(content: Content) -> FirstPage:
         [
             key_figures(figures),
             *_figure_and_table(contests, content),
+            *map(paragraph, filter(None, _order_and_subject(contests[0], content, labels))),
             paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
             *map(paragraph, headline.cautions),
         ],
         _words([*headline.sentences, certainty], headline, contests, content),
     )
+
+
+def _order_and_subject(contest: Contest, content: Content, labels: Labels) -> list[str]:
+    """State where the order of the interconnects changes, and what a comparison by nodes compares."""
+    fastest = content.tables.get("fastest")
+    return [
+        "" if fastest is None else crossover(contest, fastest, labels),
+        subject_of_comparison(contest, content.facts, labels),
+    ]
 
 
 def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:

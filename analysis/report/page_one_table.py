@@ -70,7 +70,10 @@ def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
     if "?" in marks:
         caption += f" ?: whether more {units} bring anything is undecided."
     if len(order) > MOST_ROWS:
-        caption += f" {counted(len(order) - MOST_ROWS, 'more curve')} are in the tables of the cases."
+        more = len(order) - MOST_ROWS
+        caption += (
+            f" {counted(more, 'more curve')} {'is' if more == 1 else 'are'} in the tables of the cases."
+        )
     return table(caption, columns, groups)
 
 

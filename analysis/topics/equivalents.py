@@ -151,7 +151,8 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         f"{capital} at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
-        "interpolated between counts that were run. All other targets are in tables/node_equivalent.csv."
+        f"interpolated between counts that were run. Page one rounds them up to whole {nouns}. All other "
+        "targets are in tables/node_equivalent.csv."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
         caption += f" {MISSING} in brackets: an end below the smallest count; ∞: one that is not reached."

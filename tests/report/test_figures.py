@@ -108,6 +108,11 @@ class TestLooks:
     def test_interconnects_that_the_study_does_not_name_follow(self):
         assert list(style.looks(["z"], ["b", "a", "z"])) == ["z", "a", "b"]
 
+    def test_the_systems_of_a_cloud_study_have_colours_of_their_own(self):
+        names = yaml.safe_load((STUDIES / "published_clouds.yaml").read_text())["systems"]
+        chosen = style.looks(names, []).values()
+        assert len(chosen) == len({look.colour for look in chosen}) == len({look.marker for look in chosen})
+
     def test_a_hundred_interconnects_have_looks_of_their_own(self):
         names = [f"n{number}" for number in range(110)]
         assert len(set(style.looks([], names).values())) == 110

@@ -43,6 +43,20 @@ def test_the_title_states_the_saving_of_the_faster():
     assert plain(figures["Still scales at"]["value"]) == "32 processes"
 
 
+def test_every_place_rounds_the_same_count_up():
+    """8.34 processes of the swift one are 9: in the title, the key figures and the table."""
+    report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS)
+    figure = figures_of(report)["Processes saved"]
+    (table,) = blocks(part(report, "answer"), "table")
+    (swift,) = [line for line in cells(table) if line[0] == "swift"]
+    (exact,) = blocks(part(report, "equivalents"), "table")
+    assert "swift with 9 processes" in plain(report["result"])
+    assert figure["value"] == str(16 - 9) and plain(figure["note"]).startswith("9 with swift instead of 16")
+    assert plain(swift[5]).startswith("9 [")
+    assert any(cell.startswith("8.34 [") for line in cells(exact) for cell in line)
+    assert "Page one rounds them up to whole processes." in exact["caption"]
+
+
 def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():
     report = report_of({"slow": SLOW, "swift": SWIFT}, baseline="swift", blocks=FACTORS)
     assert plain(report["result"]) == "swift with 9 processes matches slow with 16"

@@ -21,6 +21,7 @@ from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
 from analysis.runs.frames import BASELINE, Line, as_lines
 from analysis.runs.kinds import side
+from analysis.runs.settings import NODES
 from analysis.topics.quality.sentences import count_disturbed
 from analysis.topics.topic import Headline, Page
 
@@ -137,6 +138,28 @@ def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
                     "comparison is between systems, which also differ in processor, cores or price."
                 )
     return sentences
+
+
+def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str:
+    """State whether a comparison by nodes compares interconnects or systems; empty by processes."""
+    rows = contest.against_baseline(contest.improvement)
+    compared = as_lines(rows[rows["improvement_percent"].notna()])
+    if contest.unit != NODES or not compared:
+        return ""
+    baseline = facts.interconnect(str(contest.baseline)).node_type
+    types = [facts.interconnect(line["interconnect"]).node_type for line in compared]
+    if baseline is None or None in types:
+        return "Comparison of systems, unless all nodes are equal: the study does not state each node_type."
+    equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
+    if len(equal) == len(compared):
+        return f"Comparison of interconnects on equal nodes ({baseline})."
+    if not equal:
+        return "Comparison of systems: their nodes differ in more than the interconnect."
+    names = named_or_counted(map(labels.compared, equal))
+    return (
+        f"{names} against {labels.baseline(equal[0])}: interconnects on equal nodes ({baseline}); the others "
+        "are systems with different nodes."
+    )
 
 
 def _fastest_over(

@@ -1,0 +1,92 @@
+"""The count from which another interconnect is the fastest, for page one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+
+import pandas as pd
+
+from analysis.presentation import formats
+from analysis.presentation.contests import Contest
+from analysis.presentation.labels import Labels
+from analysis.runs.frames import Line, as_float, as_lines
+from analysis.topics.fastest.tables import winners
+
+
+def crossover(contest: Contest, fastest: pd.DataFrame, labels: Labels) -> str:
+    """State up to which count one interconnect is the fastest, and from which count another.
+
+    Sites and placements without the baseline of the title have no sentence.
+
+    A side counts as shown if the interval of the next interconnect's difference excludes 0. Single runs have
+    no interval, and the sentence says so. Counts at which any of the fastest was not run are left out.
+
+    Parameters
+    ----------
+    fastest : DataFrame
+        Table ``fastest``.
+
+    Returns
+    -------
+    str
+        Empty if the same interconnect has the shortest time at all counts.
+    """
+    rows = fastest[
+        (fastest["case"] == contest.case)
+        & (fastest["compared_kinds"] == "/".join(contest.kinds))
+        & (fastest["oversubscription"] == contest.level)
+    ]
+    groups = [group for _, group in rows.groupby(["site", "processes_per_node", "threads"], dropna=False)]
+    sentences = [
+        _sentence(contest, group, labels)
+        for group in sorted(groups, key=lambda group: -group[contest.unit].nunique())
+        if contest.baseline in set(group["interconnect"])
+    ]
+    return next(filter(None, sentences), "")
+
+
+def _sentence(contest: Contest, group: pd.DataFrame, labels: Labels) -> str:
+    """Write the sentence about the interconnects of one site and placement."""
+    unit = contest.unit
+    leaders = set(group.loc[group["place"] == 1, "interconnect"])
+    common = group.groupby(unit)["interconnect"].transform(lambda names: leaders <= set(names))
+    won = as_lines(winners(group[common]).sort_values(unit))
+    if len({line["interconnect"] for line in won}) < 2:
+        return ""
+    return _order(won, contest, labels, has_two=group["interconnect"].nunique() == 2)
+
+
+def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool) -> str:
+    """Write which interconnect is the fastest at which counts, given the winner at each count."""
+    unit = contest.unit
+    word = "faster" if has_two else "the fastest"
+    single = bool((contest.scaling.loc[~contest.scaling["serial"], "n"] == 1).all())
+    shown = [line for line in won if single or as_float(line["lead_low"]) > 0]
+    stretches = [list(lines) for _, lines in groupby(shown, key=lambda line: line["interconnect"])]
+    remark = " (one run each)" if single else ""
+    if len(stretches) > 2:
+        names = [f"{labels.curve(lines[0])} {_at(lines, unit)}" for lines in stretches]
+        return f"Crossover: {word} are {formats.listed(names)} {unit}{remark}."
+    changes = [
+        (before, after) for before, after in pairwise(won) if before["interconnect"] != after["interconnect"]
+    ]
+    before, after = changes[0]
+    if len(stretches) < 2:
+        counts = f"between {formats.whole(before[unit])} and {contest.counted(after[unit])}"
+        return (
+            f"Crossover: undecided; the shortest median time changes from {labels.curve(before)} to "
+            f"{labels.curve(after)} {counts}, but not on both sides by a distinguishable difference."
+        )
+    small, large = stretches
+    low = [line for line in won if line[unit] <= small[-1][unit]]
+    high = [line for line in won if line[unit] >= large[0][unit]]
+    up_to = f"up to {contest.counted(small[-1][unit])}"
+    start = up_to if low == small else f"at {contest.counted(*(line[unit] for line in small))}"
+    end = f"from {formats.whole(large[0][unit])}" if high == large else _at(large, unit)
+    return f"Crossover: {labels.curve(small[0])} is {word} {start}, {labels.curve(large[0])} {end}{remark}."
+
+
+def _at(lines: Sequence[Line], unit: str) -> str:
+    """Write the counts of consecutive winners."""
+    return f"at {formats.listed(formats.whole(line[unit]) for line in lines)}"

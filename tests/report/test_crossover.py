@@ -1,0 +1,92 @@
+"""Page one states from which count another interconnect is the faster one, and what a comparison compares."""
+
+import pytest
+from made_tables import make_tables
+from report_parts import blocks, part, plain
+from small_runs import FACTORS, rows, runs_table
+
+from analysis.report import make_report
+from analysis.runs.facts import Facts
+from analysis.runs.settings import Settings
+
+EARLY = {2: 40.0, 4: 20.0, 8: 10.0, 16: 9.0, 32: 8.0}  # twice as fast up to 8
+LATE = {2: 80.0, 4: 40.0, 8: 20.0, 16: 4.5, 32: 4.0}  # twice as fast from 16 on
+
+
+def paragraphs(curves, factors=FACTORS, compare_by=None, per_node=1, facts=None, other_factors=None):
+    """Paragraphs of page one; `factors` are the noise of the first curve, `other_factors` of the others."""
+    baseline, *_ = curves
+    made = [
+        {**line, "nodes": line["processes"], "processes": line["processes"] * per_node}
+        for name, times in curves.items()
+        for line in rows("duct", name, times, factors if name == baseline else other_factors or factors)
+    ]
+    runs, settings = runs_table(made), Settings(baselines=(baseline,), draws=200, compare_by=compare_by)
+    about = Facts.of({"study": {"baselines": [baseline]}, **(facts or {})})
+    report = make_report(runs, make_tables(runs, settings), about, [])
+    return [plain(block["text"]) for block in blocks(part(report, "answer"), "paragraph")]
+
+
+def crossover(*args, **more):
+    return [text for text in paragraphs(*args, **more) if text.startswith("Crossover")]
+
+
+@pytest.mark.parametrize(("unit", "noun"), [("processes", "processes"), ("nodes", "nodes")])
+def test_each_side_has_its_counts(unit, noun):
+    (text,) = crossover({"early": EARLY, "late": LATE}, compare_by=unit)
+    assert text == f"Crossover: early is faster up to 8 {noun}, late from 16."
+
+
+def test_counts_are_nodes_where_nodes_hold_several_processes():
+    (text,) = crossover({"early": EARLY, "late": LATE}, compare_by="nodes", per_node=4)
+    assert text == "Crossover: early is faster up to 8 nodes, late from 16."
+
+
+def test_a_third_interconnect_makes_it_the_fastest():
+    third = dict.fromkeys(EARLY, 100.0)
+    (text,) = crossover({"early": EARLY, "late": LATE, "third": third})
+    assert text == "Crossover: early is the fastest up to 8 processes, late from 16."
+
+
+def test_one_run_each_is_stated():
+    (text,) = crossover({"early": EARLY, "late": LATE}, factors=(1.0,))
+    assert text == "Crossover: early is faster up to 8 processes, late from 16 (one run each)."
+
+
+def test_a_difference_on_one_side_only_is_undecided():
+    """Medians of `nearly` are 1 % shorter from 16 on, within the noise of 5 %."""
+    nearly = {2: 80.0, 4: 40.0, 8: 20.0, 16: 8.9, 32: 7.9}
+    (text,) = crossover({"early": EARLY, "nearly": nearly}, other_factors=FACTORS[::-1])
+    assert text == (
+        "Crossover: undecided; the shortest median time changes from early to nearly between 8 and "
+        "16 processes, but not on both sides by a distinguishable difference."
+    )
+
+
+def test_without_a_change_of_order_there_is_no_crossover():
+    assert crossover({"early": EARLY, "slow": {count: 2 * time for count, time in EARLY.items()}}) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "text"),
+    [
+        (("a", "a", "a"), "Comparison of interconnects on equal nodes (a)."),
+        (("a", "b", "b"), "Comparison of systems: their nodes differ in more than the interconnect."),
+        (
+            ("a", "a", "b"),
+            "late against early: interconnects on equal nodes (a); the others are systems with different nodes.",
+        ),
+        (
+            ("a", "a", None),
+            "Comparison of systems, unless all nodes are equal: the study does not state each node_type.",
+        ),
+    ],
+)
+def test_by_nodes_page_one_states_what_is_compared(types, text):
+    curves = {"early": EARLY, "late": LATE, "third": dict.fromkeys(EARLY, 100.0)}
+    interconnects = {
+        name: {"node_type": node} if node else {} for name, node in zip(curves, types, strict=True)
+    }
+    made = paragraphs(curves, compare_by="nodes", facts={"interconnects": interconnects})
+    assert text in made
+    assert not any(line.startswith("Comparison") for line in paragraphs(curves))
