@@ -83,7 +83,7 @@ class Mapping:
 
 
 def read_mapping(path: str | Path) -> Mapping:
-    """Read a mapping from a YAML file; docs/import.md describes its keys.
+    """Read a mapping from a YAML file; docs/import-tools.md describes its keys.
 
     Raises
     ------
