@@ -313,6 +313,11 @@ class Reading:
         Whether ranks accessed each other's memory by one-sided MPI calls.
     printed : str or None
         ``seconds`` as the program printed it; None if it is the time between two lines.
+    unit : str
+        Unit of `printed`, a key of `workflows.applications.tools.UNITS`.
+    processes : int or None
+        Number of processes that the program printed; None if it printed none. `problem` states a number that
+        differs from the started processes.
     copies : int or None
         How often the output holds everything that a single run prints; None if unknown.
     """
@@ -325,6 +330,8 @@ class Reading:
     details: dict[str, Any] = field(default_factory=dict)
     one_sided: bool = False
     printed: str | None = None
+    unit: str = "s"
+    processes: int | None = None
     copies: int | None = None
 
 

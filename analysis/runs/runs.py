@@ -177,6 +177,10 @@ FURTHER_COLUMNS = {
         "Time of a fixed piece of work on the run's cores, mean of just before and just after the"
         " run; empty if the run was expected to take less than 5 s."
     ),
+    "world_verified": (
+        "Whether the processes formed one parallel run: MPI's world, or the number that the program prints, "
+        "has the planned size. Empty for serial runs."
+    ),
     "probe_latency_us": (
         "One-way time of an empty message when the run's interconnect was attested, the lowest of several."
     ),

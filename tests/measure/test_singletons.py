@@ -90,6 +90,7 @@ def test_a_program_that_the_launcher_joins_is_one_run(ran, tmp_path, interconnec
     """Although every process prints a time."""
     done = ran(f"{program(library, tmp_path)} && echo took 0.001 s && echo done", interconnect, PRINTED)
     assert done.problem is None
+    assert done.world_verified
 
 
 COPIES = (
@@ -111,7 +112,16 @@ def test_copies_of_a_program_without_mpi_are_no_run(ran, monkeypatch, compiler):
 def test_a_program_without_mpi_that_prints_on_one_process_counts(ran):
     """As programs do that communicate by other means."""
     script = "[ $OMPI_COMM_WORLD_RANK = 0 ] && echo took 0.001 s && echo done; exit 0"
-    assert ran(script, "shared_memory", PRINTED).problem is None
+    done = ran(script, "shared_memory", PRINTED)
+    assert done.problem is None
+    assert done.world_verified is False
+
+
+def test_a_printed_number_of_processes_verifies_the_world(ran):
+    script = "[ $OMPI_COMM_WORLD_RANK = 0 ] && echo took 0.001 s on $OMPI_COMM_WORLD_SIZE; exit 0"
+    done = ran(script, "shared_memory", "{processes: 'on (\\d+)', seconds: 'took (\\S+) s'}")
+    assert done.problem is None
+    assert done.world_verified
 
 
 @pytest.mark.parametrize(

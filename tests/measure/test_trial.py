@@ -7,9 +7,10 @@ from needs import need
 from programs import ran
 from refused import refusal
 
+from workflows.applications.tools import nearest_lines
 from workflows.domain import InputError, Line
 from workflows.measure.prepare import prepare, reference_answer
-from workflows.measure.trial import nearest_lines, trial_seconds
+from workflows.measure.trial import trial_seconds
 from workflows.plan.announce import announcement, check_cost
 from workflows.plan.plan import make_plan
 from workflows.study.asked import read_asked

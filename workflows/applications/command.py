@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -80,21 +80,31 @@ class Command(Application):
         includes the start-up, so a pattern for a time that the program prints is more accurate.
         """
         patterns = case.settings["read"]
+        unit = patterns.get("unit", "s")
         printed: str | None = None
         if "seconds" in patterns:
             printed = tools.last_text(patterns["seconds"], lines)
-            seconds = None if printed is None else tools.duration(printed)
+            seconds = None if printed is None else tools.duration(printed, unit)
         else:
             seconds = lines[-1].seconds if lines else None
         value = tools.last_number(patterns["answer"], lines) if "answer" in patterns else None
+        counted = tools.count(patterns["processes"], lines) if "processes" in patterns else None
         return Reading(
             seconds=seconds,
             startup_seconds=None,
             output_seconds=None,
             answer=value,
-            problem=_problem(case, printed, seconds, value, lines),
+            problem=(
+                _incomplete(patterns, lines)
+                or _cut(patterns, lines)
+                or _time_problem(printed, seconds)
+                or _other_processes(patterns, counted, processes)
+                or (tools.impossible(value, case.answer) if case.answer else None)
+            ),
             printed=printed,
-            copies=_copies(patterns.values(), lines),
+            unit=unit,
+            processes=counted,
+            copies=_copies([patterns[name] for name in _PATTERNS if name in patterns], lines),
         )
 
 
@@ -118,25 +128,40 @@ def _copies(patterns: Collection[str], lines: Sequence[Line]) -> int | None:
     return counts.pop() if len(counts) == 1 < len(patterns) else None
 
 
-def _problem(
-    case: Case, printed: str | None, seconds: float | None, value: float | None, lines: list[Line]
-) -> str | None:
-    """Return why the output of a run does not count, or None.
+_PATTERNS = ("seconds", "answer", "processes", "complete")
 
-    Parameters
-    ----------
-    printed : str or None
-        Time as the program printed it.
-    seconds, value : float or None
-        Time and answer that were read.
-    """
-    complete = case.settings["read"].get("complete")
-    if complete and tools.first_match(complete, lines) is None:
-        return f"incomplete: no line like '{complete}'"
+
+def _incomplete(patterns: Mapping[str, str], lines: Sequence[Line]) -> str | None:
+    """Return which pattern matches no line, with the lines that are most similar to it; None if all match."""
+    for name, missing in (("complete", "no line like '{}'"), ("seconds", "no time printed")):
+        pattern = patterns.get(name)
+        if pattern and tools.first_match(pattern, lines) is None:
+            similar = [repr(text[: tools.WIDTH]) for text in tools.similar_texts(pattern, lines)]
+            nearest = f"; nearest to '{pattern}': {' and '.join(similar)}" if similar else ""
+            return f"incomplete: {missing.format(pattern)}{nearest}"
+    return None if lines else "incomplete: no output"
+
+
+def _cut(patterns: Mapping[str, str], lines: Sequence[Line]) -> str | None:
+    """Return which pattern takes only a part of a printed number; None if all take whole numbers."""
+    for name in ("seconds", "answer", "processes"):
+        if name in patterns and (whole := tools.cut_number(patterns[name], lines)):
+            part = tools.last_text(patterns[name], lines)
+            return f"{whole!r} is printed, of which the pattern read.{name} takes only {part!r}"
+    return None
+
+
+def _time_problem(printed: str | None, seconds: float | None) -> str | None:
+    """Return why a printed time is no time; None if it is one, or if none is printed."""
     if seconds is None and printed is not None:
         return f"the time is printed as {printed!r}, which is no number of seconds"
-    if seconds is None:
-        return (
-            "incomplete: no time printed" if "seconds" in case.settings["read"] else "incomplete: no output"
-        )
-    return tools.impossible(value, case.answer) if case.answer else None
+    return None
+
+
+def _other_processes(patterns: Mapping[str, str], counted: int | None, processes: int) -> str | None:
+    """Return how the number of processes that the program printed differs from the started processes."""
+    if "processes" not in patterns or counted == processes:
+        return None
+    if counted is None:
+        return f"no number of processes printed: no line like '{patterns['processes']}'"
+    return f"the program ran on {counted} processes, as it printed, not on {processes}"

@@ -176,6 +176,7 @@ class GROMACS(Application):
                 ),
             },
             printed=printed,
+            processes=tools.count(_PROCESSES, lines),
         )
 
     def read_log(self, lines: list[Line]) -> LoggedRun:

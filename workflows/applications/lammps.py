@@ -113,6 +113,7 @@ class LAMMPS(Application):
                 **({"first_energy": _energy(rows[0][1]) if rows else None} if case.answer is None else {}),
             },
             printed=loop[1] if loop else None,
+            processes=processes if loop and problem is None else None,  # `_other_counts` compared them
         )
 
     def read_log(self, lines: list[Line]) -> LoggedRun:

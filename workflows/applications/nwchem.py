@@ -45,6 +45,7 @@ _SECONDS, _MEMORY_MB = 60.0, 1000.0
 """Rough time and memory of a user's input before a trial run."""
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
+_PROCESSES = r"^ +nproc += +(\d+)"
 _NO_TOTAL = "incomplete: no 'Total times' after the task"
 _IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +([\d.]+)s"
 _REUSED = r"(Loading old vectors from job|Restarting from old vector in)"
@@ -157,6 +158,7 @@ class NWChem(Application):
             output_seconds=None if end is None else lines[-1].seconds - lines[end].seconds,
             answer=energy,
             problem=problem,
+            processes=tools.count(_PROCESSES, lines),
             details={
                 "cpu_seconds_of_rank_0": cpu,
                 "printed_seconds": wall,
@@ -176,7 +178,7 @@ class NWChem(Application):
         printed = re.search(_TASK_END, lines[ends[-1]].text) if ends else None
         total = tools.last_text(_IN_ORDER, lines)
         energy = rf"^ *Total (?:{'|'.join(_THEORIES.values())}) energy *[:=]? *(\S+)"
-        processes = tools.count(r"^ +nproc += +(\d+)", lines)
+        processes = tools.count(_PROCESSES, lines)
         stopped = tools.first_match(r"^ *current input line :", lines)
         problem = (
             _error(lines)

@@ -68,6 +68,7 @@ _ITERATION_BEGIN = re.compile(r"Time = \S")
 _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
 _EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
+_PROCESSES = r"^nProcs +: (\d+)$"
 _CLOCK = r"ClockTime = (\S+) s"
 _CLOCK_STEP = 2.0
 """Step of a difference of two times of this clock, seconds: each is truncated to whole seconds."""
@@ -207,6 +208,7 @@ class OpenFOAM(Application):
             output_seconds=lines[-1].seconds - lines[ends[-1]].seconds if whole else None,
             answer=value,
             problem=problem,
+            processes=tools.count(_PROCESSES, lines),
             details={
                 "iterations": len(ends),
                 "first_iteration_seconds": _gap(lines, begin, ends[0]),
@@ -229,7 +231,7 @@ class OpenFOAM(Application):
         """
         ends = [index for index, line in enumerate(lines) if _ITERATION_END.match(line.text)]
         stopped = tools.first_match("FOAM FATAL (IO )?ERROR", lines)
-        processes = tools.count(r"^nProcs +: (\d+)$", lines)
+        processes = tools.count(_PROCESSES, lines)
         passed = _passed(_CLOCK, lines[ends[0]], lines[ends[-1]]) if ends else None
         seconds = passed if passed and passed >= _CLOCK_STEP else None
         hosts = tools.first_match(r"^Hosts +:", lines)
@@ -575,7 +577,7 @@ def _equation_seconds(loop: Sequence[Line]) -> dict[str, float]:
 
 
 def _other_processes(lines: Sequence[Line], processes: int) -> str | None:
-    ran_on = tools.last_number(r"^nProcs +: (\d+)$", lines)
+    ran_on = tools.last_number(_PROCESSES, lines)
     return None if ran_on in (None, processes) else f"ran on {ran_on:g} processes, not {processes}"
 
 

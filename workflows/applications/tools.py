@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import math
 import os
@@ -13,15 +14,31 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import Answer, Case, InputError, Line
+from workflows.domain import Answer, Case, InputError, Line, Reading
 from workflows.launch.last_words import explaining_line
 from workflows.launch.programs import shared_libraries
 
 PREPARE_LIMIT_SECONDS = 3600
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+"""Seconds of each unit in which a program may print its time."""
+SHOWN = 2
+"""Number of lines that `nearest_lines` quotes."""
+WIDTH = 100
+"""Number of letters after which `nearest_lines` cuts a line."""
 CHOOSE = "state read.seconds to choose a time"
 """End of the reason of a log whose times cannot be used as they are."""
 TIME_UNSURE = "time unsure"
 """Beginning of the reason of a run whose time stamps contradict the program's clock."""
+_SIGN = r"(?<![^\s=:(])[-+]"
+_NUMBER_BEFORE = rf"(?:{_SIGN})?\d[\d.,:'_\u00a0\u202f]*$|{_SIGN}$"
+_NUMBER_AFTER = r"(?:[.,:'_\u00a0\u202f]?\d)+(?:[eEdD][-+]?\d+)?|[eEdD][-+]?\d+"
+"""What may belong to a number before and after a part of it: sign, digits with separators, exponent."""
+_NUMBER = re.compile(
+    r"[-+]?(?:\d+(?:[.,]\d*)?(?:[eEdD][-+]?\d+)?"
+    r"|\d{1,3}(?:[.,'_\u00a0\u202f]\d{3})+(?:[.,]\d*)?"
+    r"|\d+(?::\d\d)+(?:\.\d*)?)"
+)
+"""Number with a decimal point or comma, with separators of thousands, or as on a clock."""
 _OPENMP = r"lib(gomp|iomp5|omp)\b"
 _CLOCK_SECONDS = 0.3
 _CLOCK_SHARE = 0.05
@@ -175,6 +192,27 @@ def last_number(pattern: str, lines: Sequence[Line]) -> float | None:
     return None if text is None else number(text)
 
 
+def cut_number(pattern: str, lines: Sequence[Line]) -> str | None:
+    r"""Return the number of which the first group of `last_text` holds only a part; None if it holds it all.
+
+    A pattern such as ``took ([\d.]+)`` takes 1 from ``took 1,234.5 s`` and 0.3 from ``took -0.3 s``. A
+    separator that the pattern itself names ends a number: ``,([\d.]+),`` reads a column.
+    """
+    compiled = re.compile(pattern)
+    match = next((found for line in reversed(lines) if (found := compiled.search(line.text))), None)
+    if match is None or not compiled.groups or not re.fullmatch(r"[-+]?[\d.,]*\d[\d.]*", match[1] or ""):
+        return None
+    text, start, end = match.string, *match.span(1)
+    before, after = re.search(_NUMBER_BEFORE, text[:start]), re.match(_NUMBER_AFTER, text[end:])
+    head, tail = before[0] if before else "", after[0] if after else ""
+    if head and match.start() < start and head[-1] in ",:" and head[-1] in pattern:
+        head = ""
+    if tail and match.end() > end and (tail[0] == "." or tail[0] in pattern):
+        tail = ""
+    whole = head + match[1] + tail
+    return whole if (head or tail) and _NUMBER.fullmatch(whole) else None
+
+
 def count(pattern: str, lines: Sequence[Line]) -> int | None:
     """Return the number in the text of `last_text` as a whole number; None without one."""
     value = last_number(pattern, lines)
@@ -189,15 +227,43 @@ def several(what: str, places: Sequence[int]) -> str | None:
     return f"prints {len(places)} times {what} (lines {numbers}); {CHOOSE}"
 
 
-def duration(printed: str) -> float | None:
-    """Convert a printed time to seconds: a number, ``1h 2m``, ``1m 2.5s``, ``0:02:25`` or ``2:25.1``."""
+def duration(printed: str, unit: str = "s") -> float | None:
+    """Convert a printed time to seconds: a number, ``1h 2m``, ``1m 2.5s``, ``0:02:25`` or ``2:25.1``.
+
+    `unit` is the unit of a bare number, a key of `UNITS`.
+    """
+    bare = number(printed)
+    if bare is not None:
+        return bare * UNITS[unit]
     clock = re.fullmatch(r"(?:(\d+):)?(\d+):(\d\d(?:\.\d*)?)", printed.strip())
     units = re.fullmatch(r"(?:(\d+)h)? *(?:(\d+)m)? *(?:([\d.]+)s?)?", printed.strip())
     match = clock or units
     if not match or not any(match.groups()):
-        return number(printed)
+        return None
     parts = [number(part or "0") for part in match.groups()]
     return None if None in parts else sum(a * b for a, b in zip(parts, (3600, 60, 1), strict=True) if a)
+
+
+def nearest_lines(pattern: str, lines: Sequence[Line]) -> str:
+    """Quote the lines that are most similar to a pattern; the last lines if no line shares a word with it."""
+    texts = similar_texts(pattern, lines) or [text for line in lines if (text := line.text.strip())][-SHOWN:]
+    return " and ".join(repr(text[:WIDTH]) for text in texts) or "nothing was printed"
+
+
+def similar_texts(pattern: str, lines: Sequence[Line]) -> list[str]:
+    """Return the lines that share most words with a pattern, at most `SHOWN`; empty if none shares a word.
+
+    Lines are ordered by the number of the pattern's words that they contain, then by `difflib`'s ratio.
+    """
+    words = set(re.findall(r"[a-z]{2,}", re.sub(r"\\.", " ", pattern).lower()))
+    texts = list(dict.fromkeys(text for line in lines if (text := line.text.strip())))
+
+    def likeness(text: str) -> tuple[int, float]:
+        shared = sum(word in text.lower() for word in words)
+        return shared, difflib.SequenceMatcher(None, pattern, text[:WIDTH]).ratio()
+
+    shared = [text for text in texts if any(word in text.lower() for word in words)]
+    return sorted(shared, key=likeness, reverse=True)[:SHOWN]
 
 
 def matches(pattern: str, lines: Sequence[Line]) -> list[int]:
@@ -226,30 +292,39 @@ def _with_e(text: str) -> str:
     return re.sub("[dD]", "e", text)
 
 
-def beyond_wall(printed: str | None, wall_seconds: float) -> str | None:
-    """Check that the time a program printed fits into the wall time of its run.
+def beyond_wall(reading: Reading, wall_seconds: float) -> str | None:
+    """Check that the time a program printed is positive and fits into the wall time of its run.
 
     The printed time may exceed the wall time by 1 %, because the clocks differ, plus one unit of its last
-    digit, at most 1 s.
-
-    Parameters
-    ----------
-    printed : str or None
-        Time in seconds as the program printed it; None if it printed none.
+    digit before or after the decimal point.
 
     Returns
     -------
     str or None
-        One line if the printed time is too long.
+        One line if the printed time is too long, or not above 0.
     """
-    seconds = None if printed is None else number(printed)
-    if printed is None or seconds is None:
+    if reading.printed is None or reading.seconds is None:
         return None
-    resolution = 10.0 ** min(0, int(Decimal(_with_e(printed)).as_tuple().exponent))
-    if seconds <= (1 + _WALL_SHARE) * wall_seconds + resolution:
+    printed = reading.printed.strip()
+    printed += "" if number(printed) is None else f" {reading.unit}"
+    if reading.seconds <= 0:
+        return f"main loop too short to be timed: the program printed {printed}"
+    if (
+        reading.seconds
+        <= (1 + _WALL_SHARE) * wall_seconds + _resolution(reading.printed) * UNITS[reading.unit]
+    ):
         return None
-    wall = f"{wall_seconds:.6g} s"
-    return f"the program printed {printed} s, but the whole run took {wall}: does it print seconds?"
+    question = "does it print seconds?" if reading.unit == "s" else f"does it print {reading.unit}?"
+    return f"the program printed {printed}, but the whole run took {wall_seconds:.6g} s: {question}"
+
+
+def _resolution(printed: str) -> float:
+    """Return one unit of the last digit of a printed time, in its unit; for ``1h 2m`` a minute."""
+    if number(printed) is not None:
+        return 10.0 ** min(0, int(Decimal(_with_e(printed.strip())).as_tuple().exponent))
+    if printed.strip()[-1] in "hm":
+        return 3600.0 if printed.strip()[-1] == "h" else 60.0
+    return 10.0 ** -len(printed.strip().rstrip("s").partition(".")[2])
 
 
 def impossible(value: float | None, answer: Answer) -> str | None:

@@ -20,6 +20,7 @@ import psutil
 
 from workflows.domain import Line
 from workflows.launch.leftovers import MARK, owner
+from workflows.launch.printed import shown_lines
 
 OUTPUT = "NODEWORTH_OUTPUT"
 """Environment variable with the path of a file to which ranks here print; this process reads the file."""
@@ -50,7 +51,8 @@ class Execution:
     Attributes
     ----------
     lines : list of Line
-        Standard output. The stamp of a line is the time when its end was read.
+        Standard output, as `workflows.launch.printed.shown_lines` divides it. The stamp of a line is the time
+        when its end was read.
     errors : str
         Standard error.
     cut : bool
@@ -148,10 +150,14 @@ class _Stream:
         lines, rest = [], b""
         for seconds, data in self.chunks:
             *complete, rest = (rest + data).split(b"\n")
-            lines += [Line(seconds, line.decode(errors="replace").removesuffix("\r")) for line in complete]
+            lines += [Line(seconds, text) for line in complete for text in _texts(line)]
         if rest:
-            lines.append(Line(self.chunks[-1][0], rest.decode(errors="replace")))
+            lines += [Line(self.chunks[-1][0], text) for text in _texts(rest)]
         return lines
+
+
+def _texts(line: bytes) -> list[str]:
+    return shown_lines(line.decode(errors="replace"))
 
 
 class _Run:
@@ -244,9 +250,10 @@ class _Run:
             raise RuntimeError("the program has not ended")
         status = os.waitstatus_to_exitcode(self.status)
         cut = self.output.cut or self.errors.cut
-        errors = b"".join(data for _, data in self.errors.chunks).decode(errors="replace")
+        error_lines = self.errors.lines()
+        errors = "".join(f"{line.text}\n" for line in error_lines)
         if cut:
-            errors += f"\nnodeworth: output beyond {KEPT_BYTES // 1_000_000} MB was not kept\n"
+            errors += f"nodeworth: output beyond {KEPT_BYTES // 1_000_000} MB was not kept\n"
         return Execution(
             lines=self.output.lines(),
             errors=errors,
@@ -258,7 +265,7 @@ class _Run:
             user_seconds=self.user_seconds,
             system_seconds=self.system_seconds,
             started=started,
-            error_lines=self.errors.lines(),
+            error_lines=error_lines,
         )
 
     def _read(self, limit_seconds: float, arrival: float | None = None) -> bool:

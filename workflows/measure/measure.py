@@ -317,6 +317,7 @@ def measure(
             command=done.launch.argv,
             environment=provenance.relevant_environment(done.launch.env, app.variables),
             version=app.version(ended.lines),
+            world_verified=done.world_verified,
             one_sided_windows=done.one_sided_windows,
             probe=attested,
             details=reading.details,

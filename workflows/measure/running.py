@@ -52,6 +52,9 @@ class Run:
         Number of one-sided windows by the component of Open MPI that carried them.
     probe : Probe or None
         Ping-pong in which the ranks attested the interconnect; None without one.
+    world_verified : bool or None
+        Whether the size of the world, or the number of processes that the program printed, is that of the
+        point; None for a serial run.
     meter_readings : list of str
         Readings of the meter on each machine: see ``workflows/launch/metered``.
     problem : str or None
@@ -64,6 +67,7 @@ class Run:
     placement: list[dict[str, Any]]
     one_sided_windows: dict[str, int]
     probe: Probe | None
+    world_verified: bool | None
     meter_readings: list[str]
     problem: str | None
 
@@ -146,7 +150,20 @@ def run(
         or check_domains(placement, interconnect.launch.get("placement") if interconnect else None)
         or _one_sided_problem(interconnect, report, reading.one_sided and point.processes > 1)
     )
-    return Run(launch, execution, reading, placement, report.windows, probe, meter_readings, problem)
+    world_verified = reading.processes == point.processes or any(
+        world.processes >= started.processes for world in worlds
+    )
+    return Run(
+        launch,
+        execution,
+        reading,
+        placement,
+        report.windows,
+        probe,
+        world_verified if started.processes > 1 else None,
+        meter_readings,
+        problem,
+    )
 
 
 def _one_sided_problem(interconnect: Interconnect | None, report: Report, one_sided: bool) -> str | None:
@@ -225,6 +242,7 @@ def problem_of(
         from_output = "; ".join(filter(None, (reading.problem, error_line)))
         reason = complaint(execution.errors) or app.explain(errors) or from_output
         return f"{ending}: {reason}" if reason else ending
-    if reading.problem is None and not (reading.seconds and reading.seconds > 0):
+    problem = reading.problem or beyond_wall(reading, execution.wall_seconds)
+    if problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"
-    return reading.problem or beyond_wall(reading.printed, execution.wall_seconds)
+    return problem

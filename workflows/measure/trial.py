@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from workflows.domain import Case, InputError, Line, Point
+from workflows.applications.tools import nearest_lines
+from workflows.domain import Case, InputError, Point
 from workflows.launch.cluster_launch import JobNode
 from workflows.launch.emulation import usable_cores
 from workflows.measure.running import run
-
-SHOWN = 2
-"""Number of lines that `nearest_lines` quotes."""
-WIDTH = 100
-"""Number of letters after which `nearest_lines` cuts a line."""
 
 
 def trial_seconds(
@@ -54,20 +49,3 @@ def trial_seconds(
             f"of standard error: {nearest_lines(pattern, execution.error_lines)}"
         )
     raise InputError(f"case {case.name}: the trial run failed on {point.in_words}: {trial.problem}")
-
-
-def nearest_lines(pattern: str, lines: Sequence[Line]) -> str:
-    """Quote the lines that are most similar to a pattern; the last lines if no line shares a word with it.
-
-    Lines are ordered by the number of the pattern's words that they contain, then by `difflib`'s ratio.
-    """
-    words = set(re.findall(r"[a-z]{2,}", re.sub(r"\\.", " ", pattern).lower()))
-    texts = list(dict.fromkeys(text for line in lines if (text := line.text.strip())))
-
-    def likeness(text: str) -> tuple[int, float]:
-        shared = sum(word in text.lower() for word in words)
-        return shared, difflib.SequenceMatcher(None, pattern, text[:WIDTH]).ratio()
-
-    nearest = [text for text in sorted(texts, key=likeness, reverse=True) if likeness(text)[0]]
-    shown = nearest[:SHOWN] or texts[-SHOWN:]
-    return " and ".join(repr(text[:WIDTH]) for text in shown) or "nothing was printed"

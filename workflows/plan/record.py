@@ -101,7 +101,16 @@ _SECTIONS = {
     "cluster": ClusterJob,
     "probe": Probe,
 }
-_OF_A_RUN = {"exit", "command", "environment", "one_sided_windows", "probe", "speed", "energy"}
+_OF_A_RUN = {
+    "exit",
+    "command",
+    "environment",
+    "one_sided_windows",
+    "probe",
+    "speed",
+    "energy",
+    "world_verified",
+}
 """Keys that a record lacks if the end of the job cut the run off."""
 
 
@@ -148,6 +157,7 @@ class Record:
     command: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
+    world_verified: bool | None = None
     one_sided_windows: Mapping[str, int] = field(default_factory=dict)
     probe: Probe | None = None
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -63,6 +63,7 @@ _COLUMNS = {
     **dict.fromkeys((LOSS, "work", "work_unit", "size", "site", "origin")),
     "threads": attrgetter("threads"),
     "probe_latency_us": attrgetter("probe_latency_us"),
+    "world_verified": attrgetter("world_verified"),
 }
 """Columns of a row in order, each with the function that reads it from a record. None: set elsewhere."""
 

@@ -260,6 +260,8 @@ def digest(case: Case) -> str:
         head["option"] = [case.option.servers_per_process, case.option.environment]
     if case.drop_page_cache:
         head["drop_page_cache"] = True
+    if (unit := case.settings["read"].get("unit", "s")) != "s":
+        head["unit"] = unit  # records hold times that are converted already
     total = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
     for name, content in sorted(application(case.application).inputs(case).items()):
         total.update(f"\n{name} {len(content)}\n".encode())

@@ -118,7 +118,7 @@ def inline_cases(
         if name in cases or name in entries:
             raise InputError(f"{where}.name: {name!r} is there twice; give each case a name of its own")
         cases[name] = {
-            **{key: entry[key] for key in ("time", "serial_seconds", "memory_MB") if key in entry},
+            **{key: entry[key] for key in ("time", "unit", "serial_seconds", "memory_MB") if key in entry},
             "program": program,
             "folder": str(folder),
             "left_out": [
@@ -204,6 +204,7 @@ def inline_case(name: str, entry: Mapping[str, Any]) -> Case:
     """
     settings = {key: entry[key] for key in ("program", "left_out", "outside")}
     time = entry.get("time")
+    read = {} if time is None else {"seconds": time, "unit": entry.get("unit", "s")}
     return Case(
         name=name,
         application="command",
@@ -211,8 +212,7 @@ def inline_case(name: str, entry: Mapping[str, Any]) -> Case:
         title=name,
         folder=Path(entry["folder"]),
         parameters={},
-        settings=settings
-        | {"environment": {}, "time": time, "read": {} if time is None else {"seconds": time}},
+        settings=settings | {"environment": {}, "time": time, "read": read},
         answer=None,
         serial_seconds=entry.get("serial_seconds", GUESSED_SECONDS),
         description=f"{' '.join(entry['program'])}, in {entry['folder']}.",

@@ -16,6 +16,7 @@ from analysis.runs.runs import LOOP_SECONDS
 from workflows.applications import tools
 from workflows.applications.base import LoggedRun
 from workflows.domain import InputError, Line, Work
+from workflows.launch.printed import shown_lines
 from workflows.study.log_paths import COUNTS
 from workflows.study.log_patterns import COMPLETE, NUMBERS, READ_COUNTS, LogPattern, elapsed, number_of
 from workflows.study.logs import Logs
@@ -32,7 +33,8 @@ _DATES = ("%a %b %d %H:%M:%S %Y", "%b %d %Y %H:%M:%S")
 def log_lines(file: Path) -> list[Line]:
     """Return the lines of a log, without arrival times and ranks."""
     text = file.read_bytes().decode(errors="replace").replace("\r\n", "\n")
-    return [Line(0.0, line) for line in _untagged(text.rstrip("\n").split("\n"))]
+    lines = [shown_lines(line)[-1] for line in text.rstrip("\n").split("\n")]  # line numbers stay right
+    return [Line(0.0, line) for line in _untagged(lines)]
 
 
 def log_row(logs: Logs, lines: list[Line], of_path: Mapping[str, str]) -> tuple[dict[str, Any], int]:

@@ -19,12 +19,14 @@ from analysis.topics.quality.sentences import (
     order_sentences,
     outlier_sentences,
     precision_sentences,
+    printed_time_sentences,
     rounding_sentences,
     short_sentences,
     spread_sentences,
     stopped_sentences,
     unpaired_dependence_sentences,
     with_interval,
+    world_sentences,
 )
 
 MOST_ROWS = 30
@@ -34,7 +36,12 @@ MOST_ROWS = 30
 def quality(content: Content) -> Section | None:
     """Write the section on the quality of the measurements."""
     tables, labels = content.tables, content.labels
-    sentences = disturbed_sentences(content.runs) + short_sentences(content.runs)
+    sentences = [
+        *disturbed_sentences(content.runs),
+        *short_sentences(content.runs),
+        *world_sentences(content.runs),
+        *printed_time_sentences(content.runs),
+    ]
     if "populations" in tables:
         sentences += population_sentences(tables["populations"], labels)
     blocks: list[Block] = []

@@ -62,6 +62,69 @@ def short_sentences(runs: pd.DataFrame) -> list[str]:
     ]
 
 
+def world_sentences(runs: pd.DataFrame) -> list[str]:
+    """Count the valid runs of which nothing shows that their processes formed one parallel run."""
+    if "world_verified" not in runs:
+        return []
+    verified = runs.loc[runs["valid"], "world_verified"].dropna().astype(bool)
+    unverified = int((~verified).sum())
+    if not unverified:
+        return []
+    return [
+        f"World size not verified: nothing shows that the processes of {counted(unverified, 'valid run')} of "
+        f"{formats.whole(len(verified))} formed one parallel run. If the program prints its number of "
+        "processes, the pattern read.processes verifies the size."
+    ]
+
+
+SMALL_SHARE = 0.05
+"""Share of the wall time of a run below which its time needs a remark."""
+OPPOSITE = 0.1
+"""Relative change between two process counts above which a time counts as risen or fallen."""
+
+
+def printed_time_sentences(runs: pd.DataFrame) -> list[str]:
+    """Name the cases whose times do not fit the wall times of their runs.
+
+    The times of most runs of a case are below `SMALL_SHARE` of the wall time; or from one process count to
+    the next, time and wall time change by more than `OPPOSITE` in opposite directions.
+    """
+    if "origin" not in runs or "wall_seconds" not in runs:
+        return []
+    is_timed = runs["valid"] & (runs["origin"] == "run") & (runs["application"] != "mpi4py")
+    timed = runs[is_timed & runs["wall_seconds"].notna()]
+    shares = (timed["seconds"] / timed["wall_seconds"]).groupby(timed["case"], sort=False).median()
+    sentences = []
+    if small := list(shares.index[shares < SMALL_SHARE]):
+        sentences.append(
+            f"The time of {listed(small)} is less than {100 * SMALL_SHARE:g} % of the wall time of most "
+            "runs. Check that the pattern reads the time of the whole main loop, and its unit."
+        )
+    opposite = [str(case) for case, rows in timed.groupby("case", sort=False) if _is_opposite(rows)]
+    if opposite:
+        sentences.append(
+            f"The time of {listed(opposite)} rises from one process count to the next where the wall time of "
+            "the runs falls, or the reverse. Check that the program prints the wall time of its main loop, "
+            "not a sum over processes."
+        )
+    return sentences
+
+
+def _is_opposite(rows: pd.DataFrame) -> bool:
+    """Whether time and wall time change in opposite directions on any curve; the serial run begins each."""
+    serial = rows["interconnect"].isna()
+    settings = [name for name in ("oversubscription", "threads") if name in rows]
+    for _, curve in rows[~serial].groupby(["interconnect", *settings], dropna=False):
+        parts = curve if 1 in set(curve["processes"]) else pd.concat([rows[serial], curve])
+        times = parts.groupby("processes")[["seconds", "wall_seconds"]].median()
+        changes = (times / times.shift() - 1).dropna()
+        rises, falls = changes > OPPOSITE, changes < -OPPOSITE
+        is_opposite = (rises["seconds"] & falls["wall_seconds"]) | (falls["seconds"] & rises["wall_seconds"])
+        if is_opposite.any():
+            return True
+    return False
+
+
 def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> list[str]:
     """State how many repetitions are outliers by `OUTLIER_RULE`, and name the most extreme outliers."""
     valid = repetitions[repetitions["valid"]]
