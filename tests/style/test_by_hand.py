@@ -10,32 +10,33 @@ FIGURES = "network_links network overview scaling improvement oversubscription p
 FIGURES += "traffic congestion simulated_times spread"
 
 
-def lines():
-    """Cells of each line, by document."""
+def results():
+    """Published results with the other cells of their line, by document; a line has results separated by "; "."""
     document, rows_by_document = "", {}
     for line in PAGE.read_text().splitlines():
         if line.startswith("## "):
             document = line[3:]
-        elif line.startswith("| ") and not line.startswith(("| published result", "| ---")):
-            rows_by_document.setdefault(document, []).append(
-                [cell.strip() for cell in line.strip("|").split(" | ")]
+        elif line.startswith("| ") and not line.startswith(("| published results", "| ---")):
+            published, *others = (cell.strip() for cell in line.strip("|").split(" | "))
+            rows_by_document.setdefault(document, []).extend(
+                [result, *others] for result in published.split("; ")
             )
     return rows_by_document
 
 
-def test_every_document_has_lines_and_nearly_all_are_shown():
-    documents = lines()
+def test_every_document_has_results_and_nearly_all_are_shown():
+    documents = results()
     rows = [row for of_document in documents.values() for row in of_document]
     assert len(documents) == 5 and all(len(of_document) > 10 for of_document in documents.values())
     assert all(len(row) in (3, 4) for row in rows) and len({row[0] for row in rows}) > 0.95 * len(rows)
     shown = [row for row in rows if row[1] != "—"]
     assert len(shown) >= 0.95 * len(rows)
-    assert f"{len(shown)} of {len(rows)} lines are shown" in PAGE.read_text()
+    assert f"{len(shown)} of {len(rows)} results are shown" in PAGE.read_text()
     assert all(row[3].startswith("no: ") for row in rows if row[1] == "—")
 
 
-def test_every_line_that_is_shown_names_a_study_and_a_table_or_page():
-    for row in (row for of_document in lines().values() for row in of_document if row[1] != "—"):
+def test_every_result_that_is_shown_names_a_study_and_a_table_or_page():
+    for row in (row for of_document in results().values() for row in of_document if row[1] != "—"):
         study = re.fullmatch(r"\[(\w+)\]\(\.\./config/studies/\1\.yaml\)", row[1])
         assert study and (ROOT / f"config/studies/{study[1]}.yaml").exists(), row
         target = re.fullmatch(r"\[(\w+)\]\(((?:reference/)?\w+\.md)#([\w-]+)\)", row[2])
@@ -47,7 +48,7 @@ def test_notes_and_statements_are_imported_by_their_documented_study():
     files = {"notes": "notes_", "network_statements": "qsnet.csv", "link_statements": "infiniband_qdr.csv"}
     files |= {"list_prices": "list_price.csv", "network_summary": "netpipe.csv", "cases": "fluent_cases.csv"}
     checked = 0
-    for row in (row for of_document in lines().values() for row in of_document if "imports.md#" in row[2]):
+    for row in (row for of_document in results().values() for row in of_document if "imports.md#" in row[2]):
         study, table = (re.match(r"\[(\w+)\]", cell)[1] for cell in row[1:3])
         if table in files:
             assert files[table] in (ROOT / f"config/studies/{study}.yaml").read_text(), row
@@ -59,7 +60,7 @@ def test_figures_that_are_named_are_drawn():
     drawn = "".join(path.read_text() for path in (ROOT / "analysis").rglob("*.py"))
     named = {
         word
-        for of_document in lines().values()
+        for of_document in results().values()
         for row in of_document
         for word in re.findall(r"^[a-z_]+(?:-[a-z_]+)?(?=$|[;,])", row[-1] if len(row) == 4 else "")
         if word.partition("-")[0] in FIGURES.split()
