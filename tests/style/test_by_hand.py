@@ -39,7 +39,7 @@ def test_every_result_that_is_shown_names_a_study_and_a_table_or_page():
     for row in (row for of_document in results().values() for row in of_document if row[1] != "—"):
         study = re.fullmatch(r"\[(\w+)\]\(\.\./config/studies/\1\.yaml\)", row[1])
         assert study and (ROOT / f"config/studies/{study[1]}.yaml").exists(), row
-        target = re.fullmatch(r"\[(\w+)\]\(((?:reference/)?\w+\.md)#([\w-]+)\)", row[2])
+        target = re.fullmatch(r"\[(\w+)\]\(((?:reference/)?[\w-]+\.md)#([\w-]+)\)", row[2])
         assert target and (ROOT / "docs" / target[2]).exists(), row
         assert target[2] != "reference/tables.md" or target[1] in TABLE_SCHEMAS, row
 
