@@ -17,11 +17,12 @@ import click
 from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_config, print_exception
 from snakemake.exceptions import CliException
 
-from workflows.errors import InputError, one_line_errors
-from workflows.inputs import choose, nearest
+from workflows.errors import INTERRUPTED, InputError, one_line_errors
+from workflows.inputs import choose, nearest, read_yaml
 from workflows.jobs.profile import missing_config
 from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
+from workflows.plan.machine import is_interrupted
 from workflows.plan.plan import make_plan
 from workflows.plan.records import FAILED
 from workflows.study.study import read_study
@@ -214,11 +215,20 @@ def _start_written(
         file = write_study(study)
         cases = read_study(file, parse_config(parsed.config)).cases
         if again:
-            choose(again.partition("/")[0], {*cases, FAILED}, "case", f"again {again}")
+            choose(again.partition("/")[0], {*cases, FAILED}, "case", f"{file}: again {again}")
         if parsed.dryrun:
             _link_all_but(file, folder)
             _start(file, options, here, again)
+    _print_changes(study, file)
     _start(write_study(study), options, here, again)
+
+
+def _print_changes(study: Mapping[str, Any], file: Path) -> None:
+    """Print which keys of an earlier study file of the same name the study replaces."""
+    earlier = read_yaml(file) if file.exists() else study
+    changed = [key for key in sorted({*earlier, *study}) if earlier.get(key) != study.get(key)]
+    if changed:
+        print(f"{file}: replaced, with other {', '.join(changed)}", file=sys.stderr)
 
 
 def _link_all_but(file: Path, folder: Path) -> None:
@@ -289,6 +299,7 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         raise InputError(f"run-study: {error}") from None
     except SystemExit:
         problem = printed.getvalue().splitlines()[-1].rpartition(" error: ")[2]
+        _check_profile(problem)
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
     print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
@@ -297,11 +308,17 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
     return parser, parsed
 
 
-def _suggestion(problem: str) -> str:
-    """Return the end of a message that suggests an option or a profile; empty if none is near."""
+def _check_profile(problem: str) -> None:
+    """Raise an `InputError` if the problem that Snakemake states is a missing profile."""
     if given := re.search(r"profile directory given \((.*?)\)", problem):
         profiles = {file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("cluster/**/config.yaml")}
-        return nearest(given[1], profiles)
+        choose(given[1], profiles, "profile", "--profile")
+
+
+def _suggestion(problem: str) -> str:
+    """Return the end of a message that suggests an option; empty if none is near."""
+    if "did you mean" in problem.lower():
+        return ""
     words = [word.partition("=")[0] for word in problem.split() if word.startswith("--")]
     options = re.findall(r"--[a-z][a-z-]+", HELP + get_argument_parser().format_help())
     return next(filter(None, (nearest(word, options) for word in words)), "")
@@ -335,7 +352,7 @@ def _made(folder: Path) -> Path:
 
 
 def _run(parser: Any, arguments: Any) -> NoReturn:
-    """Run a study in this process and exit, with status 1 if the study fails."""
+    """Run a study in this process and exit: with status 1 if the study fails, 130 after Ctrl-C."""
     if not os.access(Path.cwd(), os.W_OK):
         raise InputError(UNWRITABLE.format(Path.cwd()))
     try:
@@ -345,7 +362,7 @@ def _run(parser: Any, arguments: Any) -> NoReturn:
         sys.exit(1)
     if succeeded:
         end_runs_without_jobs()
-    sys.exit(not succeeded)
+    sys.exit(INTERRUPTED if is_interrupted() else not succeeded)
 
 
 def _path(name: str, here: Path) -> Path:

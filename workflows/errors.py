@@ -10,6 +10,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as of a shell: 128 and the number of SIGINT."""
+
 
 class InputError(Exception):
     """Error in the user's input. Its line names the file, the key, the value, and the allowed values."""
@@ -51,4 +54,5 @@ def one_line_errors(*others: type[Exception]) -> Iterator[None]:
     except handled as error:
         sys.exit(f"nodeworth: {printable(str(error))}")
     except KeyboardInterrupt:
-        sys.exit("nodeworth: interrupted; what is recorded is kept")
+        print("nodeworth: interrupted; what is recorded is kept", file=sys.stderr)
+        sys.exit(INTERRUPTED)

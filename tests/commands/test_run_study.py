@@ -31,8 +31,14 @@ from workflows.study.study import read_study
         (["--frobnicate"], "run-study: unrecognized arguments: --frobnicate"),
         (["--cores", "x"], "run-study: Error parsing number of cores"),
         (["--again", "failed", "smoke", "--config", "blocks"], "run-study: Invalid config definition: "),
-        (["--again", "failed", "smoke", "--profile", "nope"], "run-study: Error: profile directory given "),
-        (["smoke", "--profile", "nope"], "run-study: Error: profile directory given (nope)"),
+        (
+            ["--again", "failed", "smoke", "--profile", "nope"],
+            "--profile: no profile 'nope'; known: cluster, ",
+        ),
+        (
+            ["smoke", "--profile", "clustr"],
+            "--profile: no profile 'clustr', did you mean 'cluster'?; known: ",
+        ),
     ],
 )
 def test_one_line_for_a_file_that_is_no_study(tmp_path, monkeypatch, typed, line):
@@ -45,14 +51,12 @@ def test_one_line_for_a_file_that_is_no_study(tmp_path, monkeypatch, typed, line
 @pytest.mark.parametrize(
     ("typed", "suggested"),
     [
-        (["--profile", "clustr"], "cluster"),
-        (["--profile=cluster/pbss"], "cluster/pbs"),
         (["--proceses", "1,2"], "--processes"),
         (["--proceses=1,2"], "--processes"),
         (["--dryrn"], "--dryrun"),
     ],
 )
-def test_a_misspelt_option_or_profile_gets_a_suggestion(typed, suggested):
+def test_a_misspelt_option_gets_a_suggestion(typed, suggested):
     assert f", did you mean {suggested!r}? (" in refusal(InputError, main, ["smoke", *typed])
 
 
@@ -172,3 +176,14 @@ def test_any_program_in_one_line_is_a_study(program, started):
 def test_one_line_for_a_command_that_cannot_be_timed(program, started, typed, line):
     Path("results/smoke").mkdir(parents=True)
     assert refusal(InputError, main, typed).startswith(line)
+
+
+def test_a_target_that_no_rule_makes_is_one_line(tmp_path):
+    (tmp_path / "runs.csv").write_text("case,interconnect,processes,seconds\nlid,ethernet,1,2\n")
+    (tmp_path / "mine.yaml").write_text("name: mine\nimport: [runs.csv]\n")
+    done = ran(ROOT / "run-study", "mine.yaml", "results/mine/reprt.pdf", cwd=tmp_path)
+    last = done.stderr.splitlines()[-1]
+    start = (
+        "nodeworth: no rule makes 'results/mine/reprt.pdf', did you mean 'results/mine/report.pdf'?; known: "
+    )
+    assert last.startswith(f"{start}results/mine/bandwidth.json, ") and "Exception" not in done.stderr

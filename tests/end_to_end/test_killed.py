@@ -78,7 +78,7 @@ def test_ctrl_c_leaves_no_process_and_lists_the_results(study_folder):
     study = study_folder.write(STUDY.replace("blocks: 9", "blocks: 90"))
     results = study_folder.results("killed")
     status, output = on_terminal([*DEFAULT_SIGNALS, *study_folder.command(study)], "] 7/540")
-    assert status != 0
+    assert status == 130
     assert "Traceback" not in output and "Error" not in output, output
     there = r"1 of 90 blocks and \d further runs? recorded; report of 1 of them in results/killed/partial/report.html"
     assert re.search(f"stopped; {there}; the same command goes on from there", output)

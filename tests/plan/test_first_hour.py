@@ -97,7 +97,7 @@ def test_again_failed_without_a_failed_run_is_answered(study, capsys):
 )
 def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):
     message = refusal(InputError, reruns, make_plan(study), request_text)
-    assert message.startswith(f"again {request_text}: {line}")
+    assert message.startswith(f"hour.yaml: again {request_text}: {line}")
 
 
 def test_too_few_cells_per_process_get_a_remark(study):

@@ -176,5 +176,5 @@ runpy.run_path(sys.argv[1], {"snakemake": MagicMock()}, "__main__")
 def test_ctrl_c_during_the_imports_of_a_script_is_one_line(script, module):
     command = [PYTHON, "-c", INTERRUPTED_IMPORT, ROOT / f"workflows/scripts/{script}.py", module]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 1
+    assert done.returncode == 130
     assert done.stderr == "nodeworth: interrupted; what is recorded is kept\n"

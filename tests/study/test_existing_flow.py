@@ -11,6 +11,7 @@ from disturbed import sound_runs, undisturbed_run
 from programs import printed
 from refused import refusal
 
+from workflows import command
 from workflows.applications import application
 from workflows.applications.foam_dictionary import read
 from workflows.command import main
@@ -352,12 +353,28 @@ def test_a_dry_run_changes_no_study(tutorial, tmp_path, monkeypatch):
         assert state_of(tmp_path / "results") == before
 
 
+def test_a_command_with_other_options_prints_what_it_replaces(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run/cavity/system").mkdir(parents=True)
+    (tmp_path / "run/cavity/system/controlDict").touch()
+    monkeypatch.setattr(command, "args_to_api", lambda parsed, _: None)
+    lines = []
+    for options in (["--steps", "5"], ["--steps", "5"], []):
+        with pytest.raises(SystemExit):
+            main(["--case", "run/cavity", "--processes", "1", *options])
+        lines.append([line for line in capsys.readouterr().err.splitlines() if "replaced" in line])
+    assert lines == [[], [], ["results/cavity/study.yaml: replaced, with other cases"]]
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [
         (["--config", "blocks=-2"], "results/cavity/study.yaml: blocks: -2 is too small; at least 1"),
         (["--config", "block=2"], "results/cavity/study.yaml: block: unknown key, did you mean 'blocks'?"),
-        (["--again", "cavty"], "again cavty: no case 'cavty', did you mean 'cavity'?"),
+        (
+            ["--again", "cavty"],
+            "results/cavity/study.yaml: again cavty: no case 'cavty', did you mean 'cavity'?",
+        ),
     ],
 )
 def test_a_refused_command_changes_no_study(tutorial, tmp_path, monkeypatch, options, line):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import shutil
 import sys
 from dataclasses import asdict, replace
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.domain import InputError, Repetition
-from workflows.inputs import choose
+from workflows.inputs import choose, nearest
 from workflows.paths import StudyPaths
 from workflows.plan.announce import announce, closing_lines, print_results
 from workflows.plan.jobs import check_requests
@@ -42,6 +43,17 @@ def end_runs_without_jobs() -> None:
     """Print the path of the results of each study in this process that Snakemake found complete."""
     for run in _runs:
         run.end_without_jobs()
+
+
+def refused_target(message: str) -> str | None:
+    """Return one line with the files that can be made, if Snakemake's message refuses a target."""
+    if not (refused := re.search(r"No rule to produce (.+?) \(if ", message)):
+        return None
+    rules = [rule for run in _runs for rule in run.workflow.rules]
+    outputs = sorted({text for rule in rules for text in map(str, rule.output) if "{" not in text})
+    return (
+        f"nodeworth: no rule makes {refused[1]!r}{nearest(refused[1], outputs)}; known: {', '.join(outputs)}"
+    )
 
 
 class StudyRun:
@@ -142,7 +154,7 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
             file = plan.asked.study.file
             print(f"again failed: no run of {file} has failed; nothing is repeated", file=sys.stderr)
         return reruns if repeats else ()
-    where = f"again {request}"
+    where = f"{plan.asked.study.file}: again {request}"
     names_of_points = [request_names(point) for point in plan.design.points]
     for index, name in enumerate(request.split("/")):
         allowed = {names[index] for names in names_of_points if len(names) > index}

@@ -15,6 +15,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from workflows.errors import InputError, one_line_errors
 from workflows.plan import machine
+from workflows.plan.hooks import refused_target
 
 CONFIG_FILES = ("--configfile", "--configfiles")
 """Options of Snakemake that name study files."""
@@ -83,7 +84,7 @@ class LogHandler(LogHandlerBase):
     def write(self, record: logging.LogRecord) -> None:
         """Write a message as Snakemake formats it; some have no text."""
         if text := self.format(record):
-            print(text, file=self.stream, flush=True)
+            print(refused_target(text) or text, file=self.stream, flush=True)
 
     @property
     def writes_to_stream(self) -> bool:
