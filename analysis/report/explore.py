@@ -128,8 +128,17 @@ def explore(content: Content, looks: Mapping[str, Look]) -> dict[str, Any] | Non
         "targets": targets,
         "columns": COLUMNS,
         "words": words,
-        "note": NOTE.format(intervals=labels.intervals(scaling)),
+        "note": NOTE.format(intervals=labels.intervals(scaling)) + _left_out(content),
     }
+
+
+def _left_out(content: Content) -> str:
+    """Name the cases that are compared by nodes; empty if there are none."""
+    scaling, labels = content.tables["scaling"], content.labels
+    cases = labels.sorted_cases(scaling.loc[scaling["unit"] != PROCESSES, "case"])
+    if not cases:
+        return ""
+    return f" Left out, since compared by nodes (see their tables): {listed(map(labels.case, cases))}."
 
 
 def _add_nodes(scaling: pd.DataFrame, cores_per_node: int | None, content: Content) -> pd.DataFrame:

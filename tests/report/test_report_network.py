@@ -13,13 +13,15 @@ from synthetic_study import make_runs, make_study
 
 from analysis.importers import CURVES, read_foreign, read_published
 from analysis.pipeline import draw_figures
+from analysis.presentation.labels import Labels
 from analysis.report import make_report
-from analysis.runs.facts import LeftOut
+from analysis.runs.facts import Facts, LeftOut
 from analysis.runs.runs import complete_runs
 from analysis.topics.congestion.tables import make_congestion_tables
 from analysis.topics.network.curves import network_table
 from analysis.topics.network.imports import imported_network
 from analysis.topics.network.links import make_links
+from analysis.topics.network.sentences import network_figures, network_title
 from analysis.topics.network.tables import make_network_tables
 from analysis.topics.traffic.tables import make_traffic_tables
 from workflows.study.congestion import requested_flows, requested_topologies
@@ -152,7 +154,7 @@ def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
 
 
 def test_headline_sentences_are_grouped_by_kind(pages):
-    text = sentences_of(part(pages[1], "answer"))
+    text = sentences_of(part(pages[1], "words"))
     assert (
         "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs (0.400 from run to run), Shared memory; "
         in text
@@ -166,9 +168,59 @@ def test_headline_sentences_are_grouped_by_kind(pages):
     assert absent in sentences_of(part(pages[1], "network"))
 
 
+def heads_of(*rows):
+    names = ["interconnect", "kind", "latency_us", "peak_MBps", "peak_bytes"]
+    return pd.DataFrame([{**dict(zip(names, row, strict=True)), "benchmark": "pingpong"} for row in rows])
+
+
+def curve_of_runs(interconnect, size, median, low, high):
+    labels = {"interconnect": interconnect, "kind": "measured", "benchmark": "pingpong"}
+    ends = {"latency_us": median, "latency_us_lowest_run": low, "latency_us_highest_run": high}
+    return {**labels, **ends, "bytes": size, "runs": 5}
+
+
+def test_two_interconnects_have_latency_and_bandwidth_with_the_range_of_their_runs():
+    """1 MiB in 1000 µs is 1049 MB/s; in 800 and 1250 µs, 1311 and 839 MB/s."""
+    heads = heads_of(("a", "measured", 2.0, 1048.576, 2**20), ("b", "measured", 30.0, 100.0, 2**20))
+    network = pd.DataFrame(
+        [curve_of_runs("a", 0, 2.0, 1.8, 2.5), curve_of_runs("a", 2**20, 1000.0, 800.0, 1250.0)]
+    )
+    labels = Labels(Facts(), given="without kind")
+    figures = network_figures(heads, network, labels)
+    assert [plain(figure["label"]) for figure in figures] == ["Latency at 0 bytes", "Bandwidth at 1 MiB"] * 2
+    shown = [(plain(figure["value"]), figure["interval"], figure["note"]) for figure in figures]
+    assert shown == [
+        ("2.00 µs", "[1.80, 2.50]", "a, lowest to highest run"),
+        ("1049 MB/s", "[839, 1311]", "a, lowest to highest run"),
+        ("30.0 µs", "", "b"),
+        ("100 MB/s", "", "b"),
+    ]
+    assert network_title(heads, labels) == "a has the lowest latency and the highest bandwidth"
+
+
+def test_more_interconnects_have_one_figure_each_and_kinds_are_not_compared():
+    rows = [
+        ("a", "published", 1.0, 50.0, 4096),
+        ("b", "measured", 3.0, 20.0, 4096),
+        ("c", "measured", 2.0, 10.0, 1),
+    ]
+    network, labels = (
+        pd.DataFrame([curve_of_runs("z", 0, 1.0, 1.0, 1.0)]),
+        Labels(Facts(), given="without kind"),
+    )
+    figures = network_figures(heads_of(*rows), network, labels)
+    assert [plain(figure["note"]) for figure in figures] == [
+        "c, 10.0 MB/s at 1 B", "b, 20.0 MB/s at 4 KiB", "a, 50.0 MB/s at 4 KiB",
+    ]  # fmt: skip
+    assert network_title(heads_of(*rows), labels) == ""
+    assert network_title(heads_of(*rows[1:]), labels) == "c has the lowest latency, b the highest bandwidth"
+
+
 def test_the_answer_ends_with_the_limits_of_benchmarks(network_study):
     report = make_report(*network_study[:3], [])
-    items = [item for block in blocks(part(report, "answer"), "list") for item in block["items"]]
+    (figures,) = blocks(part(report, "answer"), "key_figures")
+    assert len(figures["key_figures"]) == 4
+    items = [item for block in blocks(part(report, "words"), "list") for item in block["items"]]
     assert len(items) == 5
     assert items[-1].startswith("These benchmarks do not show the gain of an application in processes, ")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from analysis.presentation import formats
@@ -53,7 +55,11 @@ def headline(page: Page) -> Headline | None:
     worth = network_sentences.worth_sentence(content.runs, content.facts.study)
     ping_pongs_first = heads.sort_values("benchmark", key=lambda names: names != "pingpong", kind="stable")
     notes = [content.labels.explain(heads), *network_sentences.pressure_sentences(content.runs)]
+    first = ping_pongs_first[ping_pongs_first["benchmark"] == ping_pongs_first["benchmark"].iloc[0]]
+    labels = replace(content.labels, given="without kind")
     return Headline(
+        title=network_sentences.network_title(first, labels),
+        key_figures=network_sentences.network_figures(first, content.tables["network"], labels),
         sentences=[*best[: MOST_SENTENCES - 1], worth],
         table=headline_table(ping_pongs_first.head(MOST_ROWS), content),
         notes=[" ".join(filter(None, notes))],

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.presentation import formats
+from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.formats import THIN, counted, number
 from analysis.presentation.labels import Labels
 from analysis.presentation.network_words import benchmark, ordered, size_text
@@ -15,6 +16,7 @@ from analysis.runs.frames import Line, rows_like
 from analysis.runs.kinds import ORDER
 from analysis.topics.network.curves import spreads
 
+_QUANTITIES = {"latency_us": "µs", "peak_MBps": "MB/s"}
 CALM_PERCENT = 10
 """Difference between runs, in percent, below which a sentence states only this limit."""
 SLOW = 1.5
@@ -44,6 +46,64 @@ def headline_sentences(headlines: pd.DataFrame, network: pd.DataFrame, labels: L
                 best = [*_lowest_latency(rows, network, labels), _highest_bandwidth(rows, network, labels)]
                 sentences.append(f"{benchmark(name)}, {kind}: {'; '.join(best)}.")
     return sentences
+
+
+def network_figures(headlines: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> list[KeyFigure]:
+    """Make the key figures of interconnects: latency and bandwidth, with the range over their runs.
+
+    Two interconnects have two figures each. More have one figure each, by kind, the lowest latency first.
+
+    Parameters
+    ----------
+    headlines : DataFrame
+        Rows of ``network_headlines`` of one benchmark.
+    network : DataFrame
+        Table ``network``.
+    """
+    rows = headlines.sort_values("latency_us").sort_values("kind", key=_places_of_kinds, kind="stable")
+    rows = rows.drop_duplicates(["interconnect", "kind"])
+    figures = []
+    for row in rows.to_dict("records"):
+        name, of_runs = labels.interconnect(row["interconnect"], row["kind"]), "lowest to highest run"
+        low, high = (end * row["latency_us"] for end in _ends_over_runs(row, 0, network))
+        at_peak = _ends_over_runs(row, row["peak_bytes"], network)
+        slow, fast = (row["peak_MBps"] / end for end in reversed(at_peak))
+        latency, rate = (f"{number(row[key])}{THIN}{unit}" for key, unit in _QUANTITIES.items())
+        latency_ends, rate_ends = (
+            "" if pd.isna(least) else f"[{number(least)}, {number(most)}]"
+            for least, most in ((low, high), (slow, fast))
+        )
+        size, kind = size_text(row["peak_bytes"]), str(row["kind"])
+        notes = [name, *([of_runs] if latency_ends or rate_ends else [])]
+        if len(rows) > 2:
+            notes.insert(1, " ".join(filter(None, (rate, rate_ends, f"at {size}"))))
+        if not pd.isna(row["latency_us"]):
+            figures.append(key_figure("Latency at 0 bytes", latency, ", ".join(notes), latency_ends, kind))
+        if len(rows) <= 2:
+            figures.append(key_figure(f"Bandwidth at {size}", rate, ", ".join(notes), rate_ends, kind))
+    return figures
+
+
+def _places_of_kinds(kinds: pd.Series) -> pd.Series:
+    return kinds.map({kind: place for place, kind in enumerate(ORDER)})
+
+
+def network_title(headlines: pd.DataFrame, labels: Labels) -> str:
+    """Name the interconnects with the lowest latency and the highest bandwidth of one benchmark.
+
+    Empty for one interconnect, and for several kinds, which are not compared.
+    """
+    if headlines["kind"].nunique() > 1 or headlines["interconnect"].nunique() < 2:
+        return ""
+    first = headlines.nsmallest(1, "latency_us")
+    widest = headlines.nlargest(1, "peak_MBps").iloc[0]
+    names = [labels.interconnect(row["interconnect"], row["kind"]) for _, row in first.iterrows()]
+    most = labels.interconnect(widest["interconnect"], widest["kind"])
+    if not names:
+        return f"{most} has the highest bandwidth"
+    if names == [most]:
+        return f"{most} has the lowest latency and the highest bandwidth"
+    return f"{names[0]} has the lowest latency, {most} the highest bandwidth"
 
 
 def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
