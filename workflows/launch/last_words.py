@@ -8,6 +8,7 @@ from workflows.launch.mpi.registry import MPI_LIBRARIES
 
 _RULE = re.compile(r"[ \t=#-]*")
 _FRAME = re.compile(r"-{74}")  # frames each text of Open MPI
+_FOAM_ERROR = re.compile(r"--> FOAM FATAL.*\n.*")
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b(?::|$)")
 
 
@@ -25,11 +26,13 @@ _STATUS = _any_library("status_lines")
 def explaining_line(errors: str) -> str | None:
     """Return the line of standard error that best explains why a program ended.
 
-    It is the first of these that exists: the last exception of Python, the last line of the program, the last
-    message of the launcher that says more than an exit status, the last line of any kind. None if there is
-    none.
+    It is the first of these that exists: OpenFOAM's fatal error with its message, the last exception of
+    Python, the last line of the program, the last message of the launcher that says more than an exit status,
+    the last line of any kind. None if there is none.
     """
     lines, launcher_texts = _split(errors)
+    if fatal := _FOAM_ERROR.search("\n".join(lines)):
+        return " ".join(fatal[0].split())
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
     of_program = [line for line in lines if not _ADDED.match(line)]
     reasons = [text for text in launcher_texts if not _STATUS.match(text)]

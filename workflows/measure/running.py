@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -224,6 +225,15 @@ def scratch_folder(on_disk: bool = False) -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+_ERROR = re.compile(r"\b(?:FATAL|ERROR|Error)\b")
+
+
+def printed_error(execution: Execution) -> str | None:
+    """Return the first line of standard output that names an error; None if no line does."""
+    texts = (line.text.strip() for line in execution.lines if line not in execution.error_lines)
+    return next(filter(_ERROR.search, texts), None)
+
+
 def problem_of(
     app: Application, execution: Execution, reading: Reading, time_limit_seconds: float
 ) -> str | None:
@@ -238,7 +248,7 @@ def problem_of(
             f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
         )
         errors = without_chatter(execution.errors)
-        error_line = explaining_line(errors) or first_error(execution.errors)
+        error_line = explaining_line(errors) or first_error(execution.errors) or printed_error(execution)
         from_output = "; ".join(filter(None, (reading.problem, error_line)))
         reason = complaint(execution.errors) or app.explain(errors) or from_output
         return f"{ending}: {reason}" if reason else ending
