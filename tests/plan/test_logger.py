@@ -51,8 +51,9 @@ def test_output_of_snakemake_between_jobs_is_hidden(shown):
     assert shown(before, ("Nothing to be done", None)).endswith("Nothing to be done\n")
 
 
-def test_a_dry_run_lists_jobs(shown):
-    assert "Execute 1 jobs" in shown(("Job stats", LogEvent.RUN_INFO), *CHATTER, dryrun=True)
+def test_a_dry_run_counts_jobs_once_and_shows_nothing_else(shown):
+    stats, job = ("Job stats", LogEvent.RUN_INFO), ("Meshing lid", LogEvent.JOB_INFO)
+    assert shown(stats, job, stats, ("Reasons:", None), *CHATTER, dryrun=True) == "Job stats\n"
 
 
 @pytest.mark.parametrize("settings", [{}, {"dryrun": True}])

@@ -1,7 +1,7 @@
 """Show a run of Snakemake on the terminal: its jobs in one live line, and its errors.
 
-The complete log stays in ``.snakemake/log``. A dry run lists the jobs. ``--verbose`` and ``--debug-dag`` show
-every message.
+The complete log stays in ``.snakemake/log``. A dry run counts the jobs of each rule. ``--verbose`` and
+``--debug-dag`` show every message.
 """
 
 import logging
@@ -19,7 +19,6 @@ from workflows.plan.hooks import refused_target
 
 CONFIG_FILES = ("--configfile", "--configfiles")
 """Options of Snakemake that name study files."""
-_HIDDEN_IN_DRY_RUNS = frozenset({LogEvent.WORKFLOW_STARTED, LogEvent.SHELLCMD})
 _HIDDEN_ERRORS = frozenset({LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR})
 """Scripts print their own errors, and the end of the study lists what has stopped."""
 
@@ -60,11 +59,13 @@ class LogHandler(LogHandlerBase):
         event = getattr(record, "event", None)
         if self.is_quiet and record.levelno < logging.WARNING:
             return
-        if self.shows_all or (self.common_settings.dryrun and event not in _HIDDEN_IN_DRY_RUNS):
+        if self.shows_all:
             self.write(record)
         elif event == LogEvent.RUN_INFO:
+            if self.common_settings.dryrun and not self.jobs_have_begun:
+                self.write(record)  # the list of jobs, which Snakemake repeats at the end
             self.jobs_have_begun = True
-        elif event == LogEvent.JOB_INFO:
+        elif event == LogEvent.JOB_INFO and not self.common_settings.dryrun:
             self.show_beginning(getattr(record, "rule_msg", None))
         elif self.is_needed(record, event):
             self.write(record)
