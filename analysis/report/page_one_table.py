@@ -56,7 +56,7 @@ def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
         compared = ["Next to the fastest (estimate)", f"{units.capitalize()} of the fastest"]
     columns = [
         *left("Interconnect"),
-        *right(f"Best at ({units})", content.labels.speedup.capitalize(), "Time (s)"),
+        *right(f"Best at ({units})", content.labels.speedup.capitalize(), time_head(contests, content.runs)),
         *left(*compared),
     ]
     scaling = pd.concat([contest.scaling for contest in contests])
@@ -75,6 +75,19 @@ def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
             f" {counted(more, 'more curve')} {'is' if more == 1 else 'are'} in the tables of the cases."
         )
     return table(caption, columns, groups)
+
+
+def time_head(contests: Sequence[Contest], runs: pd.DataFrame) -> str:
+    """Name the times of a table; runs with a figure of merit have its inverse in place of a time."""
+    cases = {contest.case for contest in contests}
+    of_cases = runs[runs["case"].isin(cases) & runs["valid"]]
+    if "figure_of_merit" not in of_cases or of_cases["figure_of_merit"].isna().all():
+        return "Time (s)"
+    if of_cases["figure_of_merit"].isna().any():
+        return "Time or inverse rate (s)"
+    work, units = of_cases["work"].dropna().unique(), of_cases["work_unit"].dropna().unique()
+    amount = f"{formats.exact(work[0])} " if len(work) == 1 else ""
+    return f"Inverse rate (s per {amount}{units[0] if len(units) == 1 else 'units of work'})"
 
 
 def _rank_curves(contest: Contest) -> list[Line]:
