@@ -36,7 +36,7 @@ Runs a study and makes its tables and report. Installs what is missing first.
   ./run-study --command COMMAND [--time PATTERN] [--processes 1,2,4] [--name NAME] [...]
                                              times any program with the files of this folder:
                                              COMMAND without mpirun, PATTERN of the printed seconds
-  ./run-study --case PATH [--processes 1,2,4] [--steps N] [--run-scripts] [...]
+  ./run-study --case PATH [--processes 1,2,4] [--steps N] [--run-scripts] [--name NAME] [...]
                                              times an input of yours as it is (docs/own-case.md)
   ./run-study --again WHAT [STUDY] [...]     runs WHAT again, as further attempts: failed, or
               CASE[/INTERCONNECT[/PROCESSES[/OVERSUBSCRIPTION[/PROCESSES PER NODE][/threads-N]]]]
@@ -154,13 +154,15 @@ def run_study(
     elif case is not None:
         from workflows.plan.case_study import case_study
 
-        if time or name:
-            raise InputError("--time, --name: belong to --command")
-        _start_written(case_study(case, processes, steps, run_scripts, here), words, here, again)
+        if time:
+            raise InputError("--time: belongs to --command")
+        _start_written(case_study(case, processes, steps, run_scripts, here, name), words, here, again)
     elif steps or run_scripts:
         raise InputError("--steps, --run-scripts: belong to --case")
     elif time or processes or name:
-        raise InputError("--time, --processes, --name: belong to --command, and --processes to --case")
+        raise InputError(
+            "--time, --processes, --name: belong to --command; --processes, --name also to --case"
+        )
     else:
         _start(*_study_and_options(words, here), here, again)
 

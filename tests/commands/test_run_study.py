@@ -157,7 +157,10 @@ def test_any_program_in_one_line_is_a_study(program, started):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        (["--time", "x"], "--time, --processes, --name: belong to --command, and --processes to --case"),
+        (
+            ["--time", "x"],
+            "--time, --processes, --name: belong to --command; --processes, --name also to --case",
+        ),
         (["--command", "mpirun -n 2 x"], "--command: mpirun: leave it out with its options"),
         (
             ["--command", "python3", "--time", "took .*"],

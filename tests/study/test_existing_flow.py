@@ -302,7 +302,7 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
     [
         (["--case", "nothing"], "--case: {here}/nothing: no such file or folder"),
         (["--case", "."], "{here}/--case: cases[0]: path: {here}: the results would go into this folder"),
-        (["--case", "cavity", "--time", "x"], "--time, --name: belong to --command"),
+        (["--case", "cavity", "--time", "x"], "--time: belongs to --command"),
         (["--case", "cavity", "--processes", "two"], "--processes: 'two' is no list of different counts"),
         (
             ["--case", "cavity", "--steps", "2"],
@@ -329,7 +329,9 @@ def test_the_results_of_another_folder_stay(tmp_path, monkeypatch):
     assert (study.existing["cavity"].steps, study.existing["cavity"].run_scripts) == (5, True)
     assert write_study(case_study("a/cavity", None, None, False, tmp_path)) == file
     line = refusal(InputError, case_study, "b/cavity", None, None, False, tmp_path)
-    assert line == "--case: results/cavity holds another study; delete it, or give --results FOLDER"
+    assert line == "--case: results/cavity holds another study; give this case a name with --name"
+    other = read_study(write_study(case_study("b/cavity", None, None, False, tmp_path, "cavity-b")))
+    assert (other.name, other.cases) == ("cavity_b", ("cavity-b",))
 
 
 def test_a_refused_case_leaves_nothing_and_names_the_folder_inside(tmp_path, monkeypatch):

@@ -14,7 +14,12 @@ from workflows.study.inline import as_name, existing_cases
 
 
 def case_study(
-    given: str, processes: str | None, steps: int | None, run_scripts: bool, here: Path
+    given: str,
+    processes: str | None,
+    steps: int | None,
+    run_scripts: bool,
+    here: Path,
+    name: str | None = None,
 ) -> dict[str, Any]:
     """Make a study that runs an input of the user over the shared memory of this machine.
 
@@ -32,6 +37,8 @@ def case_study(
         Whether scripts of the input may run.
     here : Path
         Folder in which the user typed the command.
+    name : str or None
+        Name of the case; None for the name of the folder or file.
 
     Returns
     -------
@@ -46,15 +53,17 @@ def case_study(
     case: dict[str, Any] = {"path": given} | ({"steps": steps} if steps else {})
     if run_scripts:
         case["run_scripts"] = True
+    if name is not None:
+        case["name"] = name
     (existing,) = existing_cases([case], here / "--case").values()
     application_of(existing.path, f"--case: {existing.path}")
     case["path"] = str(existing.path)
-    name = as_name(existing.name)
-    file = RESULTS / name / "study.yaml"
+    study = as_name(existing.name)
+    file = RESULTS / study / "study.yaml"
     if file.parent.exists() and _path_in(file) != case["path"]:
-        raise InputError(f"--case: {file.parent} holds another study; delete it, or give --results FOLDER")
+        raise InputError(f"--case: {file.parent} holds another study; give this case a name with --name")
     return {
-        "name": name,
+        "name": study,
         "title": f"Scaling of {existing.name}",
         "cases": [case],
         "interconnects": ["shared_memory"],
