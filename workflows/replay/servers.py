@@ -91,7 +91,7 @@ def time_tasks(case: Case, prepared: Path, time_limit_seconds: float) -> dict[st
 
 
 def way_to_wait(case: Case, point: Point) -> str:
-    """Return how the ranks of a run wait: ``polling``, ``yielding`` or ``sleeping`` (see docs/traffic.md)."""
+    """Return how ranks of a run wait: ``polling``, ``yielding`` or ``sleeping`` (docs/data-servers.md)."""
     option = case.option.environment if case.option and point.running > 1 else {}
     if option.get(WAITING) == "sleep":
         return "sleeping"
