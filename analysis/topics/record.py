@@ -38,6 +38,7 @@ MACHINE_KEYS = {
     "node_type": "Node type",
     "cpu": "CPU",
     "cores": "Cores used",
+    "cpu_quota_cores": "CPU quota (cores)",
     "memory_GB": "Memory (GB)",
     "kernel": "Kernel",
     "os": "Operating system",

@@ -210,7 +210,9 @@ class TestReadRealLogs:
 
     def test_the_reason_is_in_standard_error(self):
         errors = (LOGS / "elbow_no_scheme.err").read_text()
-        assert openfoam.explain(errors).startswith("Entry 'div(phi,k)' not found in dictionary")
+        assert openfoam.explain(errors).startswith(
+            "FOAM FATAL IO ERROR: Entry 'div(phi,k)' not found in dictionary"
+        )
         assert openfoam.explain("mpirun noticed that process rank 1 exited on signal 9") is None
 
     @given(data=st.data())

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from programs import write_program
 
 from workflows.domain import InputError
 from workflows.jobs import SCHEDULERS, slurm
@@ -217,3 +218,55 @@ def test_jobs_that_slurm_refuses(monkeypatch):
     answers(monkeypatch, (1, "", refused), (0, "", "Job 5 to start"))
     assert slurm.refusal("-N2") == f"sbatch: {refused}"
     assert slurm.refusal("-N2") is None
+
+
+@pytest.fixture
+def slurm_here(tmp_path, monkeypatch):
+    """Programs of Slurm that answer in the form that the environment of the question chooses."""
+    show = (
+        '#!/bin/sh\n[ "$SLURM_TIME_FORMAT" = standard ] && [ "$TZ" = UTC0 ] || END=10:15\n'
+        'echo "JobId=77 JobName=a JobState=RUNNING Restarts= EndTime=$END Partition= NodeList=n[1-2] NumNodes=2"\n'
+    )
+    rows = (
+        '#!/bin/sh\n[ -n "$SLURM_CLUSTERS" ] && echo "CLUSTER: $SLURM_CLUSTERS"\n'
+        '[ -n "$SQUEUE_USERS" ] || echo "78|ben|n1"\n[ "$SQUEUE_LOCAL" = 1 ] || echo "99|far|n1"\n'
+    )
+    for name, script in (("scontrol", show), ("squeue", rows)):
+        write_program(tmp_path / name, script)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("SLURM_JOB_ID", "77")
+
+
+@pytest.mark.parametrize(
+    ("printed", "ends"),
+    [
+        ("1970-01-02T00:00:00", 86400.0),
+        ("1970-01-01T00:01:00+00:00", 60.0),
+        ("1970-01-01T01:01:00+01:00", 60.0),
+        ("10:15", None),
+        ("Unknown", None),
+        ("", None),
+        ("N/A", None),
+        ("2026-10-25T99:00:00", None),
+    ],
+)
+def test_the_end_of_a_job_in_any_form(slurm_here, monkeypatch, printed, ends):
+    monkeypatch.setenv("END", printed)
+    monkeypatch.setenv("SLURM_TIME_FORMAT", "relative")
+    monkeypatch.setenv("TZ", "Europe/Berlin")  # repeats an hour in autumn
+    job = SLURM.this_job()
+    assert (job.number, job.ends, job.restarts, job.partition) == ("77", ends, 0, None)
+
+
+def test_neighbours_in_a_federation_and_with_settings_of_squeue(slurm_here, monkeypatch):
+    monkeypatch.setenv("SLURM_CLUSTERS", "west")
+    monkeypatch.setenv("SQUEUE_USERS", "me")
+    monkeypatch.setenv("SQUEUE_FORMAT", "%i")
+    assert SLURM.neighbours(Job("77", "RUNNING", "n[1-2]")) == ["job 78 of ben on n1"]
+
+
+def test_an_answer_without_a_job_is_one_line():
+    with pytest.raises(
+        InputError, match=r"^scontrol: show job: no JobId or JobState in its answer: CLUSTER: west$"
+    ):
+        slurm.read_job("CLUSTER: west\n")

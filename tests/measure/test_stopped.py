@@ -7,7 +7,8 @@ from small_records import record
 from study_files import study_file
 
 from workflows.measure import stopped
-from workflows.measure.stopped import killed_for_memory, report_stopped
+from workflows.measure.noise import killed_for_memory
+from workflows.measure.stopped import report_stopped
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record

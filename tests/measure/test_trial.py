@@ -60,7 +60,7 @@ def test_a_pattern_that_matches_nowhere_shows_the_nearest_lines_of_both_streams(
         ),
         (
             "import sys; print('--> FOAM FATAL ERROR:\\nno patch\\n\\n    From x', file=sys.stderr); exit(1)",
-            "exit status 1: --> FOAM FATAL ERROR: no patch",
+            "exit status 1: FOAM FATAL ERROR: no patch",
         ),
         ("print('Time: soon')", "the time is printed as 'soon', which is no number of seconds"),
         ("print('Time: 5000')", "the program printed 5000 s, but the whole run took "),

@@ -126,7 +126,10 @@ def test_an_input_of_chemistry_runs_as_it_is_and_its_runs_agree(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("restart x\ntask scf\n", "restarts an earlier run"), ("task tce energy\n", "needs exactly one task")],
+    [
+        ("restart x\ntask scf\n", "restarts an earlier run"),
+        ("task scf saddle\n", "needs exactly one task, one of these: energy of scf, "),
+    ],
 )
 def test_an_input_that_cannot_be_timed_is_refused(tmp_path, text, line):
     (tmp_path / "x.nw").write_text(text)

@@ -37,8 +37,31 @@ _NO_THREADS = "The OSC pt2pt component does not support MPI_THREAD_MULTIPLE"
 _WRITTEN_HERE = ("start", "restart", "title", "memory", "permanent_dir", "scratch_dir", "geometry")
 _FRESH = ("start case", "permanent_dir .", "scratch_dir .")
 _REPLACED = (["start"], ["permanent_dir"], ["scratch_dir"])
-_THEORIES = {"scf": "SCF", "dft": "DFT", "mp2": "MP2", "ccsd": "CCSD", "pspw": "PSPW"}
-"""Theory of a task, and the name of its energy in the output."""
+_ENERGIES = ("SCF", "DFT", "MP2", "CCSD", "CCSD(T)", "PSPW", "MBPT(2)", "CCSD[T]", "CCSDT", "CCSDTQ")
+"""Names of energies in the output, as the schema of a case lists them; the last four only of TCE."""
+_THEORIES = {
+    "scf": "SCF",
+    "dft": "DFT",
+    "mp2": "MP2",
+    "ccsd": "CCSD",
+    "ccsd(t)": "CCSD(T)",
+    "tce": None,
+    "pspw": "PSPW",
+}
+"""Theory of a task, and the name of its energy in the output. The block ``tce`` names the energy of TCE."""
+_OPERATIONS = {
+    "energy": tuple(_THEORIES),
+    "gradient": ("scf", "dft", "mp2"),
+    "optimize": ("scf", "dft", "mp2"),
+    "freq": ("scf", "dft"),
+    "frequencies": ("scf", "dft"),
+}
+"""Supported operations of a task, each with its theories: those with analytic derivatives."""
+_FREQUENCIES = r"^ *(?:P\.Frequency|NWChem Finite-difference Hessian)"
+_OPTIMISATION = r"^ +NWChem Geometry Optimization *$"
+_OPTIMISED = r"^ +Optimization converged *$"
+_TCE_MODEL = r"cc|lcc|qci|ci|mbpt|mp\d"
+_ANY_ENERGY = r"^ *Total (?:SCF|DFT) energy *="
 _ENERGY_ALLOWED = 1e-7
 """Largest relative difference of the energy of a user's input from that of the serial run."""
 _SECONDS, _MEMORY_MB = 60.0, 1000.0
@@ -48,12 +71,13 @@ _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
 _PROCESSES = r"^ +nproc += +(\d+)"
 _NO_TOTAL = "incomplete: no 'Total times' after the task"
 _IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +([\d.]+)s"
-_REUSED = r"(Loading old vectors from job|Restarting from old vector in)"
+_LOADED, _RESTARTED = "Loading old vectors from job", "Restarting from old vector in"
 _PARTS = {
     "Hartree-Fock": r"^ +NWChem SCF Module",
     "DFT": r"^ +NWChem DFT Module",
     "MP2": r"^ +NWChem MP2 .*Module",
     "four-index transformation": r"^ +Four-Index Transformation *$",
+    "many-electron theory": r"^ +NWChem Extensible Many-Electron Theory Module",
     "coupled cluster": r"^ +the segmented parallel ccsd program",
     "plane waves, set-up": r"^ +\* +NWPW PSPW Calculation",
     "plane waves": r"^ +=+ .* iteration =+ *$",
@@ -87,9 +111,12 @@ class NWChem(Application):
             return tools.case_files(case)
         file = case.folder / INPUT
         text = _check_input(_text(file), file)
+        text = tools.substitute(text, case.parameters, str(file))
+        if problem := _unsupported(text):
+            raise InputError(f"{file}: {problem}")
         memory = case.parameters.get("memory_limit_MB", case.settings["memory_limit_MB"])
         head = _HEAD.format(title=case.name, memory=memory, geometry=_geometry(case))
-        return {INPUT: (head + tools.substitute(text, case.parameters, str(file))).encode()}
+        return {INPUT: (head + text).encode()}
 
     def stage(self, case: Case, prepared: Path, folder: Path) -> None:
         """Link the input files into the folder of the run, which also receives all scratch files."""
@@ -130,7 +157,6 @@ class NWChem(Application):
               bytes to other processes, of rank 0 by operation.
             - ``cpu_seconds_of_rank_0``, ``printed_seconds``: times that NWChem prints.
         """
-        theory = re.escape(case.settings["read"]["theory"])
         begin = tools.first_match(_TASK_BEGIN, lines)
         end = tools.first_match(_TASK_END, lines)
         exited_normally = tools.first_match(_IN_ORDER, lines) is not None
@@ -141,14 +167,12 @@ class NWChem(Application):
         task = lines[begin : end + 1] if begin is not None and end is not None else []
         communication = _communication(lines)
         calls = communication.get("global_array_calls", {})
-        energy = (
-            tools.last_number(rf"^ *Total {theory} energy *[:=]? *(\S+)", lines) if exited_normally else None
-        )
+        energy = _energy(lines, [case.settings["read"]["theory"]]) if exited_normally else None
         problem = (
             _error(lines)
             or _start(lines, processes)
             or (None if exited_normally and seconds is not None else _NO_TOTAL)
-            or ("not converged" if tools.first_match(_NOT_CONVERGED, lines) is not None else None)
+            or _not_converged(lines)
             or (None if wall is None else tools.unsure(seconds, wall, wall, "NWChem"))
             or (tools.impossible(energy, case.answer) if case.answer else None)
         )
@@ -177,7 +201,6 @@ class NWChem(Application):
         ends = tools.matches(_TASK_END, lines)
         printed = re.search(_TASK_END, lines[ends[-1]].text) if ends else None
         total = tools.last_text(_IN_ORDER, lines)
-        energy = rf"^ *Total (?:{'|'.join(_THEORIES.values())}) energy *[:=]? *(\S+)"
         processes = tools.count(_PROCESSES, lines)
         stopped = tools.first_match(r"^ *current input line :", lines)
         problem = (
@@ -186,14 +209,14 @@ class NWChem(Application):
             or (None if printed else "incomplete: no 'Task  times'")
             or tools.several("'Task  times'", ends)
             or (None if total else _NO_TOTAL)
-            or ("not converged" if tools.first_match(_NOT_CONVERGED, lines) is not None else None)
+            or _not_converged(lines)
         )
         return LoggedRun(
             seconds=tools.number(printed[2]) if printed else None,
             wall_seconds=tools.number(total) if total else None,
             processes=processes,
             started=tools.last_text(r"^ +date += (.+)", lines),
-            answer=tools.last_number(energy, lines) if total else None,
+            answer=_energy(lines, _ENERGIES) if total else None,
             problem=problem,
             line=stopped if stopped is not None else ends[-1] if ends else None,
         )
@@ -214,18 +237,23 @@ class NWChem(Application):
         InputError
             The input restarts a run, or it does not have exactly one task of a known theory.
         """
-        lines = (folder / INPUT).read_text(errors="replace").splitlines()
-        words = [line.split("#")[0].lower().split() for line in lines]
-        tasks = [line[1] for line in words if line[:1] == ["task"] and len(line) > 1]
+        text = (folder / INPUT).read_text(errors="replace")
+        lines, words = text.splitlines(), _words(text)
         if ["restart"] in [line[:1] for line in words]:
             raise InputError(f"{source}: restarts an earlier run; timed runs must start")
-        if len(tasks) != 1 or tasks[0] not in _THEORIES:
-            raise InputError(f"{source}: needs exactly one task, of one of {', '.join(_THEORIES)}")
+        if problem := _unsupported(text):
+            raise InputError(f"{source}: {problem}")
+        theory = _THEORIES[_tasks(text)[0][0]] or _tce_energy(text)
+        if theory not in _ENERGIES:
+            known = ", ".join(_ENERGIES)
+            raise InputError(
+                f"{source}: tce: computes {theory or 'no model'}; energies that are read: {known}"
+            )
         kept = [line for line, word in zip(lines, words, strict=True) if word[:1] not in _REPLACED]
         (folder / INPUT).write_text("\n".join([*_FRESH, *kept, ""]))
         return Adopted(
             program="NWChem",
-            settings={"as_is": True, "read": {"theory": _THEORIES[tasks[0]]}},
+            settings={"as_is": True, "read": {"theory": theory}},
             parameters={},
             changes=("start, permanent_dir and scratch_dir are those of each run's own folder",),
             steps=None,
@@ -301,6 +329,61 @@ def _check_input(text: str, file: Path) -> str:
     return text
 
 
+def _words(text: str) -> list[list[str]]:
+    """Return the words of each line of an input, in small letters and without comments."""
+    return [line.split("#")[0].lower().split() for line in text.splitlines()]
+
+
+def _tasks(text: str) -> list[list[str]]:
+    """Return the words of each task of an input, after ``task``."""
+    return [words[1:] for words in _words(text) if words[:1] == ["task"]]
+
+
+def _unsupported(text: str) -> str | None:
+    """Return why the task of an input is not supported, with the supported tasks; None if it is."""
+    tasks = _tasks(text)
+    if len(tasks) == 1 and tasks[0]:
+        theory, operation, *others = [*tasks[0], *(["energy"] if len(tasks[0]) == 1 else [])]
+        is_numerical = operation.startswith("freq") and others in (["numerical"], ["analytic"])
+        if theory in _OPERATIONS.get(operation, ()) and (not others or is_numerical):
+            return None
+    supported = "; ".join(f"{name} of {', '.join(theories)}" for name, theories in _OPERATIONS.items())
+    given = " and ".join(f"'task {' '.join(words)}'" for words in tasks) or "no task"
+    return f"{given}: needs exactly one task, one of these: {supported}"
+
+
+def _tce_energy(text: str) -> str | None:
+    """Return the name of the energy of TCE, by the model in its block; None without a model."""
+    words = _words(text)
+    begin = next((index for index, line in enumerate(words) if line[:1] == ["tce"]), len(words))
+    end = next((index for index in range(begin, len(words)) if words[index][:1] == ["end"]), len(words))
+    names = {name.lower(): name for name in _ENERGIES} | {"mbpt2": "MBPT(2)", "mp2": "MBPT(2)"}
+    models = [line[0] for line in words[begin + 1 : end] if line and re.match(_TCE_MODEL, line[0])]
+    return names.get(models[-1], models[-1].upper()) if models else None
+
+
+def _energy(lines: Sequence[Line], names: Sequence[str]) -> float | None:
+    """Return the last energy with one of these names; the first in a calculation of frequencies.
+
+    Frequencies by differences compute displaced geometries after the one of the input.
+    """
+    name = "|".join(map(re.escape, names))
+    pattern = rf"^ *(?:Total (?:{name}) energy *[:=]?|(?:{name}) total energy / hartree *=) *(\S+)"
+    if tools.first_match(_FREQUENCIES, lines) is not None:
+        first = tools.first_match(pattern, lines)
+        return None if first is None else tools.last_number(pattern, lines[first : first + 1])
+    return tools.last_number(pattern, lines)
+
+
+def _not_converged(lines: Sequence[Line]) -> str | None:
+    """Return which iteration ended without convergence; None if all converged."""
+    if tools.first_match(_NOT_CONVERGED, lines) is not None:
+        return "not converged"
+    if tools.first_match(_OPTIMISATION, lines) is not None and tools.first_match(_OPTIMISED, lines) is None:
+        return "geometry optimisation not converged"
+    return None
+
+
 def _text(file: Path) -> str:
     try:
         return file.read_text()
@@ -324,7 +407,9 @@ def _start(lines: Sequence[Line], processes: int) -> str | None:
         value = None if index is None else lines[index].text.split("=")[1].strip()
         if value is not None and value != expected:
             return f"not a fresh start: {name} is {value}, not {expected}"
-    reused = tools.first_match(_REUSED, lines)
+    # Later steps of an optimisation load the orbitals of the step before.
+    reused = tools.first_match(_LOADED, lines[: tools.first_match(_ANY_ENERGY, lines)])
+    reused = tools.first_match(_RESTARTED, lines) if reused is None else reused
     return None if reused is None else f"not a fresh start: {' '.join(lines[reused].text.split())}"
 
 

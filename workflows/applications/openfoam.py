@@ -34,6 +34,7 @@ from workflows.applications import foam_case, tools
 from workflows.applications.base import Adopted, Application, Difference, LoggedRun, Steps
 from workflows.applications.lattice import block_mesh_dict
 from workflows.domain import Case, InputError, Line, Reading, Work
+from workflows.launch.last_words import error_line
 
 _WAYS_TRIED = 8
 """Number of ways to cut the mesh that are compared by their processor faces."""
@@ -275,10 +276,8 @@ class OpenFOAM(Application):
         return {step: sum(facts["program_seconds"].values())}
 
     def explain(self, errors: str) -> str | None:
-        """Return the first line of OpenFOAM's fatal error."""
-        texts = [re.sub(r"^\[\d+\] *", "", text).strip() for text in errors.splitlines()]
-        heading = next((index for index, text in enumerate(texts) if text.startswith("--> FOAM FATAL")), None)
-        return None if heading is None else next(filter(None, texts[heading + 1 :]), texts[heading])
+        """Return the line that names the error; None if none does: then the output explains more."""
+        return error_line(errors)
 
     def version(self, lines: list[Line]) -> str | None:
         """Return the version after ``Build`` in the header; Debian's package leaves ``Version`` blank."""

@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,10 @@ _NO_CONTROLLER = (
     r"unable to contact|connection (refused|timed out)|socket timed out"
     r"|zero bytes were transmitted|message (receive|send) failure"  # ended after it accepted the connection
 )
+_CLUSTER_LINE = re.compile(r"^CLUSTER: .*\n", re.M)
+"""Heading of each cluster's rows in the answer about several clusters."""
+_CHOOSING = ("SQUEUE_", "SINFO_", "SACCT_", "SACCTMGR_", "SCONTROL_", "SLURM_BITSTR_LEN")
+"""Beginnings of variables with which users choose columns, rows and clusters of Slurm's answers."""
 _EXCLUSIVE = SiteKey("exclusive", True, "timed runs get whole nodes")
 _NOT_CONFIGURED = "could not establish a configuration source"
 _SUBMIT_LIMIT = re.compile(r"(?:Assoc|QOS)\w*Submit\w*Limit")
@@ -127,7 +131,8 @@ class Slurm(Scheduler):
             return
         with contextlib.suppress(InputError):
             listed = ask("squeue", "--noheader", f"--jobs={','.join(sorted(jobs))}", "--format=%i|%r|%T")
-            for job, reason, state in (line.split("|") for line in listed.splitlines()):
+            rows = (line.split("|") for line in listed.splitlines() if line.count("|") == 2)
+            for job, reason, state in rows:
                 if state == "PENDING":
                     by_reason.setdefault(reason, []).append(job)
         for reason, waiting in by_reason.items():
@@ -228,7 +233,7 @@ class Slurm(Scheduler):
     def neighbours(self, job: Job) -> list[str]:
         """Describe the jobs of others on the nodes of a job: ``job 7 of anna on n1``."""
         shown = ask("squeue", "--noheader", "--states=R", f"--nodelist={job.node_list}", "--format=%A|%u|%N")
-        rows = [line.split("|") for line in shown.splitlines()]
+        rows = (line.split("|") for line in shown.splitlines() if line.count("|") == 2)
         return [f"job {number} of {user} on {nodes}" for number, user, nodes in rows if number != job.number]
 
     def hides_neighbours(self) -> bool:
@@ -309,7 +314,8 @@ class Slurm(Scheduler):
 def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
     """Run a command of Slurm, and return its standard output.
 
-    If the controller does not answer, the command is repeated for `patience_seconds`.
+    If the controller does not answer, the command is repeated for `patience_seconds`. The user's settings of
+    Slurm's commands change nothing in the answer: see `_environment`.
 
     Raises
     ------
@@ -319,9 +325,11 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
     deadline = time.monotonic() + patience_seconds
     while True:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_SECONDS)
+            done = subprocess.run(
+                command, env=_environment(), capture_output=True, text=True, timeout=ASK_SECONDS
+            )
             if not done.returncode:
-                return done.stdout
+                return _CLUSTER_LINE.sub("", done.stdout)
             problem = done.stderr.strip() or done.stdout
             is_temporary = re.search(_NO_CONTROLLER, done.stderr, re.I) is not None
         except FileNotFoundError:
@@ -333,18 +341,54 @@ def ask(*command: str, patience_seconds: float = PATIENCE_SECONDS) -> str:
         time.sleep(1)
 
 
+def _environment() -> dict[str, str]:
+    """Return the environment of Slurm's commands, in which their answers have one form.
+
+    Times are UTC, so an hour that the local clock repeats in autumn is unambiguous. Variables that choose
+    other columns, rows or clusters than the options are left out; ``SLURM_CLUSTERS`` names the cluster of
+    this job and stays. Jobs of other clusters of a federation have numbers of their own and are left out.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_CHOOSING)}
+    return kept | {"SLURM_TIME_FORMAT": "standard", "LC_ALL": "C", "TZ": "UTC0", "SQUEUE_LOCAL": "1"}
+
+
 def read_job(shown: str) -> Job:
-    """Read what ``scontrol show job --oneliner`` prints."""
-    fields = dict(re.findall(r"(?:^| )([A-Z]\w+)=(\S*)", shown))
-    ends, nodes = fields.get("EndTime", "Unknown"), fields.get("NodeList")
+    """Read what ``scontrol show job --oneliner`` prints, with times in UTC.
+
+    Raises
+    ------
+    InputError
+        The number or the state is missing: the line quotes what Slurm printed.
+    """
+    line = next((line for line in shown.splitlines() if "JobId=" in line), "")
+    fields = dict(re.findall(r"(?:^| )([A-Z]\w+)=(\S*)", line))
+    if not fields.get("JobId") or not fields.get("JobState"):
+        printed = " ".join(shown.split())[:100] or "nothing"
+        raise InputError(f"scontrol: show job: no JobId or JobState in its answer: {printed}")
+    nodes, restarts = fields.get("NodeList"), fields.get("Restarts", "")
     return Job(
         fields["JobId"],
         fields["JobState"],
-        None if nodes in ("", "(null)") else nodes,
-        int(fields.get("Restarts", 0)),
-        None if ends in ("Unknown", "None") else datetime.fromisoformat(ends).timestamp(),
-        fields.get("Partition"),
+        None if nodes in ("", "(null)", "None") else nodes,
+        int(restarts) if restarts.isdigit() else 0,
+        _seconds_since_1970(fields.get("EndTime", "")),
+        fields.get("Partition") or None,
     )
+
+
+def _seconds_since_1970(printed: str) -> float | None:
+    """Return a time of Slurm, in UTC; None for ``Unknown``, an empty field or any other form.
+
+    Examples
+    --------
+    >>> [_seconds_since_1970(text) for text in ("1970-01-01T00:01:00", "Unknown", "10:15", "")]
+    [60.0, None, None, None]
+    """
+    try:
+        moment = datetime.fromisoformat(printed)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() if "T" in printed else None
 
 
 @functools.cache
@@ -556,17 +600,25 @@ def _reservation_option(reservation: str | None) -> list[str]:
 
 # Messages of srun
 
+_COMPLAINT = r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$"
+
+
+def lost_resource(errors: str) -> str | None:
+    """Return the line in which Slurm ends a run for memory, a node or the time limit; None without one."""
+    lines: list[str] = re.findall(_COMPLAINT, errors, re.M)
+    causes = (line for line in lines if re.search(r"memory|oom|node failure|time limit", line, re.I))
+    return next(causes, None)
+
 
 def complaint(errors: str) -> str | None:
     """Return the line of standard error in which Slurm explains why it ended a run; None without such a line.
 
-    A line about memory, a node or the time limit comes first. Else it is the first line about ranks, unless
-    this line reports only an exit status: later ranks are ended because an earlier rank ended.
+    The line of `lost_resource` comes first. Else it is the first line about ranks, unless this line reports
+    only an exit status: later ranks are ended because an earlier rank ended.
     """
-    lines: list[str] = re.findall(r"^(?:slurmstepd|srun)(?:-\S+)?: error: (.*)$", errors, re.M)
-    causes = [line for line in lines if re.search(r"memory|oom|node failure|time limit", line, re.I)]
-    if causes:
-        return causes[0]
+    if line := lost_resource(errors):
+        return line
+    lines: list[str] = re.findall(_COMPLAINT, errors, re.M)
     first_of_ranks = next((line for line in lines if re.search(r": tasks? .*: ", line)), "")
     return first_of_ranks if first_of_ranks and ": Exited with" not in first_of_ranks else None
 

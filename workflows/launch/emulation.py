@@ -7,6 +7,7 @@ process runs in it. When this process ends, the kernel removes the namespaces an
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from workflows.errors import EmulationError
+from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.leftovers import end_all, process_ids
 
 PROGRAMS = ("ip", "tc", "nsenter", "unshare", "taskset", "setpriv")
@@ -127,7 +129,11 @@ def emulated_nodes(
 
 
 def usable_cores() -> list[int]:
-    """Return the cores that this process may use: for each core, the number of its first hardware thread."""
+    """Return the cores that this process may use: for each core, the number of its first hardware thread.
+
+    A quota of CPU time counts as so many whole cores, at least one: more processes would share them.
+    """
+    quota = cpu_quota()
     cores: dict[tuple[str, ...], int] = {}
     for thread in sorted(os.sched_getaffinity(0)):
         topology = Path(f"/sys/devices/system/cpu/cpu{thread}/topology")
@@ -135,7 +141,7 @@ def usable_cores() -> list[int]:
         has_topology = all(file.exists() for file in core)
         key = tuple(file.read_text() for file in core) if has_topology else (str(thread),)
         cores.setdefault(key, thread)
-    return list(cores.values())
+    return list(cores.values())[: None if quota is None else max(1, math.floor(quota))]
 
 
 def _hold_namespaces(host_name: str, stack: contextlib.ExitStack) -> tuple[str, str]:

@@ -8,7 +8,6 @@ from workflows.launch.mpi.registry import MPI_LIBRARIES
 
 _RULE = re.compile(r"[ \t=#-]*")
 _FRAME = re.compile(r"-{74}")  # frames each text of Open MPI
-_FOAM_ERROR = re.compile(r"--> FOAM FATAL.*\n.*")
 _EXCEPTION = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception|Interrupt)\b(?::|$)")
 
 
@@ -18,21 +17,94 @@ def _any_library(attribute: str, *others: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in (*filter(None, patterns), *others)))
 
 
-_ADDED = _any_library("added_lines", r"#\d+ +0x", r"at \S+:\d+$", "Backtrace for this error")
+_ADDED = _any_library("added_lines", r"(?:\[\d+\] *)?#\d+ +", r"at \S+:\d+$", "Backtrace for this error")
 _LAUNCHER = _any_library("launcher_lines")
 _STATUS = _any_library("status_lines")
+
+
+_TAG = re.compile(r"^(?:\[\d+,\d+\]<std(?:out|err)>: ?|\[\d+\] ?|\s*\d+:(?: (?=\S)|(?=[A-Z])))")
+"""Rank before a line, as OpenFOAM, ``mpirun --tag-output`` and ``srun --label`` print it."""
+_FOAM_FATAL = re.compile(r"--> (FOAM FATAL(?: IO)? ERROR): *(?:\([^)]*\))?(.*)")
+_PLACE_END = r"\.?(?:\[\d+\] ?)?$"  # ranks may write into one line
+_FOAM_END = re.compile(r"(?:From |in file |FOAM (?:parallel run )?(?:exiting|aborting))")
+_CAUSES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r".*(?:\bout of memory\b|\bOut Of Memory\b|oom[-_ ]kill|\bOOM[- ]killed\b).*",
+        r"ERROR(?: on proc \d+)?: .*",  # LAMMPS, and many others
+        r"(?!Terminate signal|Child process)[A-Z][\w ]+ error, status=: \d+.*",  # ARMCI's signals
+        r".*\bARMCI Error: .*",
+        r".*Assertion (?:[`'\"].*' failed|failed[: ]).*",
+        r"terminate called after throwing .*",
+        r"(?:At line \d+ of file .*|Fortran runtime error: .*)",
+        r"forrtl: (?:severe|error) \(\d+\): .*",
+        r"(?:free|malloc|munmap_chunk|realloc)\(\): .*|double free or corruption.*|corrupted .* vs\. .*"
+        r"|\*\*\* (?:stack smashing|buffer overflow) detected.*",
+        r"#\d+ +Foam::sig\w+::sigHandler.*",
+        r"Program received signal .*",
+        r".*\*\*\* An error occurred in MPI_\w+.*",
+        r"(?:Abort\(\d+\) on node .*: )?Fatal error in \w*(?:MPI|internal)_\w+: .*",
+        r".*error while loading shared libraries: .*",
+    )
+)
+"""Lines that name an error, the causes before their consequences."""
+_FOAM_SIGNALS = {"sigFpe": "floating point exception", "sigSegv": "segmentation fault"}
+_FOLLOWED = {
+    "terminate called": "what():",
+    "At line": "Fortran runtime error:",
+    "*** An error": "*** MPI_ERR",
+}
+"""What begins the line that a line is completed by, by a part of the line."""
+
+
+def error_line(errors: str) -> str | None:
+    """Return the line that names the error of a program whose error lines are known; None without one.
+
+    Known are OpenFOAM, LAMMPS, ARMCI (NWChem), MPI libraries, the run-time libraries of C, C++ and Fortran,
+    and the kernel. Frames of a backtrace and what launchers add are no errors.
+    """
+    lines = [_TAG.sub("", line, count=1).strip() for line in errors.splitlines()]
+    for index, line in enumerate(lines):
+        if match := _FOAM_FATAL.fullmatch(line):
+            return _of_foam(match[1], [match[2].strip(), *lines[index + 1 :]])
+    for cause in _CAUSES:
+        place = next((index for index, line in enumerate(lines) if cause.fullmatch(line)), None)
+        if place is not None:
+            return _completed(lines[place], lines[place + 1 : place + 8])
+    return None
+
+
+def _of_foam(heading: str, lines: list[str]) -> str:
+    """Return OpenFOAM's fatal error in one line: heading, message, and the file with its lines."""
+    end = next((index for index, line in enumerate(lines) if _FOAM_END.match(line)), len(lines))
+    message = [line for line in lines[:end] if line]
+    places = [line for line in message if line.startswith("file: ")]
+    texts = [line for line in message if line not in places]
+    place = f" ({re.sub(_PLACE_END, '', places[0])})" if places else ""
+    return f"{heading}: {' '.join(texts[:2]) or 'no message'}{place}"
+
+
+def _completed(line: str, following: list[str]) -> str:
+    """Return a line in plain words, with the line that completes it."""
+    if signal := re.match(r"#\d+ +Foam::(sig\w+)::", line):
+        return f"{_FOAM_SIGNALS.get(signal[1], signal[1])} (Foam::{signal[1]})"
+    for part, beginning in _FOLLOWED.items():
+        if part in line:
+            rest = (text[text.index(beginning) :] for text in following if beginning in text)
+            line = " ".join([line, *list(rest)[:1]])
+    return line.removesuffix(", error stack:")
 
 
 def explaining_line(errors: str) -> str | None:
     """Return the line of standard error that best explains why a program ended.
 
-    It is the first of these that exists: OpenFOAM's fatal error with its message, the last exception of
-    Python, the last line of the program, the last message of the launcher that says more than an exit status,
-    the last line of any kind. None if there is none.
+    It is the first of these that exists: the line of `error_line`, the last exception of Python, the last
+    line of the program, the last message of the launcher that says more than an exit status, the last line of
+    any kind. None if there is none.
     """
+    if line := error_line(errors):
+        return line
     lines, launcher_texts = _split(errors)
-    if fatal := _FOAM_ERROR.search("\n".join(lines)):
-        return " ".join(fatal[0].split())
     exceptions = [line for line in lines if _EXCEPTION.match(line)]
     of_program = [line for line in lines if not _ADDED.match(line)]
     reasons = [text for text in launcher_texts if not _STATUS.match(text)]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
 from workflows.launch.mpi.registry import MPI_LIBRARIES
 from workflows.launch.programs import output_of
@@ -29,6 +30,7 @@ def machine() -> dict[str, str | int | float | None]:
         "node_type": node_type(),
         "cpu": _field("/proc/cpuinfo", "model name") or platform.processor() or None,
         "cores": len(usable_cores()),
+        "cpu_quota_cores": cpu_quota(),
         "memory_GB": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9, 1),
         "kernel": platform.release(),
         "os": _field("/etc/os-release", "PRETTY_NAME", separator="="),

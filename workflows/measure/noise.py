@@ -104,3 +104,12 @@ def wait_until_idle(
             show_wait(busy)
             show_wait = None
         before = after
+
+
+def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int | None:
+    """Return how many processes the kernel killed for lack of memory since boot; None if unknown."""
+    try:
+        pairs = (line.split() for line in counters.read_text().splitlines())
+        return next((int(value) for name, value in pairs if name == "oom_kill"), None)
+    except OSError:
+        return None

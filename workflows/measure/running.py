@@ -17,18 +17,19 @@ from workflows.applications import application
 from workflows.applications.base import Application
 from workflows.applications.tools import beyond_wall
 from workflows.domain import Case, Interconnect, Option, Point, Reading
-from workflows.jobs.slurm import complaint, first_error, without_chatter
+from workflows.jobs.slurm import complaint, first_error, lost_resource, without_chatter
 from workflows.launch import attesters
 from workflows.launch.attesters import Probe
 from workflows.launch.cluster_launch import Node
 from workflows.launch.execution import Execution, execute
-from workflows.launch.last_words import explaining_line
+from workflows.launch.last_words import error_line, explaining_line
 from workflows.launch.launch import launch_ranks
 from workflows.launch.leftovers import PREFIX, owner
 from workflows.launch.mpi.library import Launch, Report
 from workflows.launch.mpi.registry import library_of, read_report
 from workflows.launch.placement import check_domains, check_placement, check_threads, read_placement
 from workflows.measure.energy import Meter
+from workflows.measure.noise import killed_for_memory
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that set the number of threads of a process."""
@@ -131,7 +132,11 @@ def run(
             environment | reporting,
             scratch,
         )
+        killed_before = killed_for_memory()
         execution = execute(launch.argv, launch.env, folder, time_limit_seconds)
+        if killed_before is not None and (killed_for_memory() or 0) > killed_before:
+            message = "nodeworth: out of memory: the kernel ended a process on this machine during the run\n"
+            execution = replace(execution, errors=execution.errors + message)
         if app.reads_errors:
             both = [*execution.lines, *execution.error_lines]
             execution = replace(execution, lines=sorted(both, key=attrgetter("seconds")))
@@ -247,12 +252,29 @@ def problem_of(
         ending = (
             f"ended by {execution.signal}" if execution.signal else f"exit status {execution.exit_status}"
         )
-        errors = without_chatter(execution.errors)
-        error_line = explaining_line(errors) or first_error(execution.errors) or printed_error(execution)
-        from_output = "; ".join(filter(None, (reading.problem, error_line)))
-        reason = complaint(execution.errors) or app.explain(errors) or from_output
+        reason = _reason(app, execution, reading)
         return f"{ending}: {reason}" if reason else ending
     problem = reading.problem or beyond_wall(reading, execution.wall_seconds)
     if problem is None and not (reading.seconds and reading.seconds > 0):
         return "main loop too short to be timed"
     return problem
+
+
+def _reason(app: Application, execution: Execution, reading: Reading) -> str:
+    """Return why a program failed, the cause before its consequences; empty without a reason.
+
+    The order: a lost resource, the error that the program names, what Slurm states about a rank, the best
+    line of standard error, what is wrong with the output.
+    """
+    errors = without_chatter(execution.errors)
+    explained, best = app.explain(errors), explaining_line(errors)
+    in_output = error_line("\n".join(line.text for line in execution.lines)) if app.reads_errors else None
+    general = in_output or best or first_error(execution.errors) or printed_error(execution)
+    return (
+        lost_resource(execution.errors)
+        or (explained if explained != best else None)
+        or error_line(errors)
+        or complaint(execution.errors)
+        or (None if in_output else explained)
+        or "; ".join(filter(None, (reading.problem, general)))
+    )

@@ -11,19 +11,10 @@ import psutil
 
 from workflows.domain import counted
 from workflows.measure.allocation import interruptions, messages_of_jobs
+from workflows.measure.noise import killed_for_memory
 from workflows.paths import FACTS
 from workflows.plan.plan import Plan
 from workflows.study.sites import read_facts
-
-
-def killed_for_memory(counters: Path = Path("/proc/vmstat")) -> int | None:
-    """Return how many processes the kernel killed for lack of memory since boot; None if unknown."""
-    try:
-        pairs = (line.split() for line in counters.read_text().splitlines())
-        return next((int(value) for name, value in pairs if name == "oom_kill"), None)
-    except OSError:
-        return None
-
 
 _KILLED_BEFORE = killed_for_memory()
 

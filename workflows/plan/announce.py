@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
 from analysis.runs.facts import Counts
 from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition, counted
+from workflows.launch.cpu_quota import cpu_quota
+from workflows.launch.emulation import usable_cores
 from workflows.paths import StudyPaths
 from workflows.plan import files
 from workflows.plan.design import Cost, describe, duration, expected_cost, expected_simulation
@@ -86,9 +89,21 @@ def announcement(plan: Plan) -> str:
             (point.in_words, point.cores) for point in design.points if point.oversubscription > 1
         )
         lines += [f"oversubscribed: {count} share {counted(cores, 'core')}" for count, cores in shared]
+    lines += _quota(plan)
     lines += _few_cells(plan)
     lines += [f"left out: {part.what}: {part.reason}" for part in design.left_out]
     return "\n".join(lines)
+
+
+def _quota(plan: Plan) -> list[str]:
+    """Return a line if a quota of CPU time leaves fewer cores here than the machine has."""
+    quota = None if plan.here.cluster else cpu_quota()
+    if quota is None or quota >= len(os.sched_getaffinity(0)):
+        return []
+    return [
+        f"CPU quota: a control group (container) allows {quota:g} cores of {len(os.sched_getaffinity(0))}; "
+        f"Nodeworth uses {len(usable_cores())}. A quota may stop processes within a run"
+    ]
 
 
 def _simulation_lines(plan: Plan) -> list[str]:
