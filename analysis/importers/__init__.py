@@ -7,7 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import first_line, has_only_numbers
+from analysis.importers.lines import first_line, quoted
+from analysis.importers.lookalikes import NO_HEADING, holds_only_numbers, is_json, lookalike, parse_json
 from analysis.importers.mapping import COLUMNS, Mapping, make_mapping, read_mapping
 from analysis.importers.registry import IMPORTERS
 from analysis.importers.resolution import with_resolution
@@ -35,12 +36,6 @@ __all__ = [
 
 FORMATS = tuple(importer.name for importer in IMPORTERS)
 """Formats that `read_foreign` reads; docs/import.md describes each."""
-
-_NO_HEADING = (
-    "has no heading, and Nodeworth does not guess what its numbers are. For NetPIPE's np.out give "
-    "format: netpipe (on the command line --format netpipe). For runs write CSV whose first line names the "
-    f"columns: {','.join(REQUIRED)}"
-)
 
 
 def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping | None = None) -> Import:
@@ -92,9 +87,20 @@ def recognised(text: str, source: str) -> Importer:
     importer = next((importer for importer in IMPORTERS if importer.recognises(text)), None)
     if importer is not None:
         return importer
-    if has_only_numbers(first_line(text)):
-        raise TableError(_NO_HEADING, source)
-    raise TableError(f"is in no known format: name it ({', '.join(FORMATS)})", source)
+    if message := lookalike(text):
+        raise TableError(message, source)
+    if is_json(text):
+        parse_json(text, source)
+        message = "is JSON, but no report of ReFrame (session_info) and no result of iperf3 (version)"
+        raise TableError(message, source)
+    if holds_only_numbers(text):
+        raise TableError(NO_HEADING.format(",".join(REQUIRED)), source)
+    first = f"its first line is {quoted(first_line(text))}, and no line marks a benchmark or a table"
+    raise TableError(
+        f"is in no known format: {first}. If it has one of these formats, name it: {', '.join(FORMATS)}. "
+        "A log of any other program is read by regular expressions (docs/import-logs.md)",
+        source,
+    )
 
 
 def read_published(folder: str | Path) -> dict[str, pd.DataFrame]:

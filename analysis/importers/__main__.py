@@ -16,6 +16,7 @@ from analysis.importers import (
     write_table,
 )
 from analysis.importers.mapping import COUNTS, TEXTS
+from analysis.importers.tables import SOURCE
 from analysis.runs.runs import TableError
 
 
@@ -51,7 +52,7 @@ def convert(options: argparse.Namespace) -> list[str]:
     Raises
     ------
     TableError
-        As `read_foreign`; also if the output exists, or the file holds only derived figures.
+        As `read_foreign`; also if the output exists, or the file is a table of published figures already.
     """
     if options.output.exists():
         raise TableError("is there already", str(options.output))
@@ -60,7 +61,11 @@ def convert(options: argparse.Namespace) -> list[str]:
     imported = read_foreign(options.file, options.format, mapping)
     table, rows = (imported.curves, "message sizes") if imported.runs.empty else (imported.runs, "runs")
     if table.empty:
-        raise TableError("holds derived figures, which are read as they are", str(options.file))
+        (name, table), rows = next(iter(imported.derived.items())), "rows"
+        if SOURCE not in table:
+            raise TableError(
+                f"is already a table of Nodeworth ({name}), which a study imports", str(options.file)
+            )
     write_table(table, options.output)
     return [*(f"not read: {line}" for line in imported.unread), f"{options.output}: {len(table)} {rows}"]
 

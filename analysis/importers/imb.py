@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import Target, contradicts, has_line, quoted, read_row, whole_lines
+from analysis.importers.lines import (
+    Target,
+    contradicts,
+    foreign_lines,
+    has_only_numbers,
+    quoted,
+    read_row,
+    whole_lines,
+)
 from analysis.importers.mapping import Mapping
+from analysis.importers.marks import program_of
 from analysis.importers.results import Import, make_curves
 
-VERSION = re.compile(r"^#\s+Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<major>\d+)")
-BENCHMARK = re.compile(r"^# Benchmarking (?P<name>\S+)")
-PROCESSES = re.compile(r"^# (?:#processes = |\( \d+ groups of )(?P<count>[1-9]\d{0,8})\b")
+VERSION = re.compile(r"#\s+Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<major>\d+)")
+BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)")
+MODE = re.compile(r"#\s+MODE: (?P<mode>[\w-]+)")
+"""Ways in which IMB-EXT and IMB-IO repeat a benchmark."""
+PROCESSES = re.compile(r"# (?:#processes = |\( \d+ groups of )(?P<count>[1-9]\d{0,8})\b")
 LAST = "# All processes entering MPI_Finalize"
+
+MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
+"""Messages of each process that pass in the printed time, by the benchmark's name."""
 
 BINARY_UNTIL = 2017
 """Last version whose Mbytes/sec are 2^20 bytes per second (``MEGA`` in IMB_output.c); later 10^6."""
@@ -38,21 +54,33 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """
     rows: list[dict] = []
     unread: list[str] = []
-    benchmark = ""
+    foreign: list[tuple[int, str]] = []
+    benchmark, mode = "", ""
     processes: int | None = None
     heading: list[str] = []
     targets: list[Target | None] = []
     mega: float | None = None
-    for number, line in whole_lines(text, source, unread):
+    runs: Counter[tuple[str, int | None]] = Counter()
+    for number, printed in whole_lines(text, source, unread):
+        line = printed.strip()
         cells = line.split()
         if match := VERSION.match(line):
             mega = 1.048576 if int(match["major"]) <= BINARY_UNTIL else 1.0
+            benchmark, heading = "", []
         elif match := BENCHMARK.match(line):
-            benchmark, processes, heading = f"imb_{match['name'].lower().replace('-', '_')}", None, []
+            benchmark, processes, heading = match["name"].lower().replace("-", "_"), None, []
+            mode = ""
+        elif program := program_of(line):
+            if benchmark:
+                unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
+            benchmark, heading = "", []
+        elif match := MODE.match(line):
+            mode, heading = "_" + match["mode"].lower().replace("-", "_"), []
         elif match := PROCESSES.match(line):
             processes = int(match["count"])
         elif benchmark and "#repetitions" in cells:
             heading, targets = cells, [_target(name, mega) for name in cells]
+            runs[benchmark + mode, processes] += 1
             unread += [
                 f"{source}: line {number}: column '{name}' is not kept"
                 + (": the version, and thus its unit, is unknown" if name == "Mbytes/sec" else "")
@@ -60,11 +88,16 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 if target is None
             ]
         elif cells and not line.startswith("#"):
-            row = _row(cells, heading, targets)
+            if not has_only_numbers(cells[0]):
+                foreign.append((number, line))
+                continue
+            row = _row(cells, heading, targets, benchmark)
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                rows.append({"benchmark": benchmark, "processes": processes, "line": number, **row})
+                run = {"run": runs[benchmark + mode, processes], "processes": processes, "line": number}
+                rows.append({"benchmark": f"imb_{benchmark}{mode}", **run, **row})
+    unread += foreign_lines(source, foreign)
     if LAST not in text:
         unread.append(f"{source}: ends without '{LAST}': cut off")
     return rows, unread
@@ -77,7 +110,7 @@ def _target(name: str, mega: float | None) -> Target | None:
     return (COLUMNS[name], 1.0) if name in COLUMNS else None
 
 
-def _row(cells: list[str], heading: list[str], targets: list[Target | None]) -> dict | str:
+def _row(cells: list[str], heading: list[str], targets: list[Target | None], benchmark: str) -> dict | str:
     """Return the values of a row, or the reason why it cannot be read.
 
     The printed bandwidth is checked against the time of the slowest process, from which IMB computes it.
@@ -89,7 +122,8 @@ def _row(cells: list[str], heading: list[str], targets: list[Target | None]) -> 
     printed = dict(zip(heading, cells, strict=True))
     factors = dict(target for target in targets if target is not None)
     rate = printed["Mbytes/sec"], factors["bandwidth_MBps"]
-    return contradicts(row, (printed[slowest], 1.0), rate) or row
+    messages = MESSAGES.get(benchmark.removeprefix("multi_"), math.inf)
+    return contradicts(row, (printed[slowest], 1.0), rate, messages) or row
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:
@@ -97,4 +131,9 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_curves(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("imb", lambda text: has_line(text, BENCHMARK), read)
+def recognises(text: str) -> bool:
+    """Return whether a text has a benchmark of IMB, with the heading of its table."""
+    return any(BENCHMARK.match(line.strip()) for line in text.splitlines()) and "#repetitions" in text
+
+
+IMPORTER = Importer("imb", recognises, read)

@@ -8,14 +8,22 @@ import itertools
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import first_line, has_only_numbers, whole_lines
+from analysis.importers.lines import has_only_numbers, whole_lines
+from analysis.importers.lookalikes import is_json, lookalike
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import
-from analysis.importers.variables import Recorded, Value, make_runs
+from analysis.importers.variables import GUESSES, Recorded, Value, make_runs
 from analysis.runs.runs import TableError
 
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]+)\]$")
-_RULE = re.compile(r"^\|[-|: ]+\|$")
+_RULE = re.compile(r"\|?[-=+|: ]*-{2,}[-=+|: ]*\|?")
+_NAME = re.compile(r"(?=.*[^\W\d])[^=]{1,60}")
+SEPARATORS = ",;|\t"
+WIDE = "  "
+"""Separator of tables whose names hold single blanks."""
+LARGEST_PREFACE = 200
+"""Lines among which the heading of a table is sought."""
+_KNOWN = {name for names in GUESSES.values() for name in names}
 
 
 def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
@@ -32,7 +40,7 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     unread: list[str] = []
     rows = _rows(text, source, unread)
     if not rows or len(rows[0][1]) < 2:
-        raise TableError("has no heading of two columns or more, separated by , ; or |", source)
+        raise TableError("has no heading of two columns or more, separated by , ; | or blanks", source)
     headings = [_UNIT.match(cell) for cell in rows[0][1]]
     names = [match["name"] if match else cell for match, cell in zip(headings, rows[0][1], strict=True)]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -55,28 +63,90 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
 def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str]]]:
     """Return line number and cells of each row of the first table, including the heading."""
     lines = list(whole_lines(text, source, unread))
-    begin = next((index for index, (_, line) in enumerate(lines) if re.search(r"[,;|]", line)), len(lines))
+    begin, separator = _table(text.split("\n")) or (
+        0,
+        _most_frequent(lines[0][1]) if lines else "",
+    )
     table = list(itertools.takewhile(lambda numbered: numbered[1].strip(), lines[begin:]))
     after_table = lines[begin + len(table) :]
     second_table = next((number for number, line in after_table if line.strip()), None)
     if second_table is not None:
         unread.append(f"{source}: line {second_table}: a second table: give each table a file of its own")
-    heading = table[0][1] if table else ""
-    if heading.startswith("|"):
-        pretty = [(number, line.strip("|").split("|")) for number, line in table if not _RULE.match(line)]
-        return [(number, [cell.strip() for cell in cells]) for number, cells in pretty]
+    table = [(number, line) for number, line in table if not _RULE.fullmatch(line.strip())]
+    if not separator or separator == "|" or separator == WIDE:
+        return [(number, _cells(line, separator, number == begin + 1)) for number, line in table]
     text = "\n".join(line for _, line in table)
-    reader = csv.reader(io.StringIO(text), delimiter=max(",;|", key=heading.count), strict=True)
+    reader = csv.reader(io.StringIO(text), delimiter=separator, strict=True)
     try:
         return [(begin + reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise TableError(f"cannot be read: {error}", source, f"line {begin + reader.line_num}") from None
 
 
+def _most_frequent(line: str) -> str:
+    """Return the separator that a line has most often; empty if it has none."""
+    separator = max(SEPARATORS, key=line.strip().count)
+    return separator if separator in line.strip() else ""
+
+
+def _cells(line: str, separator: str, is_heading: bool) -> list[str]:
+    """Split a line at a separator; without one, at blanks."""
+    line = line.strip()
+    if separator == WIDE:
+        return re.split(r"\s{2,}" if is_heading else r"\s+", line.removeprefix("#").strip())
+    if not separator:
+        return line.removeprefix("#").split()
+    if line.startswith("|") and separator == "|":
+        line = line.strip("|")
+    return [cell.strip() for cell in line.split(separator)]
+
+
+def _table(lines: list[str]) -> tuple[int, str] | None:
+    """Return the position of the heading of the first table, and its separator; None without a table.
+
+    Nearly all lines until the next blank line have as many cells as the heading has names. A table whose
+    columns are separated by blanks is at least half of the file, since logs hold such tables, too.
+    """
+    printed = sum(map(bool, map(str.strip, lines)))
+    for begin, line in enumerate(lines[:LARGEST_PREFACE]):
+        rows = [
+            row
+            for row in itertools.takewhile(str.strip, lines[begin + 1 :])
+            if not _RULE.fullmatch(row.strip())
+        ]
+        most_frequent = _most_frequent(line)
+        for separator in (most_frequent,) if most_frequent else ("", WIDE):
+            names = _cells(line, separator, is_heading=True)
+            is_most = separator not in ("", WIDE) or 2 * (len(rows) + 1) >= printed
+            if is_most and _are_names(names) and _fits(names, rows, separator):
+                return begin, separator
+    return None
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Return whether cells may be names of columns: short, with a letter, no number, no name=value."""
+    return len(cells) > 1 and all(_NAME.fullmatch(cell) and not has_only_numbers(cell) for cell in cells)
+
+
+def _fits(names: list[str], rows: list[str], separator: str) -> bool:
+    """Return whether rows have as many cells as there are names, or one more or less between separators."""
+    counts = [len(_cells(row, separator, is_heading=False)) for row in rows]
+    if not rows:
+        return bool(separator) and any(name in _KNOWN or _UNIT.match(name) for name in names)
+    numeric = [any(map(has_only_numbers, _cells(row, separator, is_heading=False))) for row in rows]
+    if separator in ("", WIDE):
+        return all(numeric) and set(counts) == {len(names)}
+    tolerance = 1 if len(names) > 2 else 0  # a title of a column may hold the separator
+    fitting = sum(
+        abs(count - len(names)) <= tolerance and has_number
+        for count, has_number in zip(counts, numeric, strict=True)
+    )
+    return 2 * fitting >= len(counts)
+
+
 def recognises(text: str) -> bool:
-    """Return whether a text has a heading and separators in one of its first two lines."""
-    lines = [line for line in text.splitlines() if line.strip()][:2]
-    return not has_only_numbers(first_line(text)) and any(re.search(r"[,;|]", line) for line in lines)
+    """Return whether a text holds a table with a heading, and is no output that has another name."""
+    return not lookalike(text) and not is_json(text) and _table(text.split("\n")) is not None
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:

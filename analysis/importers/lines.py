@@ -43,6 +43,15 @@ def whole_lines(text: str, source: str, unread: list[str]) -> Iterator[tuple[int
         unread.append(f"{source}: line {len(lines) + 1}: cut off: {quoted(last)} has no end of line")
 
 
+def foreign_lines(source: str, lines: Sequence[tuple[int, str]]) -> list[str]:
+    """Return a sentence about the lines of other programs, given with their numbers; none without lines."""
+    if not lines:
+        return []
+    number, line = lines[0]
+    place = "is a line" if len(lines) == 1 else f"is the first of {len(lines)} lines"
+    return [f"{source}: line {number}: {quoted(line)} {place} of another program"]
+
+
 def quoted(line: str) -> str:
     """Return a line in quotes, shortened to 60 characters."""
     line = " ".join(line.split())
@@ -80,7 +89,12 @@ def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str
     return row
 
 
-def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tuple[str, float]) -> str:
+def contradicts(
+    row: dict[str, float | int],
+    time: tuple[str, float],
+    rate: tuple[str, float],
+    most_messages: float = math.inf,
+) -> str:
     """Check that the printed time and bandwidth of a message agree.
 
     A whole number of messages passes in the printed time: 1 in a ping-pong, 2 if both sides send, 4 in an
@@ -93,6 +107,8 @@ def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tupl
     time, rate : pairs of str and float
         Printed numbers, and their factors to microseconds and to 10^6 bytes per second. The number of digits
         is their precision.
+    most_messages : float
+        Largest number of messages that may pass in the printed time.
 
     Returns
     -------
@@ -101,15 +117,15 @@ def contradicts(row: dict[str, float | int], time: tuple[str, float], rate: tupl
     """
     if not row.get("bytes") or "bandwidth_MBps" not in row:
         return ""
-    (low_us, high_us), (low_rate, high_rate) = (_range(*printed) for printed in (time, rate))
+    (low_us, high_us), (low_rate, high_rate) = (printed_range(*printed) for printed in (time, rate))
     fewest = low_us * low_rate * (1 - SLACK) / row["bytes"]
     most = high_us * high_rate * (1 + SLACK) / row["bytes"]
-    if math.floor(most) >= max(1, math.ceil(fewest)):
+    if min(math.floor(most), most_messages) >= max(1, math.ceil(fewest)):
         return ""
     return f"time {time[0]} and bandwidth {rate[0]} contradict each other for {row['bytes']} bytes"
 
 
-def _range(cell: str, factor: float) -> tuple[float, float]:
+def printed_range(cell: str, factor: float) -> tuple[float, float]:
     """Return the smallest and the largest value that would be printed as this number, times a factor."""
     half = 0.5 * 10.0 ** -len(cell.partition(".")[2])
     return (float(cell) - half) * factor, (float(cell) + half) * factor

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import has_line, quoted, whole_lines
+from analysis.importers.lines import quoted, whole_lines
 from analysis.importers.mapping import Mapping
+from analysis.importers.marks import MARKS, is_marked, program_of
 from analysis.importers.results import Import
 from analysis.importers.transports import make_transports
 
-TITLE = re.compile(
-    r"^(?:MIGRATED )?(?P<protocol>TCP|UDP) (?P<what>STREAM|UNIDIRECTIONAL SEND|REQUEST/RESPONSE) TEST\b"
-)
+SELECTED = re.compile(r"(?:[\w %()]+,){2,}[\w %()]+$|[A-Z_]+=")
+"""Headings of the output of netperf with ``-o``, and lines of ``-k``."""
 _MEGABIT = 1e6 / 8e6
 
 
@@ -27,11 +27,20 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     unread: list[str] = []
     title: re.Match | None = None
     heading = ""
-    for number, line in whole_lines(text, source, unread):
+    for number, printed in whole_lines(text, source, unread):
+        line = printed.strip()
         cells = line.split()
-        if match := TITLE.match(line):
+        if match := MARKS["netperf"].match(line):
             title, heading = match, ""
-        elif title and re.match(r"^\s*bytes\b", line):
+        elif program := program_of(line):
+            if title:
+                unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
+            title, heading = None, ""
+        elif title and SELECTED.match(line):
+            unread.append(
+                f"{source}: line {number}: {quoted(line)} is selected output; run netperf without -o, -k"
+            )
+        elif title and re.match(r"bytes\b", line):
             heading = line
         elif title and heading and cells and all(re.fullmatch(r"[\d.]+", cell) for cell in cells):
             fault = _read(rows, cells, title, heading)
@@ -77,4 +86,4 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_transports(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("netperf", lambda text: has_line(text, TITLE), read)
+IMPORTER = Importer("netperf", lambda text: is_marked(text, "netperf"), read)

@@ -1,11 +1,18 @@
-"""NetPIPE's ``np.out``: three columns of NetPIPE 3, five of NetPIPE 5."""
+"""NetPIPE's ``np.out`` (three columns of NetPIPE 3, five of NetPIPE 5) and screen."""
 
 from __future__ import annotations
 
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import contradicts, first_line, quoted, read_row, whole_lines
+from analysis.importers.lines import (
+    contradicts,
+    foreign_lines,
+    has_only_numbers,
+    quoted,
+    read_row,
+    whole_lines,
+)
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import, make_curves
 
@@ -22,8 +29,17 @@ NETPIPE_5 = (("bytes", 1.0), ("bandwidth_MBps", GIGABIT), None, None, ("latency_
 """Bytes, Gbps on average, of the slowest and of the fastest trial, microseconds."""
 
 
-INTEGRITY = re.compile(r" *\d+ bytes +\d+ times +\d+ failures")
-"""A line of NetPIPE 5 with ``--integrity``. Other output of NetPIPE is only numbers, so nothing marks it."""
+SCREEN = re.compile(
+    r"(?:\d+: +)?(?P<bytes>\d+) +(?:bytes|B) +\d+ +times +--> +(?P<rate>[\d.]+) +(?P<unit>[MG]bps) +in +"
+    r"(?P<us>[\d.]+) +usecs?\b"
+)
+"""A line of NetPIPE's screen. Mbps are those of NetPIPE 3, 2^20 bits; Gbps those of NetPIPE 5, 10^9 bits."""
+
+INTEGRITY = re.compile(r"\d+ bytes +\d+ times +\d+ failures")
+"""A line of NetPIPE 5 with ``--integrity``."""
+
+MESSAGES = 2
+"""Most messages in the printed time: 2 if both directions are counted."""
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
@@ -34,20 +50,35 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """
     rows: list[dict] = []
     unread: list[str] = []
+    foreign: list[tuple[int, str]] = []
     trials = False
     for number, line in whole_lines(text, source, unread):
         cells = line.split()
         if not cells:
             continue
-        row = _row(cells)
+        screen = SCREEN.match(line.strip())
+        if screen is None and not has_only_numbers(cells[0]):
+            foreign.append((number, line))
+            continue
+        row = _screen_row(screen) if screen else _row(cells)
         if isinstance(row, str):
             unread.append(f"{source}: line {number}: {quoted(line)} {row}")
         else:
             rows.append({"benchmark": "netpipe", "line": number, **row})
-            trials |= len(cells) > 3
+            trials |= screen is None and len(cells) > 3
     if trials:
         unread.append(f"{source}: columns 3 and 4, the slowest and the fastest trial, are not kept")
-    return rows, unread
+    return rows, unread + foreign_lines(source, foreign)
+
+
+def _screen_row(match: re.Match[str]) -> dict | str:
+    """Return the values of a line of the screen, or the reason why it cannot be read."""
+    factor = MEBIT if match["unit"] == "Mbps" else GIGABIT
+    targets = (("bytes", 1.0), ("bandwidth_MBps", factor), ("latency_us", 1.0))
+    row = read_row([match["bytes"], match["rate"], match["us"]], targets)
+    if isinstance(row, str):
+        return row
+    return contradicts(row, (match["us"], 1.0), (match["rate"], factor), MESSAGES) or row
 
 
 def _row(cells: list[str]) -> dict | str:
@@ -60,7 +91,7 @@ def _row(cells: list[str]) -> dict | str:
     row = read_row(numbers, targets)
     if isinstance(row, str):
         return row
-    return contradicts(row, (numbers[-1], targets[-1][1]), (numbers[1], targets[1][1])) or row
+    return contradicts(row, (numbers[-1], targets[-1][1]), (numbers[1], targets[1][1]), MESSAGES) or row
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:
@@ -68,4 +99,10 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_curves(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("netpipe", lambda text: bool(INTEGRITY.match(first_line(text))), read)
+def recognises(text: str) -> bool:
+    """Return whether a text is NetPIPE's screen or integrity check; the numbers of np.out have no mark."""
+    lines = [line.strip() for line in text.splitlines()]
+    return any(SCREEN.match(line) or INTEGRITY.match(line) for line in lines)
+
+
+IMPORTER = Importer("netpipe", recognises, read)

@@ -6,13 +6,22 @@ import re
 from collections import Counter
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import Target, has_line, has_only_numbers, quoted, read_row, whole_lines
+from analysis.importers.lines import (
+    Target,
+    foreign_lines,
+    has_only_numbers,
+    quoted,
+    read_row,
+    whole_lines,
+)
 from analysis.importers.mapping import Mapping
+from analysis.importers.marks import MARKS, is_marked, program_of
 from analysis.importers.results import Import, make_curves
 
-TITLE = re.compile(r"^# OSU (?:MPI[ _])?(?P<title>.+?)(?: Test)? v\d[\w.]*\s*$")
+PAIRS = re.compile(r"# \[ pairs: (?P<pairs>[1-9]\d{0,8}) \](?: \[ window size: (?P<window>[1-9]\d{0,8}) \])?")
 
-PAIRS = re.compile(r"^# \[ pairs: (?P<pairs>[1-9]\d{0,8}) \]")
+COMMAND = re.compile(r"\bosu_\w+")
+"""A line before a title that shows how the benchmark was started."""
 
 COLUMNS: dict[str, Target] = {
     "size": ("bytes", 1),
@@ -32,27 +41,37 @@ COLUMNS: dict[str, Target] = {
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """Parse the output of OSU micro-benchmarks to rows of network curves, and list the skipped lines.
 
-    Each run of a benchmark is a curve. Lines of other programs, which do not begin with a number, are listed
-    together.
+    Each run of a benchmark has a number. Lines of other programs, which do not begin with a number, are
+    listed together. A line that begins the output of another benchmark ends the table.
     """
     rows: list[dict] = []
     unread: list[str] = []
     foreign: list[tuple[int, str]] = []
-    benchmark = ""
+    benchmark, settings = "", ""
     heading: list[str] = []
     targets: list[Target | None] = []
-    processes: dict[str, int] = {}
+    stated: dict[str, int] = {}
     runs: Counter[str] = Counter()
-    for number, line in whole_lines(text, source, unread):
-        title = TITLE.match(line)
+    command = ""
+    for number, printed in whole_lines(text, source, unread):
+        line = printed.strip()
+        title = MARKS["osu"].match(line)
         names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith("#") else []
         keys = [name.lower().replace(" ", "") for name in names]
         if title:
             benchmark = "osu_" + re.sub(r"\W+", "_", title["title"]).strip("_").lower()
-            heading, targets, processes = [], [], {}
+            heading, targets, stated, settings = [], [], {}, f"version {title['version']}{command}"
+            command = ""
             runs[benchmark] += 1
+        elif program := program_of(line):
+            if benchmark:
+                unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
+            benchmark, heading, targets = "", [], []
         elif pairs := PAIRS.match(line):
-            processes = {"processes": 2 * int(pairs["pairs"])}
+            stated = {"processes": 2 * int(pairs["pairs"])}
+            if pairs["window"]:
+                stated["window"] = int(pairs["window"])
+                settings += f", window size {pairs['window']}"
         elif benchmark and any(key in COLUMNS for key in keys):
             heading, targets = keys, [COLUMNS.get(key) for key in keys]
             unread += [
@@ -60,10 +79,11 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 for name, target in zip(names, targets, strict=True)
                 if target is None and name != "Validation"
             ]
-        elif line.strip() and not line.startswith("#"):
+        elif line and not line.startswith("#"):
             cells = line.split()
             if not has_only_numbers(cells[0]):
                 foreign.append((number, line))
+                command = f" by {line}" if COMMAND.search(line) else command
                 continue
             row = read_row(cells, targets) if targets else "is no row of a table"
             if "validation" in heading and "Fail" in cells:
@@ -71,13 +91,11 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                run = {"benchmark": benchmark, "run": runs[benchmark], **processes}
+                run = {"benchmark": benchmark, "run": runs[benchmark], "settings": settings, **stated}
                 rows.append({**run, "line": number, **row})
-    if foreign:
-        number, line = foreign[0]
-        lines = "is a line" if len(foreign) == 1 else f"is the first of {len(foreign)} lines"
-        unread.append(f"{source}: line {number}: {quoted(line)} {lines} of another program")
-    return rows, unread
+        elif line.startswith("#") and benchmark and not targets:
+            settings += f", {line.removeprefix('#').strip()}"
+    return rows, unread + foreign_lines(source, foreign)
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:
@@ -85,4 +103,4 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_curves(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("osu", lambda text: has_line(text, TITLE), read)
+IMPORTER = Importer("osu", lambda text: is_marked(text, "osu"), read)

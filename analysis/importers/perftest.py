@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import has_line, quoted, whole_lines
+from analysis.importers.lines import printed_range, quoted, whole_lines
 from analysis.importers.mapping import Mapping
+from analysis.importers.marks import MARKS, is_marked, program_of
 from analysis.importers.results import Import
 from analysis.importers.transports import GIGABIT, MEBI, make_transports
 
-TITLE = re.compile(
-    r"^\s*(?P<verb>RDMA_Write|RDMA_Read|Send) (?P<both>Bidirectional )?(?P<what>BW|Latency) Test\s*$"
-)
-OTHER_TITLE = re.compile(r"^\s*\w[\w &]+ (?:BW|Latency)[\w -]* Test\s*$")
-_CONNECTION = re.compile(r"^ ?Connection type\s*:\s*(\w+)")
+OTHER_TITLE = re.compile(r"\w[\w &]+ (?:BW|Latency)[\w -]* Test$")
+RATE_SLACK = 0.02
+"""Relative tolerance between bandwidth and message rate, in addition to the printed digits."""
+_CONNECTION = re.compile(r"Connection type\s*:\s*(\w+)")
 _UNITS = {"BW average[MB/sec]": MEBI, "BW average[Gb/sec]": GIGABIT, "BW average[MiB/sec]": MEBI}
 
 
@@ -30,18 +30,23 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     title: re.Match | None = None
     transport, receives = "", False
     columns: list[str] = []
-    for number, line in whole_lines(text, source, unread):
+    for number, printed in whole_lines(text, source, unread):
+        line = printed.strip()
         if OTHER_TITLE.match(line):
-            title, transport, receives, columns = TITLE.match(line), "", False, []
+            title, transport, receives, columns = MARKS["perftest"].match(line), "", False, []
             if title is None:
                 unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")
         elif match := _CONNECTION.match(line):
             transport = match[1].lower()
-        elif re.match(r"^ ?RX depth", line):
+        elif program := program_of(line):
+            if title:
+                unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
+            title, transport, receives, columns = None, "", False, []
+        elif line.startswith("RX depth"):
             receives = True
-        elif line.lstrip().startswith("#bytes"):
-            columns = re.split(r"\s{2,}|(?<=s) (?=#)", line.strip())
-        elif title and columns and re.match(r"^\s*\d+\s", line):
+        elif line.startswith("#bytes"):
+            columns = re.split(r"\s{2,}|(?<=s) (?=#)", line) if "#iterations" in line else []
+        elif title and columns and re.match(r"\d+\s", line):
             row = _row(line.split(), columns, title, transport, receives)
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
@@ -68,13 +73,30 @@ def _row(cells: list[str], columns: list[str], title: re.Match, transport: str, 
     }
     if title["what"] == "Latency":
         latency = values.get("t_typical[usec]", values.get("t_avg[usec]", 0.0))
+        if not values.get("t_min[usec]", latency) <= latency <= values.get("t_max[usec]", latency):
+            return "has a latency that is not between its lowest and its highest"
         return row | {"test": "pingpong", "latency_us": latency} if latency > 0 else "has no latency"
     unit = next((name for name in _UNITS if name in values), None)
     if unit is None or not values[unit] > 0:
         return "has no average bandwidth in a known unit"
+    printed = dict(zip(columns, cells, strict=True))
+    if _contradicts_rate(printed, unit):
+        return "has a bandwidth and a message rate that contradict each other"
     side = "received_MBps" if receives else "sent_MBps"
     test = "both_ways" if title["both"] else "stream"
     return row | {"test": test, side: values[unit] * _UNITS[unit]}
+
+
+def _contradicts_rate(printed: dict[str, str], unit: str) -> bool:
+    """Return whether the printed message rate differs from bandwidth / bytes by more than its digits."""
+    rate = printed.get("MsgRate[Mpps]", "")
+    if not rate or not float(rate) or not float(printed["#bytes"]):
+        return False
+    low, high = (
+        bound * _UNITS[unit] / float(printed["#bytes"]) for bound in printed_range(printed[unit], 1.0)
+    )
+    low_rate, high_rate = printed_range(rate, 1.0)
+    return low * (1 - RATE_SLACK) > high_rate or high * (1 + RATE_SLACK) < low_rate
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:
@@ -82,4 +104,9 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_transports(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("perftest", lambda text: has_line(text, TITLE), read)
+def recognises(text: str) -> bool:
+    """Return whether a text has the title of a perftest program, and the heading of a table."""
+    return is_marked(text, "perftest") and "#bytes" in text
+
+
+IMPORTER = Importer("perftest", recognises, read)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import has_line, quoted, whole_lines
+from analysis.importers.lines import foreign_lines, quoted, whole_lines
 from analysis.importers.mapping import Mapping
+from analysis.importers.marks import MARKS, is_marked, program_of
 from analysis.importers.results import Import
 from analysis.importers.transports import make_transports
 
-TITLE = re.compile(
-    r"^(?P<transport>tcp|udp|sctp|rc|uc|ud|xrc)_(?P<how>(?:rdma_(?:read|write)|bi)_)?(?P<what>bw|lat):\s*$"
-)
+OTHER_TEST = re.compile(r"\w+:$")
 _VALUE = re.compile(
-    r"^\s+(?P<name>\w+)\s*=\s*(?P<value>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>\S+)(?: \((?P<exact>\d[\d,]*)\))?"
+    r"(?P<name>\w+)\s*=\s*(?P<value>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>\S+)(?: \((?P<exact>\d[\d,]*)\))?"
 )
 _MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "sec": 1e6}
 _MEGABYTES = {
@@ -34,14 +33,22 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """
     rows: list[dict] = []
     unread: list[str] = []
-    for number, line in whole_lines(text, source, unread):
-        if title := TITLE.match(line):
+    foreign: list[tuple[int, str]] = []
+    is_test = False
+    for number, printed in whole_lines(text, source, unread):
+        line = printed.strip()
+        if title := MARKS["qperf"].match(line):
+            is_test = True
             test = "both_ways" if title["how"] == "bi_" else "stream"
             test = "pingpong" if title["what"] == "lat" else test
-            rows.append({"program": title[0].strip()[:-1], "transport": title["transport"], "test": test})
-        elif not line.startswith(" ") and line.strip():
+            rows.append({"program": title[0][:-1], "transport": title["transport"], "test": test})
+        elif OTHER_TEST.match(line):
+            is_test = False
             unread.append(f"{source}: line {number}: {quoted(line)} is no test that is known")
-        elif rows and (match := _VALUE.match(line)):
+        elif program := program_of(line):
+            is_test = False
+            unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
+        elif is_test and (match := _VALUE.match(line)):
             name, unit = match["name"], match["unit"]
             value = float(match["value"].replace(",", ""))
             if name == "latency" and unit in _MICROSECONDS:
@@ -53,6 +60,9 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 rows[-1]["bytes"] = int(exact.replace(",", "")) if exact else round(value * _SIZES[unit])
             elif name in ("latency", "msg_size", *_COLUMNS):
                 unread.append(f"{source}: line {number}: {quoted(line)} has an unknown unit")
+        elif line:
+            foreign.append((number, line))
+    unread += foreign_lines(source, foreign)
     complete: list[dict] = []
     for row in rows:
         if row.get("latency_us") or row.get("sent_MBps", row.get("received_MBps")):
@@ -68,4 +78,4 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_transports(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("qperf", lambda text: has_line(text, TITLE), read)
+IMPORTER = Importer("qperf", lambda text: is_marked(text, "qperf"), read)

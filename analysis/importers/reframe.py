@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import first_line, whole_lines
+from analysis.importers.lookalikes import is_json, parse_json
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import, read_text
 from analysis.importers.variables import Recorded, Value, make_runs
@@ -36,12 +36,7 @@ def parse_report(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     TableError
         If the file is damaged or not a report of a known version.
     """
-    try:
-        report = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise TableError(f"cut off or damaged: {error.msg}", source, f"line {error.lineno}") from None
-    except RecursionError:
-        raise TableError("is nested too deeply to be a report", source) from None
+    report = parse_json(text, source)
     session, runs = (
         (report.get(key) for key in ("session_info", "runs")) if isinstance(report, dict) else (0, 0)
     )
@@ -169,7 +164,12 @@ def read_perflogs(folder: Path, mapping: Mapping) -> Import:
     return make_runs(records, unread, mapping, str(folder))
 
 
-REPORT = Importer("reframe-report", lambda text: text.lstrip().startswith("{"), read_report)
+def is_report(text: str) -> bool:
+    """Return whether a text is JSON with the section that only reports of ReFrame have."""
+    return is_json(text) and '"session_info"' in text
+
+
+REPORT = Importer("reframe-report", is_report, read_report)
 PERFLOG = Importer(
     "reframe-perflog",
     lambda text: first_line(text).startswith(PERFLOG_START),

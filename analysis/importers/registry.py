@@ -35,5 +35,5 @@ IMPORTERS: tuple[Importer, ...] = (
     reframe.REPORT,
     jube.IMPORTER,
 )
-"""The first importer that recognises a file reads it. `reframe.REPORT` recognises any JSON object and
-`jube.IMPORTER` any table with a heading, so they are last."""
+"""The first importer that recognises a file reads it. `jube.IMPORTER` recognises any table with a
+heading, so it is last."""

@@ -12,7 +12,9 @@ import pandas as pd
 import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
+from analysis.importers.cleaning import clean_text
 from analysis.importers.mapping import Mapping
+from analysis.importers.plausible import implausible
 from analysis.runs.columns import described, empty, first_fault
 from analysis.runs.errors import TableError, readable
 from analysis.runs.runs import COUNT, KIND, NAME, RUNS
@@ -45,13 +47,18 @@ CURVES = pa.DataFrameSchema(
         ),
         "latency_us_low": described(
             _optional(float, _POSITIVE),
-            "Lowest over processes, if printed (OSU `-f`, IMB); over runs in a curve of Nodeworth.",
+            "Lowest over processes, if printed (OSU `-f`, IMB); over `runs` if there are several, and in a "
+            "curve of Nodeworth.",
         ),
         "latency_us_high": described(_optional(float, _POSITIVE), "Highest over processes or runs."),
         "bandwidth_MBps": described(_optional(float, _POSITIVE), "10⁶ bytes/s."),
         "messages_per_second": described(_optional(float, _POSITIVE), "Message rate, if printed."),
         "samples": described(_optional("Int64", COUNT), "Repetitions of a message, if printed."),
         "record": described(pa.Column(str, nullable=True), "File and line."),
+        "runs": described(
+            _optional("Int64", COUNT), "Runs of the benchmark in the file, if several: values are medians."
+        ),
+        "window": described(_optional("Int64", COUNT), "Messages in flight of a stream, if printed."),
     },
     name="network curves",
     description="Curves of network benchmarks, one row per message size.",
@@ -99,7 +106,7 @@ def read_text(path: Path) -> str:
         If the file cannot be read or holds nothing.
     """
     with readable(path):
-        text = path.read_bytes().decode("utf-8-sig")
+        text = clean_text(path.read_bytes(), str(path))
     if not text.strip():
         raise TableError("is empty", str(path))
     return text
@@ -130,7 +137,7 @@ def make_curves(
     ----------
     rows : iterable of mappings
         Columns of `CURVES` that the output holds, and ``line``, the number of its line. The optional ``run``
-        separates runs of a benchmark in one file.
+        numbers the runs of a benchmark in one file, and ``settings`` is what the run prints about itself.
     unread : list of str
         One line for each part of the output that was skipped.
     mapping : Mapping
@@ -142,30 +149,119 @@ def make_curves(
         If there is no row, or the mapping names no interconnect or a wrong one.
     """
     constants = network_constants(mapping, source)
-    rows = list(rows)
+    unread = list(unread)
+    rows = _plausible(rows, unread, source)
+    rows = _once_per_size(rows, unread, source)
     if not rows:
         raise TableError("holds no curve" + (f": {unread[0]}" if unread else ""), source)
+    _check_settings(rows, source)
     if "interconnect" not in constants:
         raise TableError(NO_INTERCONNECT, source, column="interconnect")
     name = Path(source).name
     stated = [{key: value for key, value in row.items() if value is not None} for row in rows]
-    places = ({"record": f"{_run(name, row)}: line {row['line']}"} for row in stated)
     frame = pd.DataFrame(
-        [
-            {"kind": "published", **constants, **row, **place}
-            for row, place in zip(stated, places, strict=True)
-        ]
+        [{"kind": "published", **constants, **row, "record": f"{name}: line {row['line']}"} for row in stated]
     )
+    frame = frame.reindex(columns=[*CURVES.columns, *_OF_RUN])
+    frame = _medians_over_runs(frame, unread, source)
     try:
-        curves = CURVES.validate(frame.reindex(columns=list(CURVES.columns)), lazy=True)
+        curves = CURVES.validate(frame[list(CURVES.columns)], lazy=True)
     except SchemaErrors as errors:
         raise first_fault(errors, source) from None
     return Import(curves=curves, unread=unread)
 
 
-def _run(name: str, row: Entries[str, object]) -> str:
-    """Return the name of a file, with the number of the run of a benchmark from the second on."""
-    return name if row.get("run", 1) == 1 else f"{name} (run {row['run']})"
+_OF_RUN = ("run", "settings")
+_CURVE = ("benchmark", "processes", "group")
+"""Columns that identify a curve of a file."""
+
+
+def _plausible(
+    rows: Iterable[Entries[str, object]], unread: list[str], source: str
+) -> list[Entries[str, object]]:
+    """Return the rows whose values fit each other and physics; list the others."""
+    plausible = []
+    for row in rows:
+        fault = _disordered(row) or implausible(row)
+        if fault:
+            unread.append(f"{source}: line {row['line']}: {fault}")
+        else:
+            plausible.append(row)
+    return plausible
+
+
+def _disordered(row: Entries[str, object]) -> str:
+    """Return that a mean lies outside the extremes of its processes; empty if it does not."""
+    low, mean, high = (row.get(f"latency_us{end}") for end in ("_low", "", "_high"))
+    numbers = [value for value in (low, mean, high) if isinstance(value, int | float)]
+    if len(numbers) == 3 and numbers != sorted(numbers):
+        return f"the mean {mean} µs is not between the lowest {low} and the highest {high}"
+    return ""
+
+
+def _once_per_size(
+    rows: list[Entries[str, object]], unread: list[str], source: str
+) -> list[Entries[str, object]]:
+    """Return the rows without those that a run has twice; list the sizes with two values."""
+    by_point: dict[tuple, list[Entries[str, object]]] = {}
+    for row in rows:
+        point = tuple(row.get(name) for name in (*_CURVE, "run", "bytes"))
+        by_point.setdefault(point, []).append(row)
+    contradictory = []
+    for same in by_point.values():
+        if any({**row, "line": 0} != {**same[0], "line": 0} for row in same[1:]):
+            contradictory.append(same)
+        elif len(same) > 1:
+            unread.append(f"{source}: line {same[1]['line']}: is the same as line {same[0]['line']}")
+    for first, *_, last in contradictory:
+        size = "" if first.get("bytes") is None else f" {first['bytes']} bytes"
+        unread.append(
+            f"{source}: line {last['line']}: {first['benchmark']}:{size} differ from line {first['line']} of "
+            "the same run"
+        )
+    dropped = {id(row) for same in contradictory for row in same}
+    firsts = {id(same[0]) for same in by_point.values()}
+    return [row for row in rows if id(row) in firsts - dropped]
+
+
+def _check_settings(rows: list[Entries[str, object]], source: str) -> None:
+    """Refuse runs of a benchmark with different settings, which are no repetitions."""
+    first_rows: dict[tuple, Entries[str, object]] = {}
+    for row in rows:
+        first = first_rows.setdefault(tuple(row.get(name) for name in _CURVE), row)
+        if first.get("settings") != row.get("settings"):
+            raise TableError(
+                f"{row['benchmark']} ran with {row['settings']!r}, and before line {row['line']} with "
+                f"{first['settings']!r}: give each run its own file, with its own name of the interconnect",
+                source,
+                f"line {row['line']}",
+            )
+
+
+def _medians_over_runs(frame: pd.DataFrame, unread: list[str], source: str) -> pd.DataFrame:
+    """Return one row per size: the median over the runs, and the extremes of the time over the runs."""
+    key = ["interconnect", "kind", *_CURVE, "bytes"]
+    groups = frame.groupby(key, dropna=False, sort=False)
+    runs = groups["record"].transform("size")
+    if runs.max() == 1:
+        return frame
+    values = ["latency_us", "bandwidth_MBps", "messages_per_second"]
+    several = runs > 1
+    times = groups["latency_us"]
+    spread = {"latency_us_low": times.transform("min"), "latency_us_high": times.transform("max")}
+    frame = frame.assign(
+        **{name: frame[name].mask(several, groups[name].transform("median")) for name in values},
+        **{name: frame[name].mask(several, extreme) for name, extreme in spread.items()},
+        runs=runs.where(several).astype("Int64"),
+    )
+    for benchmark, rows in frame[several].groupby("benchmark", sort=False):
+        ratio = (rows["latency_us_high"] / rows["latency_us_low"]).max()
+        differ = f" (times differ by up to {100 * (ratio - 1):.0f} %)" if ratio > 1 else ""
+        unread.append(
+            f"{source}: {benchmark} ran {rows['runs'].max()} times with equal settings: repetitions{differ}, "
+            "of which the medians are kept. Runs of different libraries need files of their own"
+        )
+    return frame.drop_duplicates(key)
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import first_line, whole_lines
+from analysis.importers.lines import whole_lines
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import
 from analysis.importers.variables import Recorded, Value, make_runs
@@ -50,7 +50,7 @@ class _Job:
 
 def begins(line: str) -> bool:
     """Return whether a line is the heading of a table that ``sacct --parsable2`` prints."""
-    return "|" in line and set(NEEDED) <= set(line.strip().split("|"))
+    return "|" in line and bool({"JobID", "JobIDRaw"} & set(line.strip().split("|")))
 
 
 def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
@@ -119,15 +119,19 @@ def read_jobs(text: str, source: str) -> list[dict[str, Value]]:
 def _rows(text: str, source: str, unread: list[str]) -> Iterator[tuple[int, Row]]:
     """Yield the line number and the cells of each row, by column."""
     lines = whole_lines(text, source, unread)
-    number, heading = next(((number, line) for number, line in lines if line.strip()), (1, ""))
+    printed = list(lines)
+    headings = ((number, line.strip()) for number, line in printed if begins(line))
+    number, heading = next(headings, (1, printed[0][1] if printed else ""))
     closed = heading.endswith("|")  # --parsable
     names = heading.removesuffix("|").split("|")
     needed = (*NEEDED, *([_TIMES[0]] if not set(names).intersection(_TIMES) else []))
     missing = next((name for name in needed if name not in names), None)
     if missing:
         raise TableError(f"is missing (found: {', '.join(names)})", source, f"line {number}", missing)
-    for number, line in lines:
+    for number, line in ((later, line.strip()) for later, line in printed if later > number):
         cells = (line.removesuffix("|") if closed else line).split("|")
+        if cells == names:
+            continue
         if len(cells) == len(names):
             yield number, {name: cell or None for name, cell in zip(names, cells, strict=True)}
         elif line.strip():
@@ -198,4 +202,4 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_runs(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("sacct", lambda text: begins(first_line(text)), read)
+IMPORTER = Importer("sacct", lambda text: any(map(begins, text.split("\n"))), read)

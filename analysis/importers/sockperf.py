@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import has_line, whole_lines
+from analysis.importers.lines import whole_lines
 from analysis.importers.mapping import Mapping
+from analysis.importers.marks import is_marked
 from analysis.importers.results import Import
 from analysis.importers.transports import MEBI, make_transports
 
-START = re.compile(r"^sockperf: ")
 _COLOUR = re.compile(r"\x1b?\[\d[\d;]*m")
 
 
@@ -57,4 +57,4 @@ def read(text: str, source: str, mapping: Mapping) -> Import:
     return make_transports(*parse(text, source), mapping, source)
 
 
-IMPORTER = Importer("sockperf", lambda text: has_line(text, START), read)
+IMPORTER = Importer("sockperf", lambda text: is_marked(text, "sockperf"), read)

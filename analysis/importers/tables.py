@@ -195,6 +195,8 @@ _KEYS = {
 }
 """Columns that identify a row of the tables that a report shows."""
 
+ADDED_TO_CURVES = ("runs", "window")
+"""Columns of network curves that older files lack."""
 _QUANTITIES = ("latency_us", "bandwidth_MBps")
 LONG_CURVES = _schema(
     "network curves in one column",
@@ -225,9 +227,15 @@ def table_of(text: str) -> str:
     heading = _heading(text)
     if heading.issuperset(REQUIRED):
         return "runs"
-    if heading in (set(CURVES.columns), set(LONG_CURVES.columns)):
+    if _curve_columns(heading) or heading == set(LONG_CURVES.columns):
         return "curves"
     return "derived" if _derived_schema(heading) else ""
+
+
+def _curve_columns(heading: set[str]) -> pa.DataFrameSchema | None:
+    """Return the schema of network curves with exactly these columns; None if there is no such schema."""
+    absent = [name for name in ADDED_TO_CURVES if name not in heading]
+    return CURVES.remove_columns(absent) if heading == {*CURVES.columns} - {*absent} else None
 
 
 def _derived_schema(heading: set[str]) -> pa.DataFrameSchema | None:
@@ -251,8 +259,10 @@ def read_curve_table(path: Path, text: str) -> Import:
     TableError
         In one line with file, line and column.
     """
-    if "quantity" not in _heading(text):
-        return Import(curves=read_listing(path, CURVES, []))
+    heading = _heading(text)
+    if schema := _curve_columns(heading):
+        curves = read_listing(path, schema, []).reindex(columns=list(CURVES.columns))
+        return Import(curves=CURVES.validate(curves))
     key = ["benchmark", "interconnect", "bytes"]
     rule = ("quantity", lambda rows: rows.duplicated([*key, "quantity"]), "is there twice for a message size")
     rows = read_listing(path, LONG_CURVES, [rule])

@@ -11,6 +11,7 @@ import pandera.pandas as pa
 from pandera.errors import SchemaErrors
 
 from analysis.importers.mapping import Mapping
+from analysis.importers.plausible import implausible
 from analysis.importers.results import NO_INTERCONNECT, Import, network_constants
 from analysis.runs.columns import described, first_fault
 from analysis.runs.runs import KIND, NAME, TableError
@@ -79,6 +80,12 @@ def make_transports(
         If there is no row, the mapping names no interconnect, or a value is out of range.
     """
     constants = network_constants(mapping, source)
+    unread, rows = list(unread), list(rows)
+    faults = [implausible(row) for row in rows]
+    unread += [
+        f"{source}: {row['program']}: {fault}" for row, fault in zip(rows, faults, strict=True) if fault
+    ]
+    rows = [row for row, fault in zip(rows, faults, strict=True) if not fault]
     rows = [{"kind": "published", **constants, **_completed(dict(row))} for row in rows]
     if not rows:
         raise TableError("holds no result" + (f": {unread[0]}" if unread else ""), source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
@@ -152,7 +153,13 @@ def _matching(
 
 def _resolved(column: str, records: Sequence[Recorded], mapping: Mapping, source: str) -> Field | None:
     """Return the source of a column from the mapping, else by `GUESSES`; None if no variable holds it."""
-    names = {name for record in records for name, value in record.variables.items() if value is not None}
+    is_optional = column == "interconnect"  # serial runs have none
+    names = {
+        name
+        for record in records
+        for name, value in record.variables.items()
+        if value is not None or is_optional
+    }
     origin = mapping.fields.get(column)
     if origin is not None:
         odd = next((name for name in origin.variables if name not in names), None)
@@ -203,6 +210,8 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
     row: dict[str, object] = {**values}
     for column in REQUIRED:
         names = ", ".join(origins[column].variables)
+        if column == "interconnect" and _is_serial(values, record, origins[column]):
+            continue
         if values[column] is None and not (column == "seconds" and record.reason):
             return f"'{column}' ({names}) is empty" + (f" ({record.reason})" if record.reason else "")
     for column in UNITS:
@@ -224,6 +233,12 @@ def _run(record: Recorded, fields: dict[str, Field | None]) -> dict[str, object]
     name = f"{record.file.rpartition('/')[2]}: {record.location}"
     ended = {"valid": not record.reason, "reason": record.reason or None, "censored": record.censored}
     return {**row, **ended, "record": name}
+
+
+def _is_serial(values: Entries[str, Value], record: Recorded, origin: Field) -> bool:
+    """Return whether a run has one process, and leaves the variable of the interconnect empty."""
+    is_empty = all(record.variables.get(name, "absent") in (None, "") for name in origin.variables)
+    return values["interconnect"] is None and is_empty and str(values["processes"]) in ("1", "1.0")
 
 
 def _product(*counts: Value) -> int | None:
@@ -252,7 +267,8 @@ def _amount(column: str, value: str | int | float, record: Recorded, origin: Fie
     try:
         return float(value) * units[unit]
     except ValueError:
-        return f"'{column}' ({name}) is no number: {value!r}"
+        hint = ": write a decimal point, and no thousands separator" if "," in str(value) else ""
+        return f"'{column}' ({name}) is no number: {value!r}{hint}"
 
 
 def _check_parameters(

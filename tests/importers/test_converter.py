@@ -57,3 +57,15 @@ def test_faults_are_one_line_and_nothing_is_written(foreign, tmp_path, words, me
     done = converted(foreign / words[0], *(word.format(output) for word in words[1:]))
     assert done.returncode == 1 and message in done.stderr and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_rows_of_transports_are_written_and_read_back(foreign, tmp_path):
+    """perftest's MB are 2^20 bytes: 10,990 MB/s are 11,523.85 × 10^6 bytes/s."""
+    output = tmp_path / "transports.csv"
+    words = [foreign / "field/perftest_post_list.txt", output, "--set", "interconnect=ib"]
+    done = converted(*words)
+    assert (done.returncode, done.stderr) == (0, f"{output}: 1 rows\n")
+    table = read_foreign(output).derived["transports"]
+    assert table["received_MBps"].tolist() == pytest.approx([11523.85], abs=0.01)
+    again = converted(output, tmp_path / "again.csv")
+    assert "is already a table of Nodeworth (transports)" in again.stderr

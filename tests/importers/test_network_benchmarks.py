@@ -27,7 +27,7 @@ OSU = [
     ("bw_5.3.txt", "osu_bandwidth", 4194304, {"bandwidth_MBps": 15599.7}),
     ("bibw_7.4.txt", "osu_bi_directional_bandwidth", 2, {"bandwidth_MBps": 64.72}),
     ("mbw_mr_7.4.txt", "osu_multiple_bandwidth_message_rate", 8,
-     {"processes": 2, "bandwidth_MBps": 184.69, "messages_per_second": 23086690.52}),
+     {"processes": 2, "bandwidth_MBps": 184.69, "messages_per_second": 23086690.52, "window": 64}),
     ("allreduce_full_7.4.txt", "osu_allreduce_latency", 8192,
      {"latency_us": 3.06, "latency_us_low": 2.91, "latency_us_high": 3.21, "samples": 100}),
     ("allreduce_full_5.3.txt", "osu_allreduce_latency", 2048,
@@ -82,17 +82,35 @@ def test_several_benchmarks_and_other_programs_lines_in_one_file(foreign, shared
     ]
 
 
-def test_osu_runs_of_one_benchmark_in_one_file_are_curves_of_their_own(foreign, shared_memory, written):
-    text = (foreign / "osu/latency_7.4.txt").read_text()
+def test_osu_runs_with_equal_settings_are_repetitions(foreign, shared_memory, written):
+    """Three runs of 8 bytes take 1.52, 4.52 and 2.00 µs: the median is 2.00."""
+    run = "# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n8        {}\n64       {}\n"
     noise = "+ mpirun osu_latency\nreal 2.07\nuser 0.02\n"
-    imported = read_foreign(written(noise + text + noise + text), mapping=shared_memory)
-    assert imported.curves["record"].str.partition(":")[0].value_counts().to_dict() == {
-        "file": 17,
-        "file (run 2)": 17,
-    }
+    times = [("1.52", "1.60"), ("4.52", "4.60"), ("2.00", "2.10")]
+    imported = read_foreign(written(noise.join(run.format(*pair) for pair in times)), mapping=shared_memory)
+    columns = ["bytes", "latency_us", "latency_us_low", "latency_us_high", "runs"]
+    assert imported.curves[columns].to_numpy().tolist() == [[8, 2.0, 1.52, 4.52, 3], [64, 2.1, 1.6, 4.6, 3]]
     assert [line.rpartition("file: ")[2] for line in imported.unread] == [
-        "line 1: '+ mpirun osu_latency' is the first of 6 lines of another program"
+        "line 5: '+ mpirun osu_latency' is the first of 6 lines of another program",
+        "osu_latency ran 3 times with equal settings: repetitions (times differ by up to 197 %), of which the "
+        "medians are kept. Runs of different libraries need files of their own",
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            "v5.8",
+            "osu_latency ran with 'version 5.8', and before line 6 with 'version 7.4': give each run its own",
+        ),
+        ("v7.4\n# Datatype: MPI_INT.", "osu_latency ran with 'version 7.4, Datatype: MPI_INT.', and before"),
+    ],
+)
+def test_osu_runs_with_different_settings_need_labels(shared_memory, written, settings, message):
+    text = "# OSU MPI Latency Test {}\n# Size          Latency (us)\n8        1.52\n"
+    path = written(text.format("v7.4") + text.format(settings))
+    assert message in refusal(TableError, read_foreign, path, mapping=shared_memory)
 
 
 def test_osu_init_is_no_curve(foreign, shared_memory):

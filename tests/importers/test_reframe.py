@@ -155,7 +155,7 @@ def test_two_times_are_not_guessed_between(foreign, written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{}", "is no report of ReFrame: it has no session_info and runs"),
+        ("{}", r"is JSON, but no report of ReFrame \(session_info\) and no result of iperf3"),
         ('{"session_info": {"data_version": "9.0"}, "runs": []}', r"data_version 9\.0 is not known"),
         ('{"session_info": {"data_version": "4.2"}, "runs": []}', "holds no run$"),
         ('{"session_info": ', "line 1: cut off or damaged: Expecting value"),

@@ -150,10 +150,11 @@ def test_a_bad_curve_is_reported_in_one_line(tmp_path, points, extra, reason):
     assert message.startswith("mine.yaml: simulate") and reason in message
 
 
-def test_two_times_for_a_size_in_a_benchmarks_output(tmp_path):
-    lines = ["# OSU MPI Latency Test v7.4", "# Size       Avg Latency(us)", "0 1.5", "8 1.6", "8 1.7", "64 2"]
-    (tmp_path / "osu.txt").write_text("\n".join(lines) + "\n")
-    curve = {"file": "osu.txt", "interconnect": "mine", "benchmark": "osu_latency"}
+def test_two_times_for_a_size_in_a_table(tmp_path):
+    rows = [f"mine,osu_latency,{size},{time},,1" for size, time in ((0, 1.5), (8, 1.6), (8, 1.7), (64, 2))]
+    heading = "interconnect,benchmark,bytes,latency_us,bandwidth_MBps,runs"
+    (tmp_path / "network.csv").write_text("\n".join([heading, *rows]) + "\n")
+    curve = {"file": "network.csv", "interconnect": "mine", "benchmark": "osu_latency"}
     message = refusal(InputError, read_curve, {"curve": curve, "eager_limit_bytes": 8}, tmp_path, "mine.yaml")
     assert "two times for 8 bytes: 1.6 and 1.7 µs" in message
 

@@ -67,13 +67,15 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         Columns of `analysis.topics.network.curves.NETWORK`, with rising sizes within a curve. `case` is the
         name of the benchmark, `imported_from` the file. The extremes over processes are in
-        `latency_us_lowest_rank` and `latency_us_highest_rank`. Values that the source lacks are empty.
+        `latency_us_lowest_rank` and `latency_us_highest_rank`, those over several runs of a file in
+        `latency_us_lowest_run` and `latency_us_highest_run`. Values that the source lacks are empty.
     """
     if curves.empty:
         return validated(NETWORK, pd.DataFrame())
     benchmark = curves["benchmark"].map(EQUIVALENT_BENCHMARKS).fillna(curves["benchmark"])
     messages = benchmark.map(DIRECTIONS)
     moved = (messages * curves["bytes"].astype(float)).where(curves["bytes"] > 0)
+    is_one_run = curves["runs"].isna()
     table = pd.DataFrame(
         {
             "interconnect": curves["interconnect"],
@@ -84,8 +86,11 @@ def imported_network(curves: pd.DataFrame) -> pd.DataFrame:
             "bytes": curves["bytes"],
             "latency_us": curves["latency_us"].fillna(moved / curves["bandwidth_MBps"]),
             "bandwidth_MBps": curves["bandwidth_MBps"].fillna(moved / curves["latency_us"]),
-            "latency_us_lowest_rank": curves["latency_us_low"],
-            "latency_us_highest_rank": curves["latency_us_high"],
+            "latency_us_lowest_rank": curves["latency_us_low"].where(is_one_run),
+            "latency_us_highest_rank": curves["latency_us_high"].where(is_one_run),
+            "latency_us_lowest_run": curves["latency_us_low"].mask(is_one_run),
+            "latency_us_highest_run": curves["latency_us_high"].mask(is_one_run),
+            "runs": curves["runs"],
             "n": curves["samples"],
             "imported_from": curves["record"].str.partition(":")[0],
         }

@@ -1,0 +1,121 @@
+"""Outputs that are known but not read, and what to import instead."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from analysis.importers.lines import has_only_numbers, quoted
+from analysis.runs.errors import TableError
+
+_STATES = (
+    r"BOOT_FAIL|CANCELLED(?: by \d+)?|COMPLETED|DEADLINE|FAILED|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|RUNNING|"
+    "PENDING|TIMEOUT"
+)
+_LOGS = "is a log of {0}: import it as logs, as in {{logs: FILE, application: {1}}}"
+
+LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.M), message)
+    for pattern, message in (
+        (r"\A\s*<(?:!DOCTYPE|html|\?xml)", "is a web page or XML: give the file that the program wrote"),
+        (r"\Aversion https://git-lfs", "is a pointer of Git LFS: fetch the file itself (git lfs pull)"),
+        (
+            r"^ *\[ *(?:\d+|ID|SUM)\] .*(?:bits/sec|Bytes/sec|Transfer|Bandwidth|Bitrate)",
+            "is the text output of iperf, whose numbers are rounded: run iperf3 with -J, and import its JSON",
+        ),
+        (
+            rf"^(?!.*JobID)[^|\n]+\|(?:[^|\n]*\|)*(?:{_STATES})\|",
+            "has a state of Slurm, so it may be output of sacct without a heading: run sacct --parsable2 "
+            "without --noheader, with at least JobID, JobName, State, ElapsedRaw",
+        ),
+        (
+            r"^ *JobID(?:Raw)? [^|\n]*\bState\b",
+            "is the heading of sacct with padded columns, which cuts names: run sacct --parsable2",
+        ),
+        (
+            r"^ *JOBID +PARTITION +NAME +USER",
+            "is the heading of squeue, which lists jobs before they end: import sacct --parsable2",
+        ),
+        (
+            r"^\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-][\d:]+)?\|(?:.*\|)?[^|=\n]+=",
+            "looks like a performance log of ReFrame without a heading (ReFrame 3, or a format of the site): "
+            "import the report (reframe --report-file), or a log that begins with "
+            "'result|job_completion_time|…', the default of ReFrame 4",
+        ),
+        (
+            r"^#? *(?:Size +)?(?:Avg )?(?:Latency ?\(us\)|Bandwidth ?\(MB/s\)|MB/s +Messages/s)",
+            "is the heading of a table of OSU without its title: keep the line above, such as "
+            "'# OSU MPI Latency Test v7.4'",
+        ),
+        (
+            r"#bytes +#repetitions",
+            "is the heading of a table of IMB without its benchmark: keep all lines that IMB prints, with "
+            "'# Benchmarking PingPong' and the version",
+        ),
+        (
+            r"#bytes +#iterations",
+            "is the heading of a table of perftest; its title must be above, and be a test of sends, writes "
+            "or reads, such as 'RDMA_Write BW Test'",
+        ),
+        (r"^.*\bLAMMPS \(|^Loop time of ", _LOGS.format("LAMMPS", "lammps")),
+        (
+            r"OpenFOAM: The Open Source CFD Toolbox|^ExecutionTime = .*ClockTime = ",
+            _LOGS.format("OpenFOAM", "openfoam"),
+        ),
+        (
+            r"Northwest Computational Chemistry Package|^ *Task +times +cpu:",
+            _LOGS.format("NWChem", "nwchem"),
+        ),
+        (r":-\) +GROMACS|Core t \(s\) +Wall t \(s\)", _LOGS.format("GROMACS", "gromacs")),
+    )
+)
+"""Pattern of a line, and what a file with such a line is, with what to import instead."""
+
+_JSON = re.compile(r"\s*[{\[]")
+
+_NUMBERS = 0.8
+"""Share of lines with numbers alone from which a file is a table without a heading."""
+
+NO_HEADING = (
+    "has no heading, and Nodeworth does not guess what its numbers are. For NetPIPE's np.out give "
+    "format: netpipe (on the command line --format netpipe). For runs write CSV whose first line names the "
+    "columns: {0}"
+)
+
+
+def lookalike(text: str) -> str:
+    """Return what a file looks like, with the line that shows it and what to import; empty if unknown."""
+    for pattern, message in LOOKALIKES:
+        if match := pattern.search(text):
+            begin = match.start() + len(match[0]) - len(match[0].lstrip())
+            number = text.count("\n", 0, begin) + 1
+            return f"line {number}: {quoted(text.splitlines()[number - 1])} {message}"
+    return ""
+
+
+def is_json(text: str) -> bool:
+    """Return whether a text begins like a JSON object or list."""
+    return bool(_JSON.match(text)) and not has_only_numbers(text.splitlines()[0])
+
+
+def parse_json(text: str, source: str) -> Any:
+    """Parse a JSON document.
+
+    Raises
+    ------
+    TableError
+        If it is damaged.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise TableError(f"cut off or damaged: {error.msg}", source, f"line {error.lineno}") from None
+    except RecursionError:
+        raise TableError("is nested too deeply to be a report", source) from None
+
+
+def holds_only_numbers(text: str) -> bool:
+    """Return whether nearly all lines of a text hold numbers and nothing else."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return bool(lines) and sum(map(has_only_numbers, lines)) >= _NUMBERS * len(lines)
