@@ -47,18 +47,19 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
     format : str, optional
         One of `FORMATS`. By default the first importer that recognises the content reads the file.
     mapping : Mapping, optional
-        Maps the file's variables to columns, and states what the file lacks. Nodeworth's own tables
-        take no mapping.
+        Assigns variables of the file to columns, and gives values that the file lacks. Nodeworth's own
+        tables take no mapping.
 
     Returns
     -------
     Import
+        Incomplete entries of the file are skipped and listed in `Import.unread`.
 
     Raises
     ------
     TableError
-        In one line with file, line and column, if the file cannot be read, its format is unknown, or it
-        holds wrong names or numbers. Incomplete entries are skipped and listed in `Import.unread`.
+        The file cannot be read, its format is unknown, or a name or number in it is wrong. The message is
+        one line with file, line and column.
     """
     path, mapping = Path(path), mapping or Mapping()
     if format is not None and format not in FORMATS:
@@ -67,7 +68,7 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
     if path.is_dir():
         read_folder = next((importer.read_folder for importer in candidates if importer.read_folder), None)
         if read_folder is None:
-            raise TableError(f"is a folder, where {format} is a file", str(path))
+            raise TableError(f"is a folder; format {format} reads files only", str(path))
         return read_folder(path, mapping)
     if path.suffix == ".parquet" and format in (None, "runs"):
         return Import(runs=read_runs(path, mapping.settings))

@@ -18,9 +18,16 @@ SHORTEST_SECONDS = 0.5
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
-    """Parse the JSON of runs of iperf3 to a row of transports each, or report why it cannot be read.
+    """Parse the JSON of runs of iperf3.
 
     Rates are sums over all streams. Busy cores count the processes of iperf3 only.
+
+    Returns
+    -------
+    list of dict
+        One row of ``transports`` per usable run.
+    list of str
+        One line per run that cannot be used, with the reason.
     """
     try:
         results = _documents(text)
@@ -57,28 +64,28 @@ def _row(result: dict) -> dict | str:
         return f"iperf3 says: {result['error']}"
     start, end = result["start"]["test_start"], result["end"]
     if start.get("bidir"):
-        return "a run in both directions does not report them separately"
+        return "iperf3 does not report the two directions of --bidir separately"
     seconds = end.get("sum_sent", end.get("sum", {})).get("seconds", SHORTEST_SECONDS)
     if seconds < SHORTEST_SECONDS:
         return (
             f"a run of {seconds:g} s is too short for a bandwidth: at least {SHORTEST_SECONDS:g} s are needed"
         )
     transport, cpu = start["protocol"].lower(), end["cpu_utilization_percent"]
-    sides = ("remote", "host") if start.get("reverse") else ("host", "remote")
+    # "host" is the client, which receives with --reverse and otherwise sends.
+    sender, receiver = ("remote", "host") if start.get("reverse") else ("host", "remote")
     row = {
         "program": f"iperf3 {start['protocol']}",
         "transport": transport,
         "test": "stream",
         "bytes": start["blksize"],
-        **{
-            f"{who}_busy": cpu[f"{side}_total"] / 100
-            for who, side in zip(("sender", "receiver"), sides, strict=True)
-        },
+        "sender_busy": cpu[f"{sender}_total"] / 100,
+        "receiver_busy": cpu[f"{receiver}_total"] / 100,
     }
     if transport == "udp":
-        lost = end["sum"]["lost_percent"]
+        lost_percent = end["sum"]["lost_percent"]
         sent = end.get("sum_sent", end["sum"])["bits_per_second"] / 8e6
-        return row | {"sent_MBps": sent, "received_MBps": sent * (1 - lost / 100), "lost_percent": lost}
+        received = sent * (1 - lost_percent / 100)
+        return row | {"sent_MBps": sent, "received_MBps": received, "lost_percent": lost_percent}
     return row | {"received_MBps": end["sum_received"]["bits_per_second"] / 8e6}
 
 

@@ -288,14 +288,17 @@ def read_derived(path: Path, text: str) -> Import:
 
 
 def _importer(name: str, read: Callable[[Path, str, Mapping], Import]) -> Importer:
-    """Make the importer of a table of Nodeworth's own, which takes no mapping."""
+    """Make the importer of one kind of Nodeworth table. It refuses a mapping of columns."""
 
-    def read_own(text: str, source: str, mapping: Mapping) -> Import:
+    def recognises(text: str) -> bool:
+        return table_of(text) == name
+
+    def read_unmapped(text: str, source: str, mapping: Mapping) -> Import:
         if mapping.fields:
-            raise TableError(f"is a table of ours ({name}), which takes no mapping", source)
+            raise TableError(f"is a Nodeworth table ({name}), which takes no mapping", source)
         return read(Path(source), text, mapping)
 
-    return Importer(name, lambda text: table_of(text) == name, read_own)
+    return Importer(name, recognises, read_unmapped)
 
 
 RUNS_TABLE = _importer("runs", lambda path, _, mapping: Import(runs=read_runs(path, mapping.settings)))

@@ -25,24 +25,24 @@ def draw_matrix(
     colours: Colormap,
     norm: Normalize,
     texts: np.ndarray | None = None,
-    letters: float = 7,
+    font_size: float = 7,
 ) -> None:
-    """Draw a square matrix of ranks. Missing values are white.
+    """Draw a square matrix of ranks as a heat map. Missing values stay white.
 
     Parameters
     ----------
     values, texts : array of shape (ranks, ranks)
         Values to colour, and texts of the cells.
-    letters : float
+    font_size : float
         Font size of the texts in points.
     """
     titles = {"xlabel": axes.get_xlabel(), "ylabel": axes.get_ylabel()}
     step = math.ceil(len(values) / NAMED_RANKS)
     sns.heatmap(
         values, cmap=colours, norm=norm, annot=texts, fmt="", cbar=False, square=True, xticklabels=step,
-        yticklabels=step, annot_kws={"fontsize": letters, "color": style.INK}, rasterized=True, ax=axes,
+        yticklabels=step, annot_kws={"fontsize": font_size, "color": style.INK}, rasterized=True, ax=axes,
     )  # fmt: skip
-    axes.set(**titles)  # seaborn removes them
+    axes.set(**titles)  # sns.heatmap removes the axis titles
     axes.tick_params(length=0, labelrotation=0)
     axes.grid(False)
 

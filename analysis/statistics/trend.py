@@ -81,12 +81,14 @@ def _tied_pairs(ties: tuple[int, ...]) -> int:
 
 @cache
 def _distribution(n: int, ties: tuple[int, ...]) -> Floats:
-    """Compute P(S = -m), P(S = -m + 2), … for n values in random order with m untied pairs.
+    """Compute the distribution of Kendall's S for n values in random order.
 
-    Kendall (Biometrika 30, 1938) gives the recursion. Inversions of n values lie between unequal values or
-    within a group of equal values. Inversions within a group are independent, and distributed as without ties
-    (MacMahon, Combinatory Analysis, 1915). The function therefore divides the generating function of n values
-    by the generating function of each group.
+    S is the number of rising pairs less the number of falling pairs. With m untied pairs, the result has the
+    probabilities of S = -m, -m + 2, …, m.
+
+    The recursion for distinct values is Kendall's (Biometrika 30, 1938): the distributions of the number of
+    rising pairs that each further value adds are convolved. For ties, the distribution of each group of equal
+    values is divided out, as if the group held distinct values (MacMahon, Combinatory Analysis, 1915).
 
     Parameters
     ----------
@@ -95,14 +97,15 @@ def _distribution(n: int, ties: tuple[int, ...]) -> Floats:
     ties : tuple of int
         Sizes of the groups of equal values.
     """
-    shares = np.ones(1)
-    for size in range(2, n + 1):  # another value adds 0 to size - 1 inversions, all equally likely
-        shares = np.convolve(shares, np.full(size, 1 / size))
+    probabilities = np.ones(1)
+    for size in range(2, n + 1):  # another value adds 0 to size - 1 rising pairs, all equally likely
+        probabilities = np.convolve(probabilities, np.full(size, 1 / size))
     for size in (size for group in ties for size in range(2, group + 1)):
-        for place in range(len(shares) - size + 1):  # undo the convolution, from the first share on
-            shares[place] = size * shares[place] - shares[max(place - size + 1, 0) : place].sum()
-        shares = shares[: len(shares) - size + 1]
-    return shares
+        quotient = probabilities[: len(probabilities) - size + 1].copy()
+        for place in range(len(quotient)):  # undo the convolution from the first probability on
+            quotient[place] = size * quotient[place] - quotient[max(place - size + 1, 0) : place].sum()
+        probabilities = quotient
+    return probabilities
 
 
 def _p_value(n: int, ties: tuple[int, ...], score: Floats | float) -> Floats:

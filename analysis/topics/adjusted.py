@@ -245,7 +245,7 @@ def _by_block(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _series(timed: pd.DataFrame, line: Line) -> dict[int, Ratios]:
-    """Return the log ratios of the baseline to the other interconnect, by process count.
+    """Return the log ratios of a comparison, baseline to the other interconnect, by process count.
 
     Counts with fewer than `FEWEST` common blocks are left out.
 
@@ -257,16 +257,17 @@ def _series(timed: pd.DataFrame, line: Line) -> dict[int, Ratios]:
         Row of the table ``improvement``.
     """
     sides = []
-    for number, name in enumerate(("baseline_interconnect", "interconnect")):
+    for number, column in enumerate(("baseline_interconnect", "interconnect")):
         is_side = timed["kind"] == side(str(line["kind"]), number)
-        is_side &= timed["interconnect"] == line[name]
+        is_side &= timed["interconnect"] == line[column]
         for key in ("case", "oversubscription", "threads"):
             is_side &= timed[key] == line[key]
         if not is_missing(line["processes_per_node"]):
             is_side &= timed["processes"] == timed["nodes"] * line["processes_per_node"]
         sides.append(timed[is_side])
-    both = sides[0].merge(sides[1], on=["processes", "block"], suffixes=("", "_other")).sort_values("block")
-    both["times"] -= both["times_other"]
+    baseline, other = sides
+    both = baseline.merge(other, on=["processes", "block"], suffixes=("", "_other")).sort_values("block")
+    both["times"] -= both["times_other"]  # logarithms: a difference is a log ratio
     both["speeds"] -= both["speeds_other"]
     by_count = {}
     for count in sorted(both["processes"].unique().tolist()):

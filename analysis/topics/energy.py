@@ -229,7 +229,7 @@ class NodeModel:
 
     @classmethod
     def of(cls, lifetime: Lifetime, cores: int | None, interconnects: Iterable[str]) -> NodeModel:
-        """Take the power of a node and of the ports of interconnects from a study.
+        """Make the model from the power that a study states for a node and its interconnect ports.
 
         Raises
         ------
@@ -240,11 +240,11 @@ class NodeModel:
         if idle is None or loaded is None:
             raise ValueError("the study states no idle and loaded power of a node")
         ports = {name: lifetime.ports[name].loaded_watts for name in interconnects if name in lifetime.ports}
-        inputs = [idle, loaded, *ports.values()]
-        values = [watts.value for watts in inputs]
-        has_range = any(watts.range for watts in inputs)
-        corners = product(*(watts.ends for watts in inputs)) if has_range else ()
-        idle_watts, loaded_watts, *port_watts = np.array([values, *corners]).T
+        powers = [idle, loaded, *ports.values()]
+        stated = [power.value for power in powers]
+        has_range = any(power.range for power in powers)
+        corners = product(*(power.ends for power in powers)) if has_range else ()
+        idle_watts, loaded_watts, *port_watts = np.array([stated, *corners]).T  # a row for each power
         return cls(idle_watts, loaded_watts, dict(zip(ports, port_watts, strict=True)), cores)
 
     def watts(self, interconnect: str, nodes: ArrayLike, cores: ArrayLike) -> Floats:

@@ -112,7 +112,7 @@ def test_anything_else_is_reported_in_one_line(tmp_path, content, form):
 def test_files_that_cannot_be_opened(tmp_path):
     with pytest.raises(TableError, match="nowhere: there is no such file"):
         read_foreign(tmp_path / "nowhere")
-    with pytest.raises(TableError, match="is a folder, where osu is a file"):
+    with pytest.raises(TableError, match="is a folder; format osu reads files only"):
         read_foreign(tmp_path, "osu")
     with pytest.raises(TableError, match="holds no run"):
         read_foreign(tmp_path)

@@ -161,5 +161,5 @@ def test_a_folder_that_is_missing_empty_or_holds_others(tmp_path):
 
 
 def test_a_table_of_ours_takes_no_mapping():
-    with pytest.raises(TableError, match=r"is a table of ours \(runs\), which takes no mapping"):
+    with pytest.raises(TableError, match=r"is a Nodeworth table \(runs\), which takes no mapping"):
         read_foreign(PUBLISHED / "gamess.csv", mapping=make_mapping({"kind": {"value": "measured"}}))

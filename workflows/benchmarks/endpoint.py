@@ -29,6 +29,7 @@ DRAIN_SECONDS = 60.0
 """Maximum time for messages under way at the end. Longer times are an error."""
 
 _HEADS = 8
+"""Persistent requests that receive heads. They are the first of all requests, and are never removed."""
 _HEAD_TAG = 0
 
 
@@ -164,15 +165,15 @@ class Endpoint:
         self.handlers.append(handler)
 
     def _progress(self) -> None:
-        """Handle the requests that are complete."""
+        """Call the handlers of complete requests, then remove these requests. Requests for heads stay."""
         complete = MPI.Request.Testsome(self.requests)
         if not complete:
             return
         for index in complete:
             self.handlers[index]()
-        removed = {index for index in complete if index >= _HEADS}
-        if removed:
-            kept = [index for index in range(len(self.requests)) if index not in removed]
+        finished = {index for index in complete if index >= _HEADS}
+        if finished:
+            kept = [index for index in range(len(self.requests)) if index not in finished]
             self.requests = [self.requests[index] for index in kept]
             self.handlers = [self.handlers[index] for index in kept]
 

@@ -261,9 +261,9 @@ def _row(record: Record, path: str, origin: str) -> dict[str, Any]:
 
 
 def _work_columns(paths: StudyPaths, record: Record) -> dict[str, Any]:
-    """Return the work that a valid run did, with its unit; empty if the application counts no work.
+    """Return the columns with the work of a valid run and its unit; empty if the application counts no work.
 
-    The prepared case is still the input of a valid run.
+    The work is counted in the prepared case, which has not changed since a valid run.
     """
     prepared = paths.prepared(record.case, record.processes)
     work = application(record.application).work(prepared, record.details)

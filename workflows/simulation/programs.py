@@ -57,7 +57,7 @@ class Output:
 def cannot_simulate() -> str | None:
     """Return why this machine cannot simulate, in one line; None if it can."""
     if shutil.which("g++") is None:
-        return "g++ is not installed, which builds the replayer (Debian: g++)"
+        return "g++ is not installed (Debian: g++); Nodeworth compiles its replayer with g++"
     conda_header = Path(os.environ.get("CONDA_PREFIX", "/")) / "include/simgrid/s4u.hpp"
     if not any(header.exists() for header in (*SIMGRID_HEADERS, conda_header)):
         return "SimGrid is not installed (Debian: libsimgrid-dev)"

@@ -51,8 +51,9 @@ _DIFFERENCE = re.compile(r"rank (\d+), call (\d+): (.*)")
 _OTHER_CONTENT = "sends something else than was recorded"
 """Difference that is tolerated before the window: a program may send data such as its process id."""
 _DISPLACED = "its memory cannot be where it was"
+"""End of the failure of a process whose random addresses collide with a recorded MPI window."""
 _MAX_STARTS = 4
-"""Attempts to start a process, whose random addresses may collide with a recorded MPI window."""
+"""Attempts to start ranks, while a failure is `_DISPLACED`."""
 
 Window = Sequence[tuple[int, int]]
 """First line and end (exclusive) of the traced lines, by rank."""
@@ -230,7 +231,12 @@ def _run_all(
     core_sets: Sequence[Cores],
     reruns_left: int,
 ) -> tuple[dict[int, _Repeat], int]:
-    """Run the chosen ranks, and run up to `reruns_left` of the disturbed ranks again.
+    """Run the chosen ranks alone, and repeat up to `reruns_left` of the disturbed runs.
+
+    Parameters
+    ----------
+    written, folder : Path
+        Folder with the tracer's output, and folder for the output of these runs.
 
     Returns
     -------
@@ -245,11 +251,12 @@ def _run_all(
         rank_cores = [(raw.rank, cores) for raw, cores in zip(ranks, cycle(core_sets), strict=False)]
         for _ in range(_MAX_STARTS):
             (output / "failed.txt").unlink(missing_ok=True)
-            problem = start(rank_cores, output)
-            if not any(failure.endswith(_DISPLACED) for failure in _lines(output / "failed.txt")):
+            start_error = start(rank_cores, output)
+            failures = _lines(output / "failed.txt")
+            if not any(failure.endswith(_DISPLACED) for failure in failures):
                 break
         _check(raws, [raw.rank for raw in ranks], window, written, output)
-        return {raw.rank: _read(output, raw, problem) for raw in ranks}
+        return {raw.rank: _read(output, raw, start_error) for raw in ranks}
 
     runs = run(chosen, folder)
     if disturbed := [raw for raw in chosen if runs[raw.rank].disturbed][:reruns_left]:

@@ -175,13 +175,20 @@ def cluster_costs(offers: Mapping[str, PricedItem], node: NodePrice, nodes: Arra
 
 
 def tariffs_of(costs: pd.DataFrame) -> dict[str, Tariff]:
-    """Return the tariff of each interconnect, from a table ``cost`` of every size from 1 node on."""
+    """Return the tariff of each interconnect.
+
+    Parameters
+    ----------
+    costs : DataFrame
+        Table ``cost``, with a row for every number of nodes from 1 on.
+    """
     tariffs = {}
     for interconnect, rows in costs.groupby("interconnect", sort=False):
-        rows = rows.set_index("nodes").sort_index().reindex(range(int(rows["nodes"].max()) + 1))
-        price = rows["interconnect_price_per_node"]
-        ends = [rows[f"interconnect_price_per_node_{end}"].fillna(price) for end in ("low", "high")]
-        notes = [None if pd.isna(note) else str(note) for note in rows["note"]]
+        sizes = range(int(rows["nodes"].max()) + 1)  # a tariff is indexed by nodes; 0 nodes have no price
+        rows_by_size = rows.set_index("nodes").reindex(sizes)
+        price = rows_by_size["interconnect_price_per_node"]
+        ends = [rows_by_size[f"interconnect_price_per_node_{end}"].fillna(price) for end in ("low", "high")]
+        notes = [None if pd.isna(note) else str(note) for note in rows_by_size["note"]]
         tariffs[str(interconnect)] = Tariff(np.stack([price, *ends]).astype(float), notes)
     return tariffs
 

@@ -117,22 +117,26 @@ def _power_of_thousand(rates: pd.Series) -> int | None:
 def _tables_by_count(
     case: str, points: pd.DataFrame, labels: Labels, quantity: str, caption: str
 ) -> list[Block]:
-    """Tabulate a quantity with a row for each curve and a column for each process count."""
-    keys = ["oversubscription", "interconnect", "kind", "processes_per_node"]
+    """Tabulate a quantity with a row for each curve and a column for each process count.
+
+    More than `MOST_COUNTS` counts are split over several tables.
+    """
+    curve_key = ["oversubscription", "interconnect", "kind", "processes_per_node"]
     several_levels = points["oversubscription"].nunique() > 1
-    curves = labels.lines(points.drop_duplicates(keys), "oversubscription", "interconnect")
-    parts = list(side_by_side(sorted(int(count) for count in points["processes"].unique()), MOST_COUNTS))
-    blocks = []
-    for counts in parts:
+    curves = labels.lines(points.drop_duplicates(curve_key), "oversubscription", "interconnect")
+    all_counts = sorted(int(count) for count in points["processes"].unique())
+    tables = []
+    for counts in side_by_side(all_counts, MOST_COUNTS):
         groups: dict[str, list[Row]] = {}
-        for line in curves:
-            values = rows_like(points, line, keys).set_index("processes")[quantity]
+        for curve in curves:
+            values = rows_like(points, curve, curve_key).set_index("processes")[quantity]
             if values.index.intersection(list(counts)).empty:
                 continue
             cells = [formats.number(values[count]) if count in values.index else MISSING for count in counts]
-            title = f"Oversubscription {line['oversubscription']}" if several_levels else ""
-            groups.setdefault(title, []).append(row([labels.curve(line), *cells], case, line["interconnect"]))
+            title = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
+            curve_row = row([labels.curve(curve), *cells], case, curve["interconnect"])
+            groups.setdefault(title, []).append(curve_row)
         columns = [*left("Processes"), *right(*map(str, counts))]
-        span = f" on {counts[0]} to {counts[-1]} processes" if len(parts) > 1 else ""
-        blocks.append(table(f"{labels.case(case)}{span}: {caption}", columns, groups, case))
-    return blocks
+        span = f" on {counts[0]} to {counts[-1]} processes" if len(counts) < len(all_counts) else ""
+        tables.append(table(f"{labels.case(case)}{span}: {caption}", columns, groups, case))
+    return tables
