@@ -186,8 +186,14 @@ def table_schemas(*schemas: pa.DataFrameSchema) -> dict[str, pa.DataFrameSchema]
 
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
-    """Validate a table; missing columns are added empty, and columns are put in order."""
-    return schema.validate(table.reindex(columns=list(schema.columns)))
+    """Validate a table; missing columns are added with their defaults, and columns are put in order."""
+    # An empty column has numbers for pandas, and cannot take a text as default.
+    defaults = {
+        name: column.default
+        for name, column in schema.columns.items()
+        if column.default is not None and (name not in table or table[name].isna().all())
+    }
+    return schema.validate(table.assign(**defaults).reindex(columns=list(schema.columns)))
 
 
 def empty(schema: pa.DataFrameSchema) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from analysis.curves.outcomes import MEDIANS_DISAGREE
 from analysis.pipeline import TABLE_SCHEMAS
 from analysis.presentation import sentences as sentences
 from analysis.presentation.labels import Labels
+from analysis.runs.columns import validated
 from analysis.runs.facts import Facts
 
 LABELS = Labels(
@@ -26,7 +27,7 @@ def table(name, *rows):
     """Table of the contract with the given columns, all others empty (False for flags)."""
     schema = TABLE_SCHEMAS[name]
     flags = {column: False for column, kind in schema.columns.items() if str(kind.dtype) == "bool"}
-    return schema.validate(pd.DataFrame([flags | row for row in rows], columns=list(schema.columns)))
+    return validated(schema, pd.DataFrame([flags | row for row in rows]))
 
 
 def plain(texts):
