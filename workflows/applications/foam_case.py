@@ -142,7 +142,8 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
     where = source / CONTROL
     if file_of(source, "constant/regionProperties"):
         raise InputError(f"{source}: has several regions (constant/regionProperties); one region is needed")
-    if "application" not in control:
+    solver = _solver(control)
+    if solver is None:
         raise InputError(f"{where}: application: missing; it names the solver")
     start, step = _start(source, control), _number(control, "deltaT", where)
     steps = _STEPS
@@ -158,7 +159,7 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
     chaotic = turbulence == "LES"
     changes = [*_changes(source, control), *_preparations(mesh, script.is_file() and not commands)]
     return FoamCase(
-        solver=control["application"].strip('"'),
+        solver=solver,
         start=start,
         step=step,
         steps=steps if steps >= _LEAST_STEPS else _STEPS,
@@ -168,6 +169,17 @@ def look(source: Path, run_scripts: bool) -> FoamCase:
         cells=cells_of(source, start),
         changes=changes,
     )
+
+
+def _solver(control: Entries) -> str | None:
+    """Return the words that start the solver of a controlDict; None if it names none.
+
+    From version 11 of the Foundation on, ``solver`` names a module that ``foamRun`` loads.
+    """
+    program, module = (str(control.get(key, "")).strip('"') for key in ("application", "solver"))
+    if module and program in ("", "foamRun"):
+        return f"foamRun -solver {module}"
+    return program or None
 
 
 def restore_fields(folder: Path, start: str) -> None:

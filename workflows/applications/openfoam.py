@@ -88,7 +88,7 @@ class OpenFOAM(Application):
     def programs(self, case: Case) -> list[str]:
         """Return the meshing programs, ``checkMesh``, ``decomposePar`` and the solver."""
         mesh = [shlex.split(command)[0] for command in case.settings["mesh"]]
-        return list(dict.fromkeys([*mesh, "checkMesh", "decomposePar", case.settings["solver"]]))
+        return list(dict.fromkeys([*mesh, "checkMesh", "decomposePar", _program(case)[0]]))
 
     def inputs(self, case: Case) -> dict[str, bytes]:
         """Return the input files of the case and the dictionaries that this module writes.
@@ -109,8 +109,10 @@ class OpenFOAM(Application):
         step = case.parameters.get("time_step", 1)
         iterations = case.parameters["iterations"]
         interval = case.parameters.get("write_interval", iterations + 1)  # nothing is written without
+        program, *module = _program(case)
+        solver = f"{program};\nsolver {module[-1]}" if module else program
         control = _HEADER.format("controlDict") + _CONTROL.format(
-            solver=case.settings["solver"], step=step, end=iterations * step, interval=interval
+            solver=solver, step=step, end=iterations * step, interval=interval
         )
         parameters = "".join(f"{name} {value};\n" for name, value in case.parameters.items())
         return files | {"system/controlDict": control.encode(), "system/parameters": parameters.encode()}
@@ -155,7 +157,7 @@ class OpenFOAM(Application):
 
     def command(self, case: Case, processes: int, threads: int = 1) -> list[str]:
         """Return the solver, with ``-parallel`` for several processes."""
-        return [case.settings["solver"], *(["-parallel"] if processes > 1 else [])]
+        return [*_program(case), *(["-parallel"] if processes > 1 else [])]
 
     def environment(self, case: Case) -> dict[str, str]:
         """Return the environment of every rank.
@@ -573,6 +575,12 @@ def _equation_seconds(loop: Sequence[Line]) -> dict[str, float]:
         name = re.sub(r"(?<=[A-Z])[xyz]$", "", match[1]) if match else "other"
         seconds[name] += line.seconds - before.seconds
     return {name: round(value, 6) for name, value in seconds.items()}
+
+
+def _program(case: Case) -> list[str]:
+    """Return the words that start the solver: ``simpleFoam``, or ``foamRun -solver fluid``."""
+    words: list[str] = case.settings["solver"].split()
+    return words
 
 
 def _other_processes(lines: Sequence[Line], processes: int) -> str | None:

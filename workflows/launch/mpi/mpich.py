@@ -63,11 +63,14 @@ class Mpich(MpiLibrary):
 
     def library_environment(self, scratch: Path) -> dict[str, str]:
         """Return the variables with which the linker finds this library first, under the name of its ABI."""
-        libraries = scratch / LIBRARIES
-        libraries.mkdir(exist_ok=True)
-        link, file = libraries / _ABI_FILE, self.file_of("mpichversion")
-        if file and not link.is_symlink():
-            link.symlink_to(file)
+        libraries, file = scratch / LIBRARIES, self.file_of("mpichversion")
+        if file and (Path(file).parent / _ABI_FILE).exists():
+            libraries = Path(file).parent  # a link elsewhere would not find what lies beside the library
+        else:
+            libraries.mkdir(exist_ok=True)
+            link = libraries / _ABI_FILE
+            if file and not link.is_symlink():
+                link.symlink_to(file)
         path = ":".join(filter(None, [str(libraries), os.environ.get("LD_LIBRARY_PATH")]))
         return super().library_environment(scratch) | {"LD_LIBRARY_PATH": path}
 
