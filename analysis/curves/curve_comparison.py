@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from analysis.curves.best_comparison import compare_best
 from analysis.curves.curves import Curve, may_peak
-from analysis.curves.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, UNKNOWN_TURNS
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, UNKNOWN_TURNS
 from analysis.curves.point_comparison import (
     Comparison,
     Contrast,
@@ -227,6 +228,18 @@ class _PlacedPair:
         """Whether a run of either curve was stopped at its time limit."""
         return any(sample.stopped for curve in (self.baseline, self.other) for sample in curve.samples)
 
+    def best(self, alpha: float) -> dict[str, object]:
+        """Make the columns of the comparison in which each curve has its own best count."""
+        if self.stopped:
+            return {}
+        return compare_best(
+            self.baseline,
+            self.other,
+            lambda positions: _samples(self.baseline, self.other, self.kind, positions),
+            lambda positions: _turns(self.baseline, self.other, self.kind, positions),
+            alpha,
+        )
+
     def averages(self) -> Samples:
         """Return the geometric means over the counts of the average, by sweep."""
         mine, theirs = ([positions[side] for positions in self.place.up_to] for side in (0, 1))
@@ -310,11 +323,16 @@ def _compared(placed_pairs: Sequence[_PlacedPair], alpha: float) -> list[dict[st
     ]
     p_values = _p_values(placed_pairs, headlines, candidates)
     parts = zip(placed_pairs, headlines, averages, p_values, candidates, strict=True)
-    return [_columns(*part) for part in parts]
+    return [_columns(*part, alpha) for part in parts]
 
 
 def _columns(
-    pair: _PlacedPair, headline: Comparison, average: Comparison, tests: dict[str, float], candidates: int
+    pair: _PlacedPair,
+    headline: Comparison,
+    average: Comparison,
+    tests: dict[str, float],
+    candidates: int,
+    alpha: float,
 ) -> dict[str, object]:
     """Make the columns of one pair of curves."""
     at, up_to = [pair.place.positions], pair.place.up_to
@@ -336,6 +354,8 @@ def _columns(
         columns |= {"coverage": bonferroni_coverage(shift.coverage, candidates), "candidates": candidates}
         columns |= {"lag_one_correlation": headline.correlation, "effective_blocks": headline.effective}
         columns |= {"tested": Contrast(pair.samples, candidates), "withheld": headline.withheld}
+        notes += _directions_by_count(pair)
+        columns |= pair.best(alpha)
     return (
         dict(zip(("at_processes", "at_processes_other"), pair.counts, strict=True))
         | percent_columns("improvement", shift)
@@ -343,6 +363,20 @@ def _columns(
         | columns
         | {"note": "; ".join(notes) or None}
     )
+
+
+def _directions_by_count(pair: _PlacedPair) -> list[str]:
+    """Return a note if the sign differs among the counts at which the chooser of the count may be best."""
+    may_be_best = may_peak(pair.chooser)
+    counts: dict[str, list[str]] = {"faster": [], "slower": []}
+    for positions in pair.place.candidates:
+        ratio = pair.mean_log_ratio([positions])
+        if may_be_best[positions[pair.place.is_other_peak]] and abs(ratio) > EQUAL:
+            counts["faster" if ratio > 0 else "slower"].append(str(pair.baseline.counts[positions[0]]))
+    if not all(counts.values()):
+        return []
+    clauses = [f"{word} at {', '.join(at)}" for word, at in counts.items()]
+    return [f"{DEPENDS_ON_COUNT}: {', '.join(clauses)}"]
 
 
 def _without_test_unless(turns: bool | None, comparison: Comparison) -> Comparison:

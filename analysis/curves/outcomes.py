@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.runs.settings import DISTINGUISHABLE
-from analysis.statistics.multiple_tests import blocks_needed, holm
+from analysis.statistics.multiple_tests import FEWEST_UNPAIRED, blocks_needed, holm
 
 OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Verdicts of the last two kinds add a reason."""
@@ -28,6 +28,8 @@ WITHIN_ROUNDING = "faster or slower within the rounding"
 """Verdict if times differ by no more than their rounding."""
 UNKNOWN_TURNS = "unknown whether the interconnects took turns: time may explain the difference"
 """Note on imported runs without evidence of whether they took turns."""
+DEPENDS_ON_COUNT = "the direction depends on the count"
+"""Note if the sign of a comparison differs among the counts at which the baseline may be best."""
 DEPENDENT = "blocks depend on the ones before: no interval, no test"
 """Note on a comparison with stopped runs that is not tested."""
 _QUANTITIES = ("improvement", "gain", "change")
@@ -108,10 +110,12 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
         lambda number: f"untestable with {number:.0f} blocks", na_action="ignore"
     )
     no_interval = np.isnan(low + high)
+    unpaired = ~table["paired"].to_numpy(bool) if "paired" in table else np.zeros(len(table), bool)
+    too_few = unpaired & (table["blocks"].to_numpy(float) < FEWEST_UNPAIRED)
     judged = np.select(
         [
             np.isnan(estimate) & ~tested,
-            tested & (~np.asarray(testable) | table["coverage"].isna().to_numpy()),
+            tested & (too_few | ~np.asarray(testable) | table["coverage"].isna().to_numpy()),
             tested & excludes_zero & table["distinguishable"].fillna(False).to_numpy(bool),
             tested,
             simulated & excludes_zero,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.curves.outcomes import MEDIANS_DISAGREE
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE
 from analysis.presentation.sentences import counts_of, processes
 from analysis.runs.frames import CURVE, Line, Tables, as_float, as_lines, is_missing, rows_like, unit_of
 from analysis.runs.kinds import comparable_sets, ran
@@ -169,7 +169,8 @@ def direction(line: Line) -> str | None:
     """Return whether a comparison shows that an interconnect is ``faster`` or ``slower``.
 
     A test, the whole band of a simulation, or one figure for each interconnect can show a direction. The
-    result is None if none of these does, or if the medians of the times show the opposite.
+    result is None if none of these does, if the medians of the times show the opposite, or if the direction
+    depends on which count is best.
 
     Parameters
     ----------
@@ -182,7 +183,8 @@ def direction(line: Line) -> str | None:
         ("over the whole band", "(one figure each, untested)")
     )
     word = verdict.split(" ")[0]
-    return word if is_shown and MEDIANS_DISAGREE not in note and word in ("faster", "slower") else None
+    is_contradicted = MEDIANS_DISAGREE in note or DEPENDS_ON_COUNT in note
+    return word if is_shown and not is_contradicted and word in ("faster", "slower") else None
 
 
 def direction_with_same_computing(line: Line) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import INSEPARABLE, UNKNOWN_TURNS
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, INSEPARABLE, UNKNOWN_TURNS
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -153,6 +153,8 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     """State the reason why more blocks would not settle an open comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
+    if DEPENDS_ON_COUNT in str(line["note"]):
+        return DEPENDS_ON_COUNT
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
     if "simulated" in kinds:
         if direction_with_same_computing(line):

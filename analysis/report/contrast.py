@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from analysis.curves.outcomes import DEPENDS_ON_COUNT
 from analysis.presentation import formats
 from analysis.presentation.contests import Contest, direction, has_one_figure_each, whole_count
 from analysis.presentation.labels import Labels
@@ -146,6 +147,11 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels) -> str:
 def _open_title(line: Line, other: str, baseline: str) -> str:
     """State why a comparison shows no direction."""
     verdict = str(line["verdict"])
+    if DEPENDS_ON_COUNT in str(line["note"]):
+        if line["best_verdict"] not in ("faster", "slower"):
+            return f"Whether {other} is faster than {baseline} depends on the count"
+        percent = formats.percent(abs(line["best_percent"]))
+        return f"Each at its best, {other} is {percent} {line['best_verdict']} than {baseline}"
     if verdict.startswith("untestable"):
         return f"Too few runs to distinguish {other} from {baseline}"
     if verdict.startswith("not distinguishable"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from analysis.curves.outcomes import DEPENDS_ON_COUNT
 from analysis.presentation import formats
 from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.contests import Contest, end_of, is_best_at_largest, whole_count
@@ -80,6 +81,10 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     value, low, high = percent_interval(line, "improvement")
     places = formats.percent_places(value)
     word = contrast.direction
+    if DEPENDS_ON_COUNT in str(line["note"]) and not is_missing(line["best_percent"]):
+        label, (value, low, high) = "Each at its best", percent_interval(line, "best")
+        places = formats.percent_places(value)
+        word = line["best_verdict"] if line["best_verdict"] in ("faster", "slower") else None
     relation = f"{word} than" if word else "against"
     note = f"{labels.compared(line)} {relation} {labels.baseline(line)}{'' if word else ', undecided'}"
     percent_ends = formats.ends(low, high, places, signed=True).strip()

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import INSEPARABLE, MEDIANS_DISAGREE, ONE_NODE, WITHIN_ROUNDING
+from analysis.curves.outcomes import (
+    DEPENDS_ON_COUNT,
+    INSEPARABLE,
+    MEDIANS_DISAGREE,
+    ONE_NODE,
+    WITHIN_ROUNDING,
+)
 from analysis.presentation import formats
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
@@ -19,7 +25,7 @@ from analysis.presentation.formats import MOST, counted, listed, named_or_counte
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
-from analysis.runs.frames import BASELINE, Line, as_lines
+from analysis.runs.frames import BASELINE, Line, as_lines, is_missing, percent_interval
 from analysis.runs.kinds import side
 from analysis.runs.settings import NODES
 from analysis.topics.quality.sentences import count_disturbed
@@ -36,7 +42,45 @@ def headline(page: Page) -> Headline | None:
         return None
     content = page.content
     sentence = which_is_faster(page.contests, content.facts, content.labels)
-    return Headline(sentences=[with_disturbance(sentence, page.contests[0], content.runs)])
+    first = page.contests[0]
+    return Headline(
+        sentences=[with_disturbance(sentence, first, content.runs)],
+        cautions=[each_at_its_best(first, content.labels)],
+    )
+
+
+def each_at_its_best(contest: Contest, labels: Labels) -> str:
+    """Compare interconnects, each at its best count, if the counts differ or decide on the direction."""
+    sentences = []
+    for line in as_lines(contest.against_baseline(contest.improvement)):
+        other, baseline = labels.compared(line), labels.baseline(line)
+        counts, depends = (line["best_processes"], line["best_processes_other"]), directions_by_count(line)
+        if depends:
+            sentences.append(
+                f"{other} against {baseline}: {DEPENDS_ON_COUNT}: {depends}. The runs do not show which of "
+                "these counts is best."
+            )
+        if is_missing(line["best_verdict"]) or (counts[0] == counts[1] and not depends):
+            continue
+        best, other_best = (counts_of(line["unit"], count) for count in counts)
+        percent = formats.percent_with_interval(*percent_interval(line, "best"), signed=True)
+        verdict = str(line["best_verdict"])
+        if verdict in ("faster", "slower"):
+            verdict = f"{other} is {verdict}"
+        names = f"{other} with {other_best} against {baseline} with {best}"
+        sentences.append(f"Each at its best, {names}: {percent} ({verdict}).")
+    if len(sentences) > MOST:
+        sentences = [*sentences[:MOST], "Table improvement has the other comparisons of best with best."]
+    return " ".join(sentences)
+
+
+def directions_by_count(line: Line) -> str:
+    """Return the counts at which an interconnect is faster and slower; empty if all have one direction."""
+    notes = "" if is_missing(line["note"]) else str(line["note"]).split("; ")
+    matches = [
+        note.removeprefix(f"{DEPENDS_ON_COUNT}: ") for note in notes if note.startswith(DEPENDS_ON_COUNT)
+    ]
+    return matches[0] if matches else ""
 
 
 def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str:
@@ -226,8 +270,10 @@ def _why_undecided(rows: pd.DataFrame) -> str:
         "within the band": "the band holds both directions",
         **WITHHELD,
         "^faster$|^slower$": MEDIANS_DISAGREE,
+        DEPENDS_ON_COUNT: DEPENDS_ON_COUNT,
     }
-    verdicts = rows["verdict"].astype(str)
+    depends = rows["note"].str.contains(DEPENDS_ON_COUNT, na=False)
+    verdicts = rows["verdict"].astype(str).mask(depends, DEPENDS_ON_COUNT)
     matching = [reason for pattern, reason in reasons.items() if verdicts.str.contains(pattern).any()]
     return ", or ".join(matching) or "the runs have no test"
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.curves.best_comparison import with_best_verdicts
 from analysis.curves.curve_comparison import compare
 from analysis.curves.outcomes import AT_LEAST, AT_MOST, INSEPARABLE
 from analysis.runs.columns import (
@@ -89,6 +90,17 @@ IMPROVEMENT = table_schemas(
         ),
         **UNIT,
         **THREADS,
+        best_processes=described(COUNT, "Best count of the baseline, in `unit`."),
+        best_processes_other=described(COUNT, "Best count of the other interconnect."),
+        **with_descriptions(
+            in_percent("best"),
+            best_percent="100 × (baseline's time / time − 1), each at its own best count.",
+            best_low="Lower end of its interval, which allows for the choice of both counts.",
+            best_high="Upper end.",
+        ),
+        best_p_value=described(SHARE, "p-value of its test, which allows for the choice of both counts."),
+        best_p_adjusted=described(SHARE, "The same after Holm's correction."),
+        best_verdict=described(NOTE, "Verdict on this comparison, as in `verdict`."),
     ),
 )
 
@@ -125,7 +137,7 @@ _PAIR = ["site", *PAIR_COLUMNS, "oversubscription", "processes_per_node", "threa
 def make_improvement(context: Context) -> Tables:
     """Make the table ``improvement``: a row for each pair of curves."""
     rows = [row for pairs in context.curves.pairs for row in compare(pairs, context.settings)]
-    return {"improvement": stacked(rows)}
+    return {"improvement": with_best_verdicts(stacked(rows), context.settings)}
 
 
 def make_improvement_mean(
