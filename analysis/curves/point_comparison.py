@@ -248,7 +248,7 @@ def estimate_only(log_ratio: float) -> Shift[float]:
 
 def bonferroni_coverage(coverage: float, candidates: int) -> float:
     """Return the coverage of an interval that was chosen from several candidates (Bonferroni)."""
-    return 1 - candidates * (1 - coverage)
+    return float(np.maximum(1 - candidates * (1 - coverage), 0))
 
 
 def same_machine(*kinds: str) -> bool:

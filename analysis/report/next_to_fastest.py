@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.equivalence import equivalent_counts
+from analysis.curves.outcomes import INSEPARABLE
 from analysis.presentation import formats
 from analysis.presentation.contests import Contest, whole_count
 from analysis.presentation.formats import MISSING, THIN
@@ -44,6 +45,8 @@ def next_to_fastest(contest: Contest, peak: Line) -> tuple[str, str]:
         return "is the fastest", MISSING
     seconds, low, high = interval(_best(contest, peak), "seconds")
     fastest = interval(_best(contest, first), "seconds")
+    if _is_inseparable(contest, peak, first):
+        low = high = math.nan
     percent, lowest, highest = (
         PERCENT * (ratio - 1) for ratio in (fastest[0] / seconds, fastest[1] / high, fastest[2] / low)
     )
@@ -60,6 +63,13 @@ def _best(contest: Contest, peak: Line) -> Line:
     """Return the row of ``scaling`` at the best count of a curve."""
     curve = rows_like(contest.scaling, peak)
     return as_lines(curve[curve[contest.unit] == int(peak["peak_processes"])])[0]
+
+
+def _is_inseparable(contest: Contest, *peaks: Line) -> bool:
+    """Return whether time may explain the difference of two curves, so that no interval holds it."""
+    names = {peak["interconnect"] for peak in peaks}
+    rows = contest.improvement[contest.improvement["verdict"] == INSEPARABLE]
+    return any({line["baseline_interconnect"], line["interconnect"]} == names for line in as_lines(rows))
 
 
 def _match(curve: pd.DataFrame, unit: str, column: str, seconds: float) -> float:

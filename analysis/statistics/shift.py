@@ -314,6 +314,9 @@ def _studentised_null(fewer: int, more: int) -> Floats | None:
 def _coverage(fewer: int, more: int, alpha: float) -> float:
     """Compute the coverage of the interval that holds all shifts with a p-value above `alpha`.
 
+    Below `FEW` blocks, all blocks of a wide sample fall on one side of a narrow one in 2 / 2^n of all cases.
+    The interval then misses, however small the p-value of separate samples is.
+
     Parameters
     ----------
     fewer, more : int
@@ -321,9 +324,10 @@ def _coverage(fewer: int, more: int, alpha: float) -> float:
     alpha : float
         Probability with which the interval may miss.
     """
+    at_most = 1 - _least_overlapping_p(fewer)
     null = _studentised_null(fewer, more)
     if null is None:
-        return 1 - alpha
+        return min(1 - alpha, at_most)
     shares = (len(null) - np.searchsorted(null, null * (1 - 1e-9))) / len(null)
     shares = np.where(np.isinf(null), shares, np.maximum(shares, _least_overlapping_p(fewer)))
-    return float(1 - shares[shares <= alpha].max())
+    return min(float(1 - shares[shares <= alpha].max()), at_most)

@@ -114,7 +114,13 @@ class TestUnpaired:
         """Of the 70 ways to divide eight, two are as far apart; so all differences are in the interval."""
         shift = unpaired_shift(np.arange(4.0), np.arange(4.0) + 10, 0.05)
         assert (shift.estimate, shift.low, shift.high) == (-10, -13, -7)
-        assert [shift.p_value, shift.least_p, 1 - shift.coverage] == pytest.approx([2 / 70] * 3)
+        assert [shift.p_value, shift.least_p] == pytest.approx([2 / 70] * 2)
+
+    @pytest.mark.parametrize(("fewer", "more"), [(4, 4), (4, 11), (5, 5), (5, 20)])
+    def test_few_blocks_may_all_fall_on_one_side_of_a_narrow_sample(self, fewer, more):
+        """A wide sample of n blocks lies on one side of the centre of a narrow one with probability 2 / 2^n."""
+        shift = unpaired_shift(np.arange(float(fewer)), np.arange(float(more)) + 100, 0.05)
+        assert shift.coverage == 1 - 2 / 2**fewer
 
     def test_three_against_three_have_no_interval(self):
         shift = unpaired_shift(np.arange(3.0), np.arange(3.0) + 10, 0.05)
@@ -272,14 +278,14 @@ class TestHolm:
 
     def test_blocks_needed(self):
         assert [blocks_needed(tests, paired=True) for tests in (1, 2, 16)] == [6, 7, 10]
-        assert [blocks_needed(tests, paired=False) for tests in (1, 16)] == [4, 6]
+        assert [blocks_needed(tests, paired=False) for tests in (1, 16)] == [5, 6]
 
 
-def judged(*rows, blocks=6):
+def judged(*rows, blocks=6, paired=True):
     """Verdicts of rows of estimate, ends, p, least p."""
     names = ["improvement_percent", "improvement_low", "improvement_high", "p_value", "least_p"]
     table = pd.DataFrame(rows, columns=names, dtype=float)
-    table = table.assign(blocks=blocks, kind="measured", paired=True, coverage=0.95)
+    table = table.assign(blocks=blocks, kind="measured", paired=paired, coverage=0.95)
     return corrected(table.assign(coverage=table["coverage"].where(table["improvement_low"].notna())))[
         "verdict"
     ].tolist()
@@ -292,6 +298,11 @@ class TestVerdicts:
         assert judged((5, -1, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((-5, 3, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((5, 3, 7, 0.2, 1e-9)) == ["not distinguishable"]
+
+    def test_four_unpaired_blocks_give_no_direction(self):
+        separate = (5, 3, 7, 2 / 70, 2 / 70)
+        assert judged(separate, blocks=4, paired=False) == ["untestable with 4 blocks"]
+        assert judged(separate, blocks=5, paired=False) == ["faster"]
 
     @pytest.mark.slow
     def test_six_hundred_doublings_over_twenty_blocks_are_all_significant(self):

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from made_tables import make_tables
@@ -233,3 +234,23 @@ class TestWinners:
             [50, 10, 400 / 3]
         )
         assert made["may_be_fastest"].tolist() == [True, False]
+
+
+def test_chance_names_one_of_two_equal_interconnects_in_a_twentieth_of_the_counts():
+    """1,000 counts at which two interconnects are equal, with eight blocks each."""
+    noise = np.exp(0.03 * np.random.default_rng(7).standard_normal((2, 1000, 8)))
+    interconnect, case, block = (index.ravel() for index in np.indices(noise.shape))
+    runs = {
+        "case": pd.Series(case).map("case{:04}".format),
+        "interconnect": np.array(["a", "b"])[interconnect],
+        "kind": "measured",
+        "processes": 4,
+        "nodes": 4,
+        "block": block,
+        "seconds": noise.ravel(),
+    }
+    fastest = make_tables(complete_runs(pd.DataFrame(runs)), Settings(draws=100))["fastest"]
+    won = winners(fastest)
+    assert won["rivals"].eq(0).mean() < 0.065
+    caption = winners_table(won.head(40), LABELS)["caption"]
+    assert "Of equally fast ones, chance would name one at about 2 of these 40 counts." in caption

@@ -12,7 +12,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
 from analysis.runs.columns import empty
 from analysis.runs.frames import is_missing
-from analysis.statistics.best import FEWEST
+from analysis.statistics.best import ALPHA, FEWEST
 from analysis.topics.fastest.best_network import QUANTITIES, network_figures, network_sentences, span
 from analysis.topics.fastest.tables import FASTEST, winners
 
@@ -54,6 +54,11 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         caption += " Only the largest count is shown; all times are in tables/scaling.csv."
     if rows["rivals"].gt(0).any():
         caption += " ≈: another is as fast or may be (multiple comparisons with the best)."
+    if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
+        caption += (
+            f" Of equally fast ones, chance would name one at about {formats.number(by_chance, 1)} of these "
+            f"{formats.whole(by_chance / ALPHA)} counts."
+        )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."
     if rows["lead_low"].notna().any():

@@ -193,7 +193,8 @@ def _compared(points: Sequence[Competitor], settings: Settings) -> tuple[NDArray
     may_be_fastest = np.zeros(len(points), bool)
     if all(separable) and all(len(sample.blocks) >= FEWEST and not sample.stopped for sample in samples):
         differences = pairwise_differences(block_logs(samples)[1], roundings(samples))
-        may_be_fastest = may_be_best(differences, 0, ALPHA)
+        # Either of two equal points may be ruled out, so that chance names the other at 2 × ALPHA / 2.
+        may_be_fastest = may_be_best(differences, 0, ALPHA / 2)
     candidates = int(may_be_fastest.sum()) or len(points) - 1
     comparisons = compare_points(pairs, [(1 - settings.level) / candidates] * len(pairs))
     for number, (compared, is_separable) in enumerate(zip(comparisons, separable, strict=True), 1):
