@@ -153,7 +153,7 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     """State the reason why more blocks would not settle an open comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
-    if DEPENDS_ON_COUNT in str(line["note"]):
+    if DEPENDS_ON_COUNT in str(line.get("note")):
         return DEPENDS_ON_COUNT
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
     if "simulated" in kinds:

@@ -147,7 +147,7 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels) -> str:
 def _open_title(line: Line, other: str, baseline: str) -> str:
     """State why a comparison shows no direction."""
     verdict = str(line["verdict"])
-    if DEPENDS_ON_COUNT in str(line["note"]):
+    if DEPENDS_ON_COUNT in str(line.get("note")):
         if line["best_verdict"] not in ("faster", "slower"):
             return f"Whether {other} is faster than {baseline} depends on the count"
         percent = formats.percent(abs(line["best_percent"]))

@@ -81,7 +81,7 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
     value, low, high = percent_interval(line, "improvement")
     places = formats.percent_places(value)
     word = contrast.direction
-    if DEPENDS_ON_COUNT in str(line["note"]) and not is_missing(line["best_percent"]):
+    if DEPENDS_ON_COUNT in str(line.get("note")) and not is_missing(line["best_percent"]):
         label, (value, low, high) = "Each at its best", percent_interval(line, "best")
         places = formats.percent_places(value)
         word = line["best_verdict"] if line["best_verdict"] in ("faster", "slower") else None

@@ -33,6 +33,8 @@ DISTURBED_CORES = 0.2
 KINDS = ORDER
 REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
+SESSIONS = ("session", "day")
+"""Columns whose values are blocks for rows without `block`: runs of a day share the state of the machine."""
 UNKNOWN_ORDER = "unknown"
 """Value of column ``order_from`` if nothing shows the order of the runs of a point."""
 LOOP_SECONDS = "loop_seconds."
@@ -295,8 +297,9 @@ def complete_runs(
     - `kind`: ``published``; `threads`: 1; `valid`: true;
     - `oversubscription`: (processes × threads + data servers) / cores, or 1 without `cores`;
     - `cores`: (processes × threads + data servers) / oversubscription;
-    - `block`: a block for each row, which is not paired. These blocks of a point are numbered in the order of
-      its runs. `order_from` is the evidence for this order.
+    - `block`: a block for each value of a column of `SESSIONS`, else for each row, which is not paired. These
+      blocks of rows are numbered in the order of the runs of a point. `order_from` is the evidence for this
+      order.
 
     Parameters
     ----------
@@ -439,6 +442,11 @@ def _filled(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
     if runs["cores"].isna().any():
         cores = -(-_running(runs) // runs["oversubscription"].clip(lower=1))
         runs["cores"] = runs["cores"].fillna(cores)
+    for name in (name for name in SESSIONS if name in runs):
+        without_block = runs["block"].isna() & runs[name].notna()
+        number, _ = coded(runs.loc[without_block, name].astype("str"))
+        first = 1 if runs["block"].isna().all() else int(runs["block"].max()) + 1
+        runs.loc[without_block, "block"] = first + number
     without_block = runs["block"].isna()
     if without_block.any():
         first = 1 if without_block.all() else int(runs["block"].max()) + 1

@@ -16,7 +16,7 @@ SWEEPS = 17
 """Largest number of sweeps whose sign patterns are all enumerated."""
 
 FEWEST_UNPAIRED = 5
-"""Fewest unpaired blocks of a verdict. Four wide blocks lie on one side of narrow ones in 2 / 2^4 of cases."""
+"""Fewest unpaired blocks of a verdict: see `analysis.statistics.shift.FEW` for the risk of fewer."""
 
 ROUNDING = 1e-9
 """Difference of statistics, which are of size 1, that rounding alone can cause."""

@@ -40,7 +40,7 @@ def test_runs_one_after_the_other_have_no_interval_on_page_one(tmp_path):
     line, report = imported(tmp_path, "5_one_after_the_other.csv")
     assert line["verdict"] == line["best_verdict"] == "time and interconnect cannot be separated"
     (table,) = blocks(part(report, "answer"), "table")
-    assert [row[-2:] for row in cells(table)] == [["is the fastest", "-"], ["-4.9 %", "219 for 256"]]
+    assert [row[-2:] for row in cells(table)] == [["is the fastest", "–"], ["-4.9 %", "219 for 256"]]
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,10 @@ def test_other_tables_give_no_direction(tmp_path, name, verdict):
     line, report = imported(tmp_path, name)
     assert line["verdict"] == verdict
     assert not re.search("faster|slower|matches", report["result"].replace("is faster than", ""))
+
+
+def test_runs_of_a_day_are_one_block(tmp_path):
+    """Equal interconnects, six runs on each of three days: the days differ, so there are three times, not 18."""
+    line, _ = imported(tmp_path, "runs_on_three_days.csv")
+    assert line["paired"] and line["blocks"] == 3
+    assert line["verdict"] == "untestable with 3 blocks"

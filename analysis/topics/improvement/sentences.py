@@ -76,7 +76,7 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
 
 def directions_by_count(line: Line) -> str:
     """Return the counts at which an interconnect is faster and slower; empty if all have one direction."""
-    notes = "" if is_missing(line["note"]) else str(line["note"]).split("; ")
+    notes = str(line.get("note")).split("; ")
     matches = [
         note.removeprefix(f"{DEPENDS_ON_COUNT}: ") for note in notes if note.startswith(DEPENDS_ON_COUNT)
     ]
