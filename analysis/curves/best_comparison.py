@@ -71,6 +71,8 @@ def compare_best(
     estimate = float(faster.estimate[chosen])
     low = min(_largest(faster.low.min(axis=0)), estimate)
     high = max(-_largest(-slower.high.max(axis=1)), estimate)
+    if np.isnan(low + high):
+        low = high = np.nan
     p_faster = shape[1] * _smallest(np.where(faster.estimate > 0, faster.p_value, 1).max(axis=0))
     p_slower = shape[0] * _smallest(np.where(slower.estimate < 0, slower.p_value, 1).max(axis=1))
     counts = int(baseline.counts[baseline.peak]), int(other.counts[other.peak])

@@ -34,6 +34,14 @@ ORIGINS = {
     "published": "imported from other sources",
 }
 """How times of each kind came about."""
+BASES = {
+    "run": "runs in blocks that Nodeworth randomised",
+    "block": "imported with blocks; valid if the runs of a block were made together, in no fixed order",
+    "started": "imported with times of start; valid if the runs were independent",
+    "row": "imported without times of start; valid if the runs were independent and interleaved, which "
+    "cannot be seen from the file",
+}
+"""What verdicts on each sort of data rest on."""
 MINUTE = 60
 LONGEST_LIST = 300
 """Characters of a list of open comparisons, at most; longer lists become counts."""
@@ -103,7 +111,19 @@ def how_sure_in_short(
         text += f"; the title compares the two interconnects with the most points ({p})"
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
         text += "; time may explain differences, since it is unknown whether the interconnects took turns"
-    return f"{text}."
+    is_tested = any(as_float(line["blocks"]) > 1 for line in comparisons)
+    return f"{text}.{_bases(valid) if is_tested else ''}"
+
+
+def _bases(runs: pd.DataFrame) -> str:
+    """State the sorts of the data, and what verdicts on each of them rest on; empty without origins."""
+    if "origin" not in runs:
+        return ""
+    imported = runs["origin"] == "import"
+    evidence = runs["order_from"].astype("str").str.split(" ").str[0]
+    evidence = evidence.where(evidence.isin(list(BASES)), "row").mask(runs["origin"] == "run", "run")
+    present = set(evidence[imported | (runs["origin"] == "run")])
+    return "".join(f" Data: {basis}." for sort, basis in BASES.items() if sort in present)
 
 
 def _unknown_turns(comparisons: Sequence[Line]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -12,6 +13,7 @@ from analysis.curves.outcomes import (
     MEDIANS_DISAGREE,
     ONE_NODE,
     WITHIN_ROUNDING,
+    outcome,
 )
 from analysis.presentation import formats
 from analysis.presentation.content import Content
@@ -25,7 +27,7 @@ from analysis.presentation.formats import MOST, counted, listed, named_or_counte
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import counts_of
 from analysis.runs.facts import Facts
-from analysis.runs.frames import BASELINE, Line, as_lines, is_missing, percent_interval
+from analysis.runs.frames import BASELINE, Line, as_lines, percent_interval
 from analysis.runs.kinds import side
 from analysis.runs.settings import NODES
 from analysis.topics.quality.sentences import count_disturbed
@@ -52,6 +54,7 @@ def headline(page: Page) -> Headline | None:
 def each_at_its_best(contest: Contest, labels: Labels) -> str:
     """Compare interconnects, each at its best count, if the counts differ or decide on the direction."""
     sentences = []
+    labels = replace(labels, given="with kind" if contest.peaks["kind"].nunique() > 1 else "without kind")
     for line in as_lines(contest.against_baseline(contest.improvement)):
         other, baseline = labels.compared(line), labels.baseline(line)
         counts, depends = (line["best_processes"], line["best_processes_other"]), directions_by_count(line)
@@ -60,7 +63,8 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
                 f"{other} against {baseline}: {DEPENDS_ON_COUNT}: {depends}. The runs do not show which of "
                 "these counts is best."
             )
-        if is_missing(line["best_verdict"]) or (counts[0] == counts[1] and not depends):
+        is_judged = outcome(line["best_verdict"]) in ("faster", "slower", "not distinguishable")
+        if not is_judged or (counts[0] == counts[1] and not depends):
             continue
         best, other_best = (counts_of(line["unit"], count) for count in counts)
         percent = formats.percent_with_interval(*percent_interval(line, "best"), signed=True)
