@@ -107,7 +107,8 @@ def how_sure_in_short(
         clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
     text += f"; of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
-        p = formats.p_value(contrast.comparison["p_value"])
+        by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
+        p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
         text += f"; the title compares the two interconnects with the most points ({p})"
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
         text += "; time may explain differences, since it is unknown whether the interconnects took turns"
