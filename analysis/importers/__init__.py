@@ -10,6 +10,7 @@ from analysis.importers.importer import Importer
 from analysis.importers.lines import first_line, quoted
 from analysis.importers.lookalikes import NO_HEADING, holds_only_numbers, is_json, lookalike, parse_json
 from analysis.importers.mapping import COLUMNS, Mapping, make_mapping, read_mapping
+from analysis.importers.marks import MARKS
 from analysis.importers.registry import IMPORTERS
 from analysis.importers.resolution import with_resolution
 from analysis.importers.results import CURVES, Import, read_text, write_table
@@ -85,6 +86,11 @@ def recognised(text: str, source: str) -> Importer:
     TableError
         If no importer recognises it.
     """
+    programs = [importer for importer in IMPORTERS if importer.name in MARKS and importer.recognises(text)]
+    if len(programs) > 1:
+        names = " and of ".join(importer.name for importer in programs)
+        message = f"holds output of {names}: give each its own file, or state the format to be read"
+        raise TableError(message, source)
     importer = next((importer for importer in IMPORTERS if importer.recognises(text)), None)
     if importer is not None:
         return importer

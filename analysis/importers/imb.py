@@ -8,8 +8,10 @@ from collections import Counter
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import (
+    FALLS,
     Target,
     contradicts,
+    decimals,
     foreign_lines,
     has_only_numbers,
     quoted,
@@ -60,6 +62,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     heading: list[str] = []
     targets: list[Target | None] = []
     mega: float | None = None
+    largest = -1
     runs: Counter[tuple[str, int | None]] = Counter()
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
@@ -78,7 +81,11 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             mode, heading = "_" + match["mode"].lower().replace("-", "_"), []
         elif match := PROCESSES.match(line):
             processes = int(match["count"])
+        elif benchmark and "#repetitions" in cells and (heading or not _fits(benchmark, cells)):
+            unread.append(f"{source}: line {number}: {quoted(line)} follows no line '# Benchmarking …'")
+            benchmark, heading = "", []
         elif benchmark and "#repetitions" in cells:
+            largest = -1
             heading, targets = cells, [_target(name, mega) for name in cells]
             runs[benchmark + mode, processes] += 1
             unread += [
@@ -92,15 +99,30 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 foreign.append((number, line))
                 continue
             row = _row(cells, heading, targets, benchmark)
+            if isinstance(row, dict) and row.get("bytes", largest) < largest:
+                row, heading = FALLS, []
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                run = {"run": runs[benchmark + mode, processes], "processes": processes, "line": number}
+                run: dict = {"run": runs[benchmark + mode, processes], "processes": processes, "line": number}
+                run["decimals"] = decimals(cells, targets)
+                if processes is None:  # tables of different numbers of processes are no repetitions
+                    run["settings"] = f"an unknown number of processes in table {run['run']}"
                 rows.append({"benchmark": f"imb_{benchmark}{mode}", **run, **row})
+                largest = int(row.get("bytes", largest))
     unread += foreign_lines(source, foreign)
     if LAST not in text:
         unread.append(f"{source}: ends without '{LAST}': cut off")
     return rows, unread
+
+
+def _fits(benchmark: str, heading: list[str]) -> bool:
+    """Return whether a heading may be that of a benchmark."""
+    name = benchmark.removeprefix("multi_")
+    time = "t[usec]" if name.startswith("ping") else "t_avg[usec]"
+    if "barrier" in name:
+        return "#bytes" not in heading
+    return name not in MESSAGES or {"#bytes", time} <= {*heading}
 
 
 def _target(name: str, mega: float | None) -> Target | None:
@@ -122,8 +144,8 @@ def _row(cells: list[str], heading: list[str], targets: list[Target | None], ben
     printed = dict(zip(heading, cells, strict=True))
     factors = dict(target for target in targets if target is not None)
     rate = printed["Mbytes/sec"], factors["bandwidth_MBps"]
-    messages = MESSAGES.get(benchmark.removeprefix("multi_"), math.inf)
-    return contradicts(row, (printed[slowest], 1.0), rate, messages) or row
+    messages = MESSAGES.get(benchmark.removeprefix("multi_"))
+    return contradicts(row, (printed[slowest], 1.0), rate, messages or math.inf, messages or 1) or row
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:

@@ -17,6 +17,10 @@ SHORTEST_SECONDS = 0.5
 """Shortest run whose rate counts: buffers take what a shorter run sends."""
 
 
+RATE_SLACK = 0.02
+"""Relative tolerance between a rate and the bytes and seconds next to it."""
+
+
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """Parse the JSON of runs of iperf3.
 
@@ -38,7 +42,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         where = source if len(results) == 1 else f"{source}: run {number}"
         try:
             row = _row(result)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
             row = f"is no result of iperf3: {type(error).__name__} {error}"
         if isinstance(row, str):
             unread.append(f"{where}: {row}")
@@ -70,6 +74,12 @@ def _row(result: dict) -> dict | str:
         return (
             f"a run of {seconds:g} s is too short for a bandwidth: at least {SHORTEST_SECONDS:g} s are needed"
         )
+    for name in ("sum", "sum_sent", "sum_received"):
+        total = end.get(name, {})
+        if {"bytes", "seconds"} <= total.keys() and total["bits_per_second"]:
+            share = 8 * total["bytes"] / total["seconds"] / total["bits_per_second"]
+            if not 1 - RATE_SLACK < share < 1 + RATE_SLACK:
+                return f"bytes, seconds and bits_per_second of {name} contradict each other"
     transport, cpu = start["protocol"].lower(), end["cpu_utilization_percent"]
     # "host" is the client, which receives with --reverse and otherwise sends.
     sender, receiver = ("remote", "host") if start.get("reverse") else ("host", "remote")

@@ -8,7 +8,7 @@ import itertools
 import re
 
 from analysis.importers.importer import Importer
-from analysis.importers.lines import has_only_numbers, whole_lines
+from analysis.importers.lines import has_only_numbers, quoted, whole_lines
 from analysis.importers.lookalikes import is_json, lookalike
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import
@@ -73,6 +73,13 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
     if second_table is not None:
         unread.append(f"{source}: line {second_table}: a second table: give each table a file of its own")
     table = [(number, line) for number, line in table if not _RULE.fullmatch(line.strip())]
+    if separator == "|" and table and table[0][1].strip().endswith("|"):
+        unread += [
+            f"{source}: line {number}: cut off: {quoted(line)} has no | at its end"
+            for number, line in table
+            if not line.strip().endswith("|")
+        ]
+        table = [(number, line) for number, line in table if line.strip().endswith("|")]
     if not separator or separator == "|" or separator == WIDE:
         return [(number, _cells(line, separator, number == begin + 1)) for number, line in table]
     text = "\n".join(line for _, line in table)

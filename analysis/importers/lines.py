@@ -13,6 +13,9 @@ LARGEST = {"bytes": 2**53, "samples": 10**9, "group": 10**9}
 Target = tuple[str, float]
 """Column of network curves for a printed column, and the factor to its unit."""
 
+FALLS = "has a smaller size than the row above: the lines that begin its table are missing"
+"""Why a row belongs to no table: the sizes of a table rise."""
+
 SLACK = 0.002
 """Relative tolerance between time × bandwidth and the bytes, in addition to the printed digits."""
 
@@ -58,6 +61,13 @@ def quoted(line: str) -> str:
     return repr(line if len(line) <= 60 else line[:59] + "…")
 
 
+def decimals(cells: Sequence[str], targets: Sequence[Target | None]) -> tuple[int, ...]:
+    """Return the decimals of the printed values that are kept."""
+    return tuple(
+        len(cell.partition(".")[2]) for cell, target in zip(cells, targets, strict=True) if target is not None
+    )
+
+
 def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str, float | int] | str:
     """Return the values of a printed row by column, or the reason why it cannot be read.
 
@@ -94,6 +104,7 @@ def contradicts(
     time: tuple[str, float],
     rate: tuple[str, float],
     most_messages: float = math.inf,
+    least_messages: int = 1,
 ) -> str:
     """Check that the printed time and bandwidth of a message agree.
 
@@ -107,8 +118,8 @@ def contradicts(
     time, rate : pairs of str and float
         Printed numbers, and their factors to microseconds and to 10^6 bytes per second. The number of digits
         is their precision.
-    most_messages : float
-        Largest number of messages that may pass in the printed time.
+    most_messages, least_messages : float and int
+        Largest and smallest number of messages that may pass in the printed time.
 
     Returns
     -------
@@ -120,7 +131,7 @@ def contradicts(
     (low_us, high_us), (low_rate, high_rate) = (printed_range(*printed) for printed in (time, rate))
     fewest = low_us * low_rate * (1 - SLACK) / row["bytes"]
     most = high_us * high_rate * (1 + SLACK) / row["bytes"]
-    if min(math.floor(most), most_messages) >= max(1, math.ceil(fewest)):
+    if min(math.floor(most), most_messages) >= max(least_messages, math.ceil(fewest)):
         return ""
     return f"time {time[0]} and bandwidth {rate[0]} contradict each other for {row['bytes']} bytes"
 

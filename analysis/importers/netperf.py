@@ -13,6 +13,7 @@ from analysis.importers.transports import make_transports
 
 SELECTED = re.compile(r"(?:[\w %()]+,){2,}[\w %()]+$|[A-Z_]+=")
 """Headings of the output of netperf with ``-o``, and lines of ``-k``."""
+NO_SENT = "is what was received, and what was sent is missing"
 _MEGABIT = 1e6 / 8e6
 
 
@@ -26,12 +27,12 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     rows: list[dict] = []
     unread: list[str] = []
     title: re.Match | None = None
-    heading = ""
+    heading, before = "", 0
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         cells = line.split()
         if match := MARKS["netperf"].match(line):
-            title, heading = match, ""
+            title, heading, before = match, "", len(rows)
         elif program := program_of(line):
             if title:
                 unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
@@ -43,7 +44,12 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         elif title and re.match(r"bytes\b", line):
             heading = line
         elif title and heading and cells and all(re.fullmatch(r"[\d.]+", cell) for cell in cells):
-            fault = _read(rows, cells, title, heading)
+            try:
+                fault = (
+                    _read(rows, cells, title, heading) if len(cells) != 4 or len(rows) > before else NO_SENT
+                )
+            except (ValueError, ZeroDivisionError):
+                fault = "has a size that is no whole number, or a rate of 0"
             if fault:
                 unread.append(f"{source}: line {number}: {quoted(line)} {fault}")
     return rows, unread
@@ -70,7 +76,7 @@ def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> 
     if "10^6bits/s" not in heading:
         return "is in no unit that is known (10^6bits/sec)"
     row = {"program": f"netperf {title['protocol']}_STREAM", "transport": protocol, "test": "stream"}
-    if protocol == "tcp" and len(cells) >= 5:
+    if protocol == "tcp" and (len(cells) == 5 or len(cells) > 7):  # more with the use of processors
         rows.append(row | {"bytes": int(cells[2]), "received_MBps": float(cells[4]) * _MEGABIT})
     elif protocol == "udp" and len(cells) >= 6:
         rows.append(row | {"bytes": int(cells[1]), "sent_MBps": float(cells[5]) * _MEGABIT})

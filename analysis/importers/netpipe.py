@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import (
@@ -52,6 +53,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     unread: list[str] = []
     foreign: list[tuple[int, str]] = []
     trials = False
+    counts = Counter(len(line.split()) for line in text.split("\n") if line.strip())
+    usual = counts.most_common(1)[0][0] if counts else 0
     for number, line in whole_lines(text, source, unread):
         cells = line.split()
         if not cells:
@@ -61,6 +64,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             foreign.append((number, line))
             continue
         row = _screen_row(screen) if screen else _row(cells)
+        if screen is None and len(cells) != usual:
+            row = f"has {len(cells)} values where most lines have {usual}" if isinstance(row, dict) else row
         if isinstance(row, str):
             unread.append(f"{source}: line {number}: {quoted(line)} {row}")
         else:

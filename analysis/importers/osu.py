@@ -7,7 +7,9 @@ from collections import Counter
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import (
+    FALLS,
     Target,
+    decimals,
     foreign_lines,
     has_only_numbers,
     quoted,
@@ -51,8 +53,9 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     heading: list[str] = []
     targets: list[Target | None] = []
     stated: dict[str, int] = {}
+    largest = -1
     runs: Counter[str] = Counter()
-    command = ""
+    command, started_by = "", ""
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         title = MARKS["osu"].match(line)
@@ -60,8 +63,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         keys = [name.lower().replace(" ", "") for name in names]
         if title:
             benchmark = "osu_" + re.sub(r"\W+", "_", title["title"]).strip("_").lower()
-            heading, targets, stated, settings = [], [], {}, f"version {title['version']}{command}"
-            command = ""
+            heading, targets, stated, settings = [], [], {}, f"version {title['version']}"
+            started_by, command = command, ""
             runs[benchmark] += 1
         elif program := program_of(line):
             if benchmark:
@@ -72,7 +75,11 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if pairs["window"]:
                 stated["window"] = int(pairs["window"])
                 settings += f", window size {pairs['window']}"
+        elif benchmark and any(key in COLUMNS for key in keys) and (targets or not _fits(benchmark, keys)):
+            unread.append(f"{source}: line {number}: {quoted(line)} is no heading of {benchmark}")
+            benchmark, heading, targets = "", [], []
         elif benchmark and any(key in COLUMNS for key in keys):
+            largest = -1
             heading, targets = keys, [COLUMNS.get(key) for key in keys]
             unread += [
                 f"{source}: line {number}: column '{name}' is not kept"
@@ -83,19 +90,38 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             cells = line.split()
             if not has_only_numbers(cells[0]):
                 foreign.append((number, line))
-                command = f" by {line}" if COMMAND.search(line) else command
+                command = line if COMMAND.search(line) else command
                 continue
             row = read_row(cells, targets) if targets else "is no row of a table"
             if "validation" in heading and "Fail" in cells:
                 row = "failed its validation"
+            if isinstance(row, dict) and row.get("bytes", largest) < largest:
+                row, targets = FALLS, []
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
-                run = {"benchmark": benchmark, "run": runs[benchmark], "settings": settings, **stated}
-                rows.append({**run, "line": number, **row})
+                run = {
+                    "benchmark": benchmark,
+                    "run": runs[benchmark],
+                    "settings": settings,
+                    "command": started_by,
+                    **stated,
+                }
+                rows.append({**run, "line": number, "decimals": decimals(cells, targets), **row})
+                largest = int(row.get("bytes", largest))
         elif line.startswith("#") and benchmark and not targets:
             settings += f", {line.removeprefix('#').strip()}"
     return rows, unread + foreign_lines(source, foreign)
+
+
+def _fits(benchmark: str, keys: list[str]) -> bool:
+    """Return whether a heading has the quantity that the title of a benchmark names."""
+    columns = [COLUMNS[key][0] for key in keys if key in COLUMNS]
+    quantities = {"latency": "latency_us", "bandwidth": "bandwidth_MBps"}
+    if "purecomm.(us)" in keys and not {"overall(us)", "compute(us)"} <= {*keys}:
+        return False
+    named = [column for word, column in quantities.items() if word in benchmark]
+    return any(column in columns for column in named)
 
 
 def read(text: str, source: str, mapping: Mapping) -> Import:

@@ -9,12 +9,13 @@ from analysis.importers.lines import printed_range, quoted, whole_lines
 from analysis.importers.mapping import Mapping
 from analysis.importers.marks import MARKS, is_marked, program_of
 from analysis.importers.results import Import
-from analysis.importers.transports import GIGABIT, MEBI, make_transports
+from analysis.importers.transports import GIGABIT, MEBI, RELIABLE, make_transports
 
 OTHER_TITLE = re.compile(r"\w[\w &]+ (?:BW|Latency)[\w -]* Test$")
+_DEPTH = re.compile(r"([TR]X) depth\s*:")
 RATE_SLACK = 0.02
 """Relative tolerance between bandwidth and message rate, in addition to the printed digits."""
-_CONNECTION = re.compile(r"Connection type\s*:\s*(\w+)")
+_CONNECTION = re.compile(r"Connection type\s*:\s*(RC|UC|UD|XRC|DC|SRD|RawEth)\b")
 _UNITS = {"BW average[MB/sec]": MEBI, "BW average[Gb/sec]": GIGABIT, "BW average[MiB/sec]": MEBI}
 
 
@@ -28,23 +29,28 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     rows: list[dict] = []
     unread: list[str] = []
     title: re.Match | None = None
-    transport, receives = "", False
+    transport = ""
+    receives: bool | None = None
     columns: list[str] = []
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         if OTHER_TITLE.match(line):
-            title, transport, receives, columns = MARKS["perftest"].match(line), "", False, []
+            title, transport, receives, columns = MARKS["perftest"].match(line), "", None, []
             if title is None:
                 unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")
         elif match := _CONNECTION.match(line):
-            transport = match[1].lower()
+            if columns:  # the title of this test is missing
+                title = None
+            transport, columns = match[1].lower(), []
+        elif match := _DEPTH.match(line):
+            receives = match[1] == "RX"
         elif program := program_of(line):
             if title:
                 unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
-            title, transport, receives, columns = None, "", False, []
-        elif line.startswith("RX depth"):
-            receives = True
+            title, transport, receives, columns = None, "", None, []
         elif line.startswith("#bytes"):
+            if columns:
+                title = None
             columns = re.split(r"\s{2,}|(?<=s) (?=#)", line) if "#iterations" in line else []
         elif title and columns and re.match(r"\d+\s", line):
             row = _row(line.split(), columns, title, transport, receives)
@@ -55,7 +61,9 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     return rows, unread
 
 
-def _row(cells: list[str], columns: list[str], title: re.Match, transport: str, receives: bool) -> dict | str:
+def _row(
+    cells: list[str], columns: list[str], title: re.Match, transport: str, receives: bool | None
+) -> dict | str:
     """Return the row of transports for a line, or the reason why it cannot be read."""
     if len(cells) != len(columns):
         return f"has {len(cells)} values where the table has {len(columns)} columns"
@@ -82,6 +90,8 @@ def _row(cells: list[str], columns: list[str], title: re.Match, transport: str, 
     printed = dict(zip(columns, cells, strict=True))
     if _contradicts_rate(printed, unit):
         return "has a bandwidth and a message rate that contradict each other"
+    if receives is None and transport not in RELIABLE:
+        return "follows no line 'TX depth' or 'RX depth', which shows whether it was sent or received"
     side = "received_MBps" if receives else "sent_MBps"
     test = "both_ways" if title["both"] else "stream"
     return row | {"test": test, side: values[unit] * _UNITS[unit]}

@@ -9,7 +9,7 @@ from analysis.importers.lines import foreign_lines, quoted, whole_lines
 from analysis.importers.mapping import Mapping
 from analysis.importers.marks import MARKS, is_marked, program_of
 from analysis.importers.results import Import
-from analysis.importers.transports import make_transports
+from analysis.importers.transports import RELIABLE, make_transports
 
 OTHER_TEST = re.compile(r"\w+:$")
 _VALUE = re.compile(
@@ -23,6 +23,18 @@ _MEGABYTES = {
 }
 _SIZES = {"bytes": 1, "KB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20}
 _COLUMNS = {"bw": "received_MBps", "send_bw": "sent_MBps", "recv_bw": "received_MBps"}
+
+
+_PRINTED = {**_COLUMNS, "latency": "latency_us", "msg_size": "bytes"}
+
+
+def _fits(name: str, row: dict) -> bool:
+    """Return whether a test prints a value: reliable transports print one rate, others print two."""
+    if name == "msg_size":
+        return True
+    if row["test"] == "pingpong" or name == "latency":
+        return row["test"] == "pingpong" and name == "latency"
+    return (name == "bw") == (row["transport"] in RELIABLE)
 
 
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
@@ -51,10 +63,17 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         elif is_test and (match := _VALUE.match(line)):
             name, unit = match["name"], match["unit"]
             value = float(match["value"].replace(",", ""))
-            if name == "latency" and unit in _MICROSECONDS:
-                rows[-1]["latency_us"] = value * _MICROSECONDS[unit]
+            column = "latency_us" if name == "latency" else _COLUMNS.get(name, "")
+            if column and (
+                column in rows[-1] or (column == "latency_us") != (rows[-1]["test"] == "pingpong")
+            ):
+                unread.append(f"{source}: line {number}: {quoted(line)} follows no line with its test")
+                del rows[-1]
+                is_test = False
+            elif name == "latency" and unit in _MICROSECONDS:
+                rows[-1][column] = value * _MICROSECONDS[unit]
             elif name in _COLUMNS and unit in _MEGABYTES:
-                rows[-1][_COLUMNS[name]] = value * _MEGABYTES[unit]
+                rows[-1][column] = value * _MEGABYTES[unit]
             elif name == "msg_size" and unit in _SIZES:
                 exact = match["exact"]
                 rows[-1]["bytes"] = int(exact.replace(",", "")) if exact else round(value * _SIZES[unit])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
@@ -74,6 +75,16 @@ _STATED = ("interconnect", "kind", "processes")
 """Columns that a mapping may state for the output of a network benchmark."""
 
 
+@functools.cache
+def _empty_runs() -> pd.DataFrame:
+    return empty(RUNS)
+
+
+@functools.cache
+def _empty_curves() -> pd.DataFrame:
+    return empty(CURVES)
+
+
 @dataclass(frozen=True, eq=False)
 class Import:
     """Result of an import.
@@ -91,8 +102,8 @@ class Import:
         One line per skipped entry: file, line and reason.
     """
 
-    runs: pd.DataFrame = field(default_factory=lambda: empty(RUNS))
-    curves: pd.DataFrame = field(default_factory=lambda: empty(CURVES))
+    runs: pd.DataFrame = field(default_factory=lambda: _empty_runs().copy())
+    curves: pd.DataFrame = field(default_factory=lambda: _empty_curves().copy())
     derived: dict[str, pd.DataFrame] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
 
@@ -137,7 +148,8 @@ def make_curves(
     ----------
     rows : iterable of mappings
         Columns of `CURVES` that the output holds, and ``line``, the number of its line. The optional ``run``
-        numbers the runs of a benchmark in one file, and ``settings`` is what the run prints about itself.
+        numbers the runs of a benchmark in one file. ``settings`` is what the run prints about itself, and
+        ``command`` the line that started it, if there is one.
     unread : list of str
         One line for each part of the output that was skipped.
     mapping : Mapping
@@ -150,6 +162,7 @@ def make_curves(
     """
     constants = network_constants(mapping, source)
     unread = list(unread)
+    rows = _with_all_digits(rows, unread, source)
     rows = _plausible(rows, unread, source)
     rows = _once_per_size(rows, unread, source)
     if not rows:
@@ -176,18 +189,58 @@ _CURVE = ("benchmark", "processes", "group")
 """Columns that identify a curve of a file."""
 
 
+def _with_all_digits(
+    rows: Iterable[Entries[str, object]], unread: list[str], source: str
+) -> list[Entries[str, object]]:
+    """Return the rows whose numbers have all decimals of their table; a row with fewer was cut off.
+
+    The optional ``decimals`` of a row are the decimals of its printed values.
+    """
+    rows = list(rows)
+    most: dict[tuple, tuple[int, ...]] = {}
+    for row in rows:
+        table, decimals = _table_of(row), row.get("decimals", ())
+        if isinstance(decimals, tuple):
+            most[table] = tuple(map(max, most.get(table, decimals), decimals))
+    whole: list[Entries[str, object]] = []
+    for row in rows:
+        if row.get("decimals", ()) == most[_table_of(row)]:
+            whole.append({name: value for name, value in row.items() if name != "decimals"})
+        else:
+            unread.append(f"{source}: line {row['line']}: has fewer decimals than other rows: cut off")
+    return whole
+
+
+def _table_of(row: Entries[str, object]) -> tuple:
+    return (*(row.get(name) for name in ("benchmark", "processes", "run")), len(str(row.get("decimals", ()))))
+
+
 def _plausible(
     rows: Iterable[Entries[str, object]], unread: list[str], source: str
 ) -> list[Entries[str, object]]:
     """Return the rows whose values fit each other and physics; list the others."""
     plausible = []
     for row in rows:
-        fault = _disordered(row) or implausible(row)
+        fault = _disordered(row) or _contradicts_rate(row) or implausible(row)
+        if not any(row.get(name) for name in ("latency_us", "bandwidth_MBps", "messages_per_second")):
+            fault = "has neither a time nor a rate"
         if fault:
             unread.append(f"{source}: line {row['line']}: {fault}")
         else:
             plausible.append(row)
     return plausible
+
+
+def _contradicts_rate(row: Entries[str, object]) -> str:
+    """Return that bandwidth and message rate contradict each other for the size; empty if they do not."""
+    size, rate, messages = (row.get(name) for name in ("bytes", "bandwidth_MBps", "messages_per_second"))
+    if not (isinstance(size, int) and isinstance(rate, float) and isinstance(messages, float) and size):
+        return ""
+    share = rate * 1e6 / size / messages
+    slack = 0.05 + 0.01 / rate  # a bandwidth has two decimals
+    if 1 - slack < share < 1 + slack:
+        return ""
+    return f"{rate:g} MB/s and {messages:g} messages/s contradict each other for {size} bytes"
 
 
 def _disordered(row: Entries[str, object]) -> str:
@@ -229,13 +282,15 @@ def _check_settings(rows: list[Entries[str, object]], source: str) -> None:
     first_rows: dict[tuple, Entries[str, object]] = {}
     for row in rows:
         first = first_rows.setdefault(tuple(row.get(name) for name in _CURVE), row)
-        if first.get("settings") != row.get("settings"):
-            raise TableError(
-                f"{row['benchmark']} ran with {row['settings']!r}, and before line {row['line']} with "
-                f"{first['settings']!r}: give each run its own file, with its own name of the interconnect",
-                source,
-                f"line {row['line']}",
-            )
+        for name in ("settings", "command"):
+            value, before = row.get(name), first.get(name)
+            if value != before and (name == "settings" or (value and before)):
+                raise TableError(
+                    f"{row['benchmark']} ran with {value!r}, and before line {row['line']} with {before!r}: "
+                    "give each run its own file, with its own name of the interconnect",
+                    source,
+                    f"line {row['line']}",
+                )
 
 
 def _medians_over_runs(frame: pd.DataFrame, unread: list[str], source: str) -> pd.DataFrame:

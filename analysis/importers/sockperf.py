@@ -27,6 +27,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         "bytes": r"msg-size=(\d+)\. For",
         "mean": r"Summary: Latency is ([\d.]+) usec",
         "median": r"percentile 50\.0+ =\s*([\d.]+)",
+        "percentile": r"percentile (\d+)",
         "rate": r"Summary: BandWidth is ([\d.]+) MBps",
         "sent": r"\[Valid Duration\].*SentMessages=(\d+)",
         "dropped": r"# dropped messages = (\d+)",
@@ -47,8 +48,10 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         return [], [*unread, f"{source}: holds whole round trips (--full-rtt), which are not read"]
     if "mean" not in values:
         return [], [*unread, f"{source}: has neither a latency nor a bandwidth"]
-    if row["transport"] == "udp" and int(values.get("sent", 0)):
-        row["lost_percent"] = 100 * int(values.get("dropped", 0)) / int(values["sent"])
+    if "percentile" in values and "median" not in values:
+        return [], [*unread, f"{source}: has percentiles, but not the median (percentile 50)"]
+    if row["transport"] == "udp" and int(values.get("sent", 0)) and "dropped" in values:
+        row["lost_percent"] = 100 * int(values["dropped"]) / int(values["sent"])
     return [row | {"test": "pingpong", "latency_us": float(values.get("median", values["mean"]))}], unread
 
 

@@ -1,20 +1,29 @@
 """Study, cluster, case, interconnect, price and imported files written by an attacker.
 
     .venv/bin/python tests/benchmarks/hostile_files.py [FILES [SEED]]
+    .venv/bin/python tests/benchmarks/hostile_files.py mixed [FILES [SEED]]
 
 Takes files that are shipped, puts something hostile into each at random (what a shell would run, paths that lead out,
 huge numbers, other types, broken text), and reads them as a study does. A file is refused in one line or taken. Of
 what is taken, everything goes to a shell that Snakemake would give to one. Prints the counts and what is wrong: a
 traceback, or a shell that ran a word of a file.
+
+With `mixed`, it damages outputs that are imported as copying and concatenating do: lines dropped, doubled and
+swapped, columns cut, lines of other formats mixed in. Wrong is a traceback, a warning, and a value that the
+undamaged file does not hold.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +38,7 @@ from snakemake.deployment.singularity import shellcmd as in_image
 from snakemake_executor_plugin_slurm.submit_string import get_submit_command
 
 from analysis.importers import make_mapping, read_foreign
+from analysis.importers.marks import program_of
 from analysis.runs.errors import TableError
 from analysis.topics.prices.books import read_book
 from workflows.domain import InputError
@@ -208,8 +218,144 @@ def attack(number: int, seed: int) -> tuple[Counter[tuple[str, str]], list[str]]
     return counts, wrong
 
 
+OUTPUTS = [file for file in KINDS["import"][1] if "perflogs" not in file.parts and "field" not in file.parts]
+NETWORKS = ("osu", "imb", "netpipe", "perftest", "qperf", "iperf3", "netperf", "sockperf")
+FREE = ("record", "runs", "block", "repetition", "source", "order_from", "resolution_seconds", "reason")
+"""Columns that may differ: places in the file, text, and what follows from the number of rows."""
+FREE_OF_JOBS = ("nodes", "cores", "oversubscription", "energy_joules", "valid")
+"""Columns of a job of Slurm that depend on its steps: a dump without a step is a dump of a job without it."""
+
+
+def mixed(lines: list[str], others: list[str], chance: random.Random, has_names: bool) -> list[str]:
+    """Damage the lines of an output once; lines that only a name marks are not swapped."""
+    lines = list(lines)
+    here = chance.randrange(len(lines))
+    kinds = (
+        ("drop", "double", "mix", "column", "width")
+        if has_names
+        else ("drop", "double", "swap", "mix", "column", "width")
+    )
+    kind = chance.choice(kinds)
+    if kind == "drop":
+        del lines[here]
+    elif kind == "double":
+        lines.insert(here, lines[here])
+    elif kind == "swap":
+        there = chance.randrange(len(lines))
+        lines[here], lines[there] = lines[there], lines[here]
+    elif kind == "mix":
+        start = chance.randrange(len(others))
+        lines[here:here] = others[start : start + chance.randrange(1, 6)]
+    elif kind == "column":
+        column = chance.randrange(4)
+        chosen = range(len(lines)) if chance.random() < 0.5 else [here]
+        for index in chosen:
+            cells = list(re.finditer(r"[^\s,;|]+[,;|]?", lines[index]))
+            if program_of(lines[index]):
+                continue  # a shorter title may be the title of another benchmark
+            if column < len(cells):
+                begin, end = cells[column].span()
+                lines[index] = lines[index][:begin] + lines[index][end:]
+    elif not has_names and "," not in lines[here]:  # a cut off last cell of a CSV file cannot be seen
+        width = chance.randrange(1, max(map(len, lines)))
+        lines[here] = lines[here][:width]
+    return lines or [""]
+
+
+@functools.cache
+def reading(file: Path) -> tuple[str, Any]:
+    """Return the format of an output, and a mapping with which it is read."""
+    form = {"reframe": None, "jube": None}.get(file.parent.name, file.parent.name)
+    mapping = {"interconnect": {"value": "ib"}}
+    if form not in NETWORKS:
+        names = {"case": {"value": "duct"}, "may_differ": ["size", "cells", "greeting"]}
+        mapping = names | (mapping | {"processes": {"value": 4}} if form == "sacct" else {})
+    if file.name == "means.dat":
+        mapping |= {"seconds": "solving_time"}
+    return (form if form == "netpipe" else None), make_mapping(mapping)
+
+
+def values(file: Path, form: str | None, mapping: Any) -> list[dict[str, Any]]:
+    """Return the values of an output by row."""
+    imported = read_foreign(file, form, mapping)
+    free = FREE_OF_JOBS if "job" in imported.runs["record"].str.cat() else ()
+    tables = [imported.runs, imported.curves, *imported.derived.values()]
+    rows = [
+        row
+        for table in tables
+        for row in table.drop(columns=[*FREE, *free], errors="ignore").to_dict("records")
+    ]
+    counted = [row for row in rows if row.get("valid", True)]
+    return [{name: value for name, value in row.items() if _is_there(value)} for row in counted]
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value == value and str(value) != "<NA>"
+
+
+@functools.cache
+def whole(file: Path) -> list[dict[str, Any]]:
+    try:
+        return values(file, *reading(file))
+    except TableError:
+        return []
+
+
+def foreign_to(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """Return whether no row holds all values of a row."""
+    if row in rows:
+        return False
+    return not any(all(_same(row[name], other.get(name)) for name in row) for other in rows)
+
+
+def _same(value: Any, other: Any) -> bool:
+    if isinstance(value, float) and isinstance(other, float | int):
+        return math.isclose(value, other, rel_tol=1e-9)
+    return other is not None and value == other
+
+
+def mix(number: int, seed: int) -> tuple[Counter[str], list[str]]:
+    """Damage and read that many outputs; see `attack` for the result."""
+    chance, counts, wrong = random.Random(seed), Counter(), []
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for index in range(number):
+            origin = OUTPUTS[index % len(OUTPUTS)]
+            other = chance.choice([file for file in OUTPUTS if file.parent != origin.parent])
+            has_names = origin.suffix == ".json" or origin.parent.name in ("qperf", "sockperf")
+            lines = origin.read_text().split("\n")
+            for _ in range(chance.randrange(1, 4)):
+                lines = mixed(lines, other.read_text().split("\n"), chance, has_names)
+            file = Path(folder) / origin.name
+            file.write_text("\n".join(lines))
+            where = f"{origin.parent.name}/{origin.name} {index} of seed {seed}"
+            try:
+                rows = values(file, *reading(origin))
+                counts["read"] += 1
+                strange = [row for row in rows if foreign_to(row, whole(origin))]
+                if strange and strange[0].get("benchmark", "x") in (
+                    "x",
+                    *(row.get("benchmark") for row in rows),
+                ):
+                    wrong.append(f"{where}: {strange[0]}")
+            except TableError as error:
+                counts["refused"] += 1
+                if "\n" in str(error):
+                    wrong.append(f"{where}: more than a line: {str(error)[:200]!r}")
+            except Exception as error:
+                wrong.append(f"{where}: {type(error).__name__}: {str(error)[:200]!r}")
+    return counts, wrong
+
+
 def main() -> int:
     """Attack as often as asked, and print what came of it."""
+    if "mixed" in sys.argv[1:2]:
+        given = [int(word) for word in sys.argv[2:]]
+        number, seed = [*given, *(10000, 1)[len(given) :]]
+        counts, wrong = mix(number, seed)
+        print(f"{number} damaged outputs: {counts['refused']} refused, {counts['read']} read")
+        print("\n".join(wrong) or "no traceback, no warning, and no value that the undamaged file lacks")
+        return bool(wrong)
     given = [int(word) for word in sys.argv[1:]]
     number, seed = [*given, *(1000, 1)[len(given) :]]
     counts, wrong = attack(number, seed)

@@ -199,9 +199,11 @@ def test_a_decimal_comma_is_named(written):
     assert message in refusal(TableError, read_foreign, path)
 
 
-def test_output_of_another_program_ends_a_table(written):
-    imb = "# Benchmarking Bcast\n#bytes #repetitions t[usec]\n16 100\n"
-    imported = read_foreign(written(OSU + imb), mapping=IB)
+def test_output_of_two_programs_needs_a_format(written):
+    path = written(OSU + "# Benchmarking Bcast\n#bytes #repetitions t[usec]\n16 100\n")
+    message = "holds output of osu and of imb: give each its own file, or state the format to be read"
+    assert message in refusal(TableError, read_foreign, path, mapping=IB)
+    imported = read_foreign(path, "osu", IB)
     assert imported.curves["bytes"].tolist() == [0, 8]
     assert "line 5: '# Benchmarking Bcast' begins output of imb" in imported.unread[0]
 
@@ -223,12 +225,30 @@ def test_latency_bandwidth_and_size_fit_physics(written, text, form, message):
 
 
 def test_a_size_with_two_times_in_a_run_is_not_read(written):
-    imported = read_foreign(written(OSU + "8    1.90\n0    1.50\n"), mapping=IB)
-    assert imported.curves["bytes"].tolist() == [0]
+    imported = read_foreign(written(OSU + "8    1.90\n16   1.70\n16   1.70\n"), mapping=IB)
+    assert imported.curves["bytes"].tolist() == [0, 16]
     assert [line.rpartition("file: ")[2] for line in imported.unread] == [
-        "line 6: is the same as line 3",
+        "line 7: is the same as line 6",
         "line 5: osu_latency: 8 bytes differ from line 4 of the same run",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OSU + "1024    2.1\n", "line 5: has fewer decimals than other rows: cut off"),
+        (
+            OSU + "4    1.51\n",
+            "'4 1.51' has a smaller size than the row above: the lines that begin its table",
+        ),
+        (OSU + "# Size          Bandwidth (MB/s)\n16   10.53\n", "is no heading of osu_latency"),
+        (OSU + "16\n", "line 5: '16' has 1 values where the table has 2 columns"),
+    ],
+)
+def test_a_row_that_belongs_to_no_table_is_not_read(written, text, message):
+    imported = read_foreign(written(text), mapping=IB)
+    assert imported.curves[["bytes", "latency_us"]].astype(float).to_numpy().tolist() == ROWS
+    assert message in imported.unread[0]
 
 
 def test_modes_of_imb_are_benchmarks_of_their_own(written):
@@ -261,7 +281,7 @@ def test_a_table_inside_a_log_is_no_table_of_runs(written):
 
 def test_runs_started_by_different_commands_need_labels(written):
     text = f"+ mpirun -x UCX_TLS=tcp osu_latency\n{OSU}+ mpirun -x UCX_TLS=rc osu_latency\n{OSU}"
-    assert "osu_latency ran with 'version 7.4 by + mpirun -x UCX_TLS=rc osu_latency'" in refusal(
+    assert "osu_latency ran with '+ mpirun -x UCX_TLS=rc osu_latency'" in refusal(
         TableError, read_foreign, written(text), mapping=IB
     )
 

@@ -162,7 +162,7 @@ def test_imb_before_2018_counts_megabytes_of_2_to_the_20_bytes(foreign, shared_m
     ],
 )
 def test_the_unit_of_imb_by_version(shared_memory, written, title, factor):
-    text = f"#    {title}\n# Benchmarking Uniband\n#bytes #repetitions Mbytes/sec Msg/sec\n 8 10 100.00 5\n"
+    text = f"#    {title}\n# Benchmarking Uniband\n#bytes #repetitions Mbytes/sec Msg/sec\n 8 10 100.00 12800000\n"
     curves = read_foreign(written(text), mapping=shared_memory).curves
     assert curves["bandwidth_MBps"].item() == pytest.approx(100 * factor)
 
