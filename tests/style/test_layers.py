@@ -80,7 +80,7 @@ def test_tests_lie_in_folders_named_after_the_layers():
     layers = {layer for package in LAYERS.values() for layer in package.split()}
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
     assert len(folders) > 20
-    assert folders - layers == {"commands", "end_to_end", "fresh", "slurm", "style"}
+    assert folders - layers == {"commands", "documented", "end_to_end", "fresh", "slurm", "style"}
 
 
 def test_the_page_about_the_architecture_names_existing_paths():
