@@ -127,8 +127,8 @@ def page_labels(labels: Labels, contests: Sequence[Contest]) -> Labels:
     return replace(labels, given="with kind" if len(kinds) > 1 else "without kind")
 
 
-def contrast_title(contrast: Contrast, contest: Contest, labels: Labels) -> str:
-    """State the result of a comparison."""
+def contrast_title(contrast: Contrast, contest: Contest, labels: Labels, where: str = "") -> str:
+    """State the result of a comparison; `where` names its case among several."""
     line, word = contrast.comparison, contrast.direction
     other, baseline = labels.compared(line), labels.baseline(line)
     if contrast.equivalent and contrast.saves:
@@ -140,8 +140,8 @@ def contrast_title(contrast: Contrast, contest: Contest, labels: Labels) -> str:
         percent = formats.percent(abs(line["improvement_percent"]))
         text = f"{other} is {percent} {word} than {baseline} at {contest.counted(line['at_processes'])}"
     else:
-        return _open_title(line, other, baseline)
-    return f"{text} ({contrast.remark})" if contrast.remark else text
+        return f"{_open_title(line, other, baseline)}{where}"
+    return f"{text}{where} ({contrast.remark})" if contrast.remark else f"{text}{where}"
 
 
 def _open_title(line: Line, other: str, baseline: str) -> str:

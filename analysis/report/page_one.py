@@ -13,7 +13,7 @@ from analysis.presentation.formats import counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import look_sentences
 from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
-from analysis.report.contrast import contrast_title, find_contrast, page_labels
+from analysis.report.contrast import Contrast, contrast_title, find_contrast, page_labels
 from analysis.report.crossover import crossover
 from analysis.report.in_words import table_notes
 from analysis.report.key_figures import MOST_FIGURES, make_key_figures
@@ -71,16 +71,18 @@ def _with_runs(content: Content) -> FirstPage:
     labels = page_labels(content.labels, contests)
     has_baseline = content.facts.study.names_baseline
     contrast = find_contrast(contests[0], has_baseline, content.facts.all_settings().alpha)
-    title = contrast_title(contrast, contests[0], labels) if contrast else figure_title(contests[0], labels)
-    if len(content.cases) > 1:
-        title += f" in {labels.case(contests[0].case)}"
+    where = f" in {labels.case(contests[0].case)}" if len(content.cases) > 1 else ""
+    if contrast:
+        title = contrast_title(contrast, contests[0], labels, where)
+    else:
+        title = f"{figure_title(contests[0], labels)}{where}"
     figures = make_key_figures(contests[0], contrast, labels, has_baseline, headline.key_figures)
     certainty = how_sure(content.runs, content.tables, contests, content.facts)
     return FirstPage(
         f"{title[:1].upper()}{title[1:]}" if title.startswith(labels.speedup) else title,
         [
             key_figures(figures),
-            *_figure_and_table(contests, content),
+            *_figure_and_table(contests, content, contrast),
             *map(paragraph, filter(None, _order_and_subject(contests[0], content, labels))),
             paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
             *map(paragraph, headline.cautions),
@@ -117,8 +119,11 @@ def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:
     )
 
 
-def _figure_and_table(contests: Sequence[Contest], content: Content) -> list[Block]:
-    return [*content.figures("answer"), page_one_table(contests, content)]
+def _figure_and_table(
+    contests: Sequence[Contest], content: Content, contrast: Contrast | None = None
+) -> list[Block]:
+    in_title = contrast and str(contrast.comparison["interconnect"])
+    return [*content.figures("answer"), page_one_table(contests, content, in_title)]
 
 
 def _words(
@@ -143,6 +148,11 @@ def _without_runs(content: Content) -> FirstPage:
     first = [key_figures(headline.key_figures[:MOST_FIGURES])] if headline.key_figures else listing
     return FirstPage(
         headline.title or content.labels.title,
-        [*first, *figures[:1], *([headline.table] if headline.table else [])],
+        [
+            *first,
+            *figures[:1],
+            *([headline.table] if headline.table else []),
+            *map(paragraph, headline.cautions),
+        ],
         [*(listing if headline.key_figures else []), *map(paragraph, headline.notes)],
     )

@@ -29,19 +29,25 @@ from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_i
 from analysis.runs.kinds import ran, side
 from analysis.topics.topic import MOST_ROWS
 
-LEAST_ROWS = 2
+LEAST_ROWS = 3
 """Rows that the headline contest keeps however many other cases there are."""
 NOT_COMPARED = "not compared: one node"
 BEYOND = {"rises": "+", "unsure": "?"}
 """Mark behind the best count of a curve, by how the curve ends."""
 
 
-def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
-    """Tabulate the fastest curve and the baseline of every contest, then other curves as there is room."""
+def page_one_table(contests: Sequence[Contest], content: Content, in_title: str | None = None) -> Block:
+    """Tabulate the fastest curve and the baseline of every contest, then other curves as there is room.
+
+    Parameters
+    ----------
+    in_title : str, optional
+        Interconnect that the title compares with the baseline of the first contest.
+    """
     unfinished = content.facts.study.unfinished
     has_baseline = content.facts.study.names_baseline
     labels = page_labels(content.labels, contests)
-    ranked = [_rank_curves(contest) for contest in contests]
+    ranked = [_rank_curves(contests[0], in_title), *map(_rank_curves, contests[1:])]
     order = _order_of_curves(contests, ranked)
     shown = {id(peak) for peak in islice(order, MOST_ROWS)}
     groups: dict[str, list[Row]] = {}
@@ -78,29 +84,32 @@ def page_one_table(contests: Sequence[Contest], content: Content) -> Block:
 
 
 def time_head(contests: Sequence[Contest], runs: pd.DataFrame) -> str:
-    """Name the times of a table; runs with a figure of merit have its inverse in place of a time."""
+    """Name the times of a table; runs with ``run_seconds`` have the inverse of a rate in place of a time."""
     cases = {contest.case for contest in contests}
     of_cases = runs[runs["case"].isin(cases) & runs["valid"]]
-    if "figure_of_merit" not in of_cases or of_cases["figure_of_merit"].isna().all():
+    if "run_seconds" not in of_cases or of_cases["run_seconds"].isna().all():
         return "Time (s)"
-    if of_cases["figure_of_merit"].isna().any():
+    if of_cases["run_seconds"].isna().any():
         return "Time or inverse rate (s)"
     work, units = of_cases["work"].dropna().unique(), of_cases["work_unit"].dropna().unique()
     amount = f"{formats.exact(work[0])} " if len(work) == 1 else ""
     return f"Inverse rate (s per {amount}{units[0] if len(units) == 1 else 'units of work'})"
 
 
-def _rank_curves(contest: Contest) -> list[Line]:
-    """Sort the rows of ``peaks`` of a contest: the fastest, the baseline, then the others by speedup."""
+def _rank_curves(contest: Contest, in_title: str | None = None) -> list[Line]:
+    """Sort the rows of ``peaks``: the fastest, the baseline, that of the title, then by speedup."""
     peaks = as_lines(contest.peaks.sort_values("peak_speedup", ascending=False, kind="stable"))
-    return sorted(peaks, key=lambda peak: (peak is not peaks[0], peak["interconnect"] != contest.baseline))
+    first = [contest.baseline, in_title]
+    return sorted(
+        peaks, key=lambda peak: (peak is not peaks[0], *(peak["interconnect"] != name for name in first))
+    )
 
 
 def _order_of_curves(contests: Sequence[Contest], ranked: Sequence[list[Line]]) -> list[Line]:
     """Return all rows of ``peaks``, those to be shown first at the beginning.
 
-    The headline contest leaves two rows to each other case, in which the fastest curve and its baseline
-    stand. Then the other contests take turns.
+    The headline contest keeps at least `LEAST_ROWS`, and leaves two rows to each other case, in which the
+    fastest curve and its baseline stand. Then the other contests take turns.
     """
     headline = contests[0]
     best: dict[str, list[Line]] = {}

@@ -134,6 +134,10 @@ RUNS = pa.DataFrameSchema(
             "Work done in `seconds`, such as cells × iterations.",
         ),
         "work_unit": described(pa.Column(str, nullable=True, required=False), "Unit of `work`."),
+        "run_seconds": described(
+            pa.Column(float, pa.Check.gt(0, error="must be above 0"), nullable=True, required=False),
+            "Time of the run if `seconds` is the inverse of a rate; page one then names it so.",
+        ),
         "energy_joules": described(
             pa.Column(
                 float,

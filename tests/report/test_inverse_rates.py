@@ -13,7 +13,8 @@ from analysis.runs.settings import Settings
 @pytest.mark.parametrize(
     ("columns", "head"),
     [
-        ({"figure_of_merit": 2e11, "work": 1e12, "work_unit": "cells"}, "Inverse rate (s per 10¹² cells)"),
+        ({"run_seconds": 40.0, "work": 1e12, "work_unit": "cells"}, "Inverse rate (s per 10¹² cells)"),
+        ({"figure_of_merit": 2e11, "work": 1e12, "work_unit": "cells"}, "Time (s)"),
         ({"work": 1e12, "work_unit": "cells"}, "Time (s)"),
         ({}, "Time (s)"),
     ],

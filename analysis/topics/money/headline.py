@@ -46,7 +46,7 @@ def payoff_figures(tables: Tables, headline: Contest, labels: Labels) -> list[Ke
             line = best.nlargest(1, "budget").iloc[0].to_dict()
             note = f"with {labels.interconnect(line['interconnect'])}"
             value = counted(int(line["nodes"]), "node")
-            return [key_figure(f"Buy for {limits(line)}", value, note, kind=str(line["kind"]))]
+            return [key_figure(f"Fastest for {limits(line)}", value, note, kind=str(line["kind"]))]
     if "break_even" not in tables:
         return []
     verdicts = at_highest_target(tables["break_even"])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.formats import listed
 from analysis.presentation.labels import DIRECT, Labels, short_name
 from analysis.runs.columns import (
@@ -143,6 +144,32 @@ def offer_name(row: Line, labels: Labels) -> str:
     if row["basis"] == "computed":
         item = f"computed ({item})"
     return ", ".join(filter(None, [interconnect, item, year]))
+
+
+def lowest_price_title(prices: pd.DataFrame, labels: Labels) -> str:
+    """Name the offer with the lowest price per node."""
+    line = prices.nsmallest(1, "price_per_node").iloc[0].to_dict()
+    size = "any size" if is_missing(line["nodes"]) else nodes(line["nodes"])
+    return f"{offer_name(line, labels)}: lowest price per node, {priced(line, 'price_per_node')} at {size}"
+
+
+def price_key_figures(prices: pd.DataFrame, labels: Labels) -> list[KeyFigure]:
+    """Make a key figure of each offer at one number of nodes, cheap offers first.
+
+    Of the sizes at which the offer with the lowest price is listed, take the size that most offers have.
+    """
+    cheapest = prices.nsmallest(1, "price_per_node")["interconnect"].iloc[0]
+    sizes = prices.loc[prices["interconnect"] == cheapest, "nodes"]
+    offers = prices.loc[prices["nodes"].isin(sizes.dropna()), "nodes"].value_counts()
+    if offers.empty:
+        return []
+    size = offers.index[0]
+    lines = prices[prices["nodes"] == size].sort_values("price_per_node", kind="stable").to_dict("records")
+    label = f"Price per node at {nodes(size)}"
+    return [
+        key_figure(label, priced(line, "price_per_node"), offer_name(line, labels), kind=str(line["basis"]))
+        for line in lines
+    ]
 
 
 def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:

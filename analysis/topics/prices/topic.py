@@ -11,7 +11,14 @@ from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Tables, is_missing
 from analysis.topics.money.sentences import amount, money
 from analysis.topics.prices.figures import price_figures
-from analysis.topics.prices.tables import PRICES, list_price_sentences, make_prices, offer_name
+from analysis.topics.prices.tables import (
+    PRICES,
+    list_price_sentences,
+    lowest_price_title,
+    make_prices,
+    offer_name,
+    price_key_figures,
+)
 from analysis.topics.topic import Context, Headline, Page, Topic, View
 
 METHOD = (
@@ -64,7 +71,13 @@ def headline(page: Page) -> Headline | None:
     content = page.content
     if content.cases or "prices" not in content.tables:
         return None
-    return Headline(sentences=list_price_sentences(content.tables["prices"], content.labels))
+    prices, labels = content.tables["prices"], content.labels
+    return Headline(
+        title=lowest_price_title(prices, labels),
+        key_figures=price_key_figures(prices, labels),
+        sentences=list_price_sentences(prices, labels),
+        cautions=["How sure: list prices as published; compare them at equal numbers of nodes only."],
+    )
 
 
 TOPIC = Topic(

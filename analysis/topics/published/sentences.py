@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.presentation import formats
+from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
@@ -41,6 +42,39 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
             text += f"; the arithmetic means, as published, are {listed(published_means)}"
         sentences.append(f"{text}.")
     return sentences
+
+
+def improvement_title(published: Tables, labels: Labels) -> str:
+    """State the largest published improvement over all cases; empty without one."""
+    pairs = _improvements(published)
+    if not pairs:
+        return ""
+    (baseline, interconnect), percents = max(pairs.items(), key=lambda pair: pair[1].median())
+    faster = f"{int((percents > 0).sum())} of {counted(len(percents), 'case')}"
+    return f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
+
+
+def improvement_figures(published: Tables, labels: Labels) -> list[KeyFigure]:
+    """Make a key figure of the improvements of each interconnect: their median and range over the cases."""
+    return [
+        key_figure(
+            f"Median of {counted(len(percents), 'case')}",
+            _percent(percents.median()),
+            f"{_name(interconnect, labels)} against {_name(baseline, labels)}, with the range over the cases",
+            f"[{_percent(percents.min())} to {_percent(percents.max())}]",
+            "published",
+        )
+        for (baseline, interconnect), percents in _improvements(published).items()
+    ]
+
+
+def _improvements(published: Tables) -> dict[tuple[str, str], pd.Series]:
+    """Return the published improvements of all cases, percent, by baseline and interconnect."""
+    if "improvement" not in published:
+        return {}
+    cases = published["improvement"][published["improvement"]["case"] != AVERAGE]
+    groups = cases.groupby(["baseline_interconnect", "interconnect"], sort=False)["improvement_percent"]
+    return {(str(baseline), str(name)): percents for (baseline, name), percents in groups}
 
 
 def _spread(values: pd.Series, arithmetic: bool) -> str:
