@@ -122,7 +122,7 @@ def _interim(contests: Sequence[Contest], content: Content) -> FirstPage:
 def _figure_and_table(
     contests: Sequence[Contest], content: Content, contrast: Contrast | None = None
 ) -> list[Block]:
-    in_title = contrast and str(contrast.comparison["interconnect"])
+    in_title = str(contrast.comparison["interconnect"]) if contrast else None
     return [*content.figures("answer"), page_one_table(contests, content, in_title)]
 
 
