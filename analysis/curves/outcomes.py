@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.runs.settings import DISTINGUISHABLE
-from analysis.statistics.multiple_tests import FEWEST_UNPAIRED, blocks_needed, holm
+from analysis.statistics.multiple_tests import blocks_needed, holm
 
 OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Verdicts of the last two kinds add a reason."""
@@ -110,12 +110,10 @@ def verdicts(table: pd.DataFrame, testable: Sequence[bool] | NDArray[np.bool_]) 
         lambda number: f"untestable with {number:.0f} blocks", na_action="ignore"
     )
     no_interval = np.isnan(low + high)
-    unpaired = ~table["paired"].to_numpy(bool) if "paired" in table else np.zeros(len(table), bool)
-    too_few = unpaired & (table["blocks"].to_numpy(float) < FEWEST_UNPAIRED)
     judged = np.select(
         [
             np.isnan(estimate) & ~tested,
-            tested & (too_few | ~np.asarray(testable) | table["coverage"].isna().to_numpy()),
+            tested & (~np.asarray(testable) | table["coverage"].isna().to_numpy()),
             tested & excludes_zero & table["distinguishable"].fillna(False).to_numpy(bool),
             tested,
             simulated & excludes_zero,

@@ -15,9 +15,6 @@ from analysis.statistics.shift import EQUAL
 SWEEPS = 17
 """Largest number of sweeps whose sign patterns are all enumerated."""
 
-FEWEST_UNPAIRED = 5
-"""Fewest unpaired blocks of a verdict: see `analysis.statistics.shift.FEW` for the risk of fewer."""
-
 ROUNDING = 1e-9
 """Difference of statistics, which are of size 1, that rounding alone can cause."""
 
@@ -40,12 +37,11 @@ def blocks_needed(tests: int, paired: bool, alpha: float = 0.05) -> int:
     """Compute the number of blocks from which the smallest adjusted p-value of a family can reach `alpha`.
 
     It is the smallest n with ``tests`` × 2 / 2^n <= alpha if paired, or ``tests`` × 2 / C(2n, n) if unpaired.
-    A single paired test needs six blocks, sixteen paired tests need ten. Unpaired tests need at least
-    `FEWEST_UNPAIRED` blocks.
+    A single paired test needs six blocks, sixteen paired tests need ten.
     """
     return next(
         blocks
-        for blocks in count(2 if paired else FEWEST_UNPAIRED)
+        for blocks in count(2)
         if 2 * tests / (2**blocks if paired else comb(2 * blocks, blocks)) <= alpha
     )
 

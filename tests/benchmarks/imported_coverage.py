@@ -26,7 +26,6 @@ from analysis.curves.outcomes import DEPENDS_ON_COUNT
 from analysis.pipeline import make_all_tables
 from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
-from analysis.statistics.multiple_tests import FEWEST_UNPAIRED
 from analysis.topics.topic import Request
 
 NAMES = ("slow", "swift")
@@ -201,7 +200,6 @@ def rates(scenario: Scenario, studies: int) -> dict[str, float]:
     # Holm's correction of the table would join all studies, so each test stands alone.
     p_value = table["p_value" if name == "improvement" else "best_p_value"]
     sure = (p_value <= 0.05) & ((low > 0) | (high < 0))
-    sure &= table["paired"] | (table["blocks"] >= FEWEST_UNPAIRED)
     if name == "improvement":
         sure &= ~table["note"].str.contains(DEPENDS_ON_COUNT, na=False)
     has = low.notna()

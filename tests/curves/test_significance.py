@@ -278,14 +278,14 @@ class TestHolm:
 
     def test_blocks_needed(self):
         assert [blocks_needed(tests, paired=True) for tests in (1, 2, 16)] == [6, 7, 10]
-        assert [blocks_needed(tests, paired=False) for tests in (1, 16)] == [5, 6]
+        assert [blocks_needed(tests, paired=False) for tests in (1, 16)] == [4, 6]
 
 
-def judged(*rows, blocks=6, paired=True):
+def judged(*rows, blocks=6):
     """Verdicts of rows of estimate, ends, p, least p."""
     names = ["improvement_percent", "improvement_low", "improvement_high", "p_value", "least_p"]
     table = pd.DataFrame(rows, columns=names, dtype=float)
-    table = table.assign(blocks=blocks, kind="measured", paired=paired, coverage=0.95)
+    table = table.assign(blocks=blocks, kind="measured", paired=True, coverage=0.95)
     return corrected(table.assign(coverage=table["coverage"].where(table["improvement_low"].notna())))[
         "verdict"
     ].tolist()
@@ -298,11 +298,6 @@ class TestVerdicts:
         assert judged((5, -1, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((-5, 3, 7, 1e-9, 1e-9)) == ["not distinguishable"]
         assert judged((5, 3, 7, 0.2, 1e-9)) == ["not distinguishable"]
-
-    def test_four_unpaired_blocks_give_no_direction(self):
-        separate = (5, 3, 7, 2 / 70, 2 / 70)
-        assert judged(separate, blocks=4, paired=False) == ["untestable with 4 blocks"]
-        assert judged(separate, blocks=5, paired=False) == ["faster"]
 
     @pytest.mark.slow
     def test_six_hundred_doublings_over_twenty_blocks_are_all_significant(self):
