@@ -41,6 +41,8 @@ def next_to_fastest(contest: Contest, peak: Line) -> tuple[str, str]:
     first = as_lines(rivals.nsmallest(1, "seconds"))[0]
     if rivals["interconnect"].nunique() < 2:
         return MISSING, MISSING
+    if _best(contest, peak)["serial"] and _best(contest, first)["serial"]:
+        return "same serial runs", MISSING
     if rows_like(rivals, first)["interconnect"].iloc[0] == peak["interconnect"]:
         return "is the fastest", MISSING
     seconds, low, high = interval(_best(contest, peak), "seconds")

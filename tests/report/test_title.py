@@ -15,7 +15,9 @@ SWIFT = {1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5, 16: 6.3, 32: 3.2}
 
 def report_of(curves, baseline="slow", named=True, blocks=(1.0,), **study):
     runs = runs_table(
-        row for name, times in curves.items() for row in rows("duct", name, times, blocks=blocks)
+        row
+        for name, times in curves.items()
+        for row in rows("duct", None if name == "serial" else name, times, blocks=blocks)
     )
     baselines = (baseline,)
     facts = Facts.of({"study": {"baselines": list(baselines), "names_baseline": named, **study}})
@@ -101,3 +103,24 @@ def test_without_a_baseline_each_interconnect_stands_next_to_the_fastest():
 def test_names_stand_as_the_user_gave_them(name):
     report = report_of({"slow": SLOW, name: SWIFT})
     assert plain(report["result"]).startswith(f"{name} with 9 processes matches slow")
+
+
+@pytest.mark.parametrize(
+    ("swift", "note"), [(1.5, "serial, an estimate"), (0.8, "swift, 2 processes, an estimate")]
+)
+def test_the_shortest_time_includes_the_serial_run(swift, note):
+    """The serial run takes 1.08 s, two processes 4.2 s over slow, and 1.5 or 0.8 s over swift."""
+    curves = {"serial": {1: 1.08}, "slow": {2: 4.2, 4: 6.0}, "swift": {2: swift, 4: 2.0}}
+    figure = figures_of(report_of(curves, named=False, blocks=FACTORS))["Shortest time"]
+    assert plain(figure["value"]) == f"{min(swift, 1.08):.{2 if swift > 1 else 3}f} s"
+    assert plain(figure["note"]) == note
+
+
+def test_curves_that_are_best_serially_are_not_compared_at_their_best():
+    report = report_of(
+        {"serial": {1: 1.08}, "slow": {2: 4.2, 4: 6.0}, "swift": {2: 3.2, 4: 5.0}},
+        named=False,
+        blocks=FACTORS,
+    )
+    (table,) = blocks(part(report, "answer"), "table")
+    assert [line[-1] for line in cells(table)] == ["same serial runs"] * 2
