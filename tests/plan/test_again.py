@@ -58,7 +58,7 @@ def test_dry_runs_and_jobs_of_a_cluster_record_no_request(study):
 
 @pytest.mark.parametrize("dryrun", [True, False])
 def test_a_request_without_a_point_is_one_line(study, dryrun):
-    with pytest.raises(InputError, match=r"^again duct: no case 'duct'; known: failed, faulty"):
+    with pytest.raises(InputError, match=r"^study\.yaml: again duct: no case 'duct'; known: failed, faulty"):
         study_run(make_plan(study), dryrun).announce("duct")
 
 
@@ -91,6 +91,46 @@ def test_runs_of_an_edited_case_are_not_counted(study):
     plan = make_plan(study)
     recorded(plan, inputs={"case": "before", "interconnect": None})
     assert "; 0 recorded in " in announcement(plan) and state_of(plan) == "0 of 1 blocks recorded"
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"case": "before"},
+            "faulty changed: 2 runs recorded before the change do not count (they are kept)",
+        ),
+        (
+            {"interconnect": "before"},
+            "shared_memory changed: 1 run recorded before the change does not count (it is kept)",
+        ),
+        (
+            {"cluster": "before"},
+            "cluster changed: 2 runs recorded before the change do not count (they are kept)",
+        ),
+        (
+            {"case": "before", "interconnect": "before"},
+            "faulty, shared_memory changed: 2 runs recorded before the change do not count (they are kept)",
+        ),
+    ],
+    ids=str,
+)
+def test_runs_before_a_change_are_announced_until_it_is_undone(study, changes, line):
+    plan = make_plan(study)
+    for repetition in plan.design.repetitions:
+        inputs = plan.design.inputs(repetition.point)
+        if repetition.point.interconnect is None:
+            inputs |= {key: value for key, value in changes.items() if key != "interconnect"}
+        else:
+            inputs |= changes
+        write_record(plan.paths.record(repetition, 1), record(inputs=inputs))
+    assert line in announcement(plan).splitlines()
+    assert "nothing to measure" not in announcement(plan)
+    for repetition, attempt in plan.missing(plan.design.repetitions):
+        inputs = plan.design.inputs(repetition.point)
+        write_record(plan.paths.record(repetition, attempt), record(inputs=inputs))
+    assert "changed" not in announcement(plan)
+    assert announcement(plan).splitlines()[0].endswith("; 2 recorded in results/again, nothing to measure")
 
 
 @pytest.mark.parametrize("typed", [["smoke"], ["study.yaml"], ["study.yaml", "-n"], ["mine.yaml", "smoke"]])

@@ -17,6 +17,7 @@ from workflows.plan.design import Cost, describe, duration, expected_cost, expec
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
+from workflows.plan.records import attempts
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -67,14 +68,18 @@ def announcement(plan: Plan) -> str:
         return f"{study.name}: nothing is run; imported files: {len(study.imported_files)}"
     missing = [repetition for repetition, _ in plan.missing(design.repetitions)]
     if plan.requested:
-        return "\n".join([*_runs_again(plan, missing), *_longest_wait(plan, len(missing))])
+        runs_again = [*_runs_again(plan, missing), *_earlier_versions(plan, missing)]
+        return "\n".join([*runs_again, *_longest_wait(plan, len(missing))])
     amount = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
     if study.until:
         most = design.highest_cost
         most_blocks = f"{study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
         amount = f"at least {amount}, at most {most_blocks}"
     progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
+    if design.repetitions and not missing and not study.until:
+        progress += ", nothing to measure"
     lines = [f"{study.name}: {len(design.points)} points, {amount} in all; {progress}"]
+    lines += _earlier_versions(plan, missing)
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
@@ -93,6 +98,23 @@ def announcement(plan: Plan) -> str:
     lines += _few_cells(plan)
     lines += [f"left out: {part.what}: {part.reason}" for part in design.left_out]
     return "\n".join(lines)
+
+
+def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
+    """Return a line with the recorded runs that no longer count, and with what changed after them."""
+    runs, changed = 0, dict[str, None]()
+    for repetition in missing:
+        inputs, point = plan.design.inputs(repetition.point), repetition.point
+        names = {"case": point.case, "interconnect": point.interconnect or "serial", "cluster": "cluster"}
+        for record in attempts(plan.paths, repetition):
+            changes = [name for key, name in names.items() if record.inputs.get(key) != inputs.get(key)]
+            runs += bool(changes)
+            changed |= dict.fromkeys(changes)
+    if not runs:
+        return []
+    number = f"{counted(runs, 'run')} recorded before the change"
+    verbs = "does not count (it is kept)" if runs == 1 else "do not count (they are kept)"
+    return [f"{', '.join(changed)} changed: {number} {verbs}"]
 
 
 def _quota(plan: Plan) -> list[str]:
