@@ -204,6 +204,11 @@ def has_one_figure_each(line: Line) -> bool:
     return "one figure each" in str(line["verdict"])
 
 
+def count_interconnects(contests: Sequence[Contest]) -> int:
+    """Count the interconnects of contests; with fewer than two, nothing can be compared."""
+    return len({name for contest in contests for name in contest.peaks["interconnect"]})
+
+
 def whole_count(count: float) -> int:
     """Round an interpolated count up to whole processes or nodes."""
     return math.ceil(count - ROUNDING)

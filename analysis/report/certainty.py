@@ -78,7 +78,7 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
 def how_sure_in_short(
     runs: pd.DataFrame, contests: Sequence[Contest], contrast: Contrast | None = None
 ) -> str:
-    """State in one line how many runs of each kind count, and how many comparisons show a direction.
+    """State in one line how many runs count and were disturbed, and how many comparisons show a direction.
 
     Parameters
     ----------
@@ -92,6 +92,10 @@ def how_sure_in_short(
         for kind in kinds
     ]
     text = f"How sure: {listed(origins)}"
+    disturbed, observed = count_disturbed(runs)
+    if disturbed:
+        of_runs = f"{formats.whole(disturbed)} of {counted(observed, 'valid run')}"
+        text += f"; other programs disturbed {of_runs}"
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:

@@ -15,7 +15,7 @@ from analysis.curves.outcomes import ONE_NODE
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, section
 from analysis.presentation.content import Content
-from analysis.presentation.contests import Contest, direction, nodes_of, whole_count
+from analysis.presentation.contests import Contest, count_interconnects, direction, nodes_of, whole_count
 from analysis.presentation.formats import MISSING, counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts, with_levels
@@ -170,8 +170,10 @@ def equivalent_count(line: Line) -> str:
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer a sentence about the processes and nodes that the better interconnect saves."""
-    return Headline(sentences=[nodes_saved(page.contests, page.content.labels)]) if page.contests else None
+    """Offer a sentence about the processes and nodes that the better of several interconnects saves."""
+    if count_interconnects(page.contests) < 2:
+        return None
+    return Headline(sentences=[nodes_saved(page.contests, page.content.labels)])
 
 
 def nodes_saved(contests: Sequence[Contest], labels: Labels) -> str:

@@ -255,6 +255,13 @@ class TestWhyOpen:
 class TestDisturbedHeadline:
     """The headline begins with the disturbed runs if at least half of its runs were disturbed."""
 
+    def test_a_headline_without_a_comparison_is_left_as_it_is(self, study):
+        runs, tables, facts = study
+        (first, *_) = find_contests({**tables, "improvement": tables["improvement"][:0]}, [])
+        sentence = faster.which_is_faster([first], facts, Labels(facts))
+        assert sentence == "Which is faster: no two interconnects of kinds that may be compared were run."
+        assert faster.with_disturbance(sentence, first, runs.assign(foreign_cores=0.9)) == sentence
+
     @pytest.mark.parametrize(("share", "starts"), [(1, True), (3, False)])
     def test_half_of_the_runs(self, study, share, starts):
         runs, tables, facts = study
@@ -264,7 +271,7 @@ class TestDisturbedHeadline:
         sentence = faster.which_is_faster(contests, facts, Labels(facts))
         headline = plain(faster.with_disturbance(sentence, contests[0], busy))
         number = int((case["foreign_cores"] > 0.5).sum())
-        remark = f"Which is faster, but {number} of {len(case)} runs were disturbed by other programs: "
+        remark = f"Which is faster (other programs disturbed {number} of {len(case)} runs): "
         assert headline.startswith(remark) is starts
         assert headline.endswith(plain(sentence).partition(": ")[2])
 

@@ -2,7 +2,7 @@
 
 import pytest
 from made_tables import make_tables
-from report_parts import blocks, cells, part, plain
+from report_parts import blocks, cells, part, plain, sentences_of
 from small_runs import FACTORS, rows, runs_table
 
 from analysis.report import make_report
@@ -13,12 +13,13 @@ SLOW = {1: 100.0, 2: 52.0, 4: 28.0, 8: 16.0, 16: 12.0, 32: 14.0}
 SWIFT = {1: 100.0, 2: 50.0, 4: 25.0, 8: 12.5, 16: 6.3, 32: 3.2}
 
 
-def report_of(curves, baseline="slow", named=True, blocks=(1.0,), **study):
+def report_of(curves, baseline="slow", named=True, blocks=(1.0,), foreign_cores=0.0, **study):
     runs = runs_table(
         row
         for name, times in curves.items()
         for row in rows("duct", None if name == "serial" else name, times, blocks=blocks)
     )
+    runs = runs.assign(foreign_cores=foreign_cores)
     baselines = (baseline,)
     facts = Facts.of({"study": {"baselines": list(baselines), "names_baseline": named, **study}})
     return make_report(runs, make_tables(runs, Settings(baselines=baselines, draws=200)), facts, [])
@@ -124,3 +125,32 @@ def test_curves_that_are_best_serially_are_not_compared_at_their_best():
     )
     (table,) = blocks(part(report, "answer"), "table")
     assert [line[-1] for line in cells(table)] == ["same serial runs"] * 2
+
+
+class TestOneInterconnect:
+    """Nothing can be compared, so that no sentence is about a comparison."""
+
+    def sentences(self, foreign_cores):
+        report = report_of(
+            {"shared": {1: 1.0, 2: 4.2}}, "shared", named=False, blocks=FACTORS, foreign_cores=foreign_cores
+        )
+        return [sentences_of(part(report, name)) for name in ("answer", "words")]
+
+    def test_page_one_states_the_disturbed_runs(self):
+        disturbed, quiet = self.sentences(0.9)[0], self.sentences(0.1)[0]
+        assert disturbed == (
+            "How sure: 12 runs measured; other programs disturbed 12 of 12 valid runs; nothing is compared."
+        )
+        assert quiet == "How sure: 12 runs measured; nothing is compared."
+
+    def test_no_sentence_asks_for_the_faster_one_or_for_saved_nodes(self):
+        words = self.sentences(0.9)[1]
+        assert words.startswith("How far it scales: ")
+        assert "Which is faster" not in words and "saved" not in words
+
+
+def test_page_one_of_a_comparison_states_the_disturbed_runs():
+    report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
+    assert "; other programs disturbed 72 of 72 valid runs; of 1 comparison, 1 is " in sentences_of(
+        part(report, "answer")
+    )

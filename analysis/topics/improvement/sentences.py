@@ -19,6 +19,7 @@ from analysis.presentation import formats
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
     Contest,
+    count_interconnects,
     direction,
     direction_with_same_computing,
     has_one_figure_each,
@@ -39,8 +40,8 @@ WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
 
 
 def headline(page: Page) -> Headline | None:
-    """Offer a sentence about which interconnect is faster."""
-    if not page.contests:
+    """Offer a sentence about which interconnect is faster, if there are several."""
+    if count_interconnects(page.contests) < 2:
         return None
     content = page.content
     sentence = which_is_faster(page.contests, content.facts, content.labels)
@@ -88,7 +89,7 @@ def directions_by_count(line: Line) -> str:
 
 
 def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str:
-    """Let the headline begin with the number of disturbed runs if at least half of its runs were disturbed.
+    """Let a headline that compares begin with the number of disturbed runs if these are at least half.
 
     Parameters
     ----------
@@ -100,9 +101,10 @@ def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str
     disturbed, observed = count_disturbed(
         runs[(runs["case"] == contest.case) & runs["kind"].isin(contest.kinds)]
     )
-    if not observed or 2 * disturbed < observed:
+    is_compared = contest.improvement["improvement_percent"].notna().any()
+    if not is_compared or not observed or 2 * disturbed < observed:
         return sentence
-    remark = f", but {disturbed} of {counted(observed, 'run')} were disturbed by other programs: "
+    remark = f" (other programs disturbed {disturbed} of {counted(observed, 'run')}): "
     return sentence.replace(": ", remark, 1)
 
 
