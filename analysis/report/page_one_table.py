@@ -197,7 +197,7 @@ def _needed_count(contest: Contest, peak: Line) -> str:
     ends = [line["equivalent_low"], line["equivalent_high"]]
     if not line["attainable"]:
         if is_missing(ends[0]) or math.isinf(ends[0]):
-            return f"never{_needed_by_baseline(contest, peak)}"
+            return _needed_by_baseline(contest, peak) or "never"
         return f"{whole_count(ends[0])} or more, or never"
     if is_missing(line["equivalent_processes"]):
         return "fewer than were run"
@@ -221,7 +221,7 @@ def _needed_by_baseline(contest: Contest, peak: Line) -> str:
         return ""
     line = lines[0]
     needed = f"{whole_count(line['equivalent_processes'])}{_limits_text(line)}"
-    return f"; baseline: {needed} for {formats.plain(line['baseline_processes'])}"
+    return f"baseline matches its {formats.plain(line['baseline_processes'])} with {needed}"
 
 
 def _limits(line: Line) -> list[float]:

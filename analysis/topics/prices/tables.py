@@ -146,24 +146,32 @@ def offer_name(row: Line, labels: Labels) -> str:
     return ", ".join(filter(None, [interconnect, item, year]))
 
 
+def compared_size(prices: pd.DataFrame) -> float | None:
+    """Return the number of nodes at which page one compares prices.
+
+    Of the sizes at which the offer with the lowest price is listed, it is the size that most offers have.
+    None if that offer has no size.
+    """
+    cheapest = prices.nsmallest(1, "price_per_node")["interconnect"].iloc[0]
+    sizes = prices.loc[prices["interconnect"] == cheapest, "nodes"].dropna()
+    offers = prices.loc[prices["nodes"].isin(sizes), "nodes"].value_counts()
+    return None if offers.empty else float(offers.index[0])
+
+
 def lowest_price_title(prices: pd.DataFrame, labels: Labels) -> str:
     """Name the offer with the lowest price per node."""
-    line = prices.nsmallest(1, "price_per_node").iloc[0].to_dict()
-    size = "any size" if is_missing(line["nodes"]) else nodes(line["nodes"])
-    return f"{offer_name(line, labels)}: lowest price per node, {priced(line, 'price_per_node')} at {size}"
+    size = compared_size(prices)
+    rows = prices if size is None else prices[prices["nodes"] == size]
+    line = rows.nsmallest(1, "price_per_node").iloc[0].to_dict()
+    where = "any size" if size is None else nodes(size)
+    return f"{offer_name(line, labels)}: lowest price per node, {priced(line, 'price_per_node')} at {where}"
 
 
 def price_key_figures(prices: pd.DataFrame, labels: Labels) -> list[KeyFigure]:
-    """Make a key figure of each offer at one number of nodes, cheap offers first.
-
-    Of the sizes at which the offer with the lowest price is listed, take the size that most offers have.
-    """
-    cheapest = prices.nsmallest(1, "price_per_node")["interconnect"].iloc[0]
-    sizes = prices.loc[prices["interconnect"] == cheapest, "nodes"]
-    offers = prices.loc[prices["nodes"].isin(sizes.dropna()), "nodes"].value_counts()
-    if offers.empty:
+    """Make a key figure of each offer at the compared size, cheap offers first."""
+    size = compared_size(prices)
+    if size is None:
         return []
-    size = offers.index[0]
     lines = prices[prices["nodes"] == size].sort_values("price_per_node", kind="stable").to_dict("records")
     label = f"Price per node at {nodes(size)}"
     return [

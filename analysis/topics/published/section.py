@@ -6,7 +6,6 @@ Published results do not enter any estimate.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import pandas as pd
 
@@ -149,10 +148,9 @@ def headline(page: Page) -> Headline | None:
         return Headline(notes=[published_sentences.comparison_sentence(peaks, improvement, content.labels)])
     if not set(CASE_TABLES) & content.published.keys():
         return None
-    labels = replace(content.labels, given="without kind")
     return Headline(
-        title=published_sentences.improvement_title(content.published, labels),
-        key_figures=published_sentences.improvement_figures(content.published, labels),
+        title=published_sentences.improvement_title(content.published, content.labels),
+        key_figures=published_sentences.improvement_figures(content.published, content.labels),
         sentences=_sentences(content.published, content)[:MOST_SENTENCES],
         table=_improvement_overview(content),
         cautions=[HOW_SURE],

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.formats import counted, listed
-from analysis.presentation.labels import Labels
+from analysis.presentation.labels import DIRECT, Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Tables
 
@@ -49,23 +49,27 @@ def improvement_title(published: Tables, labels: Labels) -> str:
     pairs = _improvements(published)
     if not pairs:
         return ""
-    (baseline, interconnect), percents = max(pairs.items(), key=lambda pair: pair[1].median())
+    pair, percents = max(pairs.items(), key=lambda pair: pair[1].median())
+    baseline, interconnect = (labels.interconnect(name, DIRECT) for name in pair)
     faster = f"{int((percents > 0).sum())} of {counted(len(percents), 'case')}"
-    return f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
+    return f"{interconnect} is faster than {baseline} in {faster}"
 
 
 def improvement_figures(published: Tables, labels: Labels) -> list[KeyFigure]:
     """Make a key figure of the improvements of each interconnect: their median and range over the cases."""
-    return [
-        key_figure(
-            f"Median of {counted(len(percents), 'case')}",
-            _percent(percents.median()),
-            f"{_name(interconnect, labels)} against {_name(baseline, labels)}, with the range over the cases",
-            f"[{_percent(percents.min())} to {_percent(percents.max())}]",
-            "published",
+    figures = []
+    for pair, percents in _improvements(published).items():
+        baseline, interconnect = (labels.interconnect(name, DIRECT) for name in pair)
+        figures.append(
+            key_figure(
+                f"Speed, median of {counted(len(percents), 'case')}",
+                _percent(percents.median()),
+                f"{interconnect} against {baseline}; brackets: lowest and highest case",
+                f"[{_percent(percents.min())} to {_percent(percents.max())}]",
+                "published",
+            )
         )
-        for (baseline, interconnect), percents in _improvements(published).items()
-    ]
+    return figures
 
 
 def _improvements(published: Tables) -> dict[tuple[str, str], pd.Series]:
