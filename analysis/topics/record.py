@@ -17,7 +17,8 @@ from analysis.presentation.sentences import AT_TARGET, coverage_sentence
 from analysis.runs.facts import AboutStudy, AboutTarget
 from analysis.runs.frames import is_missing
 from analysis.runs.settings import NODES
-from analysis.statistics.bootstrap import FEWEST
+from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
+from analysis.topics.quality.tables import is_without_block
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
@@ -30,6 +31,12 @@ WEAK_WORDS = (
     "point's times the point's cores over the reference's; efficiency is the reference's time over the "
     "point's."
 )
+ALONE_WORDS = (
+    f"Imported runs without block are drawn within each point, from {FEWEST_ALONE} runs per point on. In "
+    "simulated studies such intervals covered 92 to 95\N{NARROW NO-BREAK SPACE}% with 4 runs, and 96 to "
+    "98\N{NARROW NO-BREAK SPACE}% with 5 to 10 runs."
+)
+"""Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
 """Largest number of invalid repetitions, and of parts that are left out, in the report."""
 MACHINE_KEYS = {
@@ -71,7 +78,7 @@ def method_paragraphs(content: Content) -> list[str]:
             f"blocks of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
-        paragraphs.append(_interval_sentences(scaling, content.labels))
+        paragraphs.append(_interval_sentences(scaling, runs, content.labels))
     paragraphs.append(_test_sentences(content))
     paragraphs.append(" ".join(_definitions(content.tables, content.labels)))
     return paragraphs
@@ -131,7 +138,7 @@ def _stopping_sentences(until: AboutTarget, blocks: int) -> str:
     )
 
 
-def _interval_sentences(scaling: pd.DataFrame, labels: Labels) -> str:
+def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Labels) -> str:
     """Describe the intervals of times and of derived quantities, with their coverage."""
     covered = scaling.dropna(subset=["coverage", "n"]).drop_duplicates("n").sort_values("n")
     if covered.empty:
@@ -140,19 +147,29 @@ def _interval_sentences(scaling: pd.DataFrame, labels: Labels) -> str:
         f"{formats.percent(100 * coverage, places=1)} at n{formats.THIN}={formats.THIN}{n}"
         for coverage, n in zip(covered["coverage"], covered["n"], strict=True)
     )
+    counted_runs = runs[runs["valid"] & (runs["kind"] != "simulated")]
+    has_block = ~is_without_block(counted_runs)
+    in_blocks, alone = (
+        rows.groupby([*POINT, "nodes"], dropna=False)["block"].nunique()
+        for rows in (counted_runs[has_block], counted_runs[~has_block])
+    )
+    noun = "runs" if in_blocks.empty else "blocks"
     text = (
-        "Times are medians over blocks, outliers included. The interval of a time is made of order "
-        f"statistics of its blocks and covers {shares}. "
+        f"Times are medians over {noun}, outliers included. The interval of a time is made of order "
+        f"statistics of its {noun} and covers {shares}. "
     )
-    blocks = covered.loc[covered["n"] >= FEWEST, "n"]
+    blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
+    if blocks.empty and alone_with_draws.empty:
+        needed = [counted(FEWEST, "block")] if len(in_blocks) else []
+        needed += [f"{FEWEST_ALONE} runs per point if the runs have no block"] if len(alone) else []
+        return f"{text}Speedups and all derived quantities have none: they need {listed(needed, 'or')}."
+    text += "Intervals of quantities derived from several times are percentile intervals of a bootstrap"
+    nominal = f"at a nominal {labels.confidence}"
     if blocks.empty:
-        needed = counted(FEWEST, "block")
-        return f"{text}Speedups and all derived quantities have none: they need {needed}."
-    return (
-        f"{text}Intervals of quantities derived from several times are percentile intervals of a bootstrap "
-        f"over sweeps (a block of all counts is drawn together), at a nominal {labels.confidence}. "
-        f"{coverage_sentence(int(blocks.min()))}"
-    )
+        return f"{text}, {nominal}. {ALONE_WORDS}"
+    text += f" over sweeps (a block of all counts is drawn together), {nominal}. "
+    text += coverage_sentence(int(blocks.min()))
+    return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
 
 def _test_sentences(content: Content) -> str:

@@ -1,5 +1,6 @@
 """Intervals of a study of four blocks: derived intervals need five."""
 
+import pandas as pd
 import pytest
 from made_tables import make_tables
 from report_parts import blocks, cells, part, sentences_of
@@ -8,6 +9,7 @@ from synthetic_study import make_runs, make_whole_study
 
 from analysis.report import make_report
 from analysis.runs.facts import Facts
+from analysis.runs.runs import complete_runs
 from analysis.runs.settings import Settings
 
 OF_TESTS = {("scaling", "seconds"), ("packing", "seconds"), ("oversubscription", "gain")}
@@ -91,3 +93,31 @@ def test_an_undecided_target_is_not_called_unreachable():
     (table,) = blocks(page, "table")
     (b,) = [line for line in cells(table) if line[0] == "b"]
     assert b[5] == "8 or more, or never"
+
+
+def imported(name, repetitions, **columns):
+    return [
+        {"case": "duct", "interconnect": name, "processes": count, "kind": "measured", **columns}
+        | {"seconds": 16.0 / count + 0.01 * repetition}
+        for count in (2, 4)
+        for repetition in range(repetitions)
+    ]
+
+
+NEEDS = "Speedups and all derived quantities have none: they need "
+
+
+@pytest.mark.parametrize(
+    ("repetitions", "sentence"),
+    [
+        (3, f"{NEEDS}4 runs per point if the runs have no block."),
+        (4, "Imported runs without block are drawn within each point, from 4 runs per point on."),
+    ],
+)
+def test_imported_runs_without_block_have_derived_intervals_from_four_runs_on(repetitions, sentence):
+    runs = complete_runs(pd.DataFrame(imported("a", repetitions) + imported("b", repetitions)))
+    tables = make_tables(runs, Settings(draws=200))
+    method = sentences_of(part(make_report(runs, tables, Facts.of({}), []), "method"))
+    assert sentence in method
+    assert "Times are medians over runs" in method and "5 blocks" not in method
+    assert (NEEDS in method) == tables["scaling"]["speedup_low"].isna().all()

@@ -187,6 +187,11 @@ def has_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
     return unknown | (sources > 1)[point]
 
 
+def is_without_block(runs: pd.DataFrame) -> pd.Series:
+    """Mark imported runs whose file has no block; their number in `block` follows from their order."""
+    return ~runs["order_from"].astype("str").str.startswith("block", na=True)
+
+
 def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
     """Flag repetitions outside Tukey's fences of their point on log time (`OUTLIER_RULE`).
 
