@@ -33,7 +33,7 @@ from analysis.runs.columns import (
 )
 from analysis.runs.frames import with_ends
 from analysis.runs.json_parts import JsonPart
-from analysis.runs.settings import Settings
+from analysis.runs.settings import NODES, Settings
 from analysis.statistics import Flags, Floats
 from analysis.statistics.best import (
     ALPHA,
@@ -155,7 +155,8 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
     """Yield the ways to run a case over each interconnect, with all levels and placements together.
 
     Kinds that the study does not compare have separate machines: a simulated machine may have more cores than
-    the measured machine. In weak scaling there are no ways, since the jobs of two counts differ.
+    the measured machine. In weak scaling there are no ways, since the jobs of two counts differ. A case by
+    nodes has none either: its efficiencies are per node, and its systems may differ in cores per node.
 
     Parameters
     ----------
@@ -169,7 +170,7 @@ def ways_of(curves: Sequence[Curve], queue: Queue, settings: Settings) -> Iterat
     Ways
         One for each kind and interconnect with a way that fits the cores.
     """
-    if settings.scaling == "weak":
+    if settings.scaling == "weak" or any(curve.unit == NODES for curve in curves):
         return
     ordered = sorted(curves, key=lambda curve: (curve.kind, curve.interconnect, curve.oversubscription))
     for (kind, interconnect), members in groupby(ordered, key=lambda curve: (curve.kind, curve.interconnect)):

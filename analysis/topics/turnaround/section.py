@@ -13,6 +13,7 @@ from analysis.presentation.formats import MISSING, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, is_missing
+from analysis.runs.settings import NODES
 from analysis.statistics.best import FEWEST
 from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 from analysis.topics.turnaround.packing import Queue
@@ -30,10 +31,32 @@ ALONE = ("one user", "shared machine")
 
 
 def turnaround(content: Content) -> Section | None:
-    """Write the section that advises process counts; None if the study does not ask for throughput."""
-    advice = content.tables.get("advice")
-    if advice is None or advice.empty:
-        return None
+    """Write the section that advises process counts, or names the cases without advice; else None."""
+    advice, labels = content.tables.get("advice"), content.labels
+    blocks = [] if advice is None or advice.empty else _advice_blocks(content, advice)
+    if not labels.weak:
+        blocks += _left_out(content.tables["scaling"], labels)
+    heading = "One job sooner, or more jobs a day"
+    return section("turnaround", heading, blocks)
+
+
+def _left_out(scaling: pd.DataFrame, labels: Labels) -> list[Block]:
+    """Name the cases by nodes, which have no advice."""
+    cases = list(dict.fromkeys(scaling.loc[scaling["unit"] == NODES, "case"]))
+    if not cases:
+        return []
+    verb, their = ("is", "its") if len(cases) == 1 else ("are", "their")
+    names = listed(map(labels.case, cases))
+    return [
+        paragraph(
+            f"{names} {verb} left out: {their} runs are compared by nodes, and jobs "
+            "at once are counted by cores. Efficiency per node is in tables/scaling.csv."
+        )
+    ]
+
+
+def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
+    """Advise process counts in sentences, a figure and a table."""
     labels = content.labels
     efficiency = content.facts.study_section("queue", Queue).efficiency
     blocks: list[Block] = []
@@ -50,8 +73,7 @@ def turnaround(content: Content) -> Section | None:
             "tables/advice.csv" + (f" (unknown below {FEWEST} blocks)." if some_unknown else ".")
         )
     )
-    heading = "One job sooner, or more jobs a day"
-    return section("turnaround", heading, blocks)
+    return blocks
 
 
 def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:

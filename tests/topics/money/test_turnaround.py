@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_tables import finished, make_tables
-from report_parts import plain
+from report_parts import part, plain, sentences_of
 from small_runs import curves, rows, runs_table
 
+from analysis.report import make_report
+from analysis.runs.facts import Facts
 from analysis.runs.settings import Settings
 from analysis.topics.turnaround.advice import fastest_waves
 from analysis.topics.turnaround.packing import Queue, packing_columns, ways_of
@@ -178,6 +180,23 @@ def test_oversubscription_levels_are_ways_of_the_same_cores():
     assert packing["processes"].tolist() == [1, 2, 4]  # the serial run once, although both levels have it
     assert packing["cores"].tolist() == [1, 2, 2]
     assert packing["least_time"].tolist() == [False, False, True]
+
+
+def test_a_case_by_nodes_is_left_out_and_a_line_says_so():
+    """Cores cannot say how many jobs fit: one system has 4 processes per node, the other 2."""
+    runs = runs_table(
+        {**line, "nodes": line["processes"], "processes": per_node * line["processes"]}
+        for name, per_node in (("a", 4), ("b", 2))
+        for line in rows("duct", name, {1: 16.0, 2: 8.0, 4: 4.5})
+    )
+    chosen = Settings(draws=200, compare_by="nodes")
+    turnaround = turnaround_pieces(curves(runs, chosen), Queue(), chosen)
+    assert turnaround == {"packing": [], "advice": []}
+    report = make_report(runs, make_tables(runs, chosen), Facts.of({}), [])
+    assert sentences_of(part(report, "turnaround")) == (
+        "duct is left out: its runs are compared by nodes, and jobs at once are counted by cores. Efficiency per "
+        "node is in tables/scaling.csv."
+    )
 
 
 def test_weak_scaling_is_left_out(queue_runs):
