@@ -6,11 +6,16 @@ from functools import partial
 import pytest
 from cluster_plans import SIMULATED, SITE, STUDY, plan_on_cluster
 from programs import ran
+from refused import refusal
+from small_records import record
 from study_files import study_file
 
+from workflows.domain import InputError
 from workflows.paths import ROOT
-from workflows.plan.announce import announcement
+from workflows.plan.announce import announcement, check_cost
 from workflows.plan.forecast import forecast, forecast_lines
+from workflows.plan.record import Times
+from workflows.plan.stopping import core_hours
 
 
 @pytest.fixture
@@ -58,7 +63,7 @@ def test_limits_that_are_met_are_named(plan_of):
     assert lines(plan_of(site)) == [
         "jobs: 16 (12 to measure, 4 to prepare)",
         "largest job: 2 x 2 cores, 728 MB a node, 3 min, counted as 4 cores",
-        "core hours: about 0.006 in runs; 1.8 if every job took its whole walltime",
+        "core hours of whole nodes: about 0.0069 in runs; 1.8 if every job took its whole walltime",
         "minutes: 3 is less than 12 of the jobs would ask for (up to 4 min); what does not fit goes on in further jobs",
         "limits.submitted_jobs: 12 of 16 jobs may be submitted at a time: give --jobs 12",
         "limits.core_hours: 1 is less than the 1.8 of all walltimes: jobs may be held or refused before the study is done",
@@ -111,3 +116,44 @@ def test_keys_needed_without_slurm_are_named_in_one_line(tmp_path):
     done = on_a_laptop(tmp_path, SITE.replace("nodes: 4\n", ""), "-n")
     message = f"nodeworth: {tmp_path}/site.yaml: nodes: must be given to plan where there is no Slurm to ask"
     assert done.stderr.splitlines()[-1] == message and done.returncode == 1
+
+
+def test_runs_cost_the_cores_that_their_jobs_occupy(plan_of):
+    """Whole nodes of two cores: 2 for 1 and 2 processes, 4 for 4 processes. Requested cores: 1, 2 and 4."""
+    whole, shared = plan_of(), plan_of("exclusive: false\n")
+    by_count = [(point.processes, cores) for point, cores in whole.design.occupied_cores.items()]
+    assert sorted(set(by_count)) == [(1, 2), (2, 2), (4, 4)]
+    assert {(point.cores, cores) for point, cores in shared.design.occupied_cores.items()} == {
+        *((1, 1), (2, 2), (4, 4)),
+    }
+
+
+def test_one_placement_occupies_the_nodes_of_the_largest_placement_of_its_job(plan_of):
+    """2 processes on one node or on two: one job of two whole nodes of two cores."""
+    study = STUDY.replace("processes: [1, 2, 4]", "processes: [1, 2]\nprocesses_per_node: [1, 2]")
+    for site, cores in (("", {1: 2, 2: 4}), ("exclusive: false\n", {1: 1, 2: 4})):
+        occupied = plan_of(site, study=study).design.occupied_cores
+        assert {point.processes: each for point, each in occupied.items()} == cores
+        assert len({point.nodes for point in occupied}) == 2
+
+
+def test_core_hours_of_whole_nodes_are_announced_and_limited(plan_of):
+    """The limit lies between the core hours of shared nodes and of whole nodes."""
+    whole, shared = plan_of(), plan_of("exclusive: false\n")
+    assert " core hours of whole nodes in all; " in announcement(whole)
+    assert " core hours in all; " in announcement(shared)
+    hours = whole.design.cost.core_hours
+    assert hours > shared.design.cost.core_hours
+    between = STUDY.replace(
+        "{run_seconds", f"{{core_hours: {(hours + shared.design.cost.core_hours) / 2}, run_seconds"
+    )
+    check_cost(plan_of("exclusive: false\n", study=between))
+    assert refusal(InputError, check_cost, plan_of(study=between)).endswith(
+        " core hours of whole nodes; raise it, or ask for less"
+    )
+
+
+def test_runs_so_far_count_the_cores_that_they_occupied():
+    """900 s on a node of 64 cores are 16 core hours, whatever the process used of it."""
+    run = record(cores=2, times=Times(wall_seconds=900))
+    assert core_hours([run], {run.point: 64}) == 16

@@ -13,7 +13,7 @@ from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
 from workflows.paths import StudyPaths
 from workflows.plan import files
-from workflows.plan.design import Cost, describe, duration, expected_cost, expected_simulation
+from workflows.plan.design import Cost, describe, duration, expected_simulation, in_hours
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
@@ -30,7 +30,7 @@ def check_cost(plan: Plan) -> None:
     if cost.core_hours > allowed:
         raise InputError(
             f"{study.file}: limits.core_hours: {allowed:g} is too little: {cost.runs} runs will "
-            f"take about {cost.core_hours:.2g} core hours; raise it, or ask for less"
+            f"take about {in_hours(cost.core_hours)} {plan.design.core_hours}; raise it, or ask for less"
         )
 
 
@@ -70,10 +70,10 @@ def announcement(plan: Plan) -> str:
     if plan.requested:
         runs_again = [*_runs_again(plan, missing), *_earlier_versions(plan, missing)]
         return "\n".join([*runs_again, *_longest_wait(plan, len(missing))])
-    amount = f"{study.blocks} blocks, {cost.runs} runs, {_shown(cost)}"
+    amount = f"{study.blocks} blocks, {cost.runs} runs, {_shown(plan, cost)}"
     if study.until:
         most = design.highest_cost
-        most_blocks = f"{study.until.max_blocks} blocks, {most.runs} runs, {_shown(most)}"
+        most_blocks = f"{study.until.max_blocks} blocks, {most.runs} runs, {_shown(plan, most)}"
         amount = f"at least {amount}, at most {most_blocks}"
     progress = f"{len(design.repetitions) - len(missing)} recorded in {plan.paths.results}"
     if design.repetitions and not missing and not study.until:
@@ -161,8 +161,8 @@ def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
     """Return the lines that announce runs that are requested again, and list them."""
     study, points = plan.asked.study, [repetition.point for repetition in missing]
     names = ", ".join(request.what for request in plan.requested)
-    cost = expected_cost(points, 1, plan.asked.cases)
-    runs = f"{counted(cost.runs, 'run')} of {len(plan.design.repetitions)}, {_shown(cost)}"
+    cost = plan.design.cost_of(points, 1)
+    runs = f"{counted(cost.runs, 'run')} of {len(plan.design.repetitions)}, {_shown(plan, cost)}"
     lines = [f"{study.name}: again {names}: {runs}"]
     if plan.here.cluster and in_jobs(plan):
         jobs = sum(not set(missing).isdisjoint(batch.repetitions) for batch in batches(plan).values())
@@ -262,5 +262,5 @@ def _invalid_runs(runs: Counts) -> str:
     return f"{line}{share}: {runs.reason}"
 
 
-def _shown(cost: Cost) -> str:
-    return f"{duration(cost.seconds)} and {cost.core_hours:.2g} core hours"
+def _shown(plan: Plan, cost: Cost) -> str:
+    return f"{duration(cost.seconds)} and {in_hours(cost.core_hours)} {plan.design.core_hours}"

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, short_digest
 from workflows.launch.mpi.registry import library_of
+from workflows.launch.ranks import most_cores_of_a_node
 from workflows.plan.here import Here
 from workflows.study.asked import Asked
 from workflows.study.study import Study
@@ -22,7 +23,7 @@ from workflows.traffic.cases import has_array, sends_beside_mpi
 
 @dataclass(frozen=True)
 class Cost:
-    """Expected cost of a study: runs, wall seconds here, core hours."""
+    """Expected cost of a study: runs, wall seconds here, core hours of the occupied cores."""
 
     runs: int
     seconds: float
@@ -65,9 +66,40 @@ class Design:
         return repetitions(self.points, blocks, seed, cluster.selection)
 
     @cached_property
+    def occupied_cores(self) -> dict[Point, int]:
+        """Cores that are occupied during a run of each point; on one machine, the cores of the point.
+
+        A job has the nodes of its largest point, and an allocation those of the largest point of the study.
+        Exclusive nodes are occupied as a whole.
+        """
+        cluster = self.here.cluster
+        if cluster is None:
+            return {point: point.cores for point in self.points}
+        groups = (
+            [list(self.points)] if self.asked.study.allocation else _groups(self.points, cluster.selection)
+        )
+        occupied = {}
+        for group in groups:
+            nodes, cores = max(point.nodes for point in group), max(map(most_cores_of_a_node, group))
+            for point in group:
+                per_node = cluster.nodes_of(point.interconnect).cores if cluster.exclusive else cores
+                occupied[point] = nodes * per_node
+        return occupied
+
+    @property
+    def core_hours(self) -> str:
+        """Unit of the core hours of a cost."""
+        cluster = self.here.cluster
+        return "core hours of whole nodes" if cluster and cluster.exclusive else "core hours"
+
+    @cached_property
     def cost(self) -> Cost:
         """Expected cost of all runs; the least cost of a study with ``until``."""
-        return expected_cost(self.points, stated_blocks(self.asked.study), self.asked.cases)
+        return self.cost_of(self.points, stated_blocks(self.asked.study))
+
+    def cost_of(self, points: Iterable[Point], blocks: int) -> Cost:
+        """Return the expected cost of `blocks` runs of each of some points of the design."""
+        return expected_cost(points, blocks, self.asked.cases, self.occupied_cores)
 
     @cached_property
     def highest_cost(self) -> Cost:
@@ -75,7 +107,7 @@ class Design:
         study = self.asked.study
         if study.until is None:
             return self.cost
-        whole = expected_cost(self.points, study.until.max_blocks, self.asked.cases)
+        whole = self.cost_of(self.points, study.until.max_blocks)
         if not self.points:
             return whole
         share = min(1.0, study.limits.core_hours / whole.core_hours)
@@ -330,12 +362,7 @@ def repetitions(
         Returns the partition and constraint of the nodes that runs over an interconnect use. Points on
         different nodes are not in the same group.
     """
-
-    def group_key(point: Point) -> tuple[str, int, int, str]:
-        nodes = "".join(part or "" for part in nodes_of(point.interconnect))
-        return point.case, point.computing, point.oversubscription, nodes
-
-    groups = [list(group) for _, group in groupby(sorted(points, key=group_key), key=group_key)]
+    groups = _groups(points, nodes_of)
     ordered = []
     for block in blocks:
         generator = random.Random(f"{seed}/{block}")
@@ -344,6 +371,18 @@ def repetitions(
             shuffled = generator.sample(group, len(group))
             ordered += [Repetition(point, block, companions) for point in shuffled]
     return ordered
+
+
+def _groups(
+    points: Sequence[Point], nodes_of: Callable[[str | None], Sequence[str | None]]
+) -> list[list[Point]]:
+    """Return the groups of points that are compared with each other: see `repetitions`."""
+
+    def group_key(point: Point) -> tuple[str, int, int, str]:
+        nodes = "".join(part or "" for part in nodes_of(point.interconnect))
+        return point.case, point.computing, point.oversubscription, nodes
+
+    return [list(group) for _, group in groupby(sorted(points, key=group_key), key=group_key)]
 
 
 OVERHEAD_SECONDS = 0.7
@@ -355,8 +394,16 @@ PARALLEL_LOSS = 2.0
 interconnects."""
 
 
-def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case]) -> Cost:
-    """Estimate the cost of all runs of a study from each case's time on one core, ``serial_seconds``."""
+def expected_cost(
+    points: Iterable[Point],
+    blocks: int,
+    cases: Mapping[str, Case],
+    occupied_cores: Mapping[Point, int] = MappingProxyType({}),
+) -> Cost:
+    """Estimate the cost of all runs of a study from each case's time on one core, ``serial_seconds``.
+
+    A point that `occupied_cores` lacks occupies its own cores.
+    """
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
         loss = PARALLEL_LOSS if point.computing > 1 else 1.0
@@ -364,7 +411,7 @@ def expected_cost(points: Iterable[Point], blocks: int, cases: Mapping[str, Case
         run_seconds = loss * cases[point.case].serial_seconds / point.cores + starting
         runs += blocks
         seconds += blocks * run_seconds
-        core_seconds += blocks * run_seconds * point.cores
+        core_seconds += blocks * run_seconds * occupied_cores.get(point, point.cores)
     return Cost(runs, seconds, core_seconds / 3600)
 
 
@@ -399,6 +446,11 @@ def describe(point: Point) -> str:
 def duration(seconds: float) -> str:
     """Return a rough time in words."""
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
+
+
+def in_hours(core_hours: float) -> str:
+    """Return core hours with two digits; from 100 on, as a whole number."""
+    return f"{core_hours:.2g}" if core_hours < 100 else f"{core_hours:.0f}"
 
 
 def _digest(value: object) -> str:

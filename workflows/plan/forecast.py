@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workflows.jobs.cluster import Cluster
 from workflows.jobs.scheduler import JobRequest
 from workflows.plan import files
+from workflows.plan.design import in_hours
 from workflows.plan.jobs import (
     batches,
     cluster_of,
@@ -108,8 +109,9 @@ def forecast_lines(forecast: Forecast, cluster: Cluster, core_hours_of_runs: flo
     if big := forecast.largest:
         size = f"{big.nodes} x {big.tasks_per_node} cores, {big.memory_MB} MB a node, {big.minutes} min"
         lines.append(f"largest job: {size}, counted as {forecast.cores} cores")
-    runs, most = _hours(core_hours_of_runs), _hours(forecast.core_hours)
-    lines.append(f"core hours: about {runs} in runs; {most} if every job took its whole walltime")
+    runs, most = in_hours(core_hours_of_runs), in_hours(forecast.core_hours)
+    whole = " of whole nodes" if cluster.exclusive else ""
+    lines.append(f"core hours{whole}: about {runs} in runs; {most} if every job took its whole walltime")
     return lines + [f"{cluster.file}: {warning}" for warning in _warnings(forecast, cluster)]
 
 
@@ -130,8 +132,8 @@ def _warnings(forecast: Forecast, cluster: Cluster) -> list[str]:
         )
     if (hours := limits.get("core_hours")) and forecast.core_hours > hours:
         warnings.append(
-            f"limits.core_hours: {hours:g} is less than the {_hours(forecast.core_hours)} of all walltimes: "
-            "jobs may be held or refused before the study is done"
+            f"limits.core_hours: {hours:g} is less than the {in_hours(forecast.core_hours)} of all "
+            "walltimes: jobs may be held or refused before the study is done"
         )
     if (cores := limits.get("cores")) and forecast.cores > cores:
         warnings.append(
@@ -139,7 +141,3 @@ def _warnings(forecast: Forecast, cluster: Cluster) -> list[str]:
             "which would never run"
         )
     return warnings
-
-
-def _hours(core_hours: float) -> str:
-    return f"{core_hours:.2g}" if core_hours < 100 else f"{core_hours:.0f}"

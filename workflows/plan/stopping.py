@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import mul
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from workflows.domain import Point
 from workflows.plan.record import Record
 from workflows.study.study import Study
 
@@ -69,7 +72,14 @@ def judge(study: Study, blocks: int, half_widths: pd.Series, core_hours: float) 
     return Stopping(widest, core_hours, reached, reason)
 
 
-def core_hours(records: Iterable[Record]) -> float:
-    """Return the core hours of recorded runs, from launch to end."""
-    ended = (record for record in records if not record.interrupted)
-    return sum(record.cores * (record.times.wall_seconds or 0.0) for record in ended) / 3600
+def core_hours(
+    records: Iterable[Record], occupied_cores: Mapping[Point, int] = MappingProxyType({})
+) -> float:
+    """Return the core hours of recorded runs, from launch to end.
+
+    A run occupies the cores that `occupied_cores` states for its point, else the cores of its record.
+    """
+    ended = [record for record in records if not record.interrupted]
+    cores = [occupied_cores.get(record.point, record.cores) for record in ended]
+    seconds = [record.times.wall_seconds or 0.0 for record in ended]
+    return sum(map(mul, cores, seconds)) / 3600

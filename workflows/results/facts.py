@@ -284,7 +284,7 @@ def stopping(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> Stopp
         from analysis.topics.topic import Request
 
         widths = half_widths(make_all_tables(complete_runs(runs), Request(settings), NEEDS))
-    return judge(study, blocks, widths, core_hours(records))
+    return judge(study, blocks, widths, core_hours(records, plan.design.occupied_cores))
 
 
 def _until_facts(plan: Plan, runs: pd.DataFrame, records: Sequence[Record]) -> AboutTarget | None:
