@@ -6,9 +6,10 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,14 +19,13 @@ from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_co
 from snakemake.exceptions import CliException
 
 from workflows.errors import INTERRUPTED, InputError, one_line_errors
-from workflows.inputs import choose, nearest, read_yaml
+from workflows.inputs import choose, keys, nearest, read_yaml
 from workflows.jobs.profile import missing_config
 from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.machine import is_interrupted
 from workflows.plan.plan import make_plan
-from workflows.plan.records import FAILED
-from workflows.study.study import read_study
+from workflows.study.study import FAILED, read_study
 from workflows.study.written import write_study
 
 # The script run-study prints this text before anything is installed.
@@ -68,6 +68,18 @@ Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among the
 
 UNWRITABLE = "{}: you may not write there; name another folder with --results"
 
+FEWEST_STEPS = 3
+"""Smallest value of ``--steps``, as in the schema of a study."""
+
+
+def _steps(text: str) -> int:
+    """Return the number of steps of ``--steps``."""
+    if not text.isdecimal():
+        raise InputError(f"--steps: {text!r} is not a whole number")
+    if int(text) < FEWEST_STEPS:
+        raise InputError(f"--steps: {text} is too small; at least {FEWEST_STEPS}")
+    return int(text)
+
 
 @click.command(
     add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True}
@@ -79,7 +91,7 @@ UNWRITABLE = "{}: you may not write there; name another folder with --results"
 @click.option("--name")
 @click.option("--again")
 @click.option("--case")
-@click.option("--steps", type=click.IntRange(3))
+@click.option("--steps", type=_steps)
 @click.option("--run-scripts", is_flag=True)
 @click.option("--compare", nargs=2)
 @click.option("--model", is_flag=True)
@@ -302,6 +314,7 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
     except SystemExit:
         problem = printed.getvalue().splitlines()[-1].rpartition(" error: ")[2]
         _check_profile(problem)
+        _check_study_keys(options)
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
     print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
@@ -315,6 +328,18 @@ def _check_profile(problem: str) -> None:
     if given := re.search(r"profile directory given \((.*?)\)", problem):
         profiles = {file.parent.relative_to(ROOT).as_posix() for file in ROOT.glob("cluster/**/config.yaml")}
         choose(given[1], profiles, "profile", "--profile")
+
+
+def _check_study_keys(options: Sequence[str]) -> None:
+    """Raise an `InputError` if an option that Snakemake does not have is a key of a study."""
+    snakemake_options = re.findall(r"--[a-z][a-z-]+", get_argument_parser().format_help())
+    for word, following in pairwise([*options, "VALUE"]):
+        option, is_joined, value = word.partition("=")
+        key = option.removeprefix("--").replace("-", "_")
+        if option.startswith("--") and key in keys("study") and option not in snakemake_options:
+            value = value if is_joined or following.startswith("-") else following
+            config = shlex.join([f"{key}={value or 'VALUE'}"])
+            raise InputError(f"run-study: {option}: no such option; use --config {config}")
 
 
 def _suggestion(problem: str) -> str:

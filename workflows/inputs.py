@@ -100,7 +100,8 @@ def replaced(data: dict[str, Any], overrides: Mapping[str, Any], path: Path) -> 
 def _typed(value: Any, in_file: Any, inside: bool = False) -> Any:
     """Return a value of ``config`` with its type: text inside a list or section is parsed as YAML.
 
-    A value that equals the value `in_file` already has its type.
+    Snakemake reads True and False, but not YAML's true and false. A value that equals the value `in_file`
+    already has its type.
     """
     match value:
         case _ if value == in_file:
@@ -110,7 +111,7 @@ def _typed(value: Any, in_file: Any, inside: bool = False) -> Any:
             return {key: _typed(inner, in_file.get(key), True) for key, inner in value.items()}
         case list():
             return [_typed(inner, None, True) for inner in value]
-        case str() if inside:
+        case str() if inside or value.lower() in ("true", "false"):
             with contextlib.suppress(YAMLError):  # plain text
                 return load_yaml(value)
     return value

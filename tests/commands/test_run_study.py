@@ -60,6 +60,32 @@ def test_a_misspelt_option_gets_a_suggestion(typed, suggested):
     assert f", did you mean {suggested!r}? (" in refusal(InputError, main, ["smoke", *typed])
 
 
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (["--blocks", "6"], "run-study: --blocks: no such option; use --config blocks=6"),
+        (["--blocks=6"], "run-study: --blocks: no such option; use --config blocks=6"),
+        (["--blocks"], "run-study: --blocks: no such option; use --config blocks=VALUE"),
+        (["--compare-by", "nodes"], "run-study: --compare-by: no such option; use --config compare_by=nodes"),
+        (["--title", "A b", "-n"], "run-study: --title: no such option; use --config 'title=A b'"),
+        (["--steps", "ten"], "--steps: 'ten' is not a whole number"),
+        (["--steps", "-1"], "--steps: '-1' is not a whole number"),
+        (["--steps", "2"], "--steps: 2 is too small; at least 3"),
+    ],
+    ids=str,
+)
+def test_keys_and_numbers_in_the_place_of_options(typed, line):
+    assert refusal(InputError, main, ["smoke", *typed]) == line
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"), [("true", True), ("True", True), ("TRUE", True), ("false", False), ("False", False)]
+)
+def test_true_and_false_of_config_are_those_of_yaml(typed, value):
+    overrides = parse_config([f"report_while_running={typed}"])
+    assert read_study(ROOT / "config/studies/smoke.yaml", overrides).report_while_running is value
+
+
 def test_a_case_whose_program_is_missing_is_one_line(tmp_path):
     case = tmp_path / "cases/mpi4py/matrix_product/case.yaml"
     case.parent.mkdir(parents=True)

@@ -18,6 +18,7 @@ from workflows.plan.announce import announcement
 from workflows.plan.hooks import StudyRun, record_requests, reruns
 from workflows.plan.plan import make_plan
 from workflows.plan.records import write_record
+from workflows.study import asked
 
 STUDY = f"""
 name: again
@@ -131,6 +132,30 @@ def test_runs_before_a_change_are_announced_until_it_is_undone(study, changes, l
         write_record(plan.paths.record(repetition, attempt), record(inputs=inputs))
     assert "changed" not in announcement(plan)
     assert announcement(plan).splitlines()[0].endswith("; 2 recorded in results/again, nothing to measure")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"again": "nosuch"}, "again nosuch: no case 'nosuch'; known: box, failed"),
+        ({"again": "box/tcp"}, "again box/tcp: no interconnect 'tcp'; known: serial, shared_memory"),
+        ({"again": "box/serial/3"}, "again box/serial/3: no process count '3'; known: 1, 2"),
+        (
+            {"interconnects": ["shared_memry"]},
+            "interconnects[0]: no interconnect 'shared_memry', did you mean",
+        ),
+        ({"exclude": [{"interconnect": "tcp"}]}, "exclude[0].interconnect: 'tcp' is not in this study"),
+    ],
+    ids=str,
+)
+def test_wrong_names_are_refused_before_the_trial_run(study, monkeypatch, changes, line):
+    trials = []
+    monkeypatch.setattr(asked, "make_case", lambda *given: trials.append(given))
+    (study.parent / "box").mkdir()
+    (study.parent / "box/in.lmp").write_text("run 10\n")
+    study.write_text(STUDY.replace("[faulty]", "[{path: box/in.lmp, name: box}]"))
+    assert refusal(InputError, make_plan, study, changes).startswith(f"study.yaml: {line}")
+    assert trials == []
 
 
 @pytest.mark.parametrize("typed", [["smoke"], ["study.yaml"], ["study.yaml", "-n"], ["mine.yaml", "smoke"]])

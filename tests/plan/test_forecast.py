@@ -1,6 +1,7 @@
 """The demand of a study on a cluster is printed before anything runs, also without a scheduler."""
 
 import sys
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,8 +12,10 @@ from small_records import record
 from study_files import study_file
 
 from workflows.domain import InputError
+from workflows.jobs import cluster
 from workflows.paths import ROOT
 from workflows.plan.announce import announcement, check_cost
+from workflows.plan.design import points
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.record import Times
 from workflows.plan.stopping import core_hours
@@ -157,3 +160,58 @@ def test_runs_so_far_count_the_cores_that_they_occupied():
     """900 s on a node of 64 cores are 16 core hours, whatever the process used of it."""
     run = record(cores=2, times=Times(wall_seconds=900))
     assert core_hours([run], {run.point: 64}) == 16
+
+
+BETWEEN = STUDY.replace("shared_memory, emulated_gigabit", "ucx_verbs, ucx_tcp")
+
+
+@pytest.mark.parametrize(
+    ("processes", "line"),
+    [
+        ("[1, 2, 4]", "2 processes fit into one node: interconnects are not compared there"),
+        ("[1, 2]", "2 processes fit into one node, so interconnects between nodes cannot be compared"),
+        ("[1, 4]", None),
+    ],
+)
+def test_counts_that_stay_in_one_node_are_announced(plan_of, processes, line):
+    """Nodes have two cores; a single process has nobody to send to."""
+    planned = announcement(plan_of(study=BETWEEN.replace("[1, 2, 4]", processes))).splitlines()
+    expected = [f"{line} (processes_per_node: 1 spreads them)"] if line else []
+    assert [each for each in planned if "fit into one node" in each] == expected
+
+
+def test_spread_processes_are_compared(plan_of):
+    spread = f"{BETWEEN}processes_per_node: [1]\n"
+    assert "fit into one node" not in announcement(plan_of(study=spread))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "line"),
+    [(1, "1 block allows no verdict; 6 do"), (5, "5 blocks allow no verdict; 6 do"), (6, None)],
+)
+def test_blocks_without_a_verdict_are_announced(plan_of, blocks, line):
+    """6 pairs on the same side have p = 2 / 2^6 = 3 %, 5 pairs 6 %."""
+    planned = announcement(plan_of(study=BETWEEN.replace("blocks: 4", f"blocks: {blocks}"))).splitlines()
+    assert [each for each in planned if "verdict" in each] == ([line] if line else [])
+
+
+def test_one_interconnect_needs_no_verdict(plan_of):
+    assert "verdict" not in announcement(plan_of(study=BETWEEN.replace("ucx_verbs, ", "")))
+
+
+@pytest.mark.parametrize(("nodes", "shown"), [(1, "1 node"), (2, "2 nodes")])
+def test_too_few_nodes_are_counted(plan_of, nodes, shown):
+    study = f"{BETWEEN}processes_per_node: [1]\n"
+    plan = plan_of("", study=study)
+    interconnect = replace(plan.asked.interconnects["ucx_verbs"], nodes=nodes)
+    (left_out,) = points(plan.asked.study, plan.asked.measured, {"ucx_verbs": interconnect})[1][:1]
+    assert left_out.reason == f"ucx_verbs has {shown} here"
+
+
+def test_a_missing_site_file_is_named_with_the_command_that_writes_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "SITE", tmp_path / "site.yaml")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = refusal(InputError, cluster.read_cluster(tmp_path / "site.yaml").nodes_of, None)
+    assert line.startswith(
+        f"{tmp_path}/site.yaml: no such file; ./run-study --init writes it; it must give nodes, cores_per_node"
+    )

@@ -77,6 +77,9 @@ class Cluster:
         if self.is_elsewhere:
             missing = ", ".join(key for key in NODE_KEYS if getattr(self, key) is None)
             place = f"to plan where there is no {self.scheduler.title} to ask"
+            if not self.file.exists():
+                writes = "./run-study --init writes it"
+                raise InputError(f"{self.file}: no such file; {writes}; it must give {missing} {place}")
             raise InputError(f"{self.file}: {missing}: must be given {place}")
         shown = self.scheduler.nodes_of(self.selection(interconnect), self.file)
         return Nodes(

@@ -13,11 +13,12 @@ from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
 from workflows.paths import StudyPaths
 from workflows.plan import files
-from workflows.plan.design import Cost, describe, duration, expected_simulation, in_hours
+from workflows.plan.design import Cost, describe, duration, expected_simulation, in_hours, stated_blocks
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.records import attempts
+from workflows.study.default_blocks import FEWEST_BLOCKS
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -89,6 +90,8 @@ def announcement(plan: Plan) -> str:
         sizes = ", ".join(f"{study.case_at(case, fewest)} of {cases[case].size}" for case in study.cases)
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     lines += _interconnect_lines(plan)
+    lines += _one_node(plan)
+    lines += _few_blocks(plan)
     if study.is_generated:
         shared = dict.fromkeys(
             (point.in_words, point.cores) for point in design.points if point.oversubscription > 1
@@ -155,6 +158,36 @@ def _interconnect_lines(plan: Plan) -> list[str]:
     if emulated and plan.here.cluster is None:
         lines.append(f"as root, for the time of the runs: network namespaces for {', '.join(emulated)}")
     return lines
+
+
+def _one_node(plan: Plan) -> list[str]:
+    """Return a line with the counts on a cluster whose processes send nothing between nodes."""
+    interconnects = plan.asked.interconnects
+    points = [
+        point
+        for point in plan.design.points
+        if point.interconnect and interconnects[point.interconnect].joins_nodes
+    ]
+    spread = {point.processes for point in points if point.nodes > 1}
+    one_node = sorted({point.processes for point in points if point.processes > 1} - spread)
+    if plan.here.cluster is None or not one_node or len({point.interconnect for point in points}) < 2:
+        return []
+    counts = ", ".join(map(str, one_node))
+    result = ": interconnects are not compared there"
+    if not spread:
+        result = ", so interconnects between nodes cannot be compared"
+    return [f"{counts} processes fit into one node{result} (processes_per_node: 1 spreads them)"]
+
+
+def _few_blocks(plan: Plan) -> list[str]:
+    """Return a line if the study has fewer blocks than a verdict on two interconnects needs."""
+    study, points = plan.asked.study, plan.design.points
+    blocks = study.until.max_blocks if study.until else stated_blocks(study)
+    compared = {point.interconnect for point in points if point.interconnect}
+    if len(compared) < 2 or blocks >= FEWEST_BLOCKS:
+        return []
+    verb = "allows" if blocks == 1 else "allow"
+    return [f"{counted(blocks, 'block')} {verb} no verdict; {FEWEST_BLOCKS} do"]
 
 
 def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:

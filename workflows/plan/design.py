@@ -12,7 +12,7 @@ from itertools import groupby, product
 from operator import attrgetter
 from types import MappingProxyType
 
-from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, short_digest
+from workflows.domain import Case, Interconnect, LeftOut, Point, Repetition, counted, short_digest
 from workflows.launch.mpi.registry import library_of
 from workflows.launch.ranks import most_cores_of_a_node
 from workflows.plan.here import Here
@@ -337,7 +337,7 @@ def _misplaced(point: Point, interconnect: Interconnect, per_node: int, fewest_p
         spread = point.processes > fewest_per_node
         return None if spread else "would not leave one node in any of the study's placements"
     if point.nodes > interconnect.nodes:
-        return f"{interconnect.name} has {interconnect.nodes} node here"
+        return f"{interconnect.name} has {counted(interconnect.nodes, 'node')} here"
     if running > interconnect.cores_per_node * level:
         return f"nodes of {interconnect.name} have {interconnect.cores_per_node} cores"
     return None

@@ -19,7 +19,8 @@ from workflows.plan.announce import announce, closing_lines, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
-from workflows.plan.records import FAILED, Rerun, attempts, request_names
+from workflows.plan.records import Rerun, attempts, request_names
+from workflows.study.study import FAILED
 
 _runs: list[StudyRun] = []
 

@@ -17,10 +17,9 @@ from workflows.domain import InputError, Point, Repetition
 from workflows.inputs import check
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record, SimulatedRecord
+from workflows.study.study import FAILED
 
 _Kind = TypeVar("_Kind", bound=Record)
-FAILED = "failed"
-"""Request for every repetition without a valid attempt."""
 TRIES = 3
 """Largest number of attempts at a repetition if the end of the job cuts off each attempt."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from analysis.runs.facts import Facts
 from workflows.domain import Case, InputError, Interconnect, Point, short_digest
-from workflows.inputs import is_there
+from workflows.inputs import choose, is_there
 from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG
 from workflows.study import cases, interconnects
@@ -19,6 +19,8 @@ from workflows.study.default_blocks import default_blocks
 from workflows.study.existing import make_case, scratch_copies
 from workflows.study.request import request_facts
 from workflows.study.study import (
+    AGAIN,
+    FAILED,
     Study,
     check_baselines,
     check_exclude,
@@ -133,6 +135,22 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_ru
         file = file.absolute().relative_to(Path.cwd())
     study = read_study(file, overrides)
     _check_folder(study, "cases_folder", study.cases_folder)
+    joined = {
+        name: interconnects.load_interconnect(
+            name, interconnect_file(study, name, f"{file}: interconnects[{index}]").parent
+        )
+        for index, name in enumerate(study.interconnects)
+    }
+    kinds = {name: interconnect.kind for name, interconnect in joined.items()}
+    if study.blocks is None:
+        study = replace(study, blocks=default_blocks(study, kinds))
+    check_until(study)
+    _check_files(study)
+    check_exclude(study)
+    check_baselines(study, kinds)
+    if study.existing and (again := (overrides or {}).get(AGAIN)):
+        _check_request(study, str(again))
+    # From here on, the input of a user may be run on trial. Wrong names are refused before.
     copies = scratch_copies(study.copies) if is_dry_run and study.existing else study.copies
     for given in study.existing.values():
         make_case(given, copies, not study.cluster, study.limits.run_seconds)
@@ -148,25 +166,24 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_ru
     replayed = measured
     if traced := study.simulation.get("cases"):
         replayed = _named_cases(study, traced, "simulation.cases", copies)
-    joined = {
-        name: interconnects.load_interconnect(
-            name, interconnect_file(study, name, f"{file}: interconnects[{index}]").parent
-        )
-        for index, name in enumerate(study.interconnects)
-    }
-    kinds = {name: interconnect.kind for name, interconnect in joined.items()}
-    if study.blocks is None:
-        study = replace(study, blocks=default_blocks(study, kinds))
-    check_until(study)
-    _check_files(study)
     check_sizes(study, {name: case.serial_seconds for name, case in measured.items()})
-    check_exclude(study)
-    check_baselines(study, kinds)
     request = request_facts(study, joined, CONFIG)
     check_simulation(study, kinds)
     _check_packets(study, replayed, joined)
     untimed = frozenset(name for name, entry in study.inline.items() if "serial_seconds" not in entry)
     return Asked(study, measured, replayed, joined, request, default_cases, untimed)
+
+
+def _check_request(study: Study, request: str) -> None:
+    """Refuse a request to repeat runs if its case, interconnect or process count is not in the study."""
+    cases_at_counts = {study.case_at(case, count) for case in study.cases for count in study.processes}
+    names = {
+        "case": {FAILED, *cases_at_counts},
+        "interconnect": {"serial", *study.interconnects},
+        "process count": {str(count) for count in study.processes},
+    }
+    for part, (noun, allowed) in zip(request.split("/"), names.items(), strict=False):
+        choose(part, allowed, noun, f"{study.file}: again {request}")
 
 
 def _check_packets(study: Study, replayed: Mapping[str, Case], joined: Mapping[str, Interconnect]) -> None:

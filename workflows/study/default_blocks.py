@@ -9,6 +9,9 @@ from math import comb
 from analysis.runs.settings import DISTINGUISHABLE
 from workflows.study.study import Study
 
+FEWEST_BLOCKS = next(blocks for blocks in count(1) if 2 / 2**blocks <= DISTINGUISHABLE)
+"""Smallest number of blocks with which a single paired test can reach significance."""
+
 Names = Mapping[str, Sequence[str]]
 
 
