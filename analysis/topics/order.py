@@ -17,7 +17,7 @@ from analysis.presentation.marks import Point, draw_points
 from analysis.presentation.style import FigureLabels
 from analysis.runs.errors import one_line
 from analysis.runs.frames import Line, as_lines
-from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_of
+from analysis.topics.quality.tables import OUTLIER_RULE, flag_outliers, points_of, run_names
 from analysis.topics.topic import Topic
 
 PANEL_HEIGHT = 0.95
@@ -37,7 +37,7 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         `runs` with further columns:
 
-        - ``start_time``, and ``order`` from 1;
+        - ``start_time``, ``name`` from `run_names`, and ``order`` from 1;
         - ``outlier`` and ``relative_seconds`` from `analysis.topics.quality.tables.flag_outliers`;
         - ``deviation_percent``: increase of the time over the median of the valid repetitions of the point;
           empty if the repetition has no time, or the point no valid repetition.
@@ -45,7 +45,9 @@ def ordered_runs(runs: pd.DataFrame) -> pd.DataFrame:
     started = pd.to_datetime(runs["started"], utc=True, errors="coerce", format="ISO8601")
     timed = runs.assign(start_time=started.where(runs["kind"] != "simulated")).dropna(subset="start_time")
     ordered = timed.sort_values("start_time", kind="stable")
-    ordered = ordered.assign(order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float))
+    ordered = ordered.assign(
+        name=run_names(ordered), order=range(1, len(ordered) + 1), seconds=ordered["seconds"].astype(float)
+    )
     flagged = flag_outliers(ordered, points_of(ordered))
     return flagged.assign(deviation_percent=100 * (flagged["relative_seconds"] - 1))
 
@@ -125,7 +127,7 @@ def _draw_case(axes: Axes, rows: pd.DataFrame, limit: float, drawing: Drawing, l
 def _hover_text(row: Line, labels: Labels) -> str:
     """Write time, deviation and validity of a repetition."""
     deviation = formats.percent(row["deviation_percent"], signed=True)
-    value = f"block {row['block']}: {formats.seconds(row['seconds'])} ({deviation})"
+    value = f"{row['name']}: {formats.seconds(row['seconds'])} ({deviation})"
     invalid = "" if row["valid"] else f", invalid: {one_line(row['reason'])}"
     invalid += ", outlier" if row["outlier"] else ""
     name = labels.interconnect(row["interconnect"], row["kind"])

@@ -10,15 +10,15 @@ import pandas as pd
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
-from analysis.presentation.formats import counted, listed
+from analysis.presentation.formats import counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.presentation.sentences import AT_TARGET, coverage_sentence
 from analysis.runs.facts import AboutStudy, AboutTarget
-from analysis.runs.frames import is_missing
+from analysis.runs.frames import Line, is_missing
 from analysis.runs.settings import NODES
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE
-from analysis.topics.quality.tables import is_without_block
+from analysis.topics.quality.tables import is_without_block, run_names
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
@@ -38,7 +38,7 @@ ALONE_WORDS = (
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
-"""Largest number of invalid repetitions, and of parts that are left out, in the report."""
+"""Largest number of reasons of invalid repetitions, and of parts that are left out, in the report."""
 MACHINE_KEYS = {
     "host": "Host",
     "hostname": "Host",
@@ -211,7 +211,7 @@ def invalid_blocks(content: Content) -> list[Block]:
             limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
             text += f", except that {formats.whole(stopped)} {limit} and the limit is a lower bound"
         blocks.append(paragraph(f"{text}."))
-        blocks.append(_invalid_table(invalid, labels))
+        blocks.append(_invalid_table(runs, labels))
     blocks += _unknown_medians(content) + _missing_repetitions(content)
     if left_out := content.facts.left_out:
         lines = [f"{item.what}: {item.reason}." for item in left_out[:MOST_INVALID]]
@@ -235,19 +235,41 @@ def _unknown_medians(content: Content) -> list[Block]:
     return [bullets(items, "Points with an unknown median time, beyond a time limit")]
 
 
-def _invalid_table(invalid: pd.DataFrame, labels: Labels) -> Block:
-    """Tabulate the invalid repetitions with their reasons."""
-    counts = ("processes", "oversubscription", "block", "attempt")
+def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
+    """Tabulate the reasons of invalid repetitions, in a row for each case and reason."""
+    invalid = runs.assign(name=run_names(runs))[~runs["valid"]]
+    lines: list[Line] = []
+    for (case, reason), rows in invalid.groupby(["case", "reason"], dropna=False, sort=False):
+        sides = zip(rows["interconnect"], rows["kind"], strict=True)
+        lines.append(
+            {
+                "case": case,
+                "interconnects": named_or_counted(labels.interconnect(*side) for side in sides),
+                "processes": _ends(rows["processes"]),
+                "oversubscription": _ends(rows["oversubscription"]),
+                "runs": len(rows),
+                "first": rows["name"].iloc[0],
+                "reason": formats.MISSING if is_missing(reason) else reason,
+            }
+        )
     fields = [
         texts("Case", labels.case, "case"),
-        texts("Interconnect", labels.interconnect, "interconnect", "kind"),
-        *(numbers(name.capitalize(), formats.whole, name) for name in counts),
-        texts("Reason", lambda reason: formats.MISSING if is_missing(reason) else reason, "reason"),
+        texts("Interconnect", str, "interconnects"),
+        numbers("Processes", str, "processes"),
+        numbers("Oversubscription", str, "oversubscription"),
+        numbers("Runs", formats.whole, "runs"),
+        texts("First", str, "first"),
+        texts("Reason", str, "reason"),
     ]
-    caption = "Invalid repetitions."
-    if len(invalid) > MOST_INVALID:
-        caption += f" The first {MOST_INVALID}; the other {len(invalid) - MOST_INVALID} are in runs.csv."
-    return line_table(caption, fields, invalid.head(MOST_INVALID).to_dict("records"))
+    caption = "Invalid repetitions, in a row for each reason. runs.csv has every repetition."
+    if len(lines) > MOST_INVALID:
+        caption += f" The first {MOST_INVALID} of {len(lines)} reasons."
+    return line_table(caption, fields, lines[:MOST_INVALID])
+
+
+def _ends(counts: pd.Series) -> str:
+    """Write the smallest and the largest count."""
+    return formats.spanned(formats.whole(counts.min()), formats.whole(counts.max()))
 
 
 def _missing_repetitions(content: Content) -> list[Block]:

@@ -1,6 +1,7 @@
 """Section on the quality of measurements: disturbances, outliers, drift, spread and missing blocks."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_parts import blocks, cells, part, plain, sentences_of
 from synthetic_study import make_facts, make_runs, make_whole_study
@@ -12,6 +13,7 @@ from analysis.runs.runs import complete_runs
 from analysis.topics.order import order_figure, ordered_runs
 from analysis.topics.quality.figures import spread_figure
 from analysis.topics.quality.sentences import drift_sentences, precision_sentences, spread_sentences
+from analysis.topics.quality.tables import POINT, run_names
 
 
 def runs_of(interconnect, runs):
@@ -44,9 +46,29 @@ class TestOutliers:
         study = make_whole_study(runs)
         text = sentences_of(section(study))
         assert "1 of 168 valid repetitions is an outlier by Tukey's fences on log time" in text
-        assert "Duct elbow, TCP loopback, 2 processes, block 5 (+" in text
+        (record,) = runs.loc[runs["foreign_cores"] == 1, "record"]
+        assert f"Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')} (+" in text
         assert "all stay in the estimates" in text and "Of the outliers, 1 was disturbed." in text
         assert study[1]["scaling"]["n"].eq(12).all()
+
+    @pytest.mark.parametrize(
+        ("columns", "name"),
+        [
+            ({"record": "records/duct/block-4-attempt-2.json"}, "block-4-attempt-2.json"),
+            ({"order_from": None}, "block 10"),
+            ({"order_from": "block of file 1"}, "block 10"),
+            ({"order_from": "repetition of file 1"}, "repetition 3"),
+            ({"order_from": "started of file 1"}, "start 2026-05-03T10:00:00"),
+            ({"order_from": "row of file 1"}, "row 2 of its point"),
+            ({"order_from": "unknown of file 1"}, "1.75 s"),
+        ],
+    )
+    def test_a_run_has_the_name_that_its_source_gives_it(self, columns, name):
+        """The last of two runs; the number of an imported run without block is no block."""
+        run = dict.fromkeys(POINT, 1) | {"seconds": 1.75, "started": "2026-05-03T10:00:00", "repetition": 3}
+        run |= {"record": None, "order_from": None, **columns}
+        runs = pd.DataFrame([{**run, "block": 9}, {**run, "block": 10}])
+        assert run_names(runs).iloc[1] == name
 
     def test_it_is_ringed_in_the_order_of_execution(self, runs):
         complete = complete_runs(runs)

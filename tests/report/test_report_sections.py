@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 import report_parts
-from report_parts import blocks, part, table_lines
+from report_parts import blocks, cells, part, table_lines
 from synthetic_study import make_runs, make_study
 
 from analysis.pipeline import draw_figures, read_tables, write_tables
@@ -281,13 +281,26 @@ class TestPoorStudies:
         sentences = plain(part(whole(make_study(runs, baselines=[])), "answer"))
         assert "No repetition is valid" in sentences and f"{len(runs)} runs invalid and left out" in sentences
 
-    def test_a_long_list_of_invalid_repetitions_is_cut_with_a_note(self):
+    def test_equal_reasons_of_a_case_have_one_row_with_the_number_of_runs(self):
+        """Two cases of 12 blocks, with two process counts over loopback at two levels."""
         runs = make_runs(12)
-        runs.loc[runs["interconnect"] == "loopback", ["valid", "reason"]] = [False, "diverged"]
+        is_bad = (runs["interconnect"] == "loopback") & (runs["oversubscription"] == 1)
+        runs.loc[is_bad, ["valid", "reason"]] = [False, "diverged"]
+        complete, tables, facts = make_study(runs)
+        (table,) = blocks(part(make_report(complete, tables, facts, []), "invalid"), "table")
+        number = str(int(is_bad.sum()) // 2)
+        assert [(line[0], line[4], line[6]) for line in cells(table)] == [
+            ("Duct elbow", number, "diverged"), ("Lid-driven cavity", number, "diverged"),
+        ]  # fmt: skip
+
+    def test_a_long_list_of_reasons_is_cut_with_a_note(self):
+        runs = make_runs(12)
+        is_bad = runs["interconnect"] == "loopback"
+        runs.loc[is_bad, "valid"] = False
+        runs.loc[is_bad, "reason"] = [f"error {number}" for number in range(is_bad.sum())]
         complete, tables, facts = make_study(runs)
         sentences = plain(part(make_report(complete, tables, facts, []), "invalid"))
-        bad = int((~complete["valid"]).sum())
-        assert f"The first 50; the other {bad - 50} are in runs.csv." in sentences
+        assert f"The first 50 of {is_bad.sum()} reasons." in sentences
 
     def test_a_long_list_of_left_out_parts_is_cut_with_a_note(self):
         runs, tables, facts = make_study(make_runs(2))

@@ -11,7 +11,14 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
 from analysis.runs.frames import Line, percent_interval
 from analysis.runs.runs import DISTURBED_CORES, timed_rows
-from analysis.topics.quality.tables import FEWEST, OUTLIER_RULE, POINT, has_unknown_order, points_of
+from analysis.topics.quality.tables import (
+    FEWEST,
+    OUTLIER_RULE,
+    POINT,
+    has_unknown_order,
+    points_of,
+    run_names,
+)
 
 COARSE = 5e-3
 """Share of a time above which the report states the step of its rounding."""
@@ -135,9 +142,10 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     total = f"of {counted(len(judged), 'valid repetition')}"
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
+    outliers = outliers.assign(name=run_names(repetitions))
     farthest = outliers.loc[(outliers["relative_seconds"] - 1).abs().nlargest(MOST).index].to_dict("records")
     descriptions = listed(
-        f"{point_name(row, labels)}, block {row['block']} "
+        f"{point_name(row, labels)}, {row['name']} "
         f"({formats.percent(100 * (row['relative_seconds'] - 1), signed=True)})"
         for row in farthest
     )

@@ -64,6 +64,7 @@ QUALITY = table_schemas(
         noise=described(SHARE, "Share of the wall time under CPU pressure, 0 to 1."),
         reason=described(NOTE, "Why the repetition does not count."),
         record=described(NOTE, "Path of its record."),
+        order_from=described(NOTE, "Source of the order of the runs, as in `runs.csv`."),
     ),
     table_schema(
         "variability",
@@ -190,6 +191,27 @@ def has_unknown_order(runs: pd.DataFrame, point: Integers) -> NDArray[np.bool_]:
 def is_without_block(runs: pd.DataFrame) -> pd.Series:
     """Mark imported runs whose file has no block; their number in `block` follows from their order."""
     return ~runs["order_from"].astype("str").str.startswith("block", na=True)
+
+
+def run_names(runs: pd.DataFrame) -> pd.Series:
+    """Name each run by its record, else by its block, repetition or start, else by its row at its point.
+
+    The number in `block` counts imported runs without block, so that it names none of them. If the order of
+    the runs is unknown, the time names the run.
+    """
+    row = runs.groupby(POINT, dropna=False)["block"].rank("first")
+    evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
+    names = {
+        "block": "block " + runs["block"].astype(str),
+        "repetition": "repetition " + runs["repetition"].astype(str),
+        "started": "start " + runs["started"].astype(str),
+        "row": row.map("row {:.0f} of its point".format),
+    }
+    named = runs["seconds"].map("{:g} s".format, na_action="ignore").fillna("without a time")
+    for source, name in names.items():
+        named = named.mask(evidence == source, name)
+    named = named.mask(evidence.isna(), names["block"])
+    return runs["record"].astype("str").str.extract("([^/]+)$", expand=False).fillna(named)
 
 
 def flag_outliers(runs: pd.DataFrame, point: Integers) -> pd.DataFrame:
