@@ -174,6 +174,7 @@ def run_study(
     elif time or processes or name:
         raise InputError(
             "--time, --processes, --name: belong to --command; --processes, --name also to --case"
+            + (f"; use --config {shlex.quote(f'processes=[{processes}]')}" if processes else "")
         )
     else:
         _start(*_study_and_options(words, here), here, again)

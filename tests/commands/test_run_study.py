@@ -68,6 +68,11 @@ def test_a_misspelt_option_gets_a_suggestion(typed, suggested):
         (["--blocks"], "run-study: --blocks: no such option; use --config blocks=VALUE"),
         (["--compare-by", "nodes"], "run-study: --compare-by: no such option; use --config compare_by=nodes"),
         (["--title", "A b", "-n"], "run-study: --title: no such option; use --config 'title=A b'"),
+        (
+            ["--processes", "1,2"],
+            "--time, --processes, --name: belong to --command; --processes, --name also to --case; "
+            "use --config 'processes=[1,2]'",
+        ),
         (["--steps", "ten"], "--steps: 'ten' is not a whole number"),
         (["--steps", "-1"], "--steps: '-1' is not a whole number"),
         (["--steps", "2"], "--steps: 2 is too small; at least 3"),
