@@ -16,7 +16,7 @@ from analysis.importers import (
     write_table,
 )
 from analysis.importers.mapping import COUNTS, TEXTS
-from analysis.importers.tables import SOURCE
+from analysis.importers.tables import table_of
 from analysis.runs.runs import TableError
 
 
@@ -62,7 +62,7 @@ def convert(options: argparse.Namespace) -> list[str]:
     table, rows = (imported.curves, "message sizes") if imported.runs.empty else (imported.runs, "runs")
     if table.empty:
         (name, table), rows = next(iter(imported.derived.items())), "rows"
-        if SOURCE not in table:
+        if table_of(options.file.read_text(errors="replace")):
             raise TableError(
                 f"is already a table of Nodeworth ({name}), which a study imports", str(options.file)
             )

@@ -13,7 +13,11 @@ _STATES = (
     r"BOOT_FAIL|CANCELLED(?: by \d+)?|COMPLETED|DEADLINE|FAILED|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|RUNNING|"
     "PENDING|TIMEOUT"
 )
-_LOGS = "is a log of {0}: import it as logs, as in {{logs: FILE, application: {1}}}"
+
+
+def _is_log(program: str) -> str:
+    return f"is a log of {program}: import it as logs, as in {{logs: FILE, application: {program.lower()}}}"
+
 
 LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.M), message)
@@ -58,16 +62,16 @@ LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "is the heading of a table of perftest; its title must be above, and be a test of sends, writes "
             "or reads, such as 'RDMA_Write BW Test'",
         ),
-        (r"^.*\bLAMMPS \(|^Loop time of ", _LOGS.format("LAMMPS", "lammps")),
+        (r"^.*\bLAMMPS \(|^Loop time of ", _is_log("LAMMPS")),
         (
             r"OpenFOAM: The Open Source CFD Toolbox|^ExecutionTime = .*ClockTime = ",
-            _LOGS.format("OpenFOAM", "openfoam"),
+            _is_log("OpenFOAM"),
         ),
         (
             r"Northwest Computational Chemistry Package|^ *Task +times +cpu:",
-            _LOGS.format("NWChem", "nwchem"),
+            _is_log("NWChem"),
         ),
-        (r":-\) +GROMACS|Core t \(s\) +Wall t \(s\)", _LOGS.format("GROMACS", "gromacs")),
+        (r":-\) +GROMACS|Core t \(s\) +Wall t \(s\)", _is_log("GROMACS")),
     )
 )
 """Pattern of a line, and what a file with such a line is, with what to import instead."""

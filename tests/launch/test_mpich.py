@@ -12,6 +12,7 @@ from workflows.launch.attesters import world_environment
 from workflows.launch.emulation import EmulatedNode
 from workflows.launch.launch import launch_ranks
 from workflows.launch.mpi.registry import MPI_LIBRARIES, library_mismatch, linked_library
+from workflows.launch.programs import output_of
 from workflows.launch.ranks import PROGRAMS
 from workflows.plan.here import unavailable
 from workflows.plan.plan import make_plan
@@ -90,6 +91,7 @@ def test_a_machine_without_mpich_states_what_is_missing(tmp_path, monkeypatch):
 
 
 def test_the_versions_of_both_libraries_are_known():
+    output_of.cache_clear()
     assert MPI_LIBRARIES["openmpi"].version().startswith("mpirun (Open MPI) ")
     assert MPI_LIBRARIES["mpich"].version().startswith("MPICH Version: ")
 
