@@ -18,6 +18,7 @@ import click
 from snakemake.cli import args_to_api, get_argument_parser, parse_args, parse_config, print_exception
 from snakemake.exceptions import CliException
 
+from workflows.domain import FAILED
 from workflows.errors import INTERRUPTED, InputError, one_line_errors
 from workflows.inputs import choose, keys, nearest, read_yaml
 from workflows.jobs.profile import missing_config
@@ -25,7 +26,7 @@ from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
 from workflows.plan.machine import is_interrupted
 from workflows.plan.plan import make_plan
-from workflows.study.study import FAILED, read_study
+from workflows.study.study import read_study
 from workflows.study.written import write_study
 
 # The script run-study prints this text before anything is installed.

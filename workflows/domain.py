@@ -15,6 +15,9 @@ from typing import Any
 from analysis.runs.facts import LeftOut as LeftOut
 from workflows.errors import InputError as InputError
 
+FAILED = "failed"
+"""Value of key ``again`` that requests every repetition without a valid attempt."""
+
 
 @dataclass(frozen=True)
 class Answer:

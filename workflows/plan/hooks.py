@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import InputError, Repetition
+from workflows.domain import FAILED, InputError, Repetition
 from workflows.inputs import choose, nearest
 from workflows.paths import StudyPaths
 from workflows.plan.announce import announce, closing_lines, print_results
@@ -20,7 +20,6 @@ from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
 from workflows.plan.records import Rerun, attempts, request_names
-from workflows.study.study import FAILED
 
 _runs: list[StudyRun] = []
 

@@ -13,11 +13,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
-from workflows.domain import InputError, Point, Repetition
+from workflows.domain import FAILED, InputError, Point, Repetition
 from workflows.inputs import check
 from workflows.paths import StudyPaths
 from workflows.plan.record import Record, SimulatedRecord
-from workflows.study.study import FAILED
 
 _Kind = TypeVar("_Kind", bound=Record)
 TRIES = 3

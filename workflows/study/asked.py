@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.runs.facts import Facts
-from workflows.domain import Case, InputError, Interconnect, Point, short_digest
+from workflows.domain import FAILED, Case, InputError, Interconnect, Point, short_digest
 from workflows.inputs import choose, is_there
 from workflows.jobs.cluster import read_cluster
 from workflows.paths import CASES, CONFIG
@@ -20,7 +20,6 @@ from workflows.study.existing import make_case, scratch_copies
 from workflows.study.request import request_facts
 from workflows.study.study import (
     AGAIN,
-    FAILED,
     Study,
     check_baselines,
     check_exclude,

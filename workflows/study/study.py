@@ -145,8 +145,6 @@ LEAST_BLOCKS = 6
 """Fewest initial blocks of a study with ``until``."""
 AGAIN = "again"
 """Key of ``--config`` that is no key of a study: see `workflows.plan.hooks`."""
-FAILED = "failed"
-"""Value of `AGAIN` that requests every repetition without a valid attempt."""
 _TO_RUN = ("cases", "interconnects", "processes")
 _SIMULATED = ("cases", "processes")
 _STATED_SPEED = ("host_speed", "host_speed_range", "relative_to", "source")
