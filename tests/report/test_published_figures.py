@@ -107,6 +107,7 @@ class TestAlone:
         report = make_report(*empty_study(), [], fluent)
         assert [section["id"] for section in report["sections"]] == [
             "answer",
+            "words",
             "published",
             "asked",
             "machine",
