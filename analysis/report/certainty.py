@@ -125,7 +125,7 @@ def _bases(runs: pd.DataFrame) -> str:
     if "origin" not in runs:
         return ""
     imported = runs["origin"] == "import"
-    evidence = runs["order_from"].astype("str").str.split(" ").str[0]
+    evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
     evidence = evidence.where(evidence.isin(list(BASES)), "row").mask(runs["origin"] == "run", "run")
     present = set(evidence[imported | (runs["origin"] == "run")])
     return "".join(f" Data: {basis}." for sort, basis in BASES.items() if sort in present)
