@@ -89,7 +89,7 @@ def compare_best(
 
 
 def _best_positions(curve: Curve) -> list[int]:
-    """Return the positions of counts that may be best; all counts if too few blocks tell."""
+    """Return the positions of counts that may be best; all parallel counts if the blocks are too few."""
     may_be_best = np.flatnonzero(may_peak(curve)).tolist()
     return may_be_best or np.flatnonzero(~curve.is_serial).tolist() or [curve.peak]
 

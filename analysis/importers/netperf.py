@@ -13,7 +13,7 @@ from analysis.importers.transports import make_transports
 
 SELECTED = re.compile(r"(?:[\w %()]+,){2,}[\w %()]+$|[A-Z_]+=")
 """Headings of the output of netperf with ``-o``, and lines of ``-k``."""
-NO_SENT = "is what was received, and what was sent is missing"
+NO_SENT = "is the received rate; the sent rate is missing"
 _MEGABIT = 1e6 / 8e6
 
 

@@ -34,7 +34,7 @@ SCREEN = re.compile(
     r"(?:\d+: +)?(?P<bytes>\d+) +(?:bytes|B) +\d+ +times +--> +(?P<rate>[\d.]+) +(?P<unit>[MG]bps) +in +"
     r"(?P<us>[\d.]+) +usecs?\b"
 )
-"""A line of NetPIPE's screen. Mbps are those of NetPIPE 3, 2^20 bits; Gbps those of NetPIPE 5, 10^9 bits."""
+"""A line of NetPIPE's screen. NetPIPE 3 prints Mbps of 2^20 bits, NetPIPE 5 prints Gbps of 10^9 bits."""
 
 INTEGRITY = re.compile(r"\d+ bytes +\d+ times +\d+ failures")
 """A line of NetPIPE 5 with ``--integrity``."""

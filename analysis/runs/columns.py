@@ -187,7 +187,7 @@ def table_schemas(*schemas: pa.DataFrameSchema) -> dict[str, pa.DataFrameSchema]
 
 def validated(schema: pa.DataFrameSchema, table: pd.DataFrame) -> pd.DataFrame:
     """Validate a table; missing columns are added with their defaults, and columns are put in order."""
-    # An empty column has numbers for pandas, and cannot take a text as default.
+    # pandas gives an empty column the type of numbers, which cannot take a text as its default.
     defaults = {
         name: column.default
         for name, column in schema.columns.items()

@@ -47,21 +47,21 @@ _CAUSES = tuple(
         r".*error while loading shared libraries: .*",
     )
 )
-"""Lines that name an error, the causes before their consequences."""
+"""Patterns of lines that name an error: causes come before their consequences."""
 _FOAM_SIGNALS = {"sigFpe": "floating point exception", "sigSegv": "segmentation fault"}
 _FOLLOWED = {
     "terminate called": "what():",
     "At line": "Fortran runtime error:",
     "*** An error": "*** MPI_ERR",
 }
-"""What begins the line that a line is completed by, by a part of the line."""
+"""Beginning of the later line that holds the message of an error, by a part of the error's line."""
 
 
 def error_line(errors: str) -> str | None:
     """Return the line that names the error of a program whose error lines are known; None without one.
 
-    Known are OpenFOAM, LAMMPS, ARMCI (NWChem), MPI libraries, the run-time libraries of C, C++ and Fortran,
-    and the kernel. Frames of a backtrace and what launchers add are no errors.
+    It knows the errors of OpenFOAM, LAMMPS, ARMCI (NWChem), MPI libraries, the kernel, and the run-time
+    libraries of C, C++ and Fortran. It skips frames of a backtrace and messages of launchers.
     """
     lines = [_TAG.sub("", line, count=1).strip() for line in errors.splitlines()]
     for index, line in enumerate(lines):

@@ -164,7 +164,7 @@ def not_compared(improvement: pd.DataFrame, labels: Labels) -> list[str]:
 def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
     """State which comparisons are between interconnects on equal nodes, and which are between systems.
 
-    The types of the nodes are those that the study states. Without them there is no sentence.
+    The study states the types of the nodes. Interconnects without a type have no sentence.
     """
     facts, labels = content.facts, content.labels
     sentences = []
