@@ -74,7 +74,7 @@ LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r":-\) +GROMACS|Core t \(s\) +Wall t \(s\)", _is_log("GROMACS")),
     )
 )
-"""Pattern of a line that marks a format, and a message: the name of the format, and the file to import instead."""
+"""Pattern of a line that marks a format, and a message with its name and what to import instead."""
 
 _JSON = re.compile(r"\s*[{\[]")
 
