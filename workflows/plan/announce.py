@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from analysis.runs.facts import Counts
+from analysis.runs.settings import DISTINGUISHABLE
+from analysis.statistics.multiple_tests import blocks_needed
 from workflows.applications import application
 from workflows.domain import InputError, Point, Repetition, counted
 from workflows.launch.cpu_quota import cpu_quota
@@ -18,7 +20,6 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.records import attempts
-from workflows.study.default_blocks import FEWEST_BLOCKS
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -184,10 +185,11 @@ def _few_blocks(plan: Plan) -> list[str]:
     study, points = plan.asked.study, plan.design.points
     blocks = study.until.max_blocks if study.until else stated_blocks(study)
     compared = {point.interconnect for point in points if point.interconnect}
-    if len(compared) < 2 or blocks >= FEWEST_BLOCKS:
+    needed = blocks_needed(1, paired=True, alpha=DISTINGUISHABLE)
+    if len(compared) < 2 or blocks >= needed:
         return []
     verb = "allows" if blocks == 1 else "allow"
-    return [f"{counted(blocks, 'block')} {verb} no verdict; {FEWEST_BLOCKS} do"]
+    return [f"{counted(blocks, 'block')} {verb} no verdict; {needed} do"]
 
 
 def _runs_again(plan: Plan, missing: Sequence[Repetition]) -> list[str]:

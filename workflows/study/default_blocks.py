@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count, product
-from math import comb
+from itertools import product
 
 from analysis.runs.settings import DISTINGUISHABLE
+from analysis.statistics.multiple_tests import blocks_needed
 from workflows.study.study import Study
-
-FEWEST_BLOCKS = next(blocks for blocks in count(1) if 2 / 2**blocks <= DISTINGUISHABLE)
-"""Smallest number of blocks with which a single paired test can reach significance."""
 
 Names = Mapping[str, Sequence[str]]
 
@@ -54,11 +51,9 @@ def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
     ]
     paired = max(1, *each_case) * max(len(study.cases), 1)
     unpaired = len(tested) * crowded * placements * len(threads) * len(study.cases)
-    return next(
-        blocks
-        for blocks in count(1)
-        if 2 * paired / 2**blocks <= DISTINGUISHABLE
-        and 2 * unpaired / comb(2 * blocks, blocks) <= DISTINGUISHABLE
+    return max(
+        blocks_needed(paired, paired=True, alpha=DISTINGUISHABLE),
+        blocks_needed(unpaired, paired=False, alpha=DISTINGUISHABLE),
     )
 
 
