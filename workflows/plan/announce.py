@@ -32,7 +32,7 @@ def check_cost(plan: Plan) -> None:
     if cost.core_hours > allowed:
         raise InputError(
             f"{study.file}: limits.core_hours: {allowed:g} is too little: {cost.runs} runs will "
-            f"take about {in_hours(cost.core_hours)} {plan.design.core_hours}; raise it, or ask for less"
+            f"take about {in_hours(cost.core_hours)} {plan.design.core_hours_unit}; raise it, or ask for less"
         )
 
 
@@ -298,4 +298,4 @@ def _invalid_runs(runs: Counts) -> str:
 
 
 def _shown(plan: Plan, cost: Cost) -> str:
-    return f"{duration(cost.seconds)} and {in_hours(cost.core_hours)} {plan.design.core_hours}"
+    return f"{duration(cost.seconds)} and {in_hours(cost.core_hours)} {plan.design.core_hours_unit}"

@@ -87,7 +87,7 @@ class Design:
         return occupied
 
     @property
-    def core_hours(self) -> str:
+    def core_hours_unit(self) -> str:
         """Unit of the core hours of a cost."""
         cluster = self.here.cluster
         return "core hours of whole nodes" if cluster and cluster.exclusive else "core hours"
