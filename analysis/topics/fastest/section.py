@@ -56,8 +56,8 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         caption += " ≈: another is as fast or may be (multiple comparisons with the best)."
     if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
         caption += (
-            f" Of equally fast ones, chance would name one at about {formats.number(by_chance, 1)} of these "
-            f"{formats.whole(by_chance / ALPHA)} counts."
+            f" If all were equally fast, chance would still name a fastest at about "
+            f"{formats.number(by_chance, 1)} of these {formats.whole(by_chance / ALPHA)} counts."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
         caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."

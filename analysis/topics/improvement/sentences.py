@@ -89,7 +89,7 @@ def directions_by_count(line: Line) -> str:
 
 
 def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str:
-    """Let a headline that compares begin with the number of disturbed runs if these are at least half.
+    """Begin a comparing headline with the number of disturbed runs if at least half of its runs were disturbed.
 
     Parameters
     ----------
