@@ -89,7 +89,7 @@ def directions_by_count(line: Line) -> str:
 
 
 def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str:
-    """Begin a comparing headline with the number of disturbed runs if at least half of its runs were disturbed.
+    """Begin a comparing headline with the number of disturbed runs if these are at least half.
 
     Parameters
     ----------
