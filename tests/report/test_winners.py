@@ -253,4 +253,7 @@ def test_chance_names_one_of_two_equal_interconnects_in_a_twentieth_of_the_count
     won = winners(fastest)
     assert won["rivals"].eq(0).mean() < 0.065
     caption = winners_table(won.head(40), LABELS)["caption"]
-    assert "If all were equally fast, chance would still name a fastest at about 2 of these 40 counts." in caption
+    assert (
+        "If all were equally fast, chance would still name a fastest at about 2 of these 40 counts."
+        in caption
+    )
