@@ -13,6 +13,8 @@ from analysis.importers.transports import make_transports
 
 SELECTED = re.compile(r"(?:[\w %()]+,){2,}[\w %()]+$|[A-Z_]+=")
 """Headings of the output of netperf with ``-o``, and lines of ``-k``."""
+COLUMN = re.compile(r"per sec|% \w|\S+")
+"""A unit in the heading of a table."""
 NO_SENT = "is the received rate; the sent rate is missing"
 _MEGABIT = 1e6 / 8e6
 
@@ -63,6 +65,8 @@ def _read(rows: list[dict], cells: list[str], title: re.Match, heading: str) -> 
     str
         Reason why the line cannot be read; empty if it was read.
     """
+    if len(cells) > len(COLUMN.findall(heading)):
+        return f"has more values than its heading {quoted(heading)}"
     protocol = title["protocol"].lower()
     if title["what"] == "REQUEST/RESPONSE":
         if len(cells) == 2:  # socket sizes of the other side

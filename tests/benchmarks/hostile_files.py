@@ -224,6 +224,8 @@ FREE = ("record", "runs", "block", "repetition", "source", "order_from", "resolu
 """Columns that may differ: places in the file, text, and what follows from the number of rows."""
 FREE_OF_JOBS = ("nodes", "cores", "oversubscription", "energy_joules", "valid")
 """Columns of a job of Slurm that depend on its steps: a dump without a step is a dump of a job without it."""
+FROM_THREADS = ("threads", "cores", "oversubscription")
+"""Columns that may differ if all rows have one thread, as rows do in a file without a column of threads."""
 
 
 def mixed(lines: list[str], others: list[str], chance: random.Random, has_names: bool) -> list[str]:
@@ -257,7 +259,7 @@ def mixed(lines: list[str], others: list[str], chance: random.Random, has_names:
                 begin, end = cells[column].span()
                 lines[index] = lines[index][:begin] + lines[index][end:]
     elif not has_names and "," not in lines[here]:  # a cut off last cell of a CSV file cannot be seen
-        width = chance.randrange(1, max(map(len, lines)))
+        width = chance.randrange(1, max(2, *map(len, lines)))
         lines[here] = lines[here][:width]
     return lines or [""]
 
@@ -286,7 +288,11 @@ def values(file: Path, form: str | None, mapping: Any) -> list[dict[str, Any]]:
         for row in table.drop(columns=[*FREE, *free], errors="ignore").to_dict("records")
     ]
     counted = [row for row in rows if row.get("valid", True)]
-    return [{name: value for name, value in row.items() if _is_there(value)} for row in counted]
+    skipped = FROM_THREADS if all(row.get("threads") == 1 for row in counted) else ()
+    return [
+        {name: value for name, value in row.items() if _is_there(value) and name not in skipped}
+        for row in counted
+    ]
 
 
 def _is_there(value: Any) -> bool:

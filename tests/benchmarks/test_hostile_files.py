@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from tests.benchmarks import hostile_files
-from tests.benchmarks.hostile_files import CANARY, SITE, attack, shell_lines
+from tests.benchmarks.hostile_files import CANARY, SITE, attack, mix, shell_lines
 from workflows.jobs import cluster
 
 
@@ -38,3 +38,24 @@ def test_a_reader_that_fails_is_found(monkeypatch):
     monkeypatch.setattr(hostile_files, "KINDS", {"case": (fails, hostile_files.KINDS["case"][1])})
     counts, wrong = attack(1, seed=1)
     assert not counts and "KeyError" in wrong[0]
+
+
+def test_damaged_outputs_give_no_value_that_the_whole_output_lacks():
+    counts, wrong = mix(150, seed=7)
+    assert not wrong
+    assert counts["refused"] and counts["read"]
+
+
+def test_a_reader_that_makes_up_a_value_is_found(monkeypatch):
+    """The readers of the damaged outputs add a microsecond to each latency."""
+    values = hostile_files.values
+
+    def later(file, *reading):
+        rows = values(file, *reading)
+        is_damaged = not file.is_relative_to(hostile_files.FOREIGN)
+        return [
+            row | {name: row[name] + 1 for name in row if is_damaged and name == "latency_us"} for row in rows
+        ]
+
+    monkeypatch.setattr(hostile_files, "values", later)
+    assert mix(len(hostile_files.OUTPUTS), seed=1)[1]

@@ -13,6 +13,7 @@ from needs import DEFAULT_SIGNALS
 from terminals import on_terminal
 from waiting import wait_until
 
+from workflows.paths import ROOT
 from workflows.plan.machine import only_study_on_this_machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.alone]
@@ -77,7 +78,8 @@ def test_ctrl_c_leaves_no_process_and_lists_the_results(study_folder):
     before = left_behind()
     study = study_folder.write(STUDY.replace("blocks: 9", "blocks: 90"))
     results = study_folder.results("killed")
-    status, output = on_terminal([*DEFAULT_SIGNALS, *study_folder.command(study)], "] 7/540")
+    command = [*DEFAULT_SIGNALS, "-C", str(study_folder.folder), str(ROOT / "run-study"), str(study)]
+    status, output = on_terminal(command, "] 7/540")
     assert status == 130
     assert "Traceback" not in output and "Error" not in output, output
     there = r"1 of 90 blocks and \d further runs? recorded; report of 1 of them in results/killed/partial/report.html"

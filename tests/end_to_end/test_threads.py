@@ -70,10 +70,9 @@ def test_processes_or_threads(tmp_path):
     runs = pd.read_csv(results / "runs.csv")
     simulated, runs = (runs[runs["kind"].eq("simulated") == is_simulated] for is_simulated in (True, False))
     bad = runs["interconnect"] == "both_on_a_core"
-    assert (
-        list(runs)[-8:] == ["threads", "probe_latency_us", "seconds_low", "seconds_high", *ENDS_OF_COMPUTING]
-        and runs.loc[~bad, "valid"].all()
-    )
+    last_columns = ["threads", "probe_latency_us", "world_verified", "seconds_low", "seconds_high"]
+    assert list(runs)[-9:] == [*last_columns, *ENDS_OF_COMPUTING]
+    assert runs.loc[~bad, "valid"].all()
     assert runs.loc[bad, "reason"].str.contains("rank 0: 2 of its threads on core 0, not 1 on each of").all()
     assert sorted(runs.loc[~bad, ["processes", "threads", "cores"]].values.tolist()) == [
         *[[1, 1, 1]] * 2,

@@ -255,6 +255,17 @@ def test_netpipe_5(foreign, shared_memory):
     assert imported.unread[0].endswith("columns 3 and 4, the slowest and the fastest trial, are not kept")
 
 
+def test_a_line_of_netpipe_that_lost_digits_is_left_out(foreign, shared_memory, tmp_path):
+    text = (foreign / "netpipe/tcp_3.7.out").read_text()
+    cut = tmp_path / "np.out"
+    cut.write_text(text.replace("1.287342   0.00000593", "1.287342   0.0000059"))
+    imported = read_foreign(cut, "netpipe", shared_memory)
+    assert imported.unread == [
+        f"{cut}: line 1: '1 1.287342 0.0000059' has 7 decimals in column 3 where most lines have 8"
+    ]
+    assert 1 not in imported.curves["bytes"].tolist()
+
+
 @pytest.mark.parametrize(
     ("file", "form"),
     [("integrity_3.7.out", "netpipe"), ("integrity_5.out", "netpipe"), ("integrity_5.out", None)],

@@ -125,6 +125,19 @@ def test_unreadable_output_is_reported_in_one_line(written, text, message):
         read_foreign(written(text), None, MAPPING)
 
 
+def test_a_row_of_netperf_with_more_values_than_its_heading_is_left_out(foreign, tmp_path):
+    """A line of the next test stands below this heading, and a column of the heading is lost."""
+    text = (foreign / "netperf/tcp.txt").read_text()
+    text = text.replace("bytes  bytes   bytes    secs.", "bytes  bytes   secs.")
+    file = tmp_path / "tcp.txt"
+    file.write_text(
+        text.replace("131072  16384  16384    10.00    27043.83", "16384 131072 1 10.00 23340.40")
+    )
+    imported = read_foreign(file, None, MAPPING)
+    assert imported.derived["transports"]["test"].tolist() == ["pingpong"]
+    assert any("has more values than its heading" in line for line in imported.unread)
+
+
 def test_an_interconnect_must_be_named(foreign):
     with pytest.raises(TableError, match="does not name its interconnect"):
         read_foreign(foreign / "netperf/tcp.txt")
