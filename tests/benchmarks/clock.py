@@ -36,7 +36,7 @@ PAGE = ROOT / "docs/clock.md"
 TEXT = """# Clock
 
 `./run-tests clock` measures what Nodeworth costs and writes this page. It fails if a cost is above its limit.
-CPU times are those of all processes. Where a peer is named, both ran in turn, and the table has the medians.
+CPU times include all processes. A cost and its peer ran in turn, and the table has the medians.
 
 Measured on {date}, commit {commit}, on {machine}.
 
