@@ -1,4 +1,4 @@
-"""Coverage and width of adjusted intervals: the table of docs/machine_speed.md.
+"""Coverage and width of adjusted intervals: the figures of docs/machine_speed.md.
 
 Two interconnects that are alike, under noise of 15 %, of whose variance the fixed work sees a share.
 
