@@ -8,6 +8,7 @@ from collections import Counter
 from analysis.importers.importer import Importer
 from analysis.importers.lines import (
     contradicts,
+    decimals,
     foreign_lines,
     has_only_numbers,
     quoted,
@@ -53,8 +54,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     unread: list[str] = []
     foreign: list[tuple[int, str]] = []
     trials = False
-    layouts = Counter(_decimals(line.split()) for line in text.split("\n") if line.strip())
-    usual = layouts.most_common(1)[0][0] if layouts else ()
+    counts = Counter(len(line.split()) for line in text.split("\n") if line.strip())
+    usual = counts.most_common(1)[0][0] if counts else 0
     for number, line in whole_lines(text, source, unread):
         cells = line.split()
         if not cells:
@@ -64,31 +65,17 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             foreign.append((number, line))
             continue
         row = _screen_row(screen) if screen else _row(cells)
-        if screen is None and isinstance(row, dict):
-            row = _other_layout(_decimals(cells), usual) or row
+        if screen is None and len(cells) != usual:
+            row = f"has {len(cells)} values where most lines have {usual}" if isinstance(row, dict) else row
         if isinstance(row, str):
             unread.append(f"{source}: line {number}: {quoted(line)} {row}")
         else:
-            rows.append({"benchmark": "netpipe", "line": number, **row})
+            printed = {} if screen else {"decimals": decimals(cells, [("", 1.0)] * len(cells))}
+            rows.append({"benchmark": "netpipe", "line": number, **printed, **row})
             trials |= screen is None and len(cells) > 3
     if trials:
         unread.append(f"{source}: columns 3 and 4, the slowest and the fastest trial, are not kept")
     return rows, unread + foreign_lines(source, foreign)
-
-
-def _decimals(cells: list[str]) -> tuple[int, ...]:
-    """Return the number of decimals of each cell; np.out has the same decimals in every line of a column."""
-    return tuple(len(cell.partition(".")[2]) for cell in cells)
-
-
-def _other_layout(decimals: tuple[int, ...], usual: tuple[int, ...]) -> str | None:
-    """Return how a line differs from most lines of its file, as a line does that was cut off or mixed in."""
-    if len(decimals) != len(usual):
-        return f"has {len(decimals)} values where most lines have {len(usual)}"
-    for column, (here, elsewhere) in enumerate(zip(decimals, usual, strict=True), 1):
-        if here != elsewhere:
-            return f"has {here} decimals in column {column} where most lines have {elsewhere}"
-    return None
 
 
 def _screen_row(match: re.Match[str]) -> dict | str:

@@ -111,7 +111,20 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 largest = int(row.get("bytes", largest))
         elif line.startswith("#") and benchmark and not targets:
             settings += f", {line.removeprefix('#').strip()}"
-    return rows, unread + foreign_lines(source, foreign)
+    whole = [
+        row for row, after in zip(rows, [*rows, {}][1:], strict=True) if not _has_fewer_samples(row, after)
+    ]
+    cut = [row for row in rows if row not in whole]
+    unread += [
+        f"{source}: line {row['line']}: has fewer iterations than the next row: cut off" for row in cut
+    ]
+    return whole, unread + foreign_lines(source, foreign)
+
+
+def _has_fewer_samples(row: dict, after: dict) -> bool:
+    """Return whether a row has fewer iterations than the next row; OSU iterates larger sizes less often."""
+    in_same_table = all(row.get(name) == after.get(name) for name in ("benchmark", "run"))
+    return in_same_table and row.get("samples", 0) < after.get("samples", 0)
 
 
 def _fits(benchmark: str, keys: list[str]) -> bool:

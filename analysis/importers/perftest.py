@@ -34,7 +34,10 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     columns: list[str] = []
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
-        if OTHER_TITLE.match(line):
+        if OTHER_TITLE.match(line) and title and not transport:
+            unread.append(f"{source}: line {number}: {quoted(line)} stands in the heading of {title[0]!r}")
+            title, columns = None, []
+        elif OTHER_TITLE.match(line):
             title, transport, receives, columns = MARKS["perftest"].match(line), "", None, []
             if title is None:
                 unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping as Entries
 from dataclasses import dataclass, field
@@ -192,27 +193,26 @@ _CURVE = ("benchmark", "processes", "group")
 def _with_all_digits(
     rows: Iterable[Entries[str, object]], unread: list[str], source: str
 ) -> list[Entries[str, object]]:
-    """Return the rows whose numbers have all decimals of their table; a row with fewer was cut off.
+    """Return the rows with the decimals that most rows of their table have; others were cut off or mixed in.
 
     The optional ``decimals`` of a row are the decimals of its printed values.
     """
     rows = list(rows)
-    most: dict[tuple, tuple[int, ...]] = {}
-    for row in rows:
-        table, decimals = _table_of(row), row.get("decimals", ())
-        if isinstance(decimals, tuple):
-            most[table] = tuple(map(max, most.get(table, decimals), decimals))
+    tables = [tuple(row.get(name) for name in ("benchmark", "processes", "run")) for row in rows]
+    counts = Counter((table, row.get("decimals", ())) for table, row in zip(tables, rows, strict=True))
+    usual = {
+        table: decimals
+        for (table, decimals), _ in sorted(counts.items(), key=lambda item: (item[1], item[0][1]))
+    }
     whole: list[Entries[str, object]] = []
-    for row in rows:
-        if row.get("decimals", ()) == most[_table_of(row)]:
+    for table, row in zip(tables, rows, strict=True):
+        if row.get("decimals", ()) == usual[table]:
             whole.append({name: value for name, value in row.items() if name != "decimals"})
         else:
-            unread.append(f"{source}: line {row['line']}: has fewer decimals than other rows: cut off")
+            unread.append(
+                f"{source}: line {row['line']}: has other decimals than most rows: cut off, or mixed in"
+            )
     return whole
-
-
-def _table_of(row: Entries[str, object]) -> tuple:
-    return (*(row.get(name) for name in ("benchmark", "processes", "run")), len(str(row.get("decimals", ()))))
 
 
 def _plausible(

@@ -9,8 +9,8 @@ what is taken, everything goes to a shell that Snakemake would give to one. Prin
 traceback, or a shell that ran a word of a file.
 
 With `mixed`, it damages outputs that are imported as copying and concatenating do: lines dropped, doubled and
-swapped, columns cut, lines of other formats mixed in. Wrong is a traceback, a warning, and a value that the
-undamaged file does not hold.
+swapped, columns cut, lines of other formats mixed in. Wrong is a traceback, a warning, and a value that neither
+undamaged file holds.
 """
 
 from __future__ import annotations
@@ -338,7 +338,8 @@ def mix(number: int, seed: int) -> tuple[Counter[str], list[str]]:
             try:
                 rows = values(file, *reading(origin))
                 counts["read"] += 1
-                strange = [row for row in rows if foreign_to(row, whole(origin))]
+                printed = [*whole(origin), *whole(other)]
+                strange = [row for row in rows if foreign_to(row, printed)]
                 if strange and strange[0].get("benchmark", "x") in (
                     "x",
                     *(row.get("benchmark") for row in rows),

@@ -224,6 +224,14 @@ def test_latency_bandwidth_and_size_fit_physics(written, text, form, message):
     assert message in refusal(TableError, read_foreign, written(text), form, IB)
 
 
+def test_a_row_whose_iterations_lost_digits_is_not_read(written):
+    heading = OSU.partition("# Size")[0].replace("Latency", "Allreduce Latency")
+    table = "# Size  Avg Latency(us)  Iterations\n4  0.28  1\n8  0.17  1000\n16384  9.70  100\n"
+    imported = read_foreign(written(heading + table), mapping=IB)
+    assert imported.curves["bytes"].tolist() == [8, 16384]
+    assert any("has fewer iterations than the next row: cut off" in line for line in imported.unread)
+
+
 def test_a_size_with_two_times_in_a_run_is_not_read(written):
     imported = read_foreign(written(OSU + "8    1.90\n16   1.70\n16   1.70\n"), mapping=IB)
     assert imported.curves["bytes"].tolist() == [0, 16]
@@ -236,7 +244,7 @@ def test_a_size_with_two_times_in_a_run_is_not_read(written):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (OSU + "1024    2.1\n", "line 5: has fewer decimals than other rows: cut off"),
+        (OSU + "1024    2.1\n", "line 5: has other decimals than most rows: cut off, or mixed in"),
         (
             OSU + "4    1.51\n",
             "'4 1.51' has a smaller size than the row above: the lines that begin its table",

@@ -138,6 +138,18 @@ def test_a_row_of_netperf_with_more_values_than_its_heading_is_left_out(foreign,
     assert any("has more values than its heading" in line for line in imported.unread)
 
 
+def test_a_second_title_in_a_heading_of_perftest_ends_the_test(foreign, tmp_path):
+    text = (foreign / "perftest/write_lat_read_gbits.txt").read_text()
+    file = tmp_path / "lat.txt"
+    file.write_text(
+        text.replace(" Number of qps   : 1    Transport type   : IB", "  RDMA_Read Latency Test", 1)
+    )
+    imported = read_foreign(file, None, MAPPING)
+    assert "ib_write_lat" not in imported.derived["transports"]["program"].tolist()
+    assert any("stands in the heading of" in line for line in imported.unread)
+    assert imported.derived["transports"]["program"].tolist() == ["ib_read_bw", "ib_read_bw", "ib_read_lat"]
+
+
 def test_an_interconnect_must_be_named(foreign):
     with pytest.raises(TableError, match="does not name its interconnect"):
         read_foreign(foreign / "netperf/tcp.txt")
