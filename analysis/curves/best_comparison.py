@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.curves.curves import Curve, may_peak
-from analysis.curves.outcomes import INSEPARABLE, corrected
-from analysis.curves.point_comparison import Samples, compare_points, percent_columns
+from analysis.curves.outcomes import INSEPARABLE, RUNS_DEPEND, corrected
+from analysis.curves.point_comparison import Samples, compare_points, depend_too_much, percent_columns
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats
 from analysis.statistics.shift import EQUAL, Shift
@@ -80,6 +80,8 @@ def compare_best(
     columns |= percent_columns("best", (estimate, low, high))
     if any(turns_at(pair) is False for pair in positions):
         return columns | percent_columns("best", (estimate, np.nan, np.nan)) | {"best_withheld": INSEPARABLE}
+    if (low > 0 or high < 0) and any(depend_too_much(*pair) for pair in samples):
+        columns["best_withheld"] = RUNS_DEPEND
     tested = not np.isnan(faster.p_value).any()
     return columns | {
         "best_p_value": min(p_faster, p_slower, 1.0) if tested else np.nan,

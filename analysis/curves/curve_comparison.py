@@ -270,7 +270,8 @@ def _means(curve: Curve, positions: Sequence[int]) -> Sample:
     samples = [curve.samples[position] for position in positions]
     origins = {sample.order_from for sample in samples} or {""}
     order_from = origins.pop() if len(origins) == 1 else UNKNOWN_ORDER
-    mean = Sample(blocks[present], np.exp(means[present]), order_from=order_from)
+    pooled = samples[0].pooled if samples else None
+    mean = Sample(blocks[present], np.exp(means[present]), order_from=order_from, pooled=pooled)
     if present.any() and any(sample.half_step for sample in samples):
         lower = np.exp(np.mean([np.log1p(-sample.rounding) for sample in samples]))
         mean = mean._replace(half_step=float(np.median(mean.seconds) * (1 - lower)))

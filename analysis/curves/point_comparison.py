@@ -9,7 +9,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.curves.outcomes import AT_LEAST, AT_MOST, DEPENDENT, EITHER, STOPPED, WITHIN_ROUNDING
+from analysis.curves.outcomes import (
+    AT_LEAST,
+    AT_MOST,
+    DEPENDENT,
+    EITHER,
+    RUNS_DEPEND,
+    STOPPED,
+    WITHIN_ROUNDING,
+)
 from analysis.curves.points import Sample
 from analysis.statistics import Flags, Floats, Integers
 from analysis.statistics.dependence import credible, effective_blocks, spread_about, widening
@@ -134,7 +142,8 @@ def _paired(ratios: Floats, alphas: Floats, effective: Floats, dependent: Flags)
 def _unpaired(first: Sample, second: Sample, alpha: float, blocks: int) -> Comparison:
     """Compare unpaired points, widened if imported times depend on earlier times.
 
-    Dependent times are spread about their median, as paired ratios are about their estimate.
+    Dependent times are spread about their median, as paired ratios are about their estimate. A direction is
+    withheld if either point has too few runs to show how much they depend on each other.
     """
     logs = np.log(first.seconds), np.log(second.seconds)
     shift = unpaired_shift(*logs, alpha)
@@ -154,15 +163,26 @@ def _unpaired(first: Sample, second: Sample, alpha: float, blocks: int) -> Compa
     at_own_level = widened(min(wider.p_value, alpha)).p_value
     wider = wider._replace(estimate=shift.estimate, p_value=max(wider.p_value, at_own_level))
     correlation, effective = max(dependence, key=_by_correlation)
-    return Comparison(blocks, wider, True, None, correlation, effective)
+    if not depend_too_much(first, second, paired=False) or not (wider.low > 0 or wider.high < 0):
+        return Comparison(blocks, wider, True, None, correlation, effective)
+    return Comparison(blocks, wider._replace(p_value=1.0), True, None, correlation, effective, RUNS_DEPEND)
+
+
+def depend_too_much(first: Sample, second: Sample, paired: bool) -> bool:
+    """Return whether unpaired runs depend on each other, and are too few to show how much."""
+    return not paired and (first.forbids_verdict or second.forbids_verdict)
 
 
 def _dependence(sample: Sample) -> tuple[float, float]:
     """Return lag-one correlation and effective number of imported blocks in known order.
 
-    Both are NaN if the correlation may be chance.
+    The sample may have a pooled correlation instead of its own. Both are NaN if the correlation may be
+    chance.
     """
-    if sample.order_from and sample.ordered:
+    if sample.pooled:
+        if sample.pooled.counts:
+            return sample.pooled.correlation, sample.pooled.effective(len(sample.blocks))
+    elif sample.order_from and sample.ordered:
         correlation, effective, counts = effective_blocks(np.log(sample.seconds))
         if counts:
             return float(correlation), float(effective)

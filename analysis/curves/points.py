@@ -17,7 +17,13 @@ from analysis.runs.runs import ENDS_OF_COMPUTING, UNKNOWN_ORDER, TableError, tim
 from analysis.runs.settings import Settings
 from analysis.statistics import Floats, Integers
 from analysis.statistics.bootstrap import FEWEST, FEWEST_ALONE, median_draws, median_interval
-from analysis.statistics.dependence import effective_blocks
+from analysis.statistics.dependence import (
+    MANY,
+    SHORTEST,
+    PooledCorrelation,
+    effective_blocks,
+    pooled_correlation,
+)
 
 PLACE = ["case", "site", "machine"]
 """Columns that are equal for all runs of a sweep.
@@ -56,6 +62,9 @@ class Sample(NamedTuple):
         Evidence for the order of the runs, as in the runs table; empty for runs of Nodeworth itself.
     half_step : float
         Half the step, in seconds, to which times were rounded; 0 without rounding.
+    pooled : PooledCorrelation or None
+        Correlation of the case's imported runs with earlier runs, for a point of `SHORTEST` to `MANY` runs.
+        None for runs of Nodeworth itself, and for runs of unknown order.
     """
 
     blocks: Integers
@@ -65,6 +74,7 @@ class Sample(NamedTuple):
     starts: Floats | None = None
     order_from: str = ""
     half_step: float = 0.0
+    pooled: PooledCorrelation | None = None
 
     @property
     def stopped(self) -> bool:
@@ -80,6 +90,11 @@ class Sample(NamedTuple):
     def ordered(self) -> bool:
         """Whether the order of the runs is known."""
         return not self.order_from.startswith(UNKNOWN_ORDER)
+
+    @property
+    def forbids_verdict(self) -> bool:
+        """Whether the runs depend on each other, and are too few to show how much."""
+        return self.pooled is not None and self.pooled.forbids_verdict
 
     @property
     def rounding(self) -> float:
@@ -336,6 +351,8 @@ def cases(runs: pd.DataFrame, settings: Settings, quantity: str = "seconds") -> 
             )
         for number in np.flatnonzero(table["censored"]).tolist():
             samples[number] = samples[number]._replace(longest=times["at_most"][rows[number]])
+        if imported:
+            samples = _with_pooled_correlation(samples, table["kind"] == "simulated")
         paces = samples
         if quantity != "seconds":
             paces = [
@@ -345,6 +362,21 @@ def cases(runs: pd.DataFrame, settings: Settings, quantity: str = "seconds") -> 
         offsets = None if at_corners is None else at_corners[start:stop]
         draws = _case_draws(table, samples, paces, ends[start:stop], offsets, settings)
         yield CasePoints(table["case"][0], table, samples, draws)
+
+
+def _with_pooled_correlation(samples: Sequence[Sample], is_simulated: NDArray[np.bool_]) -> list[Sample]:
+    """Add the correlation of imported runs with earlier runs, where their order is known, to a case."""
+    in_order = [
+        bool(sample.order_from) and sample.ordered and not sample.stopped and not simulated
+        for sample, simulated in zip(samples, is_simulated, strict=True)
+    ]
+    pooled = pooled_correlation(
+        [np.log(sample.seconds) for sample, known in zip(samples, in_order, strict=True) if known]
+    )
+    return [
+        sample._replace(pooled=pooled) if known and SHORTEST <= len(sample.blocks) < MANY else sample
+        for sample, known in zip(samples, in_order, strict=True)
+    ]
 
 
 def corners(table: dict[str, NDArray]) -> NDArray[np.int8]:

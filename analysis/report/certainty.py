@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, INSEPARABLE, UNKNOWN_TURNS
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, UNKNOWN_TURNS
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -23,7 +23,7 @@ from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
-from analysis.topics.improvement.sentences import ROUNDED, WITHHELD
+from analysis.topics.improvement.sentences import WITHHELD
 from analysis.topics.quality.sentences import count_disturbed
 
 ORIGINS = {
@@ -143,10 +143,8 @@ def _unknown_turns(comparisons: Sequence[Line]) -> str:
 
 
 def _count_withheld(reasons: Sequence[str]) -> str:
-    """Count the comparisons that stay open because of drift over time, and those because of rounding."""
-    counts = [
-        f"{reasons.count(reason)} since {reason}" for reason in (INSEPARABLE, ROUNDED) if reason in reasons
-    ]
+    """Count the comparisons that stay open for each reason that withholds a verdict."""
+    counts = [f"{reasons.count(reason)} since {reason}" for reason in WITHHELD.values() if reason in reasons]
     return f" ({listed(counts)})" if counts else ""
 
 

@@ -101,11 +101,11 @@ SHARED_DESCRIPTIONS = {
     "lag_one_correlation": (
         "Lag-one correlation, from block to block, of the log ratio to the baseline's time. For "
         "unpaired points, the largest correlation of imported times with earlier times; empty if "
-        "none depend on them."
+        "none depend on them. For 6 to 29 unpaired runs, the mean over all points of the case."
     ),
     "effective_blocks": (
         "Number of independent blocks with the same information. Below 30 blocks it equals "
-        "`blocks`, unless the correlation is credible."
+        "`blocks`, unless the correlation is credible (for unpaired points, possible)."
     ),
     "blocks_needed": (
         "Number of blocks at which the smallest possible p-value reaches the corrected level. If "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -26,6 +28,83 @@ TINY = 1e-4
 """Lower limit of alpha for Student's t, as in a family of 500 tests."""
 LEAST = 4
 """Lower limit of the effective number of blocks."""
+SHORTEST = 6
+"""Fewest runs of a point whose correlation is pooled; fewer runs show almost nothing."""
+DOUBTFUL = 0.1
+"""p-value of a pooled correlation at or below which fewer than `MANY` runs get no verdict."""
+
+
+class PooledCorrelation(NamedTuple):
+    """Lag-one correlation of the runs of several points.
+
+    Attributes
+    ----------
+    correlation : float
+        Mean over all points, weighted by their runs and corrected for bias.
+    p_value : float
+        One-sided p-value of independent runs.
+    runs : int
+        Number of runs of all points.
+    """
+
+    correlation: float
+    p_value: float
+    runs: int
+
+    @property
+    def counts(self) -> bool:
+        """Whether the correlation widens intervals."""
+        return self.p_value <= LIKELY
+
+    @property
+    def forbids_verdict(self) -> bool:
+        """Whether the runs depend on each other too clearly for a verdict on fewer than `MANY` runs."""
+        return self.p_value <= DOUBTFUL
+
+    def effective(self, n: int) -> float:
+        """Compute the effective number of n runs, from 2 to n.
+
+        If the correlation forbids a verdict, it is raised by two standard errors, so that intervals hold.
+        """
+        correlation = self.correlation + 2 * self.forbids_verdict / np.sqrt(self.runs)
+        correlation = float(np.clip(correlation, 0, MOST))
+        return max(n * (1 - correlation) / (1 + correlation), 2.0)
+
+
+def pooled_correlation(series: Sequence[Floats]) -> PooledCorrelation | None:
+    """Compute the mean lag-one correlation of several points, whose runs are in order of execution.
+
+    One point of few runs cannot show dependence; all points of a case together can. The test compares the
+    mean with `ORDERS` random orders. Each order is the same for all points, since points may share noise.
+
+    Parameters
+    ----------
+    series : sequence of array (runs,)
+        Log times of each point. Points of fewer than `SHORTEST` runs, or of equal times, are left out.
+
+    Returns
+    -------
+    PooledCorrelation or None
+        None if no point is left.
+    """
+    deviations = [values - values.mean() for values in series if len(values) >= SHORTEST]
+    scaled = [values / np.sqrt(values @ values) for values in deviations if values @ values > 1e-20]
+    if not scaled:
+        return None
+    sizes = np.array([len(values) for values in scaled])
+    orders = _random_orders(int(sizes.max()))
+    total, without_bias, shuffled = 0.0, 0.0, np.zeros(ORDERS)
+    for n in np.unique(sizes).tolist():
+        points = np.stack([values for values in scaled if len(values) == n])
+        products = n * points.T @ points
+        correlation = np.trace(products, 1)
+        total += correlation
+        without_bias += len(points) * n * _without_bias(correlation / (len(points) * n), n)
+        of_points = orders[orders < n].reshape(ORDERS, n)
+        shuffled += products[of_points[:, :-1], of_points[:, 1:]].sum(axis=1)
+    runs = int(sizes.sum())
+    at_least = int((shuffled >= total - 1e-12).sum())
+    return PooledCorrelation(float(without_bias / runs), (1 + at_least) / (1 + ORDERS), runs)
 
 
 def lag_one(series: Floats) -> tuple[Floats, Flags]:
@@ -233,13 +312,12 @@ def _correlation_of_sweeps(deviations: Floats) -> tuple[Floats, float]:
     scaled = deviations / np.sqrt(np.where(squares > 1e-20, squares, 1))[:, None]
     products = scaled.T @ scaled
     correlation = np.trace(products, 1) / np.trace(products)
-    first, second = _random_orders(deviations.shape[1])
-    shuffled = products[first, second].sum(axis=1) / np.trace(products)
+    orders = _random_orders(deviations.shape[1])
+    shuffled = products[orders[:, :-1], orders[:, 1:]].sum(axis=1) / np.trace(products)
     return correlation, float((1 + (shuffled >= correlation).sum()) / (1 + len(shuffled)))
 
 
 @cache
-def _random_orders(n: int) -> tuple[Integers, Integers]:
-    """Return the sweeps before and after each step of `ORDERS` random orders, arrays (orders, n - 1)."""
-    orders = np.random.default_rng(n).permuted(np.tile(np.arange(n), (ORDERS, 1)), axis=1)
-    return orders[:, :-1], orders[:, 1:]
+def _random_orders(n: int) -> Integers:
+    """Return `ORDERS` random orders of n sweeps, array (orders, n)."""
+    return np.random.default_rng(n).permuted(np.tile(np.arange(n), (ORDERS, 1)), axis=1)

@@ -79,13 +79,20 @@ def rounded(ratio: float, runs: int, rng: np.random.Generator) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def autocorrelated(correlation: float, runs: int, blocks: bool, rng: np.random.Generator) -> pd.DataFrame:
-    """Equal medians; the noise of 3 % depends on the run before. Blocks alternate between interconnects."""
+def autocorrelated(
+    correlation: float, runs: int, blocks: bool, counts: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Equal medians; the noise of 3 % depends on the run before. Blocks alternate between interconnects.
+
+    More `counts` show the dependence more clearly. The baseline is always best at the largest count.
+    """
     frames = []
-    for place, name in enumerate(NAMES):
-        numbers = {"block": 2 * np.arange(runs) + place} if blocks else {}
-        seconds = 50 * np.exp(0.03 * wandering(runs, correlation, rng))
-        frames.append(rows(name, seconds, order_from="block" if blocks else None, **numbers))
+    for number in range(counts):
+        for place, name in enumerate(NAMES):
+            numbers = {"block": 2 * np.arange(runs) + place} if blocks else {}
+            seconds = 50 * 2.0 ** (counts - number) * np.exp(0.03 * wandering(runs, correlation, rng))
+            origin = "block" if blocks else None
+            frames.append(rows(name, seconds, 2 ** (number + 1), order_from=origin, **numbers))
     return pd.concat(frames).sort_index(kind="stable")
 
 
@@ -152,11 +159,20 @@ SCENARIOS = [
     *(
         Scenario(
             f"autocorrelation {correlation}, {runs} runs, {'blocks' if blocks else 'no blocks'}",
-            partial(autocorrelated, correlation, runs, blocks),
+            partial(autocorrelated, correlation, runs, blocks, 1),
         )
         for correlation in (0.5, 0.7)
         for runs in (10, 30)
         for blocks in (True, False)
+    ),
+    *(
+        Scenario(
+            f"autocorrelation {correlation:g}, {runs} runs at {counts} count{'s' * (counts > 1)}",
+            partial(autocorrelated, correlation, runs, False, counts),
+        )
+        for counts, numbers in ((1, (6, 10, 20, 29)), (8, (6,)))
+        for runs in numbers
+        for correlation in (0.0, 0.3, 0.5, 0.7)
     ),
     *(Scenario(f"{days} days of 6 runs", partial(on_days, days, 6)) for days in (2, 3, 5, 8)),
     *(Scenario(f"drift of 10 %, {by} in order", partial(drifting, by)) for by in ("counts", "interconnects")),

@@ -13,10 +13,12 @@ from analysis.runs.settings import Settings
 from analysis.statistics.bootstrap import median_interval
 from analysis.statistics.dependence import (
     LIKELY,
+    PooledCorrelation,
     effective_blocks,
     effective_sweeps,
     independent_blocks,
     lag_one,
+    pooled_correlation,
     spread_about,
     widening,
 )
@@ -173,3 +175,91 @@ def test_empty_samples_give_no_estimate_and_no_warning():
     for pair in ((none, three, False), (three, none, True), (none, none, True)):
         (comparison,) = compare_points([pair], [0.05])
         assert comparison.blocks == 0 and np.isnan(comparison.shift.estimate)
+
+
+def test_pooled_correlation_by_hand():
+    """Deviations -2.5 to 2.5: products 3.75 + 0.75 - 0.25 + 0.75 + 3.75 = 8.75 of 17.5; without bias 1/2 + 3/6."""
+    rising = np.arange(6.0)
+    pooled = pooled_correlation([rising, rising[::-1], rising[:5], np.ones(6)])
+    assert pooled.correlation == pytest.approx(1) and pooled.runs == 12
+    # 16 of the 720 orders have such a correlation; 399 of them are drawn.
+    assert pooled.p_value == pytest.approx(16 / 720, abs=0.015) and pooled.forbids_verdict
+    assert pooled_correlation([rising[:5], np.ones(6)]) is None
+
+
+def test_pooled_correlation_has_its_level_if_points_share_noise():
+    rng = np.random.default_rng(1)
+    shared = rng.standard_normal((1_000, 1, 10)) + 0.3 * rng.standard_normal((1_000, 8, 10))
+    share = np.mean([pooled_correlation(list(points)).forbids_verdict for points in shared])
+    assert share == pytest.approx(0.1, abs=0.03)
+
+
+def test_effective_runs_of_a_pooled_correlation():
+    """1/3 leaves half of the runs; a correlation that forbids a verdict is raised by 2/6, to 2/3."""
+    assert PooledCorrelation(1 / 3, 0.2, 36).effective(12) == pytest.approx(6)
+    assert PooledCorrelation(1 / 3, 0.1, 36).effective(20) == pytest.approx(4)
+    assert PooledCorrelation(-0.2, 0.2, 36).effective(12) == 12
+    assert PooledCorrelation(0.9, 0.01, 36).effective(12) == 2
+
+
+def imported(correlation, cases, runs, rng, counts=(64,), evidence="row", faster=0.0):
+    """Rows of two interconnects in cases of their own, unpaired, in known order."""
+    frames = []
+    for place, name in enumerate(("slow", "swift")):
+        for count in counts:
+            times = noise(correlation, cases, runs, rng) * np.exp(-faster * place)
+            frames.append(
+                pd.DataFrame({"case": np.repeat(np.arange(cases), runs).astype(str), "interconnect": name,
+                              "kind": "measured", "processes": count, "seconds": times.ravel()})
+            )  # fmt: skip
+    runs_table = complete_runs(pd.concat(frames, ignore_index=True))
+    return runs_table.assign(order_from=f"{evidence} of file 1")
+
+
+@pytest.mark.parametrize(("correlation", "runs"), [(0, 6), (0, 10), (0.5, 10), (0.7, 10)])
+def test_few_dependent_imported_runs_keep_the_level(correlation, runs):
+    """Equal interconnects: a verdict in at most 6 % of cases, and intervals that cover."""
+    table = imported(correlation, 400, runs, np.random.default_rng(8))
+    rows = make_tables(table, Settings(draws=100))["improvement"]
+    assert not rows["paired"].any()
+    assert (rows["p_value"] <= 0.05).mean() <= 0.06
+    covers = (rows["improvement_low"] <= 0) & (rows["improvement_high"] >= 0)
+    assert covers.mean() > rows["coverage"].mean() - 0.02
+
+
+def test_all_points_of_a_case_show_dependence_together():
+    """Six runs of each of 16 points show what six runs of two points do not."""
+    counts = (2, 4, 8, 16, 32, 64, 128, 256)
+    shares = [
+        make_tables(imported(0.5, 40, 6, np.random.default_rng(3), some), Settings(draws=100))["improvement"][
+            "effective_blocks"
+        ]
+        .lt(4)
+        .mean()
+        for some in (counts, counts[:1])
+    ]
+    assert shares[0] > 0.7 > 0.6 > shares[1]
+
+
+def test_a_direction_of_few_dependent_runs_is_withheld():
+    """A difference of 170 % with noise of 5 %, whose runs depend on each other."""
+    table = imported(0.9, 4, 12, np.random.default_rng(4), faster=1.0)
+    rows = make_tables(table, Settings(draws=100))["improvement"]
+    withheld = rows[rows["verdict"] == "successive runs depend on each other"]
+    assert len(withheld) and withheld["p_value"].eq(1).all() and not withheld["distinguishable"].any()
+    assert (withheld["improvement_low"] > 0).all()
+
+
+@pytest.mark.parametrize(("runs", "evidence"), [(5, "repetition"), (12, "unknown")])
+def test_five_runs_and_runs_of_unknown_order_keep_their_verdict(runs, evidence):
+    table = imported(0.9, 4, runs, np.random.default_rng(4), evidence=evidence, faster=1.0)
+    assert make_tables(table, Settings(draws=100))["improvement"]["verdict"].eq("faster").all()
+
+
+def test_dependent_runs_name_no_fastest_and_no_best():
+    table = imported(0.9, 1, 12, np.random.default_rng(5), (2, 4, 8, 16), faster=1.0)
+    tables = make_tables(table, Settings(draws=100))
+    assert tables["fastest"]["may_be_fastest"].isna().all()
+    assert tables["improvement"]["best_verdict"].tolist() == ["successive runs depend on each other"]
+    independent = imported(0, 1, 12, np.random.default_rng(5), (2, 4, 8, 16), faster=1.0)
+    assert make_tables(independent, Settings(draws=100))["fastest"]["may_be_fastest"].notna().all()

@@ -14,6 +14,7 @@ from analysis.curves.curves import Curve
 from analysis.curves.point_comparison import (
     bonferroni_coverage,
     compare_points,
+    depend_too_much,
     percent_columns,
     same_machine,
     share_blocks,
@@ -191,7 +192,12 @@ def _compared(points: Sequence[Competitor], settings: Settings) -> tuple[NDArray
         for pair, together in zip(pairs, on_one_machine, strict=True)
     ]
     may_be_fastest = np.zeros(len(points), bool)
-    if all(separable) and all(len(sample.blocks) >= FEWEST and not sample.stopped for sample in samples):
+    may_be_judged = (
+        all(separable)
+        and not any(depend_too_much(*pair) for pair in pairs)
+        and all(len(sample.blocks) >= FEWEST and not sample.stopped for sample in samples)
+    )
+    if may_be_judged:
         differences = pairwise_differences(block_logs(samples)[1], roundings(samples))
         # Either of two equal points may be ruled out, so that chance names the other at 2 × ALPHA / 2.
         may_be_fastest = may_be_best(differences, 0, ALPHA / 2)

@@ -12,6 +12,7 @@ from analysis.curves.outcomes import (
     INSEPARABLE,
     MEDIANS_DISAGREE,
     ONE_NODE,
+    RUNS_DEPEND,
     WITHIN_ROUNDING,
     outcome,
 )
@@ -31,11 +32,13 @@ from analysis.runs.facts import Facts
 from analysis.runs.frames import BASELINE, Line, as_lines, percent_interval
 from analysis.runs.kinds import side
 from analysis.runs.settings import NODES
+from analysis.statistics.dependence import MANY
 from analysis.topics.quality.sentences import count_disturbed
 from analysis.topics.topic import Headline, Page
 
 ROUNDED = "the difference lies within the rounding of the times"
-WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED}
+DEPENDENT_AND_FEW = f"{RUNS_DEPEND}, and fewer than {MANY} runs do not show how much"
+WITHHELD = {INSEPARABLE: INSEPARABLE, WITHIN_ROUNDING: ROUNDED, RUNS_DEPEND: DEPENDENT_AND_FEW}
 """Reasons for verdicts that replace a direction."""
 
 
