@@ -15,6 +15,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
     def replace(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(folder, link[2]))
-        return link[0] if target.endswith(".md") and not target.startswith("../") else link[1]
+        is_on_site = target.endswith((".md", ".html", ".pdf")) and not target.startswith("../")
+        return link[0] if is_on_site else link[1]
 
     return _LINK.sub(replace, markdown)
