@@ -12,6 +12,7 @@ from analysis.importers.lines import (
     Target,
     contradicts,
     decimals,
+    drop_largest,
     foreign_lines,
     has_only_numbers,
     quoted,
@@ -79,7 +80,10 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             benchmark, heading = "", []
         elif match := MODE.match(line):
             mode, heading = "_" + match["mode"].lower().replace("-", "_"), []
-        elif match := PROCESSES.match(line):
+        elif (match := PROCESSES.match(line)) and processes and not heading:
+            unread.append(f"{source}: line {number}: {quoted(line)} is a second number of processes")
+            benchmark = ""
+        elif match:
             processes = int(match["count"])
         elif benchmark and "#repetitions" in cells and (heading or not _fits(benchmark, cells)):
             unread.append(f"{source}: line {number}: {quoted(line)} follows no line '# Benchmarking …'")
@@ -101,6 +105,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             row = _row(cells, heading, targets, benchmark)
             if isinstance(row, dict) and row.get("bytes", largest) < largest:
                 row, heading = FALLS, []
+                drop_largest(rows, largest)
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:

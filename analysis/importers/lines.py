@@ -13,8 +13,8 @@ LARGEST = {"bytes": 2**53, "samples": 10**9, "group": 10**9}
 Target = tuple[str, float]
 """Column of network curves for a printed column, and the factor to its unit."""
 
-FALLS = "has a smaller size than the row above: the lines that begin its table are missing"
-"""Why a row belongs to no table: the sizes of a table rise."""
+FALLS = "has a smaller size than the row above: lines are missing or swapped; both rows are left out"
+"""Why a row and the row above belong to no table: the sizes of a table rise."""
 
 SLACK = 0.002
 """Relative tolerance between time × bandwidth and the bytes, in addition to the printed digits."""
@@ -59,6 +59,12 @@ def quoted(line: str) -> str:
     """Return a line in quotes, shortened to 60 characters."""
     line = " ".join(line.split())
     return repr(line if len(line) <= 60 else line[:59] + "…")
+
+
+def drop_largest(rows: list[dict], largest: int) -> None:
+    """Remove the last rows of a table, those of its largest size, if the sizes fall after them."""
+    while rows and rows[-1].get("bytes") == largest:
+        del rows[-1]
 
 
 def decimals(cells: Sequence[str], targets: Sequence[Target | None]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from analysis.importers.lines import (
     FALLS,
     Target,
     decimals,
+    drop_largest,
     foreign_lines,
     has_only_numbers,
     quoted,
@@ -97,6 +98,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 row = "failed its validation"
             if isinstance(row, dict) and row.get("bytes", largest) < largest:
                 row, targets = FALLS, []
+                drop_largest(rows, largest)
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:

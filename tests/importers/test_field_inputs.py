@@ -232,6 +232,16 @@ def test_a_row_whose_iterations_lost_digits_is_not_read(written):
     assert any("has fewer iterations than the next row: cut off" in line for line in imported.unread)
 
 
+def test_a_heading_of_imb_with_two_numbers_of_processes_is_not_read(foreign, tmp_path):
+    text = (foreign / "imb/multi_2021.11.txt").read_text()
+    file = tmp_path / "multi.txt"
+    groups = "# ( 2 groups of 2 processes each running simultaneous ) \n"
+    file.write_text(text.replace("# #processes = 4 \n", f"# #processes = 4 \n{groups}"))
+    imported = read_foreign(file, mapping=IB)
+    assert "imb_barrier" not in imported.curves["benchmark"].tolist()
+    assert any("is a second number of processes" in line for line in imported.unread)
+
+
 def test_a_size_with_two_times_in_a_run_is_not_read(written):
     imported = read_foreign(written(OSU + "8    1.90\n16   1.70\n16   1.70\n"), mapping=IB)
     assert imported.curves["bytes"].tolist() == [0, 16]
@@ -246,8 +256,8 @@ def test_a_size_with_two_times_in_a_run_is_not_read(written):
     [
         (OSU + "1024    2.1\n", "line 5: has other decimals than most rows: cut off, or mixed in"),
         (
-            OSU + "4    1.51\n",
-            "'4 1.51' has a smaller size than the row above: the lines that begin its table",
+            OSU + "16   10.53\n4    1.51\n",
+            "'4 1.51' has a smaller size than the row above: lines are missing",
         ),
         (OSU + "# Size          Bandwidth (MB/s)\n16   10.53\n", "is no heading of osu_latency"),
         (OSU + "16\n", "line 5: '16' has 1 values where the table has 2 columns"),
