@@ -71,7 +71,7 @@ def asked_section(content: Content) -> Section | None:
     blocks = [paragraph(_extent(content))]
     cases = labels.sorted_cases(content.runs["case"])
     if not cases:
-        return section("asked", "What was asked", blocks)
+        return section("asked", "Question", blocks)
     rows = []
     for case in cases:
         about = facts.case(case)
@@ -86,14 +86,14 @@ def asked_section(content: Content) -> Section | None:
     columns = left("Called", "Interconnect", "Kind", "Description")
     blocks += [table("Interconnects.", columns, {"": rows})] if rows else []
     blocks += factor_blocks(content)
-    return section("asked", "What was asked", blocks)
+    return section("asked", "Question", blocks)
 
 
 def _extent(content: Content) -> str:
     """Count the cases, interconnects, sites and runs of the study."""
     runs = content.runs
     if runs.empty:
-        return "This study has no runs: it only shows published figures that contain no run times."
+        return "This study has no runs: it shows published figures without run times."
     keys = ("processes", "oversubscription", "threads")
     counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()

@@ -144,7 +144,7 @@ def core_hours_section(content: Content) -> Section | None:
     ]
     columns = [*left("Went to", "That is"), *right("Runs", "Core hours", "Share")]
     printed = table("Use of the core hours.", columns, {"": rows})
-    return section("core_hours", "What the study took", [paragraph(summary), printed])
+    return section("core_hours", "Cost of the study", [paragraph(summary), printed])
 
 
 TOPIC = Topic(

@@ -155,7 +155,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     )
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
-        f"Times are medians over {noun}, outliers included. The interval of a time is made of order "
+        f"Times are medians over {noun}, outliers included. The interval of a time lies between order "
         f"statistics of its {noun} and covers {shares}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
@@ -358,7 +358,7 @@ def reference_table(scaling: pd.DataFrame, labels: Labels) -> Block:
             ]
             rows.append(row(cells, case))
     columns = [*left("Case", "Kinds", "Reference"), *right("Processes", "Time (s)")]
-    return table("What speedup refers to.", columns, {"": rows})
+    return table("Reference of the speedups.", columns, {"": rows})
 
 
 def left_out(content: Content) -> Section | None:

@@ -50,9 +50,9 @@ def notes_section(content: Content) -> Section | None:
         notes,
         key=lambda note: (note["subject"] != GENERAL, order.index(note["subject"]), note["topic"]),
     )
-    caption = f"What else to weigh. Sources: {numbered_sources}."
+    caption = f"Further criteria. Sources: {numbered_sources}."
     notes_table = line_table(caption, fields, lines, lambda note: note["subject"], of_cases=False)
-    return section("weigh", "What else to weigh", [paragraph(HOW), notes_table])
+    return section("weigh", "Further criteria", [paragraph(HOW), notes_table])
 
 
 def _notes(content: Content) -> Iterator[tuple[str, Mapping[Any, Any]]]:

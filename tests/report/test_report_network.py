@@ -347,5 +347,5 @@ def test_it_prints(network_study, tmp_path):
     runs, tables, facts, published = network_study
     folder = print_study(tmp_path, runs, tables, facts, published)
     text = "".join(page.extract_text() for page in PdfReader(folder / "report.pdf").pages)
-    assert "What the interconnects can do" in text and "Route load and congestion" in text
+    assert "Latency and bandwidth of the interconnects" in text and "Route load and congestion" in text
     assert (folder / "report.html").read_text().count("<svg") == len(list((folder / "figures").glob("*.svg")))

@@ -92,10 +92,10 @@ def test_sentences():
     (sentence,) = sentences(table(pooled(), few))
     assert sentence.startswith("Two populations of runs at 1 of 1 point with 8 valid runs or more")
     assert sentence.endswith(
-        "1 other point has fewer than 8 valid runs, too few to tell two populations from one."
+        "1 other point has fewer than 8 valid runs, too few to detect two populations."
     )
     (sentence,) = sentences(table(few))
-    assert sentence == "Every point has fewer than 8 valid runs, too few to tell two populations from one."
+    assert sentence == "Every point has fewer than 8 valid runs, too few to detect two populations."
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))
     assert sentence == "No sign of two populations at 1 point with 8 valid runs or more."
 

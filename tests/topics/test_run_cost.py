@@ -352,7 +352,7 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     assert not others["printed"] and len(cells(others)) == 4
     page = Page(content, find_contests(content.tables, []))
     (first,) = headline(page).sentences
-    assert plain(first).startswith("What a run of duct costs: in at most 15 s, swift costs least: 3 nodes")
+    assert plain(first).startswith("Cost of a run of duct: in at most 15 s, swift costs least: 3 nodes")
 
 
 def test_without_questions_page_one_compares_costs_at_equal_speed():

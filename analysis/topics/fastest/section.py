@@ -48,7 +48,10 @@ def network_answer(content: Content, case: str) -> list[str]:
 
 def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate `winners`; a long table shows only the largest counts."""
-    rows, caption = won, "The fastest at each count, with the next and the slowest of those compared."
+    rows, caption = (
+        won,
+        "The fastest at each count, with the next and the slowest of the compared interconnects.",
+    )
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
         counts = rows["processes"].fillna(rows["nodes"])

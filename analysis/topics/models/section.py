@@ -77,8 +77,8 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
     brackets = f", with {labels.intervals(best_models)} in brackets" if has_intervals else ""
     caption = (
-        f"The best model of each curve{brackets}; {MISSING} if it has no such coefficient. The speedup is "
-        "predicted by the average of the models. All models are in tables/models.csv."
+        f"The best model of each curve{brackets}; {MISSING} marks a missing coefficient. The average of the "
+        "models predicts the speedup. All models are in tables/models.csv."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -49,7 +49,7 @@ def pays(content: Content) -> Section | None:
         *sentences.price_sentences(cost, labels),
         *_node_source(economics),
     ]
-    blocks = [bullets(price_sentences, "What a cluster costs")]
+    blocks = [bullets(price_sentences, "Cost of a cluster")]
     blocks += _purchase_blocks(content, economics)
     if len(content.cases) > 1 and len(highest):
         price = node_price(cost.iloc[0].to_dict())
@@ -82,7 +82,7 @@ def _purchase_blocks(content: Content, economics: Economics) -> list[Block]:
     """Recommend a purchase, or state the reason why there is no recommendation."""
     if "purchase" in content.tables:
         advice = sentences.purchase_sentences(content.tables["purchase"], content.labels)
-        title = f"What to buy for {_mix_name(economics.mix, content.labels)}" if economics.mix else ""
+        title = f"Clusters to buy for {_mix_name(economics.mix, content.labels)}" if economics.mix else ""
         return [bullets(advice, title)] if advice else []
     if economics.mix and not content.facts.study.unfinished:
         reason = "no interconnect with a price has valid runs of all its cases"

@@ -95,7 +95,7 @@ def _point_to_point(content: Content) -> Section | None:
         blocks += varying
     if not blocks:
         return None
-    return section("network", "What the interconnects can do", [paragraph(METHOD), *blocks])
+    return section("network", "Latency and bandwidth of the interconnects", [paragraph(METHOD), *blocks])
 
 
 def _unavailable(content: Content) -> list[str]:

@@ -45,7 +45,7 @@ def parts_of_time(content: Content) -> Section | None:
         blocks.append(_communication_table(communication, labels))
     if not blocks:
         return None
-    return section("parts", "Where the time goes", [bullets(sentences), *blocks])
+    return section("parts", "Parts of the run time", [bullets(sentences), *blocks])
 
 
 def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:

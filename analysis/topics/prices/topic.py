@@ -50,7 +50,9 @@ def prices(content: Content) -> Section | None:
     fields = [
         numbers("Nodes", lambda nodes: "any" if is_missing(nodes) else formats.whole(nodes), "nodes"),
         numbers("Price per node", lambda line: amount(line, "price_per_node")),
-        numbers("Of all", lambda price: MISSING if is_missing(price) else money(price), "list_price"),
+        numbers(
+            "Price of all nodes", lambda price: MISSING if is_missing(price) else money(price), "list_price"
+        ),
         texts("Currency", str, "currency"),
         texts("Basis", str, "basis"),
         texts("Source", text_or_empty, "source"),
@@ -63,7 +65,7 @@ def prices(content: Content) -> Section | None:
         *content.figures("prices"),
         line_table(caption, fields, lines, lambda line: offer_name(line, labels), of_cases=False),
     ]
-    return section("prices", "What interconnects cost by size", blocks)
+    return section("prices", "Prices of interconnects by size", blocks)
 
 
 def headline(page: Page) -> Headline | None:

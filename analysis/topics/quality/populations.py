@@ -115,7 +115,7 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     """Name the points with two populations, and count the points with too few runs for the test."""
     tested, mixed = populations[populations["mixed"].notna()], mixed_points(populations)
     untested = len(populations) - len(tested)
-    reason = f"fewer than {FEWEST} valid runs, too few to tell two populations from one"
+    reason = f"fewer than {FEWEST} valid runs, too few to detect two populations"
     if tested.empty:
         return [f"Every point has {reason}."] if untested else []
     others = f" {counted(untested, 'other point')} {'has' if untested == 1 else 'have'} {reason}."

@@ -127,4 +127,4 @@ def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> l
         equal = list(by_question(of_case[of_case["question"] == SAME_SPEED]))
         equal.sort(key=lambda lines: lines[0]["of_system"] != contest.baseline)
         sentences = list(filter(None, (same_speed(lines, labels) for lines in equal)))
-    return [f"What a run of {case} costs: {sentences[0][0].lower()}{sentences[0][1:]}"] if sentences else []
+    return [f"Cost of a run of {case}: {sentences[0][0].lower()}{sentences[0][1:]}"] if sentences else []
