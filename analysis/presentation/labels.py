@@ -169,7 +169,7 @@ class Labels:
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({coverages.min(), coverages.max()})]
         differs = len(coverages) and set(shares) != {nominal}
-        attained = f" ({' to '.join(shares)}{THIN}% for times)" if differs else ""
+        attained = f" (for times: confidence of {' to '.join(shares)}{THIN}%)" if differs else ""
         return f"{nominal}{THIN}% intervals{attained}"
 
     def times(self, rows: pd.DataFrame) -> str:

@@ -105,8 +105,8 @@ def how_sure_in_short(
     tested = len(decided) - of_one_run
     clauses = [f"{tested} {'is' if tested == 1 else 'are'} decided"] if tested else []
     if of_one_run:
-        verb = "rests" if of_one_run == 1 else "rest"
-        clauses.append(f"{of_one_run} {verb} on one run each (chance is not ruled out)")
+        verb = "compares" if of_one_run == 1 else "compare"
+        clauses.append(f"{of_one_run} {verb} single runs (chance is not ruled out)")
     if still_open := len(comparisons) - len(decided):
         clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
     text += f"; of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"

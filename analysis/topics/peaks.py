@@ -183,7 +183,11 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     gain += "".join(
         f", from {note}" for note in {str(line["note"]) for line in lines} if note.startswith("fewer")
     )
-    bound = "the most that was run" if contest.beyond.empty else "the most with a core for each process"
+    bound = (
+        "the largest count that was run"
+        if contest.beyond.empty
+        else "the largest count with a core for each process"
+    )
     largest = f"{contest.counted(count)}, {bound}"
     if end == "rises":
         return f"over {names} speedup still rises at {largest} ({gain})"

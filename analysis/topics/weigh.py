@@ -41,10 +41,10 @@ def notes_section(content: Content) -> Section | None:
         texts("About", str, "topic"),
         texts("Note", str, "note"),
         numbers("Year", lambda year: "" if is_missing(year) else exact(year), "year"),
-        numbers("Source", lambda source: str(sources.index(source) + 1), "source"),
+        numbers("Source", lambda source: f"[{sources.index(source) + 1}]", "source"),
     ]
     sources = list(dict.fromkeys(note["source"] for note in notes))
-    numbered_sources = "; ".join(f"{number} {source}" for number, source in enumerate(sources, 1))
+    numbered_sources = "; ".join(f"[{number}] {source}" for number, source in enumerate(sources, 1))
     order = list(dict.fromkeys(note["subject"] for note in notes))
     lines = sorted(
         notes,

@@ -84,7 +84,7 @@ class TestDuct:
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
             "How far it scales: in duct, over GigE (pub) more than 16 processes bring nothing (speedup 8.33); over "
-            "InfiniBand (pub) speedup still rises at 32 processes, the most that was run (speedup 31.2)."
+            "InfiniBand (pub) speedup still rises at 32 processes, the largest count that was run (speedup 31.2)."
         )
         assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
@@ -467,9 +467,9 @@ class TestUnsureTops:
     def test_how_far_it_scales(self):
         contests = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales: in duct, over a speedup still rises at 8 processes, the most that was run (speedup "
+            "How far it scales: in duct, over a speedup still rises at 8 processes, the largest count that was run (speedup "
             "8.00 [8.00, 8.00]); over c more than 4 processes bring no detectable gain (speedup 3.20 [3.20, "
-            "3.20]); whether speedup still rises over b at 8 processes, the most that was run, is undecided "
+            "3.20]); whether speedup still rises over b at 8 processes, the largest count that was run, is undecided "
             "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, 1 still gains at its last count and 2 may or "
             "may not gain at their last count."
         )
@@ -507,4 +507,4 @@ class TestUnsureTops:
     def test_few_blocks_give_the_point_estimate(self):
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
-        assert "the most that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences
+        assert "the largest count that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences

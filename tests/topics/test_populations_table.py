@@ -91,9 +91,7 @@ def test_sentences():
     few = rows("lammps", "gke", {256: 50.0}, (1, 1, 1))
     (sentence,) = sentences(table(pooled(), few))
     assert sentence.startswith("Two populations of runs at 1 of 1 point with 8 valid runs or more")
-    assert sentence.endswith(
-        "1 other point has fewer than 8 valid runs, too few to detect two populations."
-    )
+    assert sentence.endswith("1 other point has fewer than 8 valid runs, too few to detect two populations.")
     (sentence,) = sentences(table(few))
     assert sentence == "Every point has fewer than 8 valid runs, too few to detect two populations."
     (sentence,) = sentences(table(rows("lammps", "eks", {256: 50.0}, SPREAD)))

@@ -187,8 +187,8 @@ def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
                 )
             else:
                 sentences.append(
-                    f"{baseline} ({node}) and {listed(names)} ({other}) have different nodes: the "
-                    "comparison is between systems, which also differ in processor, cores or price."
+                    f"{baseline} ran on {node} nodes. {listed(names)} ran on {other} nodes. The "
+                    "comparison is therefore between systems, which also differ in processor, cores or price."
                 )
     return sentences
 

@@ -171,8 +171,8 @@ def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: L
     """Explain the lines of a figure, and state how many of the case's curves it shows."""
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes, as run and by the average of each curve's "
-        f"models, with {labels.intervals(pd.DataFrame(shown))}.",
+        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs, lines are the average "
+        f"of the models of each curve, with {labels.intervals(pd.DataFrame(shown))}.",
         f"Dashed: beyond the counts that were run, up to {formats.listed(sorted(factors), 'or')} times the "
         "largest count.",
     ]

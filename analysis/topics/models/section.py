@@ -22,11 +22,11 @@ from analysis.topics.models.tables import AVERAGE
 
 READING = (
     "A model is fitted to the median times of a curve. Its held-out error is the mean relative error at each "
-    "count of a fit to all other counts; the best model has the smallest. The communication model has costs "
-    "that are constant, grow with log2 of the processes, and grow with the processes. Predictions are the "
-    "average of the models, weighed by their held-out errors. Their brackets include the distance between "
-    "the models and, beyond the runs, the held-out error. No bracket reaches beyond twice the largest count "
-    "of the runs."
+    "count of a fit to all other counts; the best model has the smallest. The communication model is a sum "
+    "of three costs: a constant, a multiple of log2 of the processes, and a multiple of the processes. "
+    "Predictions are the average of the models, weighed by their held-out errors. Their brackets include the "
+    "distance between the models. At counts larger than the largest that was run, they also include the "
+    "held-out error. No bracket reaches beyond twice the largest count of the runs."
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit is the bound of the formula, not a prediction; ∞ "
