@@ -35,6 +35,8 @@ REQUIRED = ("case", "interconnect", "processes", "seconds")
 _POINT = ("site", "case", "interconnect", "kind", "nodes", "processes", "oversubscription", "threads")
 SESSIONS = ("session", "day")
 """Columns whose values are blocks for rows without `block`: runs of a day share the state of the machine."""
+PAUSE = pd.Timedelta(hours=4)
+"""Time without a start that separates the runs of two dates; shorter nights are one session."""
 UNKNOWN_ORDER = "unknown"
 """Value of column ``order_from`` if nothing shows the order of the runs of a point."""
 LOOP_SECONDS = "loop_seconds."
@@ -301,9 +303,9 @@ def complete_runs(
     - `kind`: ``published``; `threads`: 1; `valid`: true;
     - `oversubscription`: (processes × threads + data servers) / cores, or 1 without `cores`;
     - `cores`: (processes × threads + data servers) / oversubscription;
-    - `block`: a block for each value of a column of `SESSIONS`, else for each row, which is not paired. These
-      blocks of rows are numbered in the order of the runs of a point. `order_from` is the evidence for this
-      order.
+    - `block`: a block for each value of a column of `SESSIONS`, else for each date of `started`
+      (`_fill_blocks_by_date`), else for each row, which is not paired. These blocks of rows are numbered in
+      the order of the runs of a point. `order_from` is the evidence for this order.
 
     Parameters
     ----------
@@ -451,6 +453,8 @@ def _filled(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
         number, _ = coded(runs.loc[without_block, name].astype("str"))
         first = 1 if runs["block"].isna().all() else int(runs["block"].max()) + 1
         runs.loc[without_block, "block"] = first + number
+    if not any(name in runs for name in SESSIONS):
+        _fill_blocks_by_date(runs, point)
     without_block = runs["block"].isna()
     if without_block.any():
         first = 1 if without_block.all() else int(runs["block"].max()) + 1
@@ -461,6 +465,33 @@ def _filled(runs: pd.DataFrame, point: Sequence[str]) -> pd.DataFrame:
         order = _rows_with_the_same(runs, (*point, "block")).position + 1
         runs["repetition"] = runs["repetition"].fillna(pd.Series(order, runs.index))
     return runs
+
+
+def _fill_blocks_by_date(runs: pd.DataFrame, point: Sequence[str]) -> None:
+    """Make a block of the runs of each date of `started`, since they share the state of the machine.
+
+    A date begins after a `PAUSE`. The rows of a case stay without block if a timed run lacks its start, or if
+    no point has runs on two dates. `repetition` is emptied if a point has a number twice on one date.
+    """
+    rows = runs[runs["block"].isna()]
+    started = pd.to_datetime(rows["started"], errors="coerce", utc=True, format="ISO8601")
+    if started.isna().all():
+        return
+    case = pd.Series(Groups.of(*(coded(rows[name])[0] for name in ("site", "case"))).number, rows.index)
+    lacks_start = (started.isna() & rows.index.isin(timed_rows(rows).index)).groupby(case).transform("any")
+    rows = rows.assign(in_case=case, start=started, date=rows["started"].str[:10])
+    rows = rows[started.notna() & ~lacks_start].sort_values(["in_case", "start"], kind="stable")
+    if rows.empty:
+        return
+    is_same_date = (rows["date"] == rows["date"].shift()) | (rows["start"].diff() < PAUSE)
+    rows["number"] = (~(is_same_date & rows["in_case"].diff().eq(0))).cumsum()
+    dates_of_point = rows.groupby(_rows_with_the_same(rows, point).number)["number"].transform("nunique")
+    rows = rows[dates_of_point.groupby(rows["in_case"]).transform("max") > 1]
+    before = 0 if runs["block"].isna().all() else int(runs["block"].max())
+    runs.loc[rows.index, "block"] = before + rows["number"]
+    keys = (*point, "block", "repetition", "attempt")
+    if (_rows_with_the_same(runs.loc[rows.index], keys).position > 0).any():
+        runs.loc[rows.index, "repetition"] = pd.NA
 
 
 def _numbers_without_block(runs: pd.DataFrame, names: Sequence[str]) -> tuple[Integers, NDArray[np.object_]]:

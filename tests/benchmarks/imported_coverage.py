@@ -46,7 +46,8 @@ class Scenario:
     truth : float
         True improvement in percent.
     quantity : str
-        ``improvement``, or ``best`` for the comparison in which each interconnect has its own best count.
+        ``improvement``; ``best`` for the comparison in which each interconnect has its own best count;
+        ``fastest`` for the interconnect that table `fastest` names as the only fastest.
     """
 
     title: str
@@ -96,14 +97,17 @@ def autocorrelated(
     return pd.concat(frames).sort_index(kind="stable")
 
 
-def on_days(days: int, runs: int, rng: np.random.Generator) -> pd.DataFrame:
+def on_days(days: int, runs: int, column: str, rng: np.random.Generator) -> pd.DataFrame:
     """Equal medians; days differ by 3 %, independently for each interconnect, and runs by 0.5 %."""
     day = np.repeat(np.arange(days), runs)
+    hour = np.tile(np.arange(runs), days)
+    dates = pd.Timestamp("2026-01-01T08:00") + pd.to_timedelta(day, "D") + pd.to_timedelta(hour, "h")
+    values = dates.strftime("%Y-%m-%d" if column == "day" else "%Y-%m-%dT%H:%M:%S+00:00")
     frames = [
         rows(
             name,
             50 * np.exp(0.03 * rng.standard_normal(days)[day] + 0.005 * rng.standard_normal(len(day))),
-            day=pd.Series(day).map("2026-01-{:02}".format).to_numpy(),
+            **{column: values},
         )
         for name in NAMES
     ]
@@ -135,6 +139,13 @@ def wide_and_tight(first: int, second: int, rng: np.random.Generator) -> pd.Data
     return pd.concat(
         [rows(name, 50 * np.exp(spread * rng.standard_normal(n))) for name, n, spread in spreads]
     )
+
+
+def equal(interconnects: int, runs: int, blocks: bool, rng: np.random.Generator) -> pd.DataFrame:
+    """Equal interconnects whose runs vary by 3 %."""
+    names = (*NAMES, *(f"other{number}" for number in range(interconnects - 2)))
+    more = {"block": np.arange(runs)} if blocks else {}
+    return pd.concat([rows(name, 50 * np.exp(0.03 * rng.standard_normal(runs)), **more) for name in names])
 
 
 def peaks_differ(
@@ -174,7 +185,11 @@ SCENARIOS = [
         for runs in numbers
         for correlation in (0.0, 0.3, 0.5, 0.7)
     ),
-    *(Scenario(f"{days} days of 6 runs", partial(on_days, days, 6)) for days in (2, 3, 5, 8)),
+    *(
+        Scenario(f"{days} days of 6 runs, by {column}", partial(on_days, days, 6, column))
+        for column in ("day", "started")
+        for days in (2, 3, 5, 8)
+    ),
     *(Scenario(f"drift of 10 %, {by} in order", partial(drifting, by)) for by in ("counts", "interconnects")),
     *(
         Scenario(f"wide against tight, {first} and {second} runs", partial(wide_and_tight, first, second))
@@ -189,11 +204,21 @@ SCENARIOS = [
             ("12 % at best", CURVE, (100.0, 50.0, 25.0, 33.0), 12.0),
         )
     ),
+    *(
+        Scenario(
+            f"fastest of {interconnects} equal, {runs} {'blocks' if blocks else 'runs'}",
+            partial(equal, interconnects, runs, blocks),
+            quantity="fastest",
+        )
+        for interconnects, runs in ((2, 5), (2, 10), (3, 10), (6, 10))
+        for blocks in (True, False)
+    ),
 ]  # fmt: skip
 
 
 def judged(scenario: Scenario, studies: int, rng: np.random.Generator) -> Iterator[pd.DataFrame]:
-    """Yield tables ``improvement`` of the studies."""
+    """Yield tables ``improvement`` of the studies, or ``fastest``."""
+    name = "fastest" if scenario.quantity == "fastest" else "improvement"
     for start in range(0, studies, TOGETHER):
         numbers = range(start, min(start + TOGETHER, studies))
         frames = [scenario.study(rng).assign(case=f"study{number:05}") for number in numbers]
@@ -203,15 +228,21 @@ def judged(scenario: Scenario, studies: int, rng: np.random.Generator) -> Iterat
         runs["order_from"] = (
             runs["order_from"] if order is None else runs["order_from"].fillna(order)
         ) + " of file 1"
-        yield make_all_tables(runs, Request(Settings(draws=100, baselines=(NAMES[0],))), ["improvement"])[
-            "improvement"
-        ]
+        yield make_all_tables(runs, Request(Settings(draws=100, baselines=(NAMES[0],))), [name])[name]
 
 
 def rates(scenario: Scenario, studies: int) -> dict[str, float]:
     """Return the rates of a scenario in percent."""
     table = pd.concat(judged(scenario, studies, np.random.default_rng(2026)), ignore_index=True)
     name = scenario.quantity
+    if name == "fastest":
+        candidates = table.groupby("case")["may_be_fastest"].sum()
+        return {
+            "interval": np.nan,
+            "stated": np.nan,
+            "covers": np.nan,
+            "direction": 100 * (candidates == 1).mean(),
+        }
     low, high = table[f"{name}_low"], table[f"{name}_high"]
     # Holm's correction of the table would join all studies, so each test stands alone.
     p_value = table["p_value" if name == "improvement" else "best_p_value"]

@@ -74,6 +74,43 @@ def test_rows_of_unknown_order_come_in_no_order(sessions):
     assert by_block(runs[::-1]) == times
 
 
+def of_sessions(starts, interconnects=("a", "b"), **more):
+    """Runs of each interconnect, 30 minutes apart, at each of some starts."""
+    half_hour = pd.Timedelta(minutes=30)
+    return pd.DataFrame(
+        [
+            {"case": "duct", "interconnect": name, "processes": 2, "seconds": 1 + run / 100 + number / 10,
+             "started": (pd.Timestamp(start) + (2 * run + place) * half_hour).isoformat(), **more}
+            for place, name in enumerate(interconnects)
+            for number, start in enumerate(starts)
+            for run in range(3)
+        ]
+    ).to_dict("records")  # fmt: skip
+
+
+def blocks_of(runs):
+    return unplaced(runs).groupby("interconnect")["block"].agg(lambda blocks: sorted(set(blocks))).to_dict()
+
+
+def test_runs_of_a_date_are_a_block():
+    """The dates of `started` count if no column names the day; equal repetitions of a day are no fault."""
+    dates = ["2026-11-01T09:00:00+02:00", "2026-11-02T09:00:00+02:00", "2026-11-04T22:00:00+02:00"]
+    assert blocks_of(of_sessions(dates)) == {"a": [1, 2, 3], "b": [1, 2, 3]}
+    assert blocks_of(of_sessions(dates, repetition=1)) == {"a": [1, 2, 3], "b": [1, 2, 3]}
+    assert blocks_of(of_sessions(dates, day="monday")) == {"a": [1], "b": [1]}
+    assert unplaced(of_sessions(dates))["order_from"].isna().all()
+
+
+def test_runs_of_one_session_are_no_block():
+    """Runs that go on past midnight, and a case whose points have one date each."""
+    assert len(blocks_of(of_sessions(["2026-11-01T23:00:00Z"]))["a"]) == 3
+    first, second = (of_sessions([f"2026-11-0{day}T09:00:00Z"], [name]) for day, name in ((1, "a"), (2, "b")))
+    assert [len(blocks) for blocks in blocks_of([*first, *second]).values()] == [3, 3]
+    one_without = [*of_sessions(["2026-11-01", "2026-11-02"])]
+    one_without[0]["started"] = None
+    assert len(blocks_of(one_without)["b"]) == 6
+
+
 def timed(rows, day):
     return [{**row, "started": f"2026-11-{day:02}T0{row['block']}:00:00Z"} for row in rows]
 
