@@ -248,11 +248,16 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     -------
     str
         ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
-        show which.
+        show which, or are too few.
     """
-    if not peak["reached"] and " " in str(peak["peak_set"]):
+    if has_too_few_blocks(peak) or (not peak["reached"] and " " in str(peak["peak_set"])):
         return "unsure"
     return "rises" if is_best_at_largest(peak, scaling) else "stops"
+
+
+def has_too_few_blocks(peak: Line) -> bool:
+    """Return whether a curve has several blocks, but too few to judge its peak in table ``peaks``."""
+    return str(peak["note"]).startswith("fewer")
 
 
 def is_best_at_largest(peak: Line, scaling: pd.DataFrame) -> bool:

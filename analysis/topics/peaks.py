@@ -12,7 +12,13 @@ from analysis.curves.curves import Curve, fewest_blocks, may_peak
 from analysis.presentation import formats, sentences
 from analysis.presentation.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
-from analysis.presentation.contests import Contest, end_of, is_best_at_largest, on_shared_cores
+from analysis.presentation.contests import (
+    Contest,
+    end_of,
+    has_too_few_blocks,
+    is_best_at_largest,
+    on_shared_cores,
+)
 from analysis.presentation.formats import MISSING, MOST, counted, listed, named_or_counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import side_by_side
@@ -180,9 +186,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     if all(_has_one_count(line, contest) for line in lines):
         return f"over {names} nothing but {contest.counted(count)} was run"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
-    gain += "".join(
-        f", from {note}" for note in {str(line["note"]) for line in lines} if note.startswith("fewer")
-    )
+    gain += "".join({f", from {line['note']}" for line in lines if has_too_few_blocks(line)})
     bound = (
         "the largest count that was run"
         if contest.beyond.empty
@@ -193,6 +197,10 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         return f"over {names} speedup still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
         return f"whether speedup still rises over {names} at {largest}, is undecided ({gain})"
+    if any(map(has_too_few_blocks, lines)):
+        return (
+            f"whether more than {contest.counted(count)} bring anything over {names}, is undecided ({gain})"
+        )
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)
     nothing = "nothing" if end == "stops" else "no detectable gain"

@@ -94,13 +94,19 @@ class TestDuct:
             (13.0, 1, "published", "8.33; 8 processes reach 92 % of it"),
             (13.5, 1, "published", "8.33"),
             (13.0, 6, "measured", "8.33 [8.33, 8.33]; 8 processes reach 7.69 [7.69, 7.69]"),
-            (13.0, 4, "measured", "8.33, from fewer than 5 blocks"),
         ],
     )
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert f"more than 16 processes bring nothing (speedup {speedup})" in sentences
+
+    def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
+        runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))
+        contests = find_contests(make_tables(runs, Settings()), [])
+        assert "whether more than 16 processes bring anything over slow, is undecided (speedup 8.33, from fewer " \
+            "than 5 blocks)" in plain(peaks.how_far(contests, LABELS))  # fmt: skip
+        assert plain(figure_title(contests[0], LABELS)) == "Speedup up to 32 processes: its peak is undecided"
 
     def test_several_curves_have_one_interval_that_holds_all_of_theirs(self):
         names = ("peak_speedup", "peak_speedup_low", "peak_speedup_high")
@@ -507,4 +513,7 @@ class TestUnsureTops:
     def test_few_blocks_give_the_point_estimate(self):
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
-        assert "the largest count that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences
+        assert (
+            "the largest count that was run, is undecided (speedup 3.23 to 8.00, from fewer than 5 blocks)"
+            in sentences
+        )

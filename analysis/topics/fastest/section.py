@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.curves.outcomes import INSEPARABLE, RUNS_DEPEND
+from analysis.curves.outcomes import INSEPARABLE
 from analysis.presentation import formats
 from analysis.presentation.blocks import Block, Section, bullets, left, right, row, section, table
 from analysis.presentation.content import Content
-from analysis.presentation.formats import listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.rows import line_table, numbers, percent_cell, texts, with_levels
 from analysis.runs.columns import empty
@@ -27,9 +26,8 @@ def fastest_section(content: Content) -> Section | None:
         return None
     won = winners(content.tables["fastest"])
     blocks: list[Block] = []
-    verdicts = set(content.tables["improvement"]["verdict"].dropna())
-    if reasons := [reason for reason in (INSEPARABLE, RUNS_DEPEND) if reason in verdicts]:
-        blocks.append(bullets([f"It is unknown which others may be the fastest if {listed(reasons, 'or')}."]))
+    if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
+        blocks.append(bullets([f"It is unknown which others may be the fastest if {INSEPARABLE}."]))
     blocks.append(winners_table(won, labels))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]
