@@ -487,7 +487,7 @@ class TestUnsureTops:
         )
         sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert sentence.startswith(
-            "How far it scales: in duct, over a speedup still rises at 2 processes, the most with a core for each "
+            "How far it scales: in duct, over a speedup still rises at 2 processes, the largest count with a core for each "
             "process (speedup 2"
         )
         assert sentence.endswith("; 4 processes at oversubscription 2 have speedup 1.60.")
