@@ -235,7 +235,7 @@ def test_an_interconnect_added_later_is_in_blocks_of_its_own():
         planned("c", 1, new, "2026-01-02T12:00:00"),
         planned("c", 2, new, "2026-01-02T12:00:01"),
     ]
-    assert block_numbers(records) == [1, 1, 2, 2, 3, 4]
+    assert block_numbers(records, []) == [1, 1, 2, 2, 3, 4]
 
 
 def test_blocks_added_later_go_on_counting_and_stay_together():
@@ -245,7 +245,7 @@ def test_blocks_added_later_go_on_counting_and_stay_together():
         planned("b", 1, old, "2026-01-01T12:00:00"),
         *(planned(name, 2, new, f"2026-01-02T12:00:0{place}") for place, name in enumerate("abc")),
     ]
-    assert block_numbers(records) == [1, 1, 3, 3, 3]
+    assert block_numbers(records, []) == [1, 1, 3, 3, 3]
 
 
 def test_runs_of_an_edited_case_stay_together_if_only_a_part_was_measured_before():
@@ -258,7 +258,7 @@ def test_runs_of_an_edited_case_stay_together_if_only_a_part_was_measured_before
         replace(planned("a", 2, both, "2026-01-02T12:00:02"), **edited),
         replace(planned("b", 2, both, "2026-01-02T12:00:03"), **edited),
     ]
-    assert block_numbers(records) == [1, 2, 2, 3, 3]
+    assert block_numbers(records, []) == [1, 2, 2, 3, 3]
 
 
 def test_a_further_attempt_and_a_changed_interconnect_are_in_blocks_of_their_own():
@@ -269,4 +269,71 @@ def test_a_further_attempt_and_a_changed_interconnect_are_in_blocks_of_their_own
         planned("b", 1, both, "2026-01-02T12:00:00", attempt=2),
         planned("a", 1, both, "2026-01-03T12:00:00", attempt=3, b="another digest"),
     ]
-    assert block_numbers(records) == [1, 1, 2, 3]
+    assert block_numbers(records, []) == [1, 1, 2, 3]
+
+
+def repeated(what, day):
+    return Rerun(what, f"2026-01-0{day}T00:00:00.000000+00:00")
+
+
+def on_day(day, interconnect, block, attempt=1, **changes):
+    both = dict.fromkeys("ab", "digest")
+    started = f"2026-01-0{day}T12:00:0{block}.000+00:00"
+    return record(
+        interconnect=interconnect, block=block, companions=both, attempt=attempt, started=started, **changes
+    )
+
+
+def test_a_case_repeated_after_one_of_its_points_is_paired_with_the_runs_of_its_own_pass():
+    first = [on_day(1, name, block) for block in (1, 2) for name in "ab"]
+    point = [on_day(2, "b", block, attempt=2) for block in (1, 2)]
+    whole = [on_day(3, name, block, attempt=2 + (name == "b")) for block in (1, 2) for name in "ab"]
+    requests = [repeated("duct/b/4", 2), repeated("duct", 3)]
+    assert block_numbers([*first, *point, *whole], requests) == [1, 1, 2, 2, 3, 4, 5, 5, 6, 6]
+
+
+def test_a_case_repeated_twice_has_the_blocks_of_each_pass():
+    passes = [on_day(day, name, 1, attempt=day) for day in (1, 2, 3) for name in "ab"]
+    requests = [repeated("duct", 2), repeated("duct", 3)]
+    assert block_numbers(passes, requests) == [1, 1, 2, 2, 3, 3]
+
+
+def test_failed_runs_repeated_together_are_paired():
+    """Block 2 failed for both interconnects, block 1 for one interconnect only."""
+    first = [on_day(1, name, block) for block in (1, 2) for name in "ab"]
+    again = [on_day(2, "b", 1, attempt=2), *(on_day(2, name, 2, attempt=2) for name in "ab")]
+    whole = [on_day(3, name, 1, attempt=2 + (name == "b")) for name in "ab"]
+    requests = [repeated("failed", 2), repeated("duct", 3)]
+    assert block_numbers([*first, *again, *whole], requests) == [1, 1, 2, 2, 3, 4, 4, 5, 5]
+
+
+def test_blocks_of_an_edited_case_repeated_in_part_and_then_as_a_whole():
+    edited = {"inputs": INPUTS | {"case": "edited"}}
+    records = [
+        *(on_day(1, name, 1) for name in "ab"),
+        *(on_day(2, name, 1, attempt=2, **edited) for name in "ab"),
+        on_day(3, "b", 1, attempt=3, **edited),
+        *(on_day(4, name, 1, attempt=3 + (name == "b"), **edited) for name in "ab"),
+    ]
+    requests = [repeated("duct/b", 3), repeated("duct", 4)]
+    assert block_numbers(records, requests) == [1, 1, 2, 2, 3, 4, 4]
+
+
+def test_a_run_that_its_job_cut_off_stays_in_its_block():
+    """The next job runs the rest of the block; so does a study that Ctrl-C stopped, without a record."""
+    cut_off = on_day(1, "a", 1, interrupted=True)
+    records = [cut_off, on_day(2, "a", 1, attempt=2), on_day(2, "b", 1)]
+    assert block_numbers(records, []) == [1, 1, 1]
+
+
+def test_a_pass_has_the_same_numbers_at_every_process_count():
+    """The blocks of all counts are one sweep, although only one count has blocks of the repeated point."""
+    counts = [{"processes": 4}, {"processes": 8}]
+    records = [
+        *(on_day(1, name, 1, **count) for count in counts for name in "ab"),
+        on_day(2, "b", 1, attempt=2, **counts[0]),
+        *(on_day(3, name, 1, attempt=3, **counts[0]) for name in "ab"),
+        *(on_day(3, name, 1, attempt=2, **counts[1]) for name in "ab"),
+    ]
+    requests = [repeated("duct/b/4", 2), repeated("duct", 3)]
+    assert block_numbers(records, requests) == [1, 1, 1, 1, 2, 3, 3, 3, 3]

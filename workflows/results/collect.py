@@ -34,7 +34,7 @@ from workflows.measure.attestation import contradiction
 from workflows.paths import StudyPaths
 from workflows.plan.plan import Plan
 from workflows.plan.record import Record, SimulatedRecord
-from workflows.plan.records import read_all, read_simulated
+from workflows.plan.records import Rerun, read_all, read_requests, read_simulated
 from workflows.results.details import make_details
 from workflows.results.facts import facts
 from workflows.study.asked import Asked
@@ -170,7 +170,7 @@ def runs_table(plan: Plan) -> tuple[pd.DataFrame, list[Record]]:
             row |= _work_columns(paths, record) | _preparation_columns(paths, record)
         records.append(record)
         rows.append(row)
-    for row, block in zip(rows, block_numbers(records), strict=True):
+    for row, block in zip(rows, block_numbers(records, read_requests(paths)), strict=True):
         row["block"] = block
     columns = list(_COLUMNS) if not rows else None
     table = pd.DataFrame(rows, columns=columns).astype(
@@ -219,29 +219,41 @@ def simulated_table(plan: Plan) -> tuple[pd.DataFrame, list[SimulatedRecord]]:
     return pd.DataFrame(rows), records
 
 
-def block_numbers(records: Sequence[Record]) -> list[int]:
+def block_numbers(records: Sequence[Record], requests: Sequence[Rerun]) -> list[int]:
     """Number the blocks so that runs share a number only if they were planned to run back to back.
 
     If an interconnect is added to a study or changed, its block 1 did not run together with block 1 of the
-    others. Its blocks are therefore numbered after all earlier blocks. The same holds for an edited case and
-    for further attempts.
+    others. Its blocks are therefore numbered after all earlier blocks. The same holds for an edited case. A
+    request to run something again begins a further pass. The blocks of a pass are numbered after all blocks
+    of earlier passes, with the same first number at all process counts, whose blocks form a sweep.
+
+    Parameters
+    ----------
+    requests : sequence of Rerun
+        Requests of the study to run something again.
 
     Returns
     -------
     list of int
         A number for each record, starting at 1 for each case, number of threads and oversubscription.
     """
-    sets = list(zip(records, _planned_sets(records), strict=True))
-    # By group and set, in the order of the first run: the largest block number of the set.
-    largest: dict[Key, dict[Key, int]] = {}
-    for record, planned_set in sorted(sets, key=lambda pair: pair[0].started):
-        blocks = largest.setdefault(_group_key(record), {})
-        blocks[planned_set] = max(blocks.get(planned_set, 0), record.block)
-    offsets = {
-        group: dict(zip(blocks, accumulate(blocks.values(), initial=0), strict=False))
-        for group, blocks in largest.items()
-    }
-    return [record.block + offsets[_group_key(record)][planned_set] for record, planned_set in sets]
+    sets = _planned_sets(records, requests)
+    # By pass, group and set, in the order of the first run: the largest block number of the set.
+    largest: dict[int, dict[Key, dict[Key, int]]] = {}
+    for record, planned in sorted(zip(records, sets, strict=True), key=lambda pair: pair[0].started):
+        blocks = largest.setdefault(planned.number_of_pass, {}).setdefault(_group_key(record), {})
+        blocks[planned] = max(blocks.get(planned, 0), record.block)
+    offsets: dict[Key, int] = {}
+    before = 0
+    for groups in largest.values():
+        for group, blocks in groups.items():
+            starts = accumulate(blocks.values(), initial=before)
+            offsets |= {(group, planned): start for planned, start in zip(blocks, starts, strict=False)}
+        before += max(sum(blocks.values()) for blocks in groups.values())
+    return [
+        record.block + offsets[_group_key(record), planned]
+        for record, planned in zip(records, sets, strict=True)
+    ]
 
 
 def _judge(asked: Asked, record: Record, expected: Expected) -> str | None:
@@ -313,23 +325,47 @@ def _group_key(record: Record) -> Key:
     return record.case, record.point.computing, record.oversubscription
 
 
-def _planned_sets(records: Sequence[Record]) -> list[Key]:
-    """Return a key for each record. Runs that were planned to run back to back have equal keys.
+class _PlannedSet(NamedTuple):
+    """Key of runs that were planned to run back to back.
 
-    Attempts are counted separately for each version of the case. So the runs after an edit of the case belong
-    together, even if only some of its points had been run before.
+    Attributes
+    ----------
+    number_of_pass : int
+        Number of requests to run something again that the study had before the run.
+    repeats : int
+        Number of earlier runs of the repetition in the pass, with the same version.
+    version : tuple
+        Digests of the case, the compared interconnects and the cluster.
     """
+
+    number_of_pass: int
+    repeats: int
+    version: Key
+
+
+def _planned_sets(records: Sequence[Record], requests: Sequence[Rerun]) -> list[_PlannedSet]:
+    """Return the set of each record.
+
+    Runs after an edit of the case belong together, even if only some of its points had been run before. An
+    attempt that the end of its job cut off is no run: the next attempt takes its place in the block.
+    """
+    times = sorted(request.time for request in requests)
+    keys = [(bisect.bisect(times, record.started), _version_key(record)) for record in records]
     attempts: dict[Key, list[int]] = {}
-    for record in records:
-        bisect.insort(attempts.setdefault(_repetition_key(record), []), record.attempt)
+    for record, key in zip(records, keys, strict=True):
+        numbers = attempts.setdefault((record.point, record.block, *key), [])
+        if not record.interrupted:
+            bisect.insort(numbers, record.attempt)
     return [
-        (attempts[_repetition_key(record)].index(record.attempt), *_version_key(record)) for record in records
+        _PlannedSet(
+            number,
+            bisect.bisect_left(attempts[record.point, record.block, number, version], record.attempt),
+            version,
+        )
+        for record, (number, version) in zip(records, keys, strict=True)
     ]
 
 
-def _repetition_key(record: Record) -> Key:
-    return record.point, record.block, *_version_key(record)
-
-
 def _version_key(record: Record) -> Key:
-    return record.inputs.get("case"), tuple(sorted(record.companions.items()))
+    companions = tuple(sorted(record.companions.items()))
+    return record.inputs.get("case"), companions, record.inputs.get("cluster")
