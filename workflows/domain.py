@@ -124,6 +124,13 @@ class Case:
     drop_page_cache: bool = False
     trial_processes: int | None = None
 
+    @property
+    def needs_serial_run(self) -> bool:
+        """Whether an untimed serial run gives the expected answer."""
+        if self.trial_processes:
+            return False
+        return "as_is" in self.settings if self.answer is None else self.answer.golden is None
+
 
 @dataclass(frozen=True)
 class Interconnect:

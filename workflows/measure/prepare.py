@@ -79,9 +79,9 @@ def reference_answer(
     if case.trial_processes:
         seconds = trial_seconds(case, case.trial_processes, prepared, time_limit_seconds, nodes)
         return {"value": None, "source": "none", "trial_seconds": seconds}
-    if case.answer is None and "as_is" not in case.settings:
-        return {"value": None, "source": "none"}
-    if case.answer and case.answer.golden is not None:
+    if not case.needs_serial_run:
+        if case.answer is None:
+            return {"value": None, "source": "none"}
         return {"value": case.answer.golden, "source": "golden"}
     point = Point(case.name, None, 1, 1, nodes=1, cores=1)
     serial = run(case, point, prepared, None, nodes, time_limit_seconds)

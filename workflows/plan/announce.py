@@ -20,6 +20,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.records import attempts
+from workflows.plan.run_times import check_run_times, run_time_lines
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -37,12 +38,13 @@ def check_cost(plan: Plan) -> None:
 
 
 def announce(plan: Plan) -> None:
-    """Print the cost and the jobs of a study after checking the files that it imports; then check its cost.
+    """Print the cost and the jobs of a study after checking the files that it imports; then check its limits.
 
     Raises
     ------
     InputError
-        See `check_cost` and `workflows.study.imports.check_imports`.
+        See `check_cost`, `workflows.plan.run_times.check_run_times` and
+        `workflows.study.imports.check_imports`.
     """
     cluster = plan.here.cluster
     cluster_lines: list[str] = []
@@ -60,6 +62,7 @@ def announce(plan: Plan) -> None:
         check_imports(plan.asked.study, kinds)
     print("\n".join([announcement(plan), *cluster_lines]), file=sys.stderr)
     check_cost(plan)
+    check_run_times(plan)
 
 
 def announcement(plan: Plan) -> str:
@@ -85,6 +88,7 @@ def announcement(plan: Plan) -> str:
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
+    lines += run_time_lines(plan)
     lines += _simulation_lines(plan)
     if asked.default_cases:
         cases, fewest = asked.default_cases, study.processes[0]

@@ -394,6 +394,13 @@ PARALLEL_LOSS = 2.0
 interconnects."""
 
 
+def expected_seconds(point: Point, case: Case) -> float:
+    """Estimate the time of one run of a point from its case's time on one core, ``serial_seconds``."""
+    loss = PARALLEL_LOSS if point.computing > 1 else 1.0
+    starting = OVERHEAD_SECONDS + TURN_SECONDS * (point.running - point.cores)
+    return loss * case.serial_seconds / point.cores + starting
+
+
 def expected_cost(
     points: Iterable[Point],
     blocks: int,
@@ -406,9 +413,7 @@ def expected_cost(
     """
     runs, seconds, core_seconds = 0, 0.0, 0.0
     for point in points:
-        loss = PARALLEL_LOSS if point.computing > 1 else 1.0
-        starting = OVERHEAD_SECONDS + TURN_SECONDS * (point.running - point.cores)
-        run_seconds = loss * cases[point.case].serial_seconds / point.cores + starting
+        run_seconds = expected_seconds(point, cases[point.case])
         runs += blocks
         seconds += blocks * run_seconds
         core_seconds += blocks * run_seconds * occupied_cores.get(point, point.cores)

@@ -1,0 +1,96 @@
+"""Expected times of single runs, compared with the study's ``limits.run_seconds``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflows.domain import InputError, Point
+from workflows.plan import files
+from workflows.plan.design import duration, expected_seconds
+from workflows.plan.plan import Plan
+
+REFUSED_FACTOR = 2.0
+"""Ratio of the expected time to the limit from which a study is refused. Runs of several processes reach it
+even at perfect speedup: see `workflows.plan.design.PARALLEL_LOSS`."""
+
+
+@dataclass(frozen=True)
+class LongRuns:
+    """Runs of a case that are expected to exceed the limit.
+
+    Attributes
+    ----------
+    what : str
+        The runs in words.
+    seconds : float
+        Expected time of the longest of the runs.
+    is_guess : bool
+        Whether the expected time is a guess.
+    remedy : str
+        What the user can do if the limit is to stay.
+    """
+
+    what: str
+    seconds: float
+    is_guess: bool
+    remedy: str
+
+
+def long_runs(plan: Plan) -> list[LongRuns]:
+    """Return the runs that are expected to exceed the limit, in one entry per case.
+
+    Points with a recorded run are left out: their recorded times are better than the expectation. A case
+    without such points has an entry if the serial run that gives its expected answer is too long.
+    """
+    asked, limit = plan.asked, plan.asked.study.limits.run_seconds
+    too_long: dict[str, list[Point]] = {}
+    for point in _unrecorded(plan):
+        if expected_seconds(point, asked.cases[point.case]) > limit:
+            too_long.setdefault(point.case, []).append(point)
+    entries = []
+    for name in files.cases(plan.design.points):
+        case, is_guess = asked.cases[name], name in asked.untimed
+        if points := too_long.get(name):
+            counts = sorted({point.processes for point in points})
+            noun = "process" if counts == [1] else "processes"
+            what = f"a run of {name} on {', '.join(map(str, counts))} {noun}"
+            longest = max(expected_seconds(point, case) for point in points)
+            remedy = "leave out the count" if len(counts) == 1 else "leave out the counts"
+            entries.append(LongRuns(what, longest, is_guess, remedy))
+        elif case.serial_seconds > limit and case.needs_serial_run and not plan.paths.expected(name).exists():
+            what = f"the serial run of {name} that gives the expected answer"
+            entries.append(LongRuns(what, case.serial_seconds, is_guess, "make the case smaller"))
+    return entries
+
+
+def _unrecorded(plan: Plan) -> list[Point]:
+    """Return the points without a recorded run."""
+    repetitions = plan.design.repetitions
+    missing = {repetition for repetition, _ in plan.missing(repetitions)}
+    recorded = {repetition.point for repetition in repetitions if repetition not in missing}
+    return [point for point in plan.design.points if point not in recorded]
+
+
+def run_time_lines(plan: Plan) -> list[str]:
+    """Return a line for each case with runs that are expected to exceed the limit."""
+    limit = plan.asked.study.limits.run_seconds
+    return [
+        f"{runs.what} takes {duration(runs.seconds)}{' (a guess)' if runs.is_guess else ''}, above "
+        f"limits.run_seconds {limit:g}: Nodeworth stops such runs; raise the limit or {runs.remedy}"
+        for runs in long_runs(plan)
+    ]
+
+
+def check_run_times(plan: Plan) -> None:
+    """Raise an `InputError` if runs are expected to take at least `REFUSED_FACTOR` times the limit.
+
+    A guessed time is no reason to refuse a study.
+    """
+    study = plan.asked.study
+    limit = study.limits.run_seconds
+    for runs in long_runs(plan):
+        if runs.seconds >= REFUSED_FACTOR * limit and not runs.is_guess:
+            raise InputError(
+                f"{study.file}: limits.run_seconds: {limit:g} is too little: {runs.what} takes "
+                f"{duration(runs.seconds)}; raise it, or {runs.remedy}"
+            )
