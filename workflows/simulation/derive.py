@@ -159,7 +159,7 @@ def derive(
     if assumed:
         note = f"The band of simulated times covers the extremes of the assumed {listed(assumed)}."
         parts.append(_Part({"assumed": assumed}, [note]))
-    parts += [_node(inside, cores), _unused(curves, is_link, pingpong.benchmark)]
+    parts += [_configuration(link_curves, pingpong.benchmark), _node(inside, cores), _unused(curves, is_link, pingpong.benchmark)]
     simulate = {key: value for part in parts for key, value in part.keys.items()}
     notes = [note for part in parts for note in part.notes]
     return Derived(simulate, pd.concat([pingpong_rows, exchange], ignore_index=True), notes)
@@ -538,6 +538,17 @@ def _node(inside: pd.DataFrame | None, cores: int | None) -> _Part:
     if cores is None:
         notes.append("A node is assumed to have 1 core.")
     return _Part({"node": {"cores": cores or 1, **node}}, notes)
+
+
+def _configuration(link_curves: pd.DataFrame, pingpong: str) -> _Part:
+    """State the processes, the direction and the messages in flight for which the link's parameters hold."""
+    measured = set(link_curves["benchmark"])
+    streams = [name for name in STREAMS if name in measured]
+    used = [pingpong, *streams, *(name for name in BOTH_WAYS if name in measured)]
+    note = f"The parameters of the link hold for one pair of processes on two nodes: {listed(used)}."
+    if streams:
+        note += f" The files do not state how many messages {listed(streams)} kept in flight."
+    return _Part({}, [note])
 
 
 def _unused(curves: pd.DataFrame, is_link: pd.Series, pingpong: str) -> _Part:
