@@ -116,6 +116,7 @@ def test_missing_inputs_are_listed_as_assumptions():
         "A message is assumed to keep processors busy only for copying.",
         "The two directions of the link are assumed not to slow each other.",
         "The band of simulated times covers the extremes of the assumed host_overhead and both_ways.",
+        "The parameters of the link hold for one pair of processes on two nodes: osu_latency.",
         "Latency and bandwidth inside a node are assumed.",
         "A node is assumed to have 1 core.",
     ]
