@@ -57,9 +57,13 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     text = f"How sure: {count_runs(runs)}{_unknown_turns(comparisons)}"
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
-        return f"{text}; one run each, so that chance is not ruled out: repeated runs would settle it."
+        return (
+            f"{text}; every comparison has a single run on a side, so that chance is not ruled out: repeated "
+            "runs would settle it."
+        )
     if of_one_run:
-        text += f"; {counted(of_one_run, 'comparison')} of one run each, so that chance is not ruled out"
+        text += f"; {counted(of_one_run, 'comparison')} with a single run on a side, so that chance is not "
+        text += "ruled out"
     open_comparisons = [line for line in comparisons if not direction(line)]
     if not comparisons:
         return f"{text}."
@@ -105,8 +109,8 @@ def how_sure_in_short(
     tested = len(decided) - of_one_run
     clauses = [f"{tested} {'is' if tested == 1 else 'are'} decided"] if tested else []
     if of_one_run:
-        verb = "compares" if of_one_run == 1 else "compare"
-        clauses.append(f"{of_one_run} {verb} single runs (chance is not ruled out)")
+        verb = "has" if of_one_run == 1 else "have"
+        clauses.append(f"{of_one_run} {verb} a single run on a side (chance is not ruled out)")
     if still_open := len(comparisons) - len(decided):
         clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
     text += f"; of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"

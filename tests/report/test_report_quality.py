@@ -100,6 +100,13 @@ class TestDrift:
         (text,) = drift_sentences(tables["drift"], Labels(facts))
         assert text.startswith("No distinguishable drift in") and "the largest change is at" in text
 
+    def test_points_of_five_blocks_cannot_show_a_drift(self):
+        """The smallest p of five blocks is 2 / 5! = 1 / 60; 14 points times 1 / 60 is above 5 %."""
+        runs = steady()
+        _, tables, facts = make_whole_study(runs[runs["block"].isna() | (runs["block"] <= 5)])
+        (text,) = drift_sentences(tables["drift"], Labels(facts))
+        assert text.startswith("Drift cannot be seen: with at most 5 blocks at 14 points, no order of the")
+
 
 class TestSpread:
     def test_a_noisy_interconnect_differs_from_the_baseline(self):

@@ -162,8 +162,8 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "one run each (chance is not ruled out)" in plain(part(report, "answer"))
-        assert "one run each, so that chance is not ruled out" in plain(part(report, "words"))
+        assert "a single run on a side (chance is not ruled out)" in plain(part(report, "answer"))
+        assert "a single run on a side, so that chance is not ruled out" in plain(part(report, "words"))
         assert "Nothing is tested" in plain(part(report, "method"))
         assert "one sample each, without intervals" in plain(part(report, "case-1"))
 

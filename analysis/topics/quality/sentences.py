@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -173,6 +175,14 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     tested = drift[drift["p_adjusted"].notna()]
     if tested.empty:
         return [f"Drift is not judged: this needs {counted(FEWEST, 'block')} of a point."]
+    most_blocks = int(tested["n"].max())
+    smallest_p = 2 / math.factorial(min(most_blocks, 20))
+    if len(tested) * smallest_p > 1 - labels.facts.settings.level:
+        points = counted(len(tested), "point")
+        return [
+            f"Drift cannot be seen: with at most {counted(most_blocks, 'block')} at {points}, no order of the "
+            "times is significant in Kendall's test after Holm's correction."
+        ]
     test = "Kendall's test of the order, p after Holm's correction"
     ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]
     moved = ordered[ordered["distinguishable"]]

@@ -110,7 +110,7 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     if best["cost_high"] >= own["cost_low"]:
         saved = "not clearly less, since the intervals overlap"
     return (
-        f"{labels.curve(best)} with {counted(int(best['nodes']), 'node')} is at least as fast as "
+        f"{labels.curve(best)} with {counted(int(best['nodes']), 'node')} is about as fast as "
         f"{labels.curve(own)} with {counted(int(own['nodes']), 'node')} "
         f"({formats.seconds(own['seconds'])}), for {priced(best, 'cost')} instead of {priced(own, 'cost')} "
         f"per run: {saved}."
