@@ -66,7 +66,8 @@ def test_limits_that_are_met_are_named(plan_of):
     assert lines(plan_of(site)) == [
         "jobs: 16 (12 to measure, 4 to prepare)",
         "largest job: 2 x 2 cores, 728 MB a node, 3 min, counted as 4 cores",
-        "core hours of whole nodes: about 0.0069 in runs; 1.8 if every job took its whole walltime",
+        "core hours of whole nodes: about 0.0069 in runs (only these count against limits.core_hours of the "
+        "study); 1.8 if every job took its whole walltime",
         "minutes: 3 is less than 12 of the jobs would ask for (up to 4 min); what does not fit goes on in further jobs",
         "limits.submitted_jobs: 12 of 16 jobs may be submitted at a time: give --jobs 12",
         "limits.core_hours: 1 is less than the 1.8 of all walltimes: jobs may be held or refused before the study is done",

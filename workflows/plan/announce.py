@@ -15,6 +15,7 @@ from workflows.launch.cpu_quota import cpu_quota
 from workflows.launch.emulation import usable_cores
 from workflows.paths import StudyPaths
 from workflows.plan import files
+from workflows.plan.cost_table import cost_table
 from workflows.plan.design import Cost, describe, duration, expected_simulation, in_hours, stated_blocks
 from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
@@ -37,8 +38,10 @@ def check_cost(plan: Plan) -> None:
         )
 
 
-def announce(plan: Plan) -> None:
+def announce(plan: Plan, is_dry_run: bool = False) -> None:
     """Print the cost and the jobs of a study after checking the files that it imports; then check its limits.
+
+    A dry run and a study above its core hours show the core hours of each case and process count.
 
     Raises
     ------
@@ -60,7 +63,9 @@ def announce(plan: Plan) -> None:
 
         kinds = {interconnect.kind for interconnect in plan.asked.interconnects.values()}
         check_imports(plan.asked.study, kinds)
-    print("\n".join([announcement(plan), *cluster_lines]), file=sys.stderr)
+    is_too_much = plan.design.cost.core_hours > plan.asked.study.limits.core_hours
+    table = cost_table(plan) if is_too_much or (is_dry_run and not plan.requested) else []
+    print("\n".join([announcement(plan), *cluster_lines, *table]), file=sys.stderr)
     check_cost(plan)
     check_run_times(plan)
 

@@ -111,7 +111,10 @@ def forecast_lines(forecast: Forecast, cluster: Cluster, core_hours_of_runs: flo
         lines.append(f"largest job: {size}, counted as {forecast.cores} cores")
     runs, most = in_hours(core_hours_of_runs), in_hours(forecast.core_hours)
     whole = " of whole nodes" if cluster.exclusive else ""
-    lines.append(f"core hours{whole}: about {runs} in runs; {most} if every job took its whole walltime")
+    lines.append(
+        f"core hours{whole}: about {runs} in runs (only these count against limits.core_hours of the study); "
+        f"{most} if every job took its whole walltime"
+    )
     return lines + [f"{cluster.file}: {warning}" for warning in _warnings(forecast, cluster)]
 
 

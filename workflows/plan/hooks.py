@@ -80,9 +80,10 @@ class StudyRun:
         plan = self.plan
         _ = plan.asked.case_digests  # report an unreadable case before anything else
         requested = replace(plan, requested=() if again is None else reruns(plan, again))
-        announce(requested)
+        is_dry_run = self.workflow.output_settings.dryrun
+        announce(requested, is_dry_run)
         note_interruption()
-        if self.workflow.output_settings.dryrun:
+        if is_dry_run:
             self.plan = requested
         else:
             record_requests(requested)
