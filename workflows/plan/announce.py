@@ -93,6 +93,11 @@ def announcement(plan: Plan) -> str:
     lines += _longest_wait(plan, len(missing))
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
+    if asked.never_run:
+        lines.append(
+            f"rough guess: times and core hours of {', '.join(sorted(asked.never_run))}, since no run was timed "
+            "(a study with blocks: 1 and few processes shows the time)"
+        )
     lines += run_time_lines(plan)
     lines += _simulation_lines(plan)
     if asked.default_cases:

@@ -49,7 +49,7 @@ def long_runs(plan: Plan) -> list[LongRuns]:
             too_long.setdefault(point.case, []).append(point)
     entries = []
     for name in files.cases(plan.design.points):
-        case, is_guess = asked.cases[name], name in asked.untimed
+        case, is_guess = asked.cases[name], name in asked.untimed | asked.never_run
         if points := too_long.get(name):
             counts = sorted({point.processes for point in points})
             noun = "process" if counts == [1] else "processes"

@@ -48,6 +48,8 @@ class Asked:
         Every case at its default size, in a study with a ``scale``.
     untimed : frozenset of str
         Cases without a stated time and without a trial run so far. Their time is a guess.
+    never_run : frozenset of str
+        Cases by path that had no trial run, since programs run in jobs only. Their time is a guess.
     """
 
     study: Study
@@ -57,6 +59,7 @@ class Asked:
     request: Facts
     default_cases: dict[str, Case] = field(default_factory=dict)
     untimed: frozenset[str] = frozenset()
+    never_run: frozenset[str] = frozenset()
 
     @cached_property
     def cases(self) -> dict[str, Case]:
@@ -151,8 +154,10 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_ru
         _check_request(study, str(again))
     # From here on, the input of a user may be run on trial. Wrong names are refused before.
     copies = scratch_copies(study.copies) if is_dry_run and study.existing else study.copies
-    for given in study.existing.values():
-        make_case(given, copies, not study.cluster, study.limits.run_seconds)
+    runs_here, limit = not study.cluster, study.limits.run_seconds
+    never_run = frozenset(
+        given.name for given in study.existing.values() if not make_case(given, copies, runs_here, limit)
+    )
     default_cases: dict[str, Case] = {}
     if study.scale:
         default_cases = _named_cases(study, study.cases, "cases", copies)
@@ -170,7 +175,7 @@ def read_asked(file: Path, overrides: Mapping[str, Any] | None = None, is_dry_ru
     check_simulation(study, kinds)
     _check_packets(study, replayed, joined)
     untimed = frozenset(name for name, entry in study.inline.items() if "serial_seconds" not in entry)
-    return Asked(study, measured, replayed, joined, request, default_cases, untimed)
+    return Asked(study, measured, replayed, joined, request, default_cases, untimed, never_run)
 
 
 def _check_request(study: Study, request: str) -> None:

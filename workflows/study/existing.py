@@ -79,8 +79,10 @@ def _link(target: str, link: str) -> None:
     Path(link).symlink_to(Path(target).absolute())
 
 
-def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> None:
+def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> bool:
     """Make the copy of a user's input in ``<cases>/<application>/<name>``, unless it is there.
+
+    Return whether a trial run measured the time of the case; else the time is a rough guess.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
     with _alone(cases):
         earlier = _earlier(folder)
         if earlier.get("stamp") == stamp:
-            return
+            return bool(earlier.get("is_timed", run_here))
         with tempfile.TemporaryDirectory(dir=cases) as scratch:
             # load_case expects <application>/<case>.
             copy = Path(scratch) / accepting / given.name
@@ -115,10 +117,11 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
                 steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds)
             except RuntimeError as error:
                 raise InputError(f"{where}: {error}") from None
-            (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps}))
+            (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps, "is_timed": run_here}))
             shutil.rmtree(folder, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
             copy.rename(folder)
+    return run_here
 
 
 def _complete(

@@ -1,0 +1,57 @@
+"""The plan of a cluster states that the times of cases that never ran are guesses."""
+
+import json
+
+from cluster_plans import plan_on_cluster
+
+from workflows.plan.announce import announcement
+from workflows.plan.run_times import check_run_times
+from workflows.study.existing import STAMP
+
+MELT = """\
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 4 0 4 0 4
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+fix 1 all nve
+run 20
+"""
+STUDY = """
+name: guessed
+cases: [{path: melt.lmp, steps: 5}, sedan-smoke]
+interconnects: [ucx_tcp]
+processes: [1, 2]
+limits: {run_seconds: 6}
+"""
+LINE = (
+    "rough guess: times and core hours of melt, since no run was timed (a study with blocks: 1 and few "
+    "processes shows the time)"
+)
+
+
+def guesses(plan):
+    return [line for line in announcement(plan).splitlines() if line.startswith("rough guess")]
+
+
+def test_a_case_by_path_that_never_ran_is_a_guess(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "melt.lmp").write_text(MELT)
+    plan = plan_on_cluster(tmp_path, study=STUDY)
+    assert guesses(plan) == [LINE]
+    check_run_times(plan)  # beyond the limit, but only a guess
+    (line,) = [line for line in announcement(plan).splitlines() if "limits.run_seconds" in line]
+    assert line.startswith("a run of melt on 1, 2 processes takes about 16 s (a guess), above ")
+
+
+def test_a_case_by_path_with_a_trial_run_is_none(tmp_path, monkeypatch):
+    """The copy of a single machine, where a trial run measured the time, serves a cluster too."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "melt.lmp").write_text(MELT)
+    (copy,) = plan_on_cluster(tmp_path, study=STUDY).asked.study.copies.glob("*/melt")
+    (copy / STAMP).write_text(json.dumps(json.loads((copy / STAMP).read_text()) | {"is_timed": True}))
+    assert guesses(plan_on_cluster(tmp_path, study=STUDY)) == []
