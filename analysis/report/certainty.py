@@ -24,7 +24,7 @@ from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, r
 from analysis.runs.kinds import side
 from analysis.runs.runs import DISTURBED_CORES
 from analysis.topics.improvement.sentences import WITHHELD
-from analysis.topics.quality.sentences import count_disturbed
+from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
 ORIGINS = {
     "measured": "measured",
@@ -43,6 +43,8 @@ BASES = {
 }
 """What verdicts on each sort of data rest on."""
 MINUTE = 60
+MOST_HOURS = 24
+"""Time of further blocks in hours, beyond which blocks are no remedy for a wide interval."""
 LONGEST_LIST = 300
 """Characters of a list of open comparisons, at most; longer lists become counts."""
 
@@ -219,8 +221,9 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
 def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], facts: Facts) -> str:
     """State how many more blocks may settle open comparisons, how long they take, and the command.
 
-    The report and the last line of a study on the terminal both state it. The time of a block is its mean
-    measured wall time.
+    If intervals need more than `MOST_TIMES` times the present blocks, or more than `MOST_HOURS`, state what
+    narrows them instead. The report and the last line of a study on the terminal both state it. The time of a
+    block is its mean measured wall time.
 
     Returns
     -------
@@ -238,7 +241,8 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
         return ""
     blocks = max(as_float(line["blocks_needed"]) for line in comparisons)
     effect = "could decide the first of them"
-    if not blocks > study.blocks:  # also if the number is unknown (NaN)
+    decides = blocks > study.blocks  # not if the number is unknown (NaN)
+    if not decides:
         rows = pd.concat([rows_like(precision, line, list(IMPROVEMENT_KEY)) for line in comparisons])
         blocks = float(rows["blocks_wanted"].astype(float).max())
         effect = f"would narrow all open intervals to ±{formats.exact(rows['target_percent'].max())} points"
@@ -248,8 +252,18 @@ def further_blocks(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contes
     if "wall_seconds" in measured:
         seconds = measured["wall_seconds"].fillna(seconds)
     minutes = math.ceil(float(seconds.sum()) / study.blocks * (blocks - study.blocks) / MINUTE)
+    if not decides and (blocks > MOST_TIMES * study.blocks or minutes > MOST_HOURS * MINUTE):
+        return _instead_of_blocks(measured)
     more = counted(int(blocks) - study.blocks, "more block")
     return (
         f"{more}, about {counted(minutes, 'minute')}, {effect} "
         f"(./run-study {study.file} --config blocks={int(blocks)})"
     )
+
+
+def _instead_of_blocks(runs: pd.DataFrame) -> str:
+    """State what narrows intervals for which a study would need far too many blocks."""
+    remedies, (disturbed, observed) = ["more steps per run"], count_disturbed(runs)
+    if disturbed:
+        remedies.append(f"an idle machine (other programs disturbed {disturbed} of {observed} runs)")
+    return f"more blocks would take too long; {listed(remedies)} would narrow the intervals"

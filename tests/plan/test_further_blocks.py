@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from report_parts import plain
 from synthetic_study import make_runs, make_study
@@ -56,6 +57,45 @@ def test_the_time_of_further_blocks_is_that_of_the_measured_blocks(tmp_path, stu
     slow = runs.assign(wall_seconds=runs["seconds"] * 60)
     (line,) = closing(tmp_path, (slow, tables, facts))
     assert "more blocks" in line and "about 2 minutes" not in line
+
+
+@pytest.fixture(scope="module")
+def scattered():
+    """Twelve blocks of a case with an open comparison whose interval is wide."""
+    runs = make_runs(12, levels=(1,), cases=("elbow",))
+    loopback = runs["interconnect"] == "loopback"
+    runs.loc[loopback, "seconds"] *= np.where(runs.loc[loopback, "block"] % 2, 1.5, 0.6)
+    return wide(*make_study(runs, compare_kinds=[]))
+
+
+def wanting(study, blocks):
+    runs, tables, facts = study
+    precision = tables["precision"].assign(reached=False, blocks_wanted=blocks)
+    return runs, {**tables, "precision": precision}, facts
+
+
+def test_blocks_up_to_ten_times_the_present_blocks_are_offered(tmp_path, scattered):
+    (line,) = closing(tmp_path, wanting(scattered, 120))
+    assert "open comparisons: 108 more blocks, about " in line and "would narrow all open intervals" in line
+
+
+def test_absurdly_many_blocks_are_not_offered(tmp_path, scattered):
+    runs, tables, facts = wanting(scattered, 34_694)
+    remedy = "more blocks would take too long; more steps per run would narrow the intervals"
+    assert closing(tmp_path, (runs, tables, facts)) == [f"open comparisons: {remedy}"]
+    disturbed = runs.assign(foreign_cores=np.where(runs["block"] == 2, 1.0, 0.0))
+    number, (line,) = int((runs["block"] == 2).sum()), closing(tmp_path, (disturbed, tables, facts))
+    assert line == (
+        "open comparisons: more blocks would take too long; more steps per run and an idle machine (other "
+        f"programs disturbed {number} of {len(runs)} runs) would narrow the intervals"
+    )
+
+
+def test_blocks_of_more_than_a_day_are_not_offered(tmp_path, scattered):
+    runs, tables, facts = wanting(scattered, 24)
+    runs = runs.assign(wall_seconds=24 * 3600 / (runs["block"] == 1).sum() / 11)
+    (line,) = closing(tmp_path, (runs, tables, facts))
+    assert "more steps per run would narrow" in line
 
 
 def test_results_without_a_report_get_no_offer(tmp_path):

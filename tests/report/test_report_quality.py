@@ -141,7 +141,7 @@ class TestPrecision:
     def precision():
         runs = steady(cases=("elbow",))
         loopback = runs["interconnect"] == "loopback"
-        runs.loc[loopback, "seconds"] *= np.where(runs.loc[loopback, "block"] % 2, 1.3, 0.8)
+        runs.loc[loopback, "seconds"] *= np.where(runs.loc[loopback, "block"] % 2, 1.12, 0.9)
         return make_whole_study(runs)
 
     def test_missing_blocks_are_reported(self, precision):
@@ -154,6 +154,25 @@ class TestPrecision:
         assert f"The others would need about {min(expected)} to {max(expected)} blocks instead of 12" in text
         (printed,) = blocks(section(precision), "table")
         assert sorted(int(line[-1]) for line in cells(printed)) == sorted(expected)
+
+    def test_far_too_many_blocks_are_no_remedy(self, precision):
+        table = precision[1]["precision"]
+        wide = ~table["reached"] & (table["half_width_percent"] > 0)
+        far = table.assign(blocks_wanted=table["blocks_wanted"].where(~wide, 34_694))
+        (text,) = map(plain, precision_sentences(far))
+        assert text.endswith(
+            "The others would need more than 10 times as many blocks: more steps per run and an idle machine "
+            "narrow them instead."
+        )
+        first = far.index[wide][0]
+        (text,) = map(
+            plain,
+            precision_sentences(far.assign(blocks_wanted=far["blocks_wanted"].where(far.index != first, 99))),
+        )
+        assert (
+            " 1 would need about 99 blocks instead of 12: " in text
+            and " 1 would need more than 10 times" in text
+        )
 
     def test_all_narrow_is_one_sentence(self):
         _, tables, _ = make_whole_study(steady(cases=("elbow",)))

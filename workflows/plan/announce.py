@@ -94,8 +94,9 @@ def announcement(plan: Plan) -> str:
     if asked.untimed:
         lines.append(f"guessed times: {', '.join(sorted(asked.untimed))}; a trial run comes first")
     if asked.never_run:
+        names = ", ".join(sorted(asked.never_run))
         lines.append(
-            f"rough guess: times and core hours of {', '.join(sorted(asked.never_run))}, since no run was timed "
+            f"rough guess: times and core hours of {names}, since no run was timed "
             "(a study with blocks: 1 and few processes shows the time)"
         )
     lines += run_time_lines(plan)

@@ -22,6 +22,8 @@ from analysis.topics.quality.tables import (
     run_names,
 )
 
+MOST_TIMES = 10
+"""Ratio of the blocks that an interval needs to the present blocks, beyond which blocks are no remedy."""
 COARSE = 5e-3
 """Share of a time above which the report states the step of its rounding."""
 MOST = 4
@@ -371,14 +373,25 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
             return [f"The interval of the only improvement is no wider than {target}."]
         return [f"No interval of {counted(len(compared), 'improvement')} is wider than {target}."]
     narrow = f"{formats.whole(len(compared) - len(wide))} of {counted(len(compared), 'improvement')}"
-    estimates = wide["blocks_wanted"]
-    needed = formats.spanned(formats.whole(estimates.min()), formats.whole(estimates.max()))
-    present = sorted({int(blocks) for blocks in wide["blocks"].dropna()})
-    instead = f" instead of {listed(map(formats.whole, present), 'or')}" if present else ""
-    return [
-        f"The interval of {narrow} is no wider than {target}. The others would need about {needed} "
-        f"blocks{instead}: the width is asymptotically proportional to 1 / √blocks."
-    ]
+    sentences = [f"The interval of {narrow} is no wider than {target}."]
+    beyond = wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]
+    if not (within := wide[~beyond]).empty:
+        estimates = within["blocks_wanted"]
+        needed = formats.spanned(formats.whole(estimates.min()), formats.whole(estimates.max()))
+        present = sorted({int(blocks) for blocks in within["blocks"].dropna()})
+        instead = f" instead of {listed(map(formats.whole, present), 'or')}" if present else ""
+        others = formats.whole(len(within)) if beyond.any() else "The others"
+        sentences.append(
+            f"{others} would need about {needed} blocks{instead}: the width is asymptotically proportional "
+            "to 1 / √blocks."
+        )
+    if number := int(beyond.sum()):
+        others = "The others" if number == len(wide) else formats.whole(number)
+        sentences.append(
+            f"{others} would need more than {MOST_TIMES} times as many blocks: more steps per run and an "
+            "idle machine narrow them instead."
+        )
+    return [" ".join(sentences)]
 
 
 def point_name(row: Line, labels: Labels) -> str:
