@@ -75,10 +75,8 @@ FEWEST_STEPS = 3
 
 def _steps(text: str) -> int:
     """Return the number of steps of ``--steps``."""
-    if not text.isdecimal():
-        raise InputError(f"--steps: {text!r} is not a whole number")
-    if int(text) < FEWEST_STEPS:
-        raise InputError(f"--steps: {text} is too small; at least {FEWEST_STEPS}")
+    if not text.isdecimal() or int(text) < FEWEST_STEPS:
+        raise InputError(f"--steps: {text!r} is not a whole number from {FEWEST_STEPS} on")
     return int(text)
 
 

@@ -73,9 +73,10 @@ def test_a_misspelt_option_gets_a_suggestion(typed, suggested):
             "--time, --processes, --name: belong to --command; --processes, --name also to --case; "
             "use --config 'processes=[1,2]'",
         ),
-        (["--steps", "ten"], "--steps: 'ten' is not a whole number"),
-        (["--steps", "-1"], "--steps: '-1' is not a whole number"),
-        (["--steps", "2"], "--steps: 2 is too small; at least 3"),
+        (["--steps", "ten"], "--steps: 'ten' is not a whole number from 3 on"),
+        (["--steps", "-1"], "--steps: '-1' is not a whole number from 3 on"),
+        (["--steps", "2"], "--steps: '2' is not a whole number from 3 on"),
+        (["--steps", "3.5"], "--steps: '3.5' is not a whole number from 3 on"),
     ],
     ids=str,
 )

@@ -168,7 +168,17 @@ def test_the_rate_of_a_link_is_that_of_one_pair_of_processes(tmp_path, counts, p
         (["Vendor", "latency_7.4.txt"], "--model: 'Vendor' must be a lowercase letter, then"),
         (["vendor", "gone.txt"], f"--model: {OSU}/gone.txt: there is no such file"),
         (["vendor", "bw_7.4.txt"], "no ping-pong (osu_latency, imb_pingpong, netpipe, pingpong) between two"),
-        (["vendor", "latency_7.4.txt", "--cores", "0"], "--cores: 0: must be at least 1"),
+        (["vendor", "latency_7.4.txt", "--cores", "0"], "--cores: '0' is not a whole number from 1 on"),
+        (["vendor", "latency_7.4.txt", "--cores", "2.5"], "--cores: '2.5' is not a whole number from 1 on"),
+        (["vendor", "latency_7.4.txt", "--eager", "-1"], "--eager: '-1' is not a whole number from 0 on"),
+        (
+            ["vendor", "latency_7.4.txt", "--rate", "0"],
+            "--rate: '0' is not a number from 0.001 on (10^6 bytes/s)",
+        ),
+        (
+            ["vendor", "latency_7.4.txt", "--rate", "nan"],
+            "--rate: 'nan' is not a number from 0.001 on (10^6 bytes/s)",
+        ),
         (["vendor", "latency_7.4.txt", "--eager", "9000000"], "--eager: 9000000: must be below the largest"),
         (
             ["vendor", "latency_7.4.txt", "latency_5.3.txt"],

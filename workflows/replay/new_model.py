@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,11 +35,39 @@ from workflows.study.study import read_study
 
 MODELS = RESULTS / ".models"
 """Folder with the fit of each model: a table and a figure. It is relative to the folder of results."""
+LEAST_RATE = 1e-3
+"""Smallest value of ``--rate``, 10^6 bytes/s."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(f"--model: {message}")
+
+
+def _cores(text: str) -> int:
+    return _whole_number("cores", text, 1)
+
+
+def _eager_bytes(text: str) -> int:
+    return _whole_number("eager", text, 0)
+
+
+def _whole_number(option: str, text: str, least: int) -> int:
+    """Return the value of an option that is a whole number."""
+    if not text.isdecimal() or int(text) < least:
+        raise InputError(f"--{option}: {text!r} is not a whole number from {least} on")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    """Return the value of ``--rate``."""
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not (LEAST_RATE <= rate < math.inf):
+        raise InputError(f"--rate: {text!r} is not a number from {LEAST_RATE:g} on (10^6 bytes/s)")
+    return rate
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -70,14 +99,17 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--interconnect", metavar="I", help="interconnect to read, if a file has several")
     parser.add_argument("--inside", metavar="FILE", help="ping-pong inside a node")
-    parser.add_argument("--cores", type=int, metavar="N", help="cores per node; by default 1")
+    parser.add_argument("--cores", type=_cores, metavar="N", help="cores per node; by default 1")
     parser.add_argument("--study", help="study that states the cores per node, instead of --cores")
     parser.add_argument(
-        "--eager", type=int, metavar="BYTES", help="largest message that does not wait for its receiver"
+        "--eager",
+        type=_eager_bytes,
+        metavar="BYTES",
+        help="largest message that does not wait for its receiver",
     )
     parser.add_argument(
         "--rate",
-        type=float,
+        type=_rate,
         metavar="MBPS",
         help="bandwidth of a slower link than the measured link, 10^6 bytes/s",
     )
@@ -95,9 +127,6 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         raise InputError(
             f"--model: {options.name!r} must be a lowercase letter, then lowercase letters, digits and _"
         )
-    for option, least in (("cores", 1), ("eager", 0), ("rate", 1e-3)):
-        if (value := getattr(options, option)) is not None and value < least:
-            raise InputError(f"--{option}: {value}: must be at least {least}")
     if options.study and options.cores:
         raise InputError("--study: does not belong here, since --cores is given")
     return options
