@@ -159,7 +159,11 @@ def derive(
     if assumed:
         note = f"The band of simulated times covers the extremes of the assumed {listed(assumed)}."
         parts.append(_Part({"assumed": assumed}, [note]))
-    parts += [_configuration(link_curves, pingpong.benchmark), _node(inside, cores), _unused(curves, is_link, pingpong.benchmark)]
+    parts += [
+        _configuration(link_curves, pingpong.benchmark),
+        _node(inside, cores),
+        _unused(curves, is_link, pingpong.benchmark),
+    ]
     simulate = {key: value for part in parts for key, value in part.keys.items()}
     notes = [note for part in parts for note in part.notes]
     return Derived(simulate, pd.concat([pingpong_rows, exchange], ignore_index=True), notes)
