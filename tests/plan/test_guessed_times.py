@@ -1,6 +1,7 @@
 """The plan of a cluster states that the times of cases that never ran are guesses."""
 
 import json
+import re
 
 from cluster_plans import plan_on_cluster
 
@@ -55,3 +56,16 @@ def test_a_case_by_path_with_a_trial_run_is_none(tmp_path, monkeypatch):
     (copy,) = plan_on_cluster(tmp_path, study=STUDY).asked.study.copies.glob("*/melt")
     (copy / STAMP).write_text(json.dumps(json.loads((copy / STAMP).read_text()) | {"is_timed": True}))
     assert guesses(plan_on_cluster(tmp_path, study=STUDY)) == []
+
+
+def test_a_short_trial_run_is_a_reason_for_more_steps(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "melt.lmp").write_text(MELT)
+    (copy,) = plan_on_cluster(tmp_path, study=STUDY).asked.study.copies.glob("*/melt")
+    case = (copy / "case.yaml").read_text()
+    (copy / "case.yaml").write_text(re.sub("serial_seconds: .*", "serial_seconds: 0.2", case))
+    assert "short runs" not in announcement(plan_on_cluster(tmp_path, study=STUDY))
+    (copy / STAMP).write_text(json.dumps(json.loads((copy / STAMP).read_text()) | {"is_timed": True}))
+    assert "short runs: a run of melt takes about 0.2 s" in announcement(
+        plan_on_cluster(tmp_path, study=STUDY)
+    )

@@ -110,3 +110,23 @@ def test_a_guessed_time_is_a_warning_only(tmp_path, monkeypatch):
         "a run of true on 1 process takes about 11 s (a guess), above limits.run_seconds 1"
     )
     check_run_times(plan)
+
+
+def short_lines(plan):
+    return [line for line in announcement(plan).splitlines() if line.startswith("short runs: ")]
+
+
+def test_recorded_runs_below_half_a_second_are_named(plan_of):
+    plan = plan_of(STUDY.replace("[sedan]", "[sedan-80k, sedan-smoke]"))
+    assert short_lines(plan) == []
+    for repetition in plan.design.repetitions:
+        inputs = plan.design.inputs(repetition.point)
+        path, run = (
+            plan.paths.record(repetition, 1),
+            record(inputs=inputs, seconds=0.31),
+        )
+        write_record(path, run)
+    assert short_lines(plan) == [
+        "short runs: a run of sedan-80k takes about 0.31 s, and effects of the start decide times this short: "
+        "let the case make more steps"
+    ]

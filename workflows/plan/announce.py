@@ -21,7 +21,7 @@ from workflows.plan.forecast import forecast, forecast_lines
 from workflows.plan.jobs import batches, in_jobs
 from workflows.plan.plan import Plan
 from workflows.plan.records import attempts
-from workflows.plan.run_times import check_run_times, run_time_lines
+from workflows.plan.run_times import check_run_times, run_time_lines, short_run_lines
 from workflows.study.interconnects import in_kinds
 from workflows.study.sites import read_facts
 from workflows.traffic.cases import is_pattern
@@ -100,6 +100,7 @@ def announcement(plan: Plan) -> str:
             "(a study with blocks: 1 and few processes shows the time)"
         )
     lines += run_time_lines(plan)
+    lines += short_run_lines(plan)
     lines += _simulation_lines(plan)
     if asked.default_cases:
         cases, fewest = asked.default_cases, study.processes[0]

@@ -1,13 +1,15 @@
-"""Expected times of single runs, compared with the study's ``limits.run_seconds``."""
+"""Expected times of single runs: beyond the study's ``limits.run_seconds``, or too short to be compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workflows.domain import InputError, Point
+from workflows.domain import InputError, Point, Repetition
 from workflows.plan import files
 from workflows.plan.design import duration, expected_seconds
 from workflows.plan.plan import Plan
+from workflows.plan.record import Record
+from workflows.plan.records import attempts
 
 REFUSED_FACTOR = 2.0
 """Ratio of the expected time to the limit from which a study is refused. Runs of several processes reach it
@@ -44,8 +46,8 @@ def long_runs(plan: Plan) -> list[LongRuns]:
     """
     asked, limit = plan.asked, plan.asked.study.limits.run_seconds
     too_long: dict[str, list[Point]] = {}
-    for point in _unrecorded(plan):
-        if expected_seconds(point, asked.cases[point.case]) > limit:
+    for point in plan.design.points:
+        if expected_seconds(point, asked.cases[point.case]) > limit and not _is_recorded(plan, point):
             too_long.setdefault(point.case, []).append(point)
     entries = []
     for name in files.cases(plan.design.points):
@@ -63,12 +65,17 @@ def long_runs(plan: Plan) -> list[LongRuns]:
     return entries
 
 
-def _unrecorded(plan: Plan) -> list[Point]:
-    """Return the points without a recorded run."""
-    repetitions = plan.design.repetitions
-    missing = {repetition for repetition, _ in plan.missing(repetitions)}
-    recorded = {repetition.point for repetition in repetitions if repetition not in missing}
-    return [point for point in plan.design.points if point not in recorded]
+def _is_recorded(plan: Plan, point: Point) -> bool:
+    """Whether a run of a point with its present inputs is recorded."""
+    return any(
+        _records(plan, repetition) for repetition in plan.design.repetitions if repetition.point == point
+    )
+
+
+def _records(plan: Plan, repetition: Repetition) -> list[Record]:
+    """Return the records of a repetition with its present inputs."""
+    inputs = plan.design.inputs(repetition.point)
+    return [record for record in attempts(plan.paths, repetition) if record.inputs == inputs]
 
 
 def run_time_lines(plan: Plan) -> list[str]:
@@ -94,3 +101,37 @@ def check_run_times(plan: Plan) -> None:
                 f"{study.file}: limits.run_seconds: {limit:g} is too little: {runs.what} takes "
                 f"{duration(runs.seconds)}; raise it, or {runs.remedy}"
             )
+
+
+SHORT_SECONDS = 0.5
+"""Time of a run, in seconds, below which the plan suggests more steps."""
+
+
+def short_run_lines(plan: Plan) -> list[str]:
+    """Return a line with the cases whose runs are known to be too short: by records, else by a trial run.
+
+    Smoke sizes are meant to be short, and benchmarks (application mpi4py) time many repeated messages.
+    """
+    lines = []
+    for name in files.cases(plan.design.points):
+        case = plan.asked.cases[name]
+        if case.size == "smoke" or case.application == "mpi4py":
+            continue
+        seconds = _known_seconds(plan, name)
+        if seconds is not None and seconds < SHORT_SECONDS:
+            lines.append(
+                f"short runs: a run of {name} takes about {seconds:.2g} s, and effects of the start decide "
+                "times this short: let the case make more steps"
+            )
+    return lines
+
+
+def _known_seconds(plan: Plan, name: str) -> float | None:
+    """Return the longest recorded time of the first block of a case, else of its trial run, else None."""
+    first_block = [each for each in plan.design.repetitions if each.block == 1 and each.point.case == name]
+    records = [record for repetition in first_block for record in _records(plan, repetition)]
+    recorded = [record.seconds for record in records if record.valid and record.seconds is not None]
+    if recorded:
+        return max(recorded)
+    has_trial = name in plan.asked.study.existing and name not in plan.asked.never_run
+    return plan.asked.cases[name].serial_seconds if has_trial else None
