@@ -104,7 +104,7 @@ class TestDrift:
         """The smallest p of five blocks is 2 / 5! = 1 / 60; 14 points times 1 / 60 is above 5 %."""
         runs = steady()
         _, tables, facts = make_whole_study(runs[runs["block"].isna() | (runs["block"] <= 5)])
-        (text,) = drift_sentences(tables["drift"], Labels(facts))
+        (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
         assert text.startswith("Drift cannot be seen: with at most 5 blocks at 14 points, no order of the")
 
 
