@@ -129,7 +129,7 @@ class TestDuct:
         columns = {"verdict": "faster or slower within the band"} | ends
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
+            "Which is faster: at the compared counts, nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
             "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
             "latter's best of 16 processes."
         )
@@ -156,7 +156,8 @@ class TestOpenComparisons:
         _, tables, facts = study
         sentences = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
         assert (
-            sentences.startswith("Which is faster: nothing is faster or slower than") and "%" not in sentences
+            sentences.startswith("Which is faster: at the compared counts, nothing is faster or slower than")
+            and "%" not in sentences
         )
         assert "3 blocks are too few to decide" in sentences
         assert "Nodes saved: unknown; " in nodes_saved(find_contests(tables, []), Labels(facts))

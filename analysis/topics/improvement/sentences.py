@@ -142,7 +142,8 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         clauses.append(f"for {counted(len(decided) - MOST, 'other baseline')} see the tables")
     for why, names in undecided.items():
         clauses.append(
-            f"nothing is faster or slower than {named_or_counted(names, 'other baseline')} for sure ({why})"
+            f"at the compared counts, nothing is faster or slower than "
+            f"{named_or_counted(names, 'other baseline')} for sure ({why})"
         )
     clauses += decided_with_same_computing[:MOST]
     if len(refused) > MOST:

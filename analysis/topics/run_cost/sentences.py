@@ -48,9 +48,9 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
                 rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
                 for name, other in (("cost", "seconds"), ("seconds", "cost"))
             )
-            text = f"{labels.case(case)}: the cheapest run is {_run(cheapest, labels)}"
+            text = f"{labels.case(case)}: the cheapest run by estimate is {_run(cheapest, labels)}"
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
-                sentences.append(f"{text}; it is also the fastest.")
+                sentences.append(f"{text}; it also has the shortest time.")
                 continue
             largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
             last = ", best measured" if fastest["nodes"] == largest else ""
