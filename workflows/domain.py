@@ -96,7 +96,7 @@ class Case:
     published_case : str or None
         Name, in tables of published figures, of the case that this size represents.
     memory_MB : float
-        Rough memory of one serial run, for planning only.
+        Rough memory of one serial run, for planning and for requests of jobs.
     option : Option or None
         Special way to start the parallel runs of the case. A serial run has no option.
     drop_page_cache : bool

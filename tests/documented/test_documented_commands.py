@@ -47,7 +47,7 @@ INPUTS = {
         "~/scaling/osu_latency.txt": FILES / "osu/latency_7.4.txt",
         "~/scaling/osu_bw.txt": FILES / "osu/bw_7.4.txt",
         "~/scaling/osu_bibw.txt": FILES / "osu/bibw_7.4.txt",
-        "~/pitzDaily": f"{EXAMPLES}/incompressible/simpleFoam/pitzDaily",
+        "~/scaling/pitzDaily": f"{EXAMPLES}/incompressible/simpleFoam/pitzDaily",
     },
 }
 """Files that a page takes for granted: a text, or a file or folder to copy."""
