@@ -9,7 +9,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,6 +68,9 @@ Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among the
 """
 
 UNWRITABLE = "{}: you may not write there; name another folder with --results"
+
+PROFILES_USED = " for setting default command line arguments."
+"""End of the line in which Snakemake names its profiles. It would come twice if a study is written first."""
 
 FEWEST_STEPS = 3
 """Smallest value of ``--steps``, as in the schema of a study."""
@@ -157,7 +160,14 @@ def run_study(
     elif compare:
         from workflows.study.comparing import write_comparison
 
-        _run(*_parsed(write_comparison(*(_path(name, here) for name in compare)), words, here))
+        before, after = (_path(name, here) for name in compare)
+        folder = Path.cwd()
+        if _parsed(Path("study.yaml"), words, here)[1].dryrun:
+            with _scratch_folder():
+                file = write_comparison(before, after)
+                _link_all_but(file, folder)
+                _run(*_parsed(file, words, here))
+        _run(*_parsed(write_comparison(before, after), words, here))
     elif command is not None:
         from workflows.plan.command_study import command_study
 
@@ -225,7 +235,7 @@ def _start_written(
     """
     _, parsed = _parsed(Path("study.yaml"), options, here)
     folder = Path.cwd()
-    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+    with _scratch_folder():
         file = write_study(study)
         cases = read_study(file, parse_config(parsed.config)).cases
         if again:
@@ -235,6 +245,13 @@ def _start_written(
             _start(file, options, here, again)
     _print_changes(study, file)
     _start(write_study(study), options, here, again)
+
+
+@contextlib.contextmanager
+def _scratch_folder() -> Iterator[None]:
+    """Change to a temporary folder within the context."""
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        yield
 
 
 def _print_changes(study: Mapping[str, Any], file: Path) -> None:
@@ -317,7 +334,8 @@ def _parsed(file: Path, options: tuple[str, ...], here: Path) -> tuple[Any, Any]
         _check_study_keys(options)
         allowed = "the options of Snakemake are allowed, and those of --help"
         raise InputError(f"run-study: {problem}{_suggestion(problem)} ({allowed})") from None
-    print(printed.getvalue(), end="", file=sys.stderr)  # which profiles Snakemake takes
+    lines = [line for line in printed.getvalue().splitlines() if not line.endswith(PROFILES_USED)]
+    print("".join(f"{line}\n" for line in lines), end="", file=sys.stderr)
     missing = missing_config(parsed.profile or (), config)  # since --config replaces the profile's config
     parsed.config = [*(parsed.config or ()), *(f"{key}={value}" for key, value in missing.items())]
     return parser, parsed
