@@ -101,12 +101,15 @@ class Import:
         estimates nothing from them.
     unread : list of str
         One line per skipped entry: file, line and reason.
+    remarks : list of str
+        One line per doubt about entries that count.
     """
 
     runs: pd.DataFrame = field(default_factory=lambda: _empty_runs().copy())
     curves: pd.DataFrame = field(default_factory=lambda: _empty_curves().copy())
     derived: dict[str, pd.DataFrame] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 def read_text(path: Path) -> str:

@@ -301,7 +301,33 @@ def _importer(name: str, read: Callable[[Path, str, Mapping], Import]) -> Import
     return Importer(name, recognises, read_unmapped)
 
 
-RUNS_TABLE = _importer("runs", lambda path, _, mapping: Import(runs=read_runs(path, mapping.settings)))
+def _equal_rows(text: str) -> list[str]:
+    """Return a remark in one line if rows of a CSV text are equal in all cells; else an empty list."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    next(reader, None)
+    first_line: dict[tuple[str, ...], int] = {}
+    pairs = []
+    for cells in reader:
+        line = reader.line_num - sum(cell.count("\n") for cell in cells)
+        first = first_line.setdefault(tuple(cells), line)
+        if cells and first != line:
+            pairs.append((first, line))
+    if not pairs:
+        return []
+    (first, second), further = pairs[0], len(pairs) - 1
+    if not further:
+        return [f"lines {first} and {second} are equal: both count; remove one if it was copied"]
+    others = (
+        f"{further} further line{'s repeat earlier lines' if further > 1 else ' repeats an earlier line'}"
+    )
+    return [f"lines {first} and {second} are equal, and {others}: all count; remove lines that were copied"]
+
+
+def _read_runs_table(path: Path, text: str, mapping: Mapping) -> Import:
+    return Import(runs=read_runs(path, mapping.settings), remarks=_equal_rows(text))
+
+
+RUNS_TABLE = _importer("runs", _read_runs_table)
 CURVE_TABLE = _importer("curves", lambda path, text, _: read_curve_table(path, text))
 DERIVED_TABLE = _importer("derived", lambda path, text, _: read_derived(path, text))
 

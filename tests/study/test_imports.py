@@ -138,3 +138,26 @@ def test_published_and_measured_may_be_compared(tmp_path):
     keys = "baselines: [infiniband]\ncompare_kinds: [[measured, published]]\n"
     file = study(tmp_path, f"import: [a.csv]\n{OWN}{keys}", a=f"{HEADER}\ncavity,infiniband,2,5\n")
     check_imports(read_study(file), {"measured"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "remark"),
+    [
+        ("duct,ib,2,5\nduct,ib,2,6\n", None),
+        (
+            "duct,ib,2,5\nduct,ib,2,6\nduct,ib,2,5\n",
+            "lines 2 and 4 are equal: both count; remove one if it was copied",
+        ),
+        (
+            "duct,ib,2,5\nduct,ib,2,5\n\nduct,ib,2,5\nduct,ib,4,3\nduct,ib,4,3\n",
+            "lines 2 and 3 are equal, and 2 further lines repeat earlier lines: all count; remove lines that were copied",
+        ),
+    ],
+)
+def test_equal_rows_count_and_are_named(tmp_path, rows, remark):
+    study(tmp_path, "import: [a.csv]\n", a=f"{HEADER}\n{rows}")
+    imported = read_imports([tmp_path / "a.csv"], {})
+    assert [(part.what, part.reason) for part in imported.unread] == (
+        [(f"in {tmp_path}/a.csv", remark)] if remark else []
+    )
+    assert len(imported.runs) == rows.count("duct")

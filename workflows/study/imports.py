@@ -46,7 +46,7 @@ class Imported:
     published : dict of str to DataFrame
         Tables of imported values that are not times of runs, by name, such as network curves.
     unread : list of LeftOut
-        Parts that could not be read, with the reason.
+        Parts that could not be read, with the reason, and remarks on rows that may be copies.
     populations : dict of str to Population
         Interconnects that the study's settings split off, by their new names.
     """
@@ -136,7 +136,7 @@ def read_imports(
     for file, imported in results.items():
         runs = at_site(imported.runs, file, sites.get(file))
         parts.append((runs, [(file, row) for row in range(len(runs))]))
-        unread += [LeftOut(f"in {file}", line) for line in imported.unread]
+        unread += [LeftOut(f"in {file}", line) for line in (*imported.unread, *imported.remarks)]
     for entry in logs:
         rows = read_logs(entry, settings)
         parts.append((rows.runs, [(file, None) for file in rows.files]))
