@@ -161,3 +161,21 @@ def test_equal_rows_count_and_are_named(tmp_path, rows, remark):
         [(f"in {tmp_path}/a.csv", remark)] if remark else []
     )
     assert len(imported.runs) == rows.count("duct")
+
+
+@pytest.mark.parametrize(("column", "cells"), [("", ("", "")), (",nodes", (",1", ","))])
+def test_a_comparison_by_nodes_needs_the_nodes_of_each_run(tmp_path, column, cells):
+    rows = f"duct,ib,2,5{cells[0]}\nduct,ib,4,3{cells[1]}\n"
+    file = study(tmp_path, "import: [a.csv]\ncompare_by: nodes\n", a=f"{HEADER}{column}\n{rows}")
+    line = 3 if column else 2
+    assert refusal_of(check_imports, read_study(file)) == (
+        f"{tmp_path}/a.csv, line {line}: column 'nodes' is empty, and {file} states compare_by: nodes; "
+        "give the nodes, or leave out compare_by"
+    )
+
+
+def test_a_serial_run_needs_no_nodes_for_a_comparison_by_nodes(tmp_path):
+    rows = "duct,,1,8,\nduct,ib,2,5,1\nduct,ib,4,3,2\n"
+    check_imports(
+        read_study(study(tmp_path, "import: [a.csv]\ncompare_by: nodes\n", a=f"{HEADER},nodes\n{rows}"))
+    )

@@ -13,6 +13,7 @@ import pandas as pd
 from analysis.importers import make_mapping, merge_derived, read_foreign, with_resolution
 from analysis.importers.tables import table_of
 from analysis.runs.runs import TableError, line_of
+from analysis.runs.settings import NODES
 from analysis.topics.changes.tables import check_site_names, check_sites
 from analysis.topics.network.imports import FILE
 from workflows.domain import InputError, LeftOut
@@ -162,11 +163,12 @@ def check_imports(study: Study, kinds: Collection[str] = ()) -> None:
     Raises
     ------
     InputError
-        A file cannot be read, a case has two references, a named case, interconnect, kind or site does not
-        exist, or two sites have no point in common: one line.
+        A file cannot be read, a case has two references, the nodes of a run to compare are unknown, a named
+        case, interconnect, kind or site does not exist, or two sites have no point in common: one line.
     """
     imported = imports_of(study)
     check_references(imported.runs, imported.origins)
+    check_nodes(study, imported)
     check_imported_names(study, imported)
     check_kinds(study, {*kinds, *(imported.runs["kind"] if len(imported.runs) else ())})
     if study.cases:  # the study's runs, which may share points with a site, do not exist yet
@@ -202,6 +204,26 @@ def check_imported_names(study: Study, imported: Imported) -> None:
     cases = {*study.cases, *study.replayed.cases, *(imported.runs["case"] if len(imported.runs) else ())}
     sites = imported.runs["site"].dropna() if "site" in imported.runs else ()
     check_names(study, cases, {*study.interconnects, *named}, {*sites, *filter(None, [study.site])})
+
+
+def check_nodes(study: Study, imported: Imported) -> None:
+    """Check that the nodes of all parallel runs are known if the study compares by nodes.
+
+    Raises
+    ------
+    InputError
+        They are unknown for a run: one line with its file and line.
+    """
+    runs = imported.runs
+    if study.for_analysis.get("compare_by") != NODES or runs.empty:
+        return
+    used = runs.reindex(columns=["interconnect", "nodes", "valid"])
+    unknown = used.index[used["valid"] & used["interconnect"].notna() & used["nodes"].isna()]
+    if len(unknown):
+        raise InputError(
+            f"{_name_of(imported.origins[unknown[0]])}: column 'nodes' is empty, and {study.file} states "
+            "compare_by: nodes; give the nodes, or leave out compare_by"
+        )
 
 
 def check_references(runs: pd.DataFrame, origins: Sequence[Origin]) -> None:
