@@ -110,7 +110,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
                 run: dict = {"run": runs[benchmark + mode, processes], "processes": processes, "line": number}
-                run["decimals"] = decimals(cells, targets)
+                run["decimals"] = decimals(cells)
                 if processes is None:  # tables of different numbers of processes are no repetitions
                     run["settings"] = f"an unknown number of processes in table {run['run']}"
                 rows.append({"benchmark": f"imb_{benchmark}{mode}", **run, **row})

@@ -67,11 +67,9 @@ def drop_largest(rows: list[dict], largest: int) -> None:
         del rows[-1]
 
 
-def decimals(cells: Sequence[str], targets: Sequence[Target | None]) -> tuple[int, ...]:
-    """Return the decimals of the printed values that are kept."""
-    return tuple(
-        len(cell.partition(".")[2]) for cell, target in zip(cells, targets, strict=True) if target is not None
-    )
+def decimals(cells: Sequence[str]) -> tuple[int, ...]:
+    """Return the number of decimals of each printed value."""
+    return tuple(len(cell.partition(".")[2]) for cell in cells)
 
 
 def read_row(cells: Sequence[str], targets: Sequence[Target | None]) -> dict[str, float | int] | str:

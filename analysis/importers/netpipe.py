@@ -53,7 +53,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     rows: list[dict] = []
     unread: list[str] = []
     foreign: list[tuple[int, str]] = []
-    trials = False
+    trials, contradictions = False, 0
     counts = Counter(len(line.split()) for line in text.split("\n") if line.strip())
     usual = counts.most_common(1)[0][0] if counts else 0
     for number, line in whole_lines(text, source, unread):
@@ -68,11 +68,17 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         if screen is None and len(cells) != usual:
             row = f"has {len(cells)} values where most lines have {usual}" if isinstance(row, dict) else row
         if isinstance(row, str):
+            contradictions += "contradict each other" in row
             unread.append(f"{source}: line {number}: {quoted(line)} {row}")
         else:
-            printed = {} if screen else {"decimals": decimals(cells, [("", 1.0)] * len(cells))}
+            printed = {} if screen else {"decimals": decimals(cells)}
             rows.append({"benchmark": "netpipe", "line": number, **printed, **row})
             trials |= screen is None and len(cells) > 3
+    if contradictions > len(rows):
+        unread.append(
+            f"{source}: most lines have a time and a bandwidth that contradict each other: no np.out"
+        )
+        rows = []
     if trials:
         unread.append(f"{source}: columns 3 and 4, the slowest and the fastest trial, are not kept")
     return rows, unread + foreign_lines(source, foreign)

@@ -109,7 +109,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                     "command": started_by,
                     **stated,
                 }
-                rows.append({**run, "line": number, "decimals": decimals(cells, targets), **row})
+                rows.append({**run, "line": number, "decimals": decimals(cells), **row})
                 largest = int(row.get("bytes", largest))
         elif line.startswith("#") and benchmark and not targets:
             settings += f", {line.removeprefix('#').strip()}"

@@ -32,6 +32,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     transport = ""
     receives: bool | None = None
     columns: list[str] = []
+    first, largest = 0, -1
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         if OTHER_TITLE.match(line) and title and not transport:
@@ -55,8 +56,14 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if columns:
                 title = None
             columns = re.split(r"\s{2,}|(?<=s) (?=#)", line) if "#iterations" in line else []
+            first, largest = len(rows), -1
         elif title and columns and re.match(r"\d+\s", line):
             row = _row(line.split(), columns, title, transport, receives)
+            size = int(line.split()[0])
+            if size <= largest:  # lines are missing or swapped
+                row, columns = "has no larger size than the row above: its table is left out", []
+                del rows[first:]
+            largest = size
             if isinstance(row, str):
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:

@@ -150,6 +150,17 @@ def test_a_second_title_in_a_heading_of_perftest_ends_the_test(foreign, tmp_path
     assert imported.derived["transports"]["program"].tolist() == ["ib_read_bw", "ib_read_bw", "ib_read_lat"]
 
 
+def test_a_table_of_perftest_whose_sizes_do_not_rise_is_left_out(foreign, tmp_path):
+    text = (foreign / "perftest/write_lat_read_gbits.txt").read_text()
+    row_of_read = next(line for line in text.split("\n") if "7.97" in line)
+    row_of_write = next(line for line in text.split("\n") if line.startswith(" 8388608"))
+    file = tmp_path / "lat.txt"
+    file.write_text(text.replace(row_of_write, row_of_read))
+    imported = read_foreign(file, None, MAPPING)
+    assert "ib_write_lat" not in imported.derived["transports"]["program"].tolist()
+    assert any("has no larger size than the row above" in line for line in imported.unread)
+
+
 def test_an_interconnect_must_be_named(foreign):
     with pytest.raises(TableError, match="does not name its interconnect"):
         read_foreign(foreign / "netperf/tcp.txt")
