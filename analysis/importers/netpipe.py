@@ -75,9 +75,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             rows.append({"benchmark": "netpipe", "line": number, **printed, **row})
             trials |= screen is None and len(cells) > 3
     if contradictions > len(rows):
-        unread.append(
-            f"{source}: most lines have a time and a bandwidth that contradict each other: no np.out"
-        )
+        unread = [f"{source}: most lines have a time and a bandwidth that contradict each other"]
         rows = []
     if trials:
         unread.append(f"{source}: columns 3 and 4, the slowest and the fastest trial, are not kept")
