@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from analysis.runs.settings import DISTINGUISHABLE
-from analysis.statistics.multiple_tests import blocks_needed
 from workflows.study.study import Study
 
 Names = Mapping[str, Sequence[str]]
@@ -24,6 +23,8 @@ def default_blocks(study: Study, kinds: Mapping[str, str]) -> int:
     kinds : mapping of str to str
         Kind of each interconnect of the study, by name. Simulated interconnects are not tested.
     """
+    from analysis.statistics.multiple_tests import blocks_needed  # a job that measures loads no NumPy
+
     tested = [name for name in study.interconnects if kinds[name] != "simulated"]
     names = {
         kind: [name for name in tested if kinds[name] == kind] for kind in map(kinds.__getitem__, tested)
