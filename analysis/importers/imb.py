@@ -125,8 +125,8 @@ def _fits(benchmark: str, heading: list[str]) -> bool:
     """Return whether a heading may be that of a benchmark."""
     name = benchmark.removeprefix("multi_")
     time = "t[usec]" if name.startswith("ping") else "t_avg[usec]"
-    if "barrier" in name:
-        return "#bytes" not in heading
+    if ("barrier" in name) == ("#bytes" in heading):
+        return False
     return name not in MESSAGES or {"#bytes", time} <= {*heading}
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+from collections import Counter
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import has_only_numbers, quoted, whole_lines
@@ -47,6 +48,11 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
     if twice is not None:
         raise TableError("is there twice", source, f"line {rows[0][0]}", twice)
     units = {match["name"]: match["unit"] for match in headings if match}
+    counts = Counter(len(cells) for _, cells in rows[1:])
+    if counts and (usual := counts.most_common(1)[0][0]) != len(names):
+        line = next(line for line, cells in rows[1:] if len(cells) == usual)
+        message = f"{usual} cells where the heading has {len(names)}, as in most rows"
+        raise TableError(message, source, f"line {line}")
     parameters = frozenset(names) - set(units)
     records = []
     for line, cells in rows[1:]:

@@ -75,7 +75,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             rows.append({"benchmark": "netpipe", "line": number, **printed, **row})
             trials |= screen is None and len(cells) > 3
     if contradictions > len(rows):
-        unread = [f"{source}: most lines have a time and a bandwidth that contradict each other"]
+        first = next(line for line in unread if "contradict each other" in line)
+        unread = [f"{first}, and so do most lines"]
         rows = []
     if trials:
         unread.append(f"{source}: columns 3 and 4, the slowest and the fastest trial, are not kept")

@@ -25,9 +25,6 @@ _SIZES = {"bytes": 1, "KB": 10**3, "MB": 10**6, "KiB": 2**10, "MiB": 2**20}
 _COLUMNS = {"bw": "received_MBps", "send_bw": "sent_MBps", "recv_bw": "received_MBps"}
 
 
-_PRINTED = {**_COLUMNS, "latency": "latency_us", "msg_size": "bytes"}
-
-
 def _fits(name: str, row: dict) -> bool:
     """Return whether a test prints a value: reliable transports print one rate, others print two."""
     if name == "msg_size":
@@ -64,9 +61,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             name, unit = match["name"], match["unit"]
             value = float(match["value"].replace(",", ""))
             column = "latency_us" if name == "latency" else _COLUMNS.get(name, "")
-            if column and (
-                column in rows[-1] or (column == "latency_us") != (rows[-1]["test"] == "pingpong")
-            ):
+            if column and (column in rows[-1] or not _fits(name, rows[-1])):
                 unread.append(f"{source}: line {number}: {quoted(line)} follows no line with its test")
                 del rows[-1]
                 is_test = False

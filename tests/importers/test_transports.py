@@ -161,6 +161,15 @@ def test_a_table_of_perftest_whose_sizes_do_not_rise_is_left_out(foreign, tmp_pa
     assert any("has no larger size than the row above" in line for line in imported.unread)
 
 
+def test_a_test_of_qperf_with_the_rates_of_another_transport_is_left_out(foreign, tmp_path):
+    """The line that begins the next test is lost."""
+    text = (foreign / "qperf/plain_0.4.11.txt").read_text()
+    file = tmp_path / "plain.txt"
+    file.write_text(text.replace("udp_bw:\n", "", 1))
+    imported = read_foreign(file, None, MAPPING)
+    assert imported.derived["transports"]["program"].tolist() == ["tcp_lat"]
+
+
 def test_an_interconnect_must_be_named(foreign):
     with pytest.raises(TableError, match="does not name its interconnect"):
         read_foreign(foreign / "netperf/tcp.txt")
