@@ -306,7 +306,7 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
         (["--case", "cavity", "--processes", "two"], "--processes: 'two' is no list of different counts"),
         (
             ["--case", "cavity", "--steps", "2"],
-            "--steps: 2 is too small; at least 3",
+            "--steps: '2' is not a whole number from 3 on",
         ),
         (["--steps", "5"], "--steps, --run-scripts: belong to --case"),
     ],
