@@ -52,14 +52,18 @@ def long_runs(plan: Plan) -> list[LongRuns]:
     entries = []
     for name in files.cases(plan.design.points):
         case, is_guess = asked.cases[name], name in asked.untimed | asked.never_run
+        is_answer_too_long = (
+            case.serial_seconds > limit and case.needs_serial_run and not plan.paths.expected(name).exists()
+        )
         if points := too_long.get(name):
             counts = sorted({point.processes for point in points})
             noun = "process" if counts == [1] else "processes"
             what = f"a run of {name} on {', '.join(map(str, counts))} {noun}"
             longest = max(expected_seconds(point, case) for point in points)
             remedy = "leave out the count" if len(counts) == 1 else "leave out the counts"
+            remedy = "make the case smaller" if is_answer_too_long else remedy
             entries.append(LongRuns(what, longest, is_guess, remedy))
-        elif case.serial_seconds > limit and case.needs_serial_run and not plan.paths.expected(name).exists():
+        elif is_answer_too_long:
             what = f"the serial run of {name} that gives the expected answer"
             entries.append(LongRuns(what, case.serial_seconds, is_guess, "make the case smaller"))
     return entries
