@@ -15,7 +15,7 @@ OF_64_CORES = "infiniband_100"
 def recipe(file, folder):
     """Write the study that a page shows, with a shipped case and a shipped model of 64-core nodes."""
     text = re.search(r"```yaml\n(# what_if\.yaml.*?)```", (ROOT / file).read_text(), re.DOTALL).group(1)
-    text = text.replace("{path: ../pitzDaily, steps: 10}", "elbow_segregated-smoke")
+    text = text.replace("{path: pitzDaily, steps: 10}", "elbow_segregated-smoke")
     model = (ROOT / f"config/interconnects/{OF_64_CORES}.yaml").read_text()
     (folder / "vendor.yaml").write_text(model.replace(f"name: {OF_64_CORES}", "name: vendor"))
     (folder / "what_if.yaml").write_text(text)
