@@ -13,7 +13,7 @@ from analysis.statistics.multiple_tests import blocks_needed, holm
 
 OUTCOMES = ("faster", "slower", "not distinguishable", "untestable", "untested")
 """Kinds of verdicts. Verdicts of the last two kinds add a reason."""
-MEDIANS_DISAGREE = "the medians of the times say the opposite"
+MEDIANS_DISAGREE = "the medians of all runs say the opposite"
 """Note if the sign of a comparison differs from that of the medians in table ``scaling``."""
 ONE_NODE = "are on one node, so no message crosses the interconnect"
 """End of the note on two points that are not compared, since one does not use its interconnect."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT, UNKNOWN_TURNS
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, UNKNOWN_TURNS
 from analysis.presentation import formats
 from analysis.presentation.contests import (
     Contest,
@@ -17,7 +17,7 @@ from analysis.presentation.contests import (
 )
 from analysis.presentation.formats import MOST, counted, listed
 from analysis.presentation.labels import Labels
-from analysis.report.contrast import Contrast
+from analysis.report.contrast import Contrast, why_undecided
 from analysis.runs.columns import IMPROVEMENT_KEY
 from analysis.runs.facts import Facts
 from analysis.runs.frames import Line, Tables, as_float, as_lines, is_missing, rows_like
@@ -119,6 +119,8 @@ def how_sure_in_short(
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
+        reason = "" if contrast.direction or by_count else why_undecided(contrast.comparison)
+        p += f", undecided: {reason}" if reason else ""
         text += f"; the title compares the two interconnects with the most points ({p})"
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
         text += "; time may explain differences, since it is unknown whether the interconnects took turns"
@@ -182,8 +184,9 @@ def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
     """State the reason why more blocks would not settle an open comparison; empty if they may settle it."""
     if line["verdict"] in WITHHELD:
         return WITHHELD[line["verdict"]]
-    if DEPENDS_ON_COUNT in str(line.get("note")):
-        return DEPENDS_ON_COUNT
+    for reason in (DEPENDS_ON_COUNT, MEDIANS_DISAGREE):
+        if reason in str(line.get("note")):
+            return reason
     kinds = [side(str(line["kind"]), place) for place in (0, 1)]
     if "simulated" in kinds:
         if direction_with_same_computing(line):

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from analysis.curves.outcomes import DEPENDS_ON_COUNT
+from analysis.curves.outcomes import DEPENDS_ON_COUNT, MEDIANS_DISAGREE, outcome
 from analysis.presentation import formats
 from analysis.presentation.contests import Contest, direction, has_one_figure_each, whole_count
+from analysis.presentation.formats import counted, listed
 from analysis.presentation.labels import Labels
 from analysis.runs.frames import CURVE, Line, as_float, as_lines, is_missing, rows_like
+from analysis.runs.kinds import side
+from analysis.topics.improvement.sentences import WITHHELD
 
 PAIR = [*CURVE, "baseline_interconnect"]
 
@@ -156,4 +159,53 @@ def _open_title(line: Line, other: str, baseline: str) -> str:
         return f"Too few runs to distinguish {other} from {baseline}"
     if verdict.startswith("not distinguishable"):
         return f"No distinguishable difference between {other} and {baseline}"
-    return f"Undecided whether {other} is faster than {baseline}"
+    title = f"Undecided whether {other} is faster than {baseline}"
+    return f"{title}: {MEDIANS_DISAGREE}" if MEDIANS_DISAGREE in str(line.get("note")) else title
+
+
+def why_undecided(line: Line) -> str:
+    """Return the reason why a comparison without a direction is undecided; empty if the interval shows it.
+
+    Parameters
+    ----------
+    line : mapping
+        Row of ``improvement``.
+    """
+    verdict = str(line["verdict"])
+    if MEDIANS_DISAGREE in str(line.get("note")):
+        return MEDIANS_DISAGREE
+    if outcome(verdict) == "untestable":
+        return "too few blocks"
+    if verdict in WITHHELD:
+        return WITHHELD[verdict]
+    low, high = (as_float(line[f"improvement_{end}"]) for end in ("low", "high"))
+    return "not distinguishable after correction" if low * high > 0 else ""
+
+
+def unpaired_runs(contrast: Contrast, contest: Contest, labels: Labels) -> str:
+    """State that the curves use more runs than a paired comparison; empty if both use the same runs."""
+    line = contrast.comparison
+    pairs = as_float(line["blocks"])
+    if is_missing(line["paired"]) or not line["paired"] or not pairs > 1:
+        return ""
+    kinds = [side(str(line["kind"]), place) for place in (0, 1)]
+    compared = [
+        (labels.compared(line), line["interconnect"], kinds[1], line["at_processes_other"]),
+        (labels.baseline(line), line["baseline_interconnect"], kinds[0], line["at_processes"]),
+    ]
+    blocks: list[str] = []
+    most = pairs
+    for name, interconnect, kind, count in compared:
+        curve = rows_like(contest.scaling, {**line, "interconnect": interconnect, "kind": kind}, CURVE)
+        number = as_float(curve.loc[curve[contest.unit] == count, "n"].max())
+        if math.isnan(number):
+            return ""
+        most = max(most, number)
+        blocks.append(f"{counted(int(number), 'block')} of {name}")
+    if most <= pairs:
+        return ""
+    (first, *_), (second, *_) = compared
+    return (
+        f"The comparison of {first} with {second} uses the {counted(int(pairs), 'block')} in which both ran "
+        f"at {contest.counted(line['at_processes'])}. The curves use all runs: {listed(blocks)}."
+    )

@@ -10,7 +10,7 @@ from analysis.presentation import formats
 from analysis.presentation.blocks import KeyFigure, key_figure
 from analysis.presentation.contests import Contest, end_of, is_best_at_largest, whole_count
 from analysis.presentation.labels import Labels
-from analysis.report.contrast import Contrast
+from analysis.report.contrast import Contrast, why_undecided
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import side
 
@@ -87,7 +87,10 @@ def _improvement(contrast: Contrast, contest: Contest, labels: Labels) -> KeyFig
         places = formats.percent_places(value)
         word = line["best_verdict"] if line["best_verdict"] in ("faster", "slower") else None
     relation = f"{word} than" if word else "against"
-    note = f"{labels.compared(line)} {relation} {labels.baseline(line)}{'' if word else ', undecided'}"
+    note = f"{labels.compared(line)} {relation} {labels.baseline(line)}"
+    if not word:
+        reason = why_undecided(line)
+        note += f", undecided: {reason}" if reason else ", undecided"
     percent_ends = formats.ends(low, high, places, signed=True).strip()
     return key_figure(
         label,

@@ -13,7 +13,7 @@ from analysis.presentation.formats import counted
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import look_sentences
 from analysis.report.certainty import count_runs, how_sure, how_sure_in_short
-from analysis.report.contrast import Contrast, contrast_title, find_contrast, page_labels
+from analysis.report.contrast import Contrast, contrast_title, find_contrast, page_labels, unpaired_runs
 from analysis.report.crossover import crossover
 from analysis.report.in_words import table_notes
 from analysis.report.key_figures import MOST_FIGURES, make_key_figures
@@ -84,6 +84,7 @@ def _with_runs(content: Content) -> FirstPage:
             key_figures(figures),
             *_figure_and_table(contests, content, contrast),
             *map(paragraph, filter(None, _order_and_subject(contests[0], content, labels))),
+            *map(paragraph, filter(None, [contrast and unpaired_runs(contrast, contests[0], labels)])),
             paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
             *map(paragraph, headline.cautions),
         ],

@@ -197,7 +197,7 @@ class TestOpenComparisons:
             "untestable with 4 blocks": "4 blocks are too few to decide",
             "not distinguishable": "the blocks differ by as much",
             "faster or slower within the band": "the band holds both directions",
-            "slower": "the medians of the times say the opposite",
+            "slower": "the medians of all runs say the opposite",
             "faster (untested)": "the runs have no test",
         }
         rows = pd.DataFrame([{**line, "verdict": verdict} for verdict in verdicts])
@@ -212,7 +212,7 @@ class TestOpenComparisons:
         for verdict in ("untestable with 8 blocks", "not distinguishable", None):
             assert direction({"verdict": verdict, "note": None}) is None
         assert direction({"verdict": "slower over the whole band"}) == "slower"
-        assert direction({"verdict": "faster", "note": "the medians of the times say the opposite"}) is None
+        assert direction({"verdict": "faster", "note": "the medians of all runs say the opposite"}) is None
 
 
 OPEN = {"case": "duct", "baseline_interconnect": "a", "interconnect": "b", "kind": "simulated",

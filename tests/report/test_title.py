@@ -154,3 +154,56 @@ def test_page_one_of_a_comparison_states_the_disturbed_runs():
     assert "; other programs disturbed 72 of 72 valid runs; of 1 comparison, 1 is " in sentences_of(
         part(report, "answer")
     )
+
+
+class TestRunsWithoutAPair:
+    """A point was repeated: the curves use its further runs, which a paired comparison cannot use."""
+
+    def report(self, further, named=False):
+        """Seven pairs in which swift takes 1.35 times as long, and seven further runs of slow."""
+        pairs = (0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03)
+        alone = [
+            {**row, "block": row["block"] + len(pairs)} for row in rows("duct", "slow", {2: further}, pairs)
+        ]
+        runs = runs_table(
+            rows("duct", None, {1: 2.0}, pairs),
+            rows("duct", "slow", {2: 1.0}, pairs),
+            rows("duct", "swift", {2: 1.35}, pairs),
+            alone,
+        )
+        facts = Facts.of({"study": {"baselines": ["slow"], "names_baseline": named}})
+        tables = make_tables(runs, Settings(baselines=("slow",), draws=200))
+        return make_report(runs, tables, facts, [])
+
+    @pytest.mark.parametrize("named", [False, True])
+    def test_an_opposite_order_of_the_medians_is_stated_with_the_verdict(self, named):
+        report = self.report(further=3.0, named=named)
+        why = "the medians of all runs say the opposite"
+        assert plain(report["result"]) == f"Undecided whether swift is faster than slow: {why}"
+        note = figures_of(report)["Speed at the peak, 2 processes"]["note"]
+        assert plain(note) == f"swift against slow, undecided: {why}"
+        answer = sentences_of(part(report, "answer"))
+        assert (
+            "The comparison of swift with slow uses the 7 blocks in which both ran at 2 processes. The curves use "
+            "all runs: 7 blocks of swift and 14 blocks of slow."
+        ) in answer
+        if not named:
+            assert f"(p = 0.016, undecided: {why})" in answer
+        assert f"(swift against slow in duct: {why})" in sentences_of(part(report, "words"))
+
+    def test_medians_in_the_same_order_decide(self):
+        report = self.report(further=1.0)
+        assert plain(report["result"]) == "swift is 26 % slower than slow at 2 processes"
+        assert "The curves use all runs: " in sentences_of(part(report, "answer"))
+
+    def test_nothing_is_stated_if_all_runs_are_compared(self):
+        report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS)
+        assert "The curves use" not in sentences_of(part(report, "answer"))
+
+
+def test_a_correction_that_leaves_a_comparison_open_is_stated():
+    """Six blocks allow p = 0.031 for each of two comparisons, 0.062 after the correction."""
+    curves = {"slow": SLOW, "swift": SWIFT, "swifter": {count: time / 1.1 for count, time in SWIFT.items()}}
+    report = report_of(curves, blocks=FACTORS)
+    note = figures_of(report)["Speed at the peak, 16 processes"]["note"]
+    assert plain(note).endswith(" against slow, undecided: too few blocks")
