@@ -419,10 +419,12 @@ def _same_computing(name: str, pair: _PlacedPair, counts: Sequence[Positions]) -
 def _candidates(placed_pairs: Sequence[_PlacedPair]) -> list[int]:
     """Count the candidates for each pair's count: the counts at which the chooser may peak.
 
-    These are all common counts if the peak is uncertain, for example if a run was stopped.
+    If the baseline may peak at one process, the candidates include the counts at which the other curve may
+    peak, since these curves would be compared there. All common counts are candidates if the peak is
+    uncertain, for example if a run was stopped.
     """
     baselines = {id(pair.baseline): pair.baseline for pair in placed_pairs if not pair.place.is_other_peak}
-    baseline_candidates = {number: int(may_peak(curve).sum()) for number, curve in baselines.items()}
+    baseline_candidates = {number: np.flatnonzero(may_peak(curve)) for number, curve in baselines.items()}
     candidates = []
     for pair in placed_pairs:
         place = pair.place
@@ -432,7 +434,12 @@ def _candidates(placed_pairs: Sequence[_PlacedPair]) -> list[int]:
         elif place.is_other_peak:
             number = int(may_peak(pair.other.at(common)).sum())
         else:
-            number = baseline_candidates[id(pair.baseline)]
+            peaks = baseline_candidates[id(pair.baseline)]
+            parallel = set(peaks[pair.baseline.processes[peaks] > 1].tolist())
+            if len(parallel) < len(peaks) and place.candidates:
+                others = may_peak(pair.other.at([positions[1] for positions in place.candidates]))
+                parallel |= {mine for (mine, _), may in zip(place.candidates, others, strict=True) if may}
+            number = len(parallel)
         candidates.append(number or max(len(common), 1))
     return candidates
 

@@ -80,6 +80,8 @@ def corrected(table: pd.DataFrame, alpha: float = DISTINGUISHABLE, level: float 
     if "least_p" in table:
         testable = holm(table["least_p"].where(tested).to_numpy(float)) <= alpha
         table["verdict"] = verdicts(table, testable)
+        has_direction = table["verdict"].isin(["faster", "slower"])
+        table["distinguishable"] = (table["distinguishable"] & has_direction).where(tested)
     return table
 
 

@@ -137,6 +137,8 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     noun = "block" if blocks == [1] else "blocks"
     needed = int(untestable["blocks_needed"].max())
     needed_text = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
+    if "candidates" in untestable and (untestable["candidates"] > 1).any():
+        needed_text += ", because the blocks leave open at which count a baseline is fastest"
     return [
         f"With {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, {number} of "
         f"{counted(len(tested), 'test')} of {quantities} {verb} come out as faster or slower after "

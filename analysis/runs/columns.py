@@ -78,7 +78,8 @@ SHARED_DESCRIPTIONS = {
     "p_value": "p-value of the test of this row.",
     "p_adjusted": "p-value after Holm's correction over the whole table.",
     "distinguishable": (
-        "Whether `p_adjusted` is at most 5 %, or at most 5 %/2ᵏ at look *k* > 1; empty without a test."
+        "Whether `p_adjusted` is at most 5 %, or at most 5 %/2ᵏ at look *k* > 1, and `verdict`, if there is "
+        "one, is a direction; empty without a test."
     ),
     "verdict": (
         "`faster` or `slower` if sign, interval and `p_adjusted` agree; `untestable with n "

@@ -337,6 +337,43 @@ class TestVerdicts:
             assert (row["verdict"], row["blocks_needed"]) == (verdict, 7)
         assert (row["candidates"], row["coverage"]) == (3, 1 - 3 * 2 / 128)
 
+    def test_a_serial_run_that_may_be_the_best_adds_no_count_to_compare_at(self):
+        """The baseline may be best at 1 or 2 processes: both lead to the comparison at 2, the only one."""
+        noise = np.exp(np.random.default_rng(3).normal(0, 0.02, (3, 6)))
+        seconds = noise * np.array([1.005, 1, 1.35])[:, None]
+        which, block = (index.ravel() for index in np.indices(seconds.shape))
+        columns = {
+            "interconnect": np.array([None, "slow", "swift"])[which],
+            "processes": np.array([1, 2, 2])[which],
+            "block": block,
+            "seconds": seconds.ravel(),
+        }
+        runs = complete_runs(pd.DataFrame(columns | {"case": "flat"}))
+        tables = make_tables(runs, Settings(draws=100, baselines=("slow",)))
+        peaks = tables["peaks"].set_index("interconnect")
+        assert peaks.loc["slow", "peak_set"] == "1 2"
+        row = tables["improvement"].iloc[0]
+        assert (row["candidates"], row["verdict"], row["blocks_needed"]) == (1, "slower", 6)
+
+    def test_what_is_distinguishable_has_a_verdict(self):
+        """A test may reject where no interval can be had; the row is then not called distinguishable."""
+        table = pd.DataFrame(
+            {
+                "improvement_percent": -26.0,
+                "improvement_low": [np.nan, -31.0, np.nan],
+                "improvement_high": [np.nan, -17.0, np.nan],
+                "p_value": [0.001, 0.001, np.nan],
+                "least_p": [0.001, 0.001, np.nan],
+                "coverage": [np.nan, 0.96, np.nan],
+                "blocks": 6,
+                "kind": "measured",
+                "paired": True,
+            }
+        )
+        judged = corrected(table)
+        assert judged["verdict"].tolist() == ["untestable with 6 blocks", "slower", "slower (untested)"]
+        assert judged["distinguishable"].tolist() == [False, True, pd.NA]
+
     def test_the_interval_to_a_chosen_fastest_is_a_lower_bound(self):
         """Of three that may be it, at 5 % / 3: eight blocks attain 1 - 4/256 for each."""
         noise = np.exp(np.random.default_rng(2).normal(0, 0.02, (3, 8)))

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 from refused import refusal
 from small_records import record
@@ -13,7 +14,7 @@ from workflows.domain import InputError
 from workflows.paths import ROOT
 from workflows.plan.plan import make_plan
 from workflows.plan.record import Record
-from workflows.results.looks import looks, note_look, recorded_blocks
+from workflows.results.looks import first_start, looks, note_look, recorded_blocks
 
 STUDY = f"""
 name: small
@@ -76,6 +77,27 @@ def test_looks_are_whole_reports_of_more_blocks(tmp_path):
     assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12]
     assert looks(file, 24, whole=True) == [6, 12, 24] and looks(file, 24, whole=False) == [6, 12]
     assert looks(file, 6, whole=True) == [6]  # made again, it is the look that it was
+
+
+def test_a_report_of_runs_that_no_longer_count_is_no_look(tmp_path):
+    """The case was edited after the reports of 6 and 12 blocks, and then the edit was undone."""
+    file = tmp_path / "looks.json"
+    before, after = "2026-11-20T12:00:00.000+00:00", "2026-11-24T12:00:00.000+00:00"
+    for study_facts in (facts(6), facts(12)):
+        note_look(file, study_facts, before)
+    assert looks(file, 6, True, after) == [6] and looks(file, 9, True, after) == [9]
+    for _ in range(2):
+        note_look(file, replace(facts(6), made="2026-11-25"), after)
+    assert [look["blocks"] for look in json.loads(file.read_text())["looks"]] == [6, 12, 6]
+    assert looks(file, 9, True, after) == [6, 9]
+    assert looks(file, 9, True, before) == [6, 12, 9]
+
+
+@pytest.mark.parametrize(("valid", "start"), [((False, True, True), "b"), ((False, False, False), "")])
+def test_the_first_run_that_counts_is_a_run_of_the_study(valid, start):
+    runs = pd.DataFrame({"started": list("acb"), "origin": "run", "valid": valid})
+    imported = runs.assign(origin="import", valid=True)
+    assert first_start(pd.concat([runs, imported])) == start
 
 
 def test_imports_alone_and_studies_with_a_target_have_no_looks(tmp_path):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from analysis.runs.facts import Facts
 from workflows.domain import InputError, Repetition
@@ -44,11 +46,12 @@ def recorded_blocks(design: Design, records: Sequence[Record]) -> int | None:
     return sum(map(is_complete, range(1, design.blocks + 1)))
 
 
-def looks(file: Path, blocks: int | None, whole: bool) -> list[int]:
+def looks(file: Path, blocks: int | None, whole: bool, since: str = "") -> list[int]:
     """Return the number of blocks at each look, including the look at the current report.
 
     If a report with the same number of blocks was made before, the current report is no new look. The list
-    then ends at the earlier look.
+    then ends at the earlier look. A report that was made before the first run that counts showed none of the
+    runs that count, as after an edit of the case. It is no look.
 
     Parameters
     ----------
@@ -58,32 +61,45 @@ def looks(file: Path, blocks: int | None, whole: bool) -> list[int]:
         Number of blocks of the study.
     whole : bool
         Whether the study is finished. The report of an unfinished study is no look.
+    since : str
+        Start of the first run that counts, ISO 8601 in UTC.
 
     Raises
     ------
     InputError
         If the file is damaged.
     """
-    noted = [look["blocks"] for look in _read(file)]
+    noted = list(dict.fromkeys(look["blocks"] for look in _read(file) if _counts(look, since)))
     if not whole or blocks is None:
         return noted
     return noted[: noted.index(blocks) + 1] if blocks in noted else [*noted, blocks]
 
 
-def note_look(file: Path, facts: Facts) -> None:
-    """Note a look in a file if the report is complete, and the first report with its number of blocks.
+def note_look(file: Path, facts: Facts, since: str = "") -> None:
+    """Note a look in a file if the report is complete, and the first such report of the runs that count.
 
-    Reports of a study with a target are no looks, because the level of its intervals allows for them.
+    Reports of a study with a target are no looks, because the level of its intervals allows for them. For
+    `since` see `looks`.
     """
     study, noted = facts.study, _read(file)
     if study.unfinished or study.until or study.blocks_recorded is None:
         return
-    if study.blocks in [look["blocks"] for look in noted]:
+    if study.blocks in [look["blocks"] for look in noted if _counts(look, since)]:
         return
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     content = {"looks": [*noted, {"blocks": study.blocks, "made": facts.made}]}
     draft.write_text(json.dumps(content, indent=1) + "\n")
     draft.replace(file)
+
+
+def first_start(runs: pd.DataFrame) -> str:
+    """Return the start of the first run of the study that counts; empty if no run counts."""
+    starts = runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"]
+    return str(starts.min()) if len(starts) else ""
+
+
+def _counts(look: Mapping[str, Any], since: str) -> bool:
+    return look["made"] is None or look["made"] > since
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
