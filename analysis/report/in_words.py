@@ -33,7 +33,14 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     if scaling["speedup_low"].notna().any():
         notes.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
     notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
-    if any(contest.improvement["improvement_percent"].notna().any() for contest in contests):
+    is_compared = any(contest.improvement["improvement_percent"].notna().any() for contest in contests)
+    if is_compared and not study.names_baseline:
+        unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
+        notes.append(
+            "Next to the fastest: the difference in speed from the fastest interconnect, each at its best. "
+            f"{unit.capitalize()} of the fastest: how many of them reach the speed of this interconnect."
+        )
+    elif is_compared:
         notes.append(
             "Against its baseline: how much longer the baseline takes. Both are compared at the "
             "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "

@@ -83,8 +83,7 @@ def _with_runs(content: Content) -> FirstPage:
         [
             key_figures(figures),
             *_figure_and_table(contests, content, contrast),
-            *map(paragraph, filter(None, _order_and_subject(contests[0], content, labels))),
-            *map(paragraph, filter(None, [contrast and unpaired_runs(contrast, contests[0], labels)])),
+            *map(paragraph, filter(None, _remarks(contests[0], content, labels, contrast))),
             paragraph(how_sure_in_short(content.runs, contests, None if has_baseline else contrast)),
             *map(paragraph, headline.cautions),
         ],
@@ -92,12 +91,13 @@ def _with_runs(content: Content) -> FirstPage:
     )
 
 
-def _order_and_subject(contest: Contest, content: Content, labels: Labels) -> list[str]:
-    """State where the order of the interconnects changes, and what a comparison by nodes compares."""
+def _remarks(contest: Contest, content: Content, labels: Labels, contrast: Contrast | None) -> list[str]:
+    """State where the order of the interconnects changes, and what a comparison compares."""
     fastest = content.tables.get("fastest")
     return [
         "" if fastest is None else crossover(contest, fastest, labels),
         subject_of_comparison(contest, content.facts, labels),
+        unpaired_runs(contrast, contest, labels) if contrast else "",
     ]
 
 

@@ -24,7 +24,7 @@ from analysis.presentation.formats import MISSING, counted, listed
 from analysis.presentation.labels import Labels
 from analysis.report.contrast import page_labels
 from analysis.report.in_words import reference_note
-from analysis.report.next_to_fastest import next_to_fastest
+from analysis.report.next_to_fastest import NOT_ATTAINED, next_to_fastest
 from analysis.runs.frames import Line, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import ran, side
 from analysis.topics.topic import MOST_ROWS
@@ -197,8 +197,8 @@ def _needed_count(contest: Contest, peak: Line) -> str:
     ends = [line["equivalent_low"], line["equivalent_high"]]
     if not line["attainable"]:
         if is_missing(ends[0]) or math.isinf(ends[0]):
-            return _needed_by_baseline(contest, peak) or "never"
-        return f"{whole_count(ends[0])} or more, or never"
+            return _needed_by_baseline(contest, peak) or NOT_ATTAINED
+        return f"{NOT_ATTAINED} [{whole_count(ends[0])}, {formats.whole(math.inf)}]"
     if is_missing(line["equivalent_processes"]):
         return "fewer than were run"
     needed, baseline_count = whole_count(line["equivalent_processes"]), line["baseline_processes"]

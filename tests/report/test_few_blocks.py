@@ -92,7 +92,7 @@ def test_an_undecided_target_is_not_called_unreachable():
     )
     (table,) = blocks(page, "table")
     (b,) = [line for line in cells(table) if line[0] == "b"]
-    assert b[5] == "8 or more, or never"
+    assert b[5] == "not attained [8, ∞]"
 
 
 def imported(name, repetitions, **columns):

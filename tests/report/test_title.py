@@ -100,6 +100,45 @@ def test_without_a_baseline_each_interconnect_stands_next_to_the_fastest():
     assert plain(report["result"]) == "swift with 9 processes matches slow with 16"
 
 
+@pytest.mark.parametrize("baseline", ["slow", "swift"])
+def test_a_comparison_has_the_same_figures_in_the_table_as_in_the_key_figures(baseline):
+    """One slow run widens the intervals of the times, which say nothing about the pairs of a block."""
+    spread = (0.9, 0.95, 1.0, 1.02, 1.05, 1.1, 9.0)
+    curves = {"serial": {1: 2.0}, "slow": {2: 1.35}, "swift": {2: 1.0}}
+    report = report_of(curves, baseline, named=False, blocks=spread)
+    figure = next(figure for name, figure in figures_of(report).items() if name.startswith("Speed at"))
+    (table,) = blocks(part(report, "answer"), "table")
+    (slow,) = [line for line in cells(table) if line[0] == "slow"]
+    assert slow[4] == "-26 [-26, -26] %"
+    if baseline == "swift":
+        assert slow[4] == f"{plain(figure['value']).removesuffix(' %')} {plain(figure['interval'])} %"
+
+
+@pytest.mark.parametrize("baseline", ["slow", "swift"])
+def test_counts_of_the_fastest_are_those_of_the_node_equivalents(baseline):
+    """Swift reaches 2/1.35 at 1.48 processes, slow does not reach 2; the times have wide intervals."""
+    spread = (0.9, 0.95, 1.0, 1.02, 1.05, 1.1, 9.0)
+    curves = {"serial": {1: 2.0}, "slow": {2: 1.35}, "swift": {2: 1.0}}
+    report = report_of(curves, baseline, named=False, blocks=spread)
+    (table,) = blocks(part(report, "answer"), "table")
+    (slow,) = [line for line in cells(table) if line[0] == "slow"]
+    assert slow[5] == "2 [2, 2] for 2"
+    named = report_of(curves, "swift", blocks=spread)
+    (slow,) = [line for line in cells(blocks(part(named, "answer"), "table")[0]) if line[0] == "slow"]
+    assert slow[5] == "baseline matches its 2 with 2 [2, 2]"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_notes_explain_the_columns_that_the_table_has(named):
+    report = report_of({"slow": SLOW, "swift": SWIFT}, named=named, blocks=FACTORS)
+    (table,) = blocks(part(report, "answer"), "table")
+    titles = [" ".join(column["title"]) for column in table["columns"]]
+    words = sentences_of(part(report, "words"))
+    for column in ("Against its baseline", "Next to the fastest"):
+        is_column = any(title.startswith(column) for title in titles)
+        assert is_column == (named == column.startswith("Against")) == (f"{column}:" in words)
+
+
 @pytest.mark.parametrize("name", ["my_cloud-A", "gigabit_ethernet"])
 def test_names_stand_as_the_user_gave_them(name):
     report = report_of({"slow": SLOW, name: SWIFT})
