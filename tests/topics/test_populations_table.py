@@ -106,6 +106,28 @@ def test_page_one_names_groups_farther_apart_than_the_target():
     assert "5 runs at 35.4 s and 6 runs at 96.5 s" in text and "settings" in text
 
 
+def measured(slow_cores, fast_cores=0.0):
+    runs = [
+        {**row, "origin": "run", "foreign_cores": slow_cores if row["seconds"] > 50 else fast_cores}
+        for row in pooled()
+    ]
+    return table(runs)
+
+
+def test_slow_runs_that_were_disturbed_are_called_so():
+    populations = measured(slow_cores=1.2)
+    assert populations[["fast_disturbed", "slow_disturbed", "imported"]].values.tolist() == [[0, 6, False]]
+    for text in (note(populations, 5), *sentences(populations)):
+        assert "96.5 s (other programs disturbed 6 of the 6 slow runs)" in text
+        assert "measure the case on an idle machine" in text and "settings" not in text
+
+
+@pytest.mark.parametrize("cores", [0.0, 1.2])
+def test_measured_runs_that_were_disturbed_equally_get_no_advice_on_settings(cores):
+    text = note(measured(slow_cores=cores, fast_cores=cores), 5)
+    assert "look in runs.csv" in text and "settings" not in text and "disturbed" not in text
+
+
 def test_the_figure_marks_both_groups():
     runs = unplaced(pooled(), rows("lammps", "eks", {256: 50.0}, SPREAD))
     labels = FigureLabels.of(Facts(), ["azure", "eks"])

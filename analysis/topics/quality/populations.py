@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pandera.pandas as pa
 
 from analysis.presentation import formats
 from analysis.presentation.formats import counted, listed
@@ -22,7 +23,7 @@ from analysis.runs.columns import (
 )
 from analysis.runs.frames import Line, as_lines, is_missing
 from analysis.runs.groups import Groups
-from analysis.runs.runs import RUNS, valid_rows
+from analysis.runs.runs import DISTURBED_CORES, RUNS, valid_rows
 from analysis.statistics.populations import FEWEST, are_two, best_split
 from analysis.topics.quality.sentences import point_name
 from analysis.topics.quality.tables import POINT, points_of
@@ -30,8 +31,11 @@ from analysis.topics.quality.tables import POINT, points_of
 MOST = 4
 """Largest number of points that the section names."""
 MOST_ON_PAGE_ONE = 2
-REMEDY = "list the setting that differs under settings of the study (imported runs), or split the case"
+OF_IMPORTED_RUNS = "list the setting that differs under settings of the study, or split the case"
+OF_DISTURBED_RUNS = "measure the case on an idle machine, since other programs disturbed the slow runs"
+OF_OTHER_RUNS = "look in runs.csv for what differs between the groups, such as nodes or times of start"
 
+_NUMBER_OF_RUNS = pa.Column("Int64", pa.Check.ge(0, error="must be 0 or more"), nullable=True)
 POPULATIONS = table_schemas(
     table_schema(
         "populations",
@@ -52,6 +56,9 @@ POPULATIONS = table_schemas(
         separated_by=described(
             NOTE, "Further columns of the runs table that have one value in each group, joined by `, `."
         ),
+        fast_disturbed=described(_NUMBER_OF_RUNS, "Runs of the faster group that other programs disturbed."),
+        slow_disturbed=described(_NUMBER_OF_RUNS, "Runs of the slower group that other programs disturbed."),
+        imported=described(MARK, "Whether the runs are imported."),
     )
 )
 """Schema of the table ``populations``, by its name."""
@@ -64,6 +71,10 @@ def make_populations(runs: pd.DataFrame) -> pd.DataFrame:
     table = timed[POINT].take(groups.rows).reset_index(drop=True).assign(n=groups.size)
     seconds = timed["seconds"].to_numpy()
     steps = timed["resolution_seconds"].fillna(0).to_numpy() if "resolution_seconds" in timed else 0 * seconds
+    disturbed = np.zeros(len(timed), bool)
+    if "foreign_cores" in timed:
+        disturbed = (timed["foreign_cores"] > DISTURBED_CORES).to_numpy(bool)
+    is_own = (timed["origin"] == "run").to_numpy(bool) if "origin" in timed else np.zeros(len(timed), bool)
     further = [str(name) for name in timed if name not in RUNS.columns]
     ratios = np.full(len(table), np.nan)
     lines = []
@@ -89,6 +100,9 @@ def make_populations(runs: pd.DataFrame) -> pd.DataFrame:
                     "slow_n": len(slow),
                     "slow_seconds": np.median(seconds[slow]),
                     "separated_by": ", ".join(separating) or None,
+                    "fast_disturbed": int(disturbed[fast].sum()),
+                    "slow_disturbed": int(disturbed[slow].sum()),
+                    "imported": not is_own[rows[place]].all(),
                 }
             )
     not_mixed = pd.Series(False, table.index, "boolean")
@@ -128,7 +142,7 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     chance = "by chance, the test finds two populations at up to 1 in 100 points with log-normal times"
     return [
         f"Two populations of runs at {formats.whole(len(mixed))} of {total} ({chance}): {'; '.join(named)}. "
-        f"To separate them, {REMEDY}.{others if untested else ''}"
+        f"To separate them, {_remedies(mixed)}.{others if untested else ''}"
     ]
 
 
@@ -144,7 +158,24 @@ def population_note(populations: pd.DataFrame, labels: Labels, target_percent: f
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST_ON_PAGE_ONE))]
     if len(mixed) > MOST_ON_PAGE_ONE:
         named.append(counted(len(mixed) - MOST_ON_PAGE_ONE, "more point"))
-    return f"Two populations of runs: {'; '.join(named)}. The common median describes neither: {REMEDY}."
+    remedies = _remedies(mixed)
+    return f"Two populations of runs: {'; '.join(named)}. The common median describes neither: {remedies}."
+
+
+def _remedies(mixed: pd.DataFrame) -> str:
+    """Say what to do about points with two populations."""
+    return "; ".join(dict.fromkeys(map(_remedy, as_lines(mixed))))
+
+
+def _remedy(line: Line) -> str:
+    if _are_disturbed(line):
+        return OF_DISTURBED_RUNS
+    return OF_IMPORTED_RUNS if line["imported"] else OF_OTHER_RUNS
+
+
+def _are_disturbed(line: Line) -> bool:
+    """Return whether other programs disturbed most slow runs of a point, and few of its fast runs."""
+    return 2 * line["slow_disturbed"] > line["slow_n"] and 2 * line["fast_disturbed"] < line["fast_n"]
 
 
 def describe_groups(line: Line, labels: Labels) -> str:
@@ -153,5 +184,8 @@ def describe_groups(line: Line, labels: Labels) -> str:
         f"{formats.whole(line[f'{group}_n'])} runs at {formats.seconds(line[f'{group}_seconds'])}"
         for group in ("fast", "slow")
     ]
-    columns = "" if is_missing(line["separated_by"]) else f" (they differ in {line['separated_by']})"
-    return f"{point_name(line, labels)}: {listed(groups)}{columns}"
+    text = f"{point_name(line, labels)}: {listed(groups)}"
+    if _are_disturbed(line):
+        of_slow = f"{formats.whole(line['slow_disturbed'])} of the {formats.whole(line['slow_n'])} slow runs"
+        return f"{text} (other programs disturbed {of_slow})"
+    return text if is_missing(line["separated_by"]) else f"{text} (they differ in {line['separated_by']})"
