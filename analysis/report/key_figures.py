@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import pandas as pd
+
 from analysis.curves.outcomes import DEPENDS_ON_COUNT
 from analysis.presentation import formats
 from analysis.presentation.blocks import KeyFigure, key_figure
@@ -13,6 +15,7 @@ from analysis.presentation.labels import Labels
 from analysis.report.contrast import Contrast, why_undecided
 from analysis.runs.frames import Line, as_float, as_lines, interval, is_missing, percent_interval, rows_like
 from analysis.runs.kinds import side
+from analysis.topics.improvement.sentences import disturbance
 
 MOST_FIGURES = 4
 CURVE = ["interconnect", "kind", "processes_per_node", "threads"]
@@ -24,6 +27,7 @@ def make_key_figures(
     labels: Labels,
     has_baseline: bool = True,
     others: Sequence[KeyFigure] = (),
+    runs: pd.DataFrame | None = None,
 ) -> list[KeyFigure]:
     """Make the key figures of the headline contest, at most `MOST_FIGURES`.
 
@@ -31,14 +35,25 @@ def make_key_figures(
     ----------
     others : sequence of KeyFigure
         Key figures that topics offer. They leave out the end of the curve that is faster at its peak.
+    runs : DataFrame, optional
+        The runs table. Each key figure then states whether other programs disturbed most of its runs.
     """
+
+    def remarked(figure: KeyFigure, line: Line) -> KeyFigure:
+        names = {line["interconnect"], line.get("baseline_interconnect")}
+        remark = "" if runs is None else disturbance(contest, runs, names)
+        return {**figure, "note": f"{figure['note']}; {remark}"} if remark else figure
+
     figures = (
-        [_saved(contrast, contest, labels, has_baseline), _improvement(contrast, contest, labels)]
+        [
+            _saved(contrast, contest, labels, has_baseline),
+            remarked(_improvement(contrast, contest, labels), contrast.comparison),
+        ]
         if contrast
         else []
     )
     peaks = sorted(_peaks_to_show(contest, contrast), key=lambda peak: as_float(peak["peak_speedup"]))
-    ends = [_scaling(peak, contest, labels) for peak in peaks]
+    ends = [remarked(_scaling(peak, contest, labels), peak) for peak in peaks]
     others = others[: MOST_FIGURES - len(figures) - 1]
     return [*figures, *ends[: MOST_FIGURES - len(figures) - len(others)], *others]
 

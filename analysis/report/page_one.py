@@ -20,7 +20,7 @@ from analysis.report.key_figures import MOST_FIGURES, make_key_figures
 from analysis.report.page_one_figure import figure_title
 from analysis.report.page_one_table import page_one_table
 from analysis.runs.kinds import ran
-from analysis.topics.improvement.sentences import subject_of_comparison
+from analysis.topics.improvement.sentences import disturbance, subject_of_comparison
 from analysis.topics.network.curves import benchmarks
 from analysis.topics.registry import TOPICS
 from analysis.topics.topic import MOST_SENTENCES, Headline, Page
@@ -76,7 +76,13 @@ def _with_runs(content: Content) -> FirstPage:
         title = contrast_title(contrast, contests[0], labels, where)
     else:
         title = f"{figure_title(contests[0], labels)}{where}"
-    figures = make_key_figures(contests[0], contrast, labels, has_baseline, headline.key_figures)
+    compared = ("interconnect", "baseline_interconnect")
+    names = [contrast.comparison[name] for name in compared] if contrast else []
+    if remark := disturbance(contests[0], content.runs, names):
+        title = f"{title} ({remark})"
+    figures = make_key_figures(
+        contests[0], contrast, labels, has_baseline, headline.key_figures, content.runs
+    )
     certainty = how_sure(content.runs, content.tables, contests, content.facts)
     return FirstPage(
         f"{title[:1].upper()}{title[1:]}" if title.startswith(labels.speedup) else title,

@@ -246,3 +246,36 @@ def test_a_correction_that_leaves_a_comparison_open_is_stated():
     report = report_of(curves, blocks=FACTORS)
     note = figures_of(report)["Speed at the peak, 16 processes"]["note"]
     assert plain(note).endswith(" against slow, undecided: too few blocks")
+
+
+@pytest.mark.parametrize(
+    ("curves", "title"),
+    [
+        ({"shared": {1: 1.0, 2: 4.2}}, "Speedup over shared stops at 1 process"),
+        ({"slow": SLOW, "swift": SWIFT}, "swift with 9 processes matches slow with 16"),
+    ],
+)
+def test_title_and_key_figures_state_that_most_runs_were_disturbed(curves, title):
+    named = len(curves) > 1
+    quiet, disturbed = (
+        report_of(curves, min(curves), named=named, blocks=FACTORS, foreign_cores=cores)
+        for cores in (0.1, 0.9)
+    )
+    number = 6 * sum(map(len, curves.values()))
+    remark = f"other programs disturbed {number} of {number} runs"
+    assert plain(quiet["result"]) + f" ({remark})" == plain(disturbed["result"])
+    for name, figure in figures_of(disturbed).items():
+        before = plain(figures_of(quiet)[name]["note"])
+        if name != "Processes saved":
+            assert plain(figure["note"]).startswith(f"{before}; other programs disturbed ")
+
+
+def test_only_the_disturbed_curve_is_called_so():
+    runs = runs_table(rows("duct", "slow", SLOW), rows("duct", "swift", SWIFT))
+    runs = runs.assign(foreign_cores=(runs["interconnect"] == "swift") * 0.9)
+    facts = Facts.of({"study": {"baselines": ["slow"]}})
+    report = make_report(runs, make_tables(runs, Settings(baselines=("slow",), draws=200)), facts, [])
+    notes = [
+        plain(figure["note"]) for figure in figures_of(report).values() if "scal" in figure["label"].lower()
+    ]
+    assert [note.endswith("; other programs disturbed 36 of 36 runs") for note in notes] == [False, True]

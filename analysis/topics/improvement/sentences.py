@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -101,14 +101,20 @@ def with_disturbance(sentence: str, contest: Contest, runs: pd.DataFrame) -> str
     contest : Contest
         The contest of the headline, whose valid runs count.
     """
-    disturbed, observed = count_disturbed(
-        runs[(runs["case"] == contest.case) & runs["kind"].isin(contest.kinds)]
-    )
     is_compared = contest.improvement["improvement_percent"].notna().any()
-    if not is_compared or not observed or 2 * disturbed < observed:
-        return sentence
-    remark = f" (other programs disturbed {disturbed} of {counted(observed, 'run')}): "
-    return sentence.replace(": ", remark, 1)
+    remark = disturbance(contest, runs) if is_compared else ""
+    return sentence.replace(": ", f" ({remark}): ", 1) if remark else sentence
+
+
+def disturbance(contest: Contest, runs: pd.DataFrame, interconnects: Collection[object] = ()) -> str:
+    """Count the disturbed runs of a contest, or of some interconnects; empty if fewer than half."""
+    of_contest = runs[(runs["case"] == contest.case) & runs["kind"].isin(contest.kinds)]
+    if interconnects:
+        of_contest = of_contest[of_contest["interconnect"].isin(list(interconnects))]
+    disturbed, observed = count_disturbed(of_contest)
+    if not observed or 2 * disturbed < observed:
+        return ""
+    return f"other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'run')}"
 
 
 def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -> str:
