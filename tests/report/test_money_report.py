@@ -240,7 +240,7 @@ class TestTurnaround:
         )
         # efficiencies of 0.75 and more: gigabit 2 (0.75), infiniband 2 (1) and 4 (0.75), elan 2 (0.857)
         assert sentences[2] == (
-            "A shared machine, for the least time at that efficiency: 2 processes over Gigabit (8.00 s per "
+            "On a shared machine, the shortest time at that efficiency: 2 processes over Gigabit (8.00 s per "
             "job) and Elan (7.00 s per job); 4 processes over Infiniband (4.00 s per job)."
         )
         assert sentences[3].startswith("8 jobs, done soonest: ")

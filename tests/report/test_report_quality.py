@@ -105,7 +105,7 @@ class TestDrift:
         runs = steady()
         _, tables, facts = make_whole_study(runs[runs["block"].isna() | (runs["block"] <= 5)])
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith("Drift cannot be seen: with at most 5 blocks at 14 points, no order of the")
+        assert text.startswith("Drift cannot be seen: with at most 5 blocks at 14 points, even steadily")
 
 
 class TestSpread:

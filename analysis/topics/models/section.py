@@ -30,7 +30,7 @@ READING = (
 )
 READING_STRONG = (
     " USL is Gunther's Universal Scalability Law. The limit is the bound of the formula, not a prediction; ∞ "
-    "is above the largest count that a model predicts."
+    "means a count above the largest that a model predicts."
 )
 
 

@@ -182,8 +182,8 @@ def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     if len(tested) * smallest_p > 1 - labels.facts.settings.level:
         points = counted(len(tested), "point")
         return [
-            f"Drift cannot be seen: with at most {counted(most_blocks, 'block')} at {points}, no order of "
-            "the times is significant in Kendall's test after Holm's correction."
+            f"Drift cannot be seen: with at most {counted(most_blocks, 'block')} at {points}, even steadily "
+            "rising times are not significant in Kendall's test after Holm's correction."
         ]
     test = "Kendall's test of the order, p after Holm's correction"
     ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]

@@ -21,7 +21,7 @@ from analysis.topics.turnaround.packing import Queue
 GOAL_TITLES = {
     "one user": "One user, who wants a job done soonest",
     "queue": "A queue, for the most jobs a day at an efficiency of {efficiency} or more",
-    "shared machine": "A shared machine, for the least time at that efficiency",
+    "shared machine": "On a shared machine, the shortest time at that efficiency",
 }
 """Beginnings of sentences by goal. The goal that is not listed is a number of jobs."""
 IN_DETAIL = 5
