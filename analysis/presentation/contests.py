@@ -169,7 +169,7 @@ def direction(line: Line) -> str | None:
     """Return whether a comparison shows that an interconnect is ``faster`` or ``slower``.
 
     A test, the whole band of a simulation, or one figure for each interconnect can show a direction. The
-    result is None if none of these does, if the medians of the times show the opposite, or if the direction
+    result is None if none of these does, if the medians of all runs show the opposite, or if the direction
     depends on which count is best.
 
     Parameters

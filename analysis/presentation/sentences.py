@@ -97,7 +97,7 @@ def look_sentences(study: AboutStudy) -> list[str]:
 
 
 def disagreeing(improvement: pd.DataFrame) -> pd.DataFrame:
-    """Return the comparisons in which the medians of the times show the opposite direction."""
+    """Return the comparisons in which the medians of all runs show the opposite direction."""
     return improvement[improvement["note"].str.contains(MEDIANS_DISAGREE, regex=False).fillna(False)]
 
 
