@@ -144,10 +144,10 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
         label = "Stops scaling at"
     elif end == "rises":
         label = "Still scales at"
-        speedup += ", the most that was run"
+        speedup += ", the largest count that was run"
     else:
         label = "May stop scaling at"
-        speedup += ", the most that was run" if is_best_at_largest(peak, contest.scaling) else ""
+        speedup += ", the largest count that was run" if is_best_at_largest(peak, contest.scaling) else ""
     return key_figure(label, contest.counted(count), f"{name}: {speedup}", counts, str(peak["kind"]))
 
 

@@ -72,9 +72,9 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         caption += f" Brackets: {content.labels.intervals(scaling)}."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
-        caption += " +: it still rises there, at the most that were run."
+        caption += " +: speedup still rises at the largest count that was run."
     if "?" in marks:
-        caption += f" ?: whether more {units} bring anything is undecided."
+        caption += f" ?: it is undecided whether more {units} bring anything."
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
         caption += (

@@ -93,8 +93,10 @@ def note_look(file: Path, facts: Facts, since: str = "") -> None:
 
 
 def first_start(runs: pd.DataFrame) -> str:
-    """Return the start of the first run of the study that counts; empty if no run counts."""
-    starts = runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"]
+    """Return the start of the first run of the study that counts; empty if no such start is known."""
+    if not {"origin", "started"} <= {*runs}:
+        return ""
+    starts = runs.loc[runs["valid"] & (runs["origin"] == "run"), "started"].dropna()
     return str(starts.min()) if len(starts) else ""
 
 
