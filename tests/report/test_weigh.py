@@ -39,12 +39,12 @@ def rows(made):
 
 
 def test_a_note_of_a_file_is_listed_with_its_year_and_source():
-    assert rows(notes_section(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "1"]]}
+    assert rows(notes_section(content({"fast": [NOTE]}))) == {"fast": [["cabling", "Heavy", "2005", "[1]"]]}
 
 
 def test_a_note_on_several_stands_once():
     assert rows(notes_section(content({"fast": [NOTE], "swift": [NOTE]}))) == {
-        "fast and swift": [["cabling", "Heavy", "2005", "1"]]
+        "fast and swift": [["cabling", "Heavy", "2005", "[1]"]]
     }
 
 
@@ -52,8 +52,8 @@ def test_sources_are_named_once_in_the_caption():
     notes = [NOTE, {**NOTE, "note": "Loud"}, {**NOTE, "note": "Long", "source": "them"}]
     made = notes_section(content({"fast": notes}))
     (table,) = blocks(made, "table")
-    assert table["caption"] == "Further criteria. Sources: 1 us; 2 them."
-    assert [line[-1] for line in rows(made)["fast"]] == ["1", "1", "2"]
+    assert table["caption"] == "Further criteria. Sources: [1] us; [2] them."
+    assert [line[-1] for line in rows(made)["fast"]] == ["[1]", "[1]", "[2]"]
 
 
 def test_published_notes_are_those_of_compared_interconnects():
@@ -67,7 +67,7 @@ def test_notes_of_a_price_book_are_there_once():
         [{**NOTE, "interconnect": "fast", "basis": "published", "nodes": n} for n in (2, 24)]
     )
     assert rows(notes_section(content({"fast": []}, prices=priced))) == {
-        "fast": [["price", "Heavy", "2005", "1"]]
+        "fast": [["price", "Heavy", "2005", "[1]"]]
     }
 
 
@@ -77,7 +77,7 @@ def test_the_report_has_the_page_after_the_prices():
     about = dict(facts.interconnects) | {name: replace(facts.interconnect(name), notes=[NOTE])}
     report = make_report(runs, tables, replace(facts, interconnects=about), [])
     (page,) = (section for section in report["sections"] if section["id"] == "weigh")
-    assert cells(page["blocks"][1]) == [["cabling", "Heavy", "2005", "1"]]
+    assert cells(page["blocks"][1]) == [["cabling", "Heavy", "2005", "[1]"]]
 
 
 def test_published_notes_are_dated_and_sourced_and_of_every_document():
