@@ -143,7 +143,8 @@ def _quota(plan: Plan) -> list[str]:
     if quota is None or quota >= len(os.sched_getaffinity(0)):
         return []
     return [
-        f"CPU quota: a control group (container) allows {quota:g} cores of {len(os.sched_getaffinity(0))}; "
+        f"CPU quota: a control group (container) allows the CPU time of {quota:g} of "
+        f"{len(os.sched_getaffinity(0))} cores; "
         f"Nodeworth uses {len(usable_cores())}. A quota may stop processes within a run"
     ]
 
