@@ -70,8 +70,12 @@ def next_to_fastest(contest: Contest, peak: Line) -> tuple[str, str]:
     for line in as_lines(rows[rows["baseline_processes"] == count]):
         if not line["attainable"]:
             return difference, NOT_ATTAINED
-        ends = [as_float(line[f"equivalent_{end}"]) for end in ("processes", "low", "high")]
-        return difference, _equivalent_text([-math.inf if math.isnan(end) else end for end in ends], count)
+        counts = [as_float(line[f"equivalent_{end}"]) for end in ("processes", "low", "high")]
+        if not all(map(math.isnan, counts[1:])):  # a single missing end lies below the smallest count
+            counts = [-math.inf if math.isnan(end) else end for end in counts]
+        elif math.isnan(counts[0]):
+            counts[0] = -math.inf
+        return difference, _equivalent_text(counts, count)
     if any(MEDIANS_DISAGREE in str(line["note"]) for line in _comparisons(contest, peak, first)):
         return difference, MISSING
     curve = rows_like(contest.scaling, first).sort_values(contest.unit)
