@@ -270,8 +270,8 @@ def test_an_expected_answer_is_found_again_when_it_is_read_otherwise(tmp_path):
     snakemake(tmp_path, "--", target)
     assert planned(tmp_path, "--", target) == set()
     answer = json.loads((tmp_path / target).read_text())
-    text = (case / "case.yaml").read_text().replace("sum = ", "sum = 1")
-    (case / "case.yaml").write_text(text.replace("possible: [1,", "possible: [0,"))
+    text = (case / "case.yaml").read_text().replace(r"'sum = (\S+)'", r"'(\d+) ranks'")
+    (case / "case.yaml").write_text(text)
     assert planned(tmp_path, "--", target) == {"reference"}
     snakemake(tmp_path, "--", target)
-    assert answer["value"] > 1 > json.loads((tmp_path / target).read_text())["value"]
+    assert answer["value"] > 1 == json.loads((tmp_path / target).read_text())["value"]

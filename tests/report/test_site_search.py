@@ -22,4 +22,4 @@ def test_the_search_finds_a_term_in_a_site_that_was_opened_from_a_file(browser, 
     results = WebDriverWait(browser, 30).until(
         lambda page: page.find_elements(By.CSS_SELECTOR, ".md-search-result__link")
     )
-    assert any("economics.html" in link.get_attribute("href") for link in results)
+    assert any("node-equivalent.html" in link.get_attribute("href") for link in results)
