@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -111,7 +112,8 @@ def _spread(
     Returns
     -------
     dict of str to float
-        Spreads by the names of the quantities. Empty if the case cannot be divided in both ways.
+        Spreads by the names of the quantities. Empty if the case cannot be divided in both ways, or if
+        such a run fails, which is printed.
     """
     app = application(case.application)
     runs = [serial]
@@ -124,6 +126,11 @@ def _spread(
                 return {}
             done = run(variant, point, folder / "prepared", None, (), time_limit_seconds)
         if done.problem:
+            print(
+                f"case {case.name}: the spread of two decompositions is unknown, since a run on 2 processes "
+                f"failed: {done.problem}. Only the fixed limits of the comparison count",
+                file=sys.stderr,
+            )
             return {}
         runs.append(done.reading.details)
     spread: dict[str, float] = {}
