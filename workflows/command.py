@@ -70,7 +70,7 @@ Options are those of Snakemake; .venv/bin/snakemake --help lists them. Among the
 UNWRITABLE = "{}: you may not write there; name another folder with --results"
 
 PROFILES_USED = " for setting default command line arguments."
-"""End of the line in which Snakemake names its profiles. It would come twice if a study is written first."""
+"""End of the line in which Snakemake names its profiles. Nodeworth does not print this line."""
 
 FEWEST_STEPS = 3
 """Smallest value of ``--steps``, as in the schema of a study."""

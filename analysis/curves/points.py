@@ -371,11 +371,11 @@ def _with_pooled_correlation(samples: Sequence[Sample], is_simulated: NDArray[np
         for sample, simulated in zip(samples, is_simulated, strict=True)
     ]
     pooled = pooled_correlation(
-        [np.log(sample.seconds) for sample, known in zip(samples, in_order, strict=True) if known]
+        [np.log(sample.seconds) for sample, has_order in zip(samples, in_order, strict=True) if has_order]
     )
     return [
-        sample._replace(pooled=pooled) if known and SHORTEST <= len(sample.blocks) < MANY else sample
-        for sample, known in zip(samples, in_order, strict=True)
+        sample._replace(pooled=pooled) if has_order and SHORTEST <= len(sample.blocks) < MANY else sample
+        for sample, has_order in zip(samples, in_order, strict=True)
     ]
 
 

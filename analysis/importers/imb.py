@@ -80,10 +80,10 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             benchmark, heading = "", []
         elif match := MODE.match(line):
             mode, heading = "_" + match["mode"].lower().replace("-", "_"), []
-        elif (match := PROCESSES.match(line)) and processes and not heading:
-            unread.append(f"{source}: line {number}: {quoted(line)} is a second number of processes")
-            benchmark = ""
-        elif match:
+        elif match := PROCESSES.match(line):
+            if processes and not heading:
+                unread.append(f"{source}: line {number}: {quoted(line)} is a second number of processes")
+                benchmark = ""
             processes = int(match["count"])
         elif benchmark and "#repetitions" in cells and (heading or not _fits(benchmark, cells)):
             unread.append(f"{source}: line {number}: {quoted(line)} follows no line '# Benchmarking …'")

@@ -109,7 +109,7 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
     efficiency = formats.percent_with_interval(PERCENT * value, PERCENT * low, PERCENT * high)
     reference = line["reference_interconnect"]
     if is_missing(reference) or reference == line["interconnect"]:
-        why = "each process has less data if there are more, which often fit its cache (superlinear)"
+        why = "with more processes, the data of each process often fit its cache (superlinear)"
         return f"Efficiency reaches {efficiency}: above 100{formats.THIN}%, {why}."
     return (
         f"Efficiency reaches {efficiency} over {content.labels.curve(line)}. Its reference is "

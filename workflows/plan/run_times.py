@@ -121,7 +121,7 @@ def short_run_lines(plan: Plan) -> list[str]:
         case = plan.asked.cases[name]
         if case.size == "smoke" or case.application == "mpi4py":
             continue
-        seconds = _known_seconds(plan, name)
+        seconds = _seconds_of_run(plan, name)
         if seconds is not None and seconds < SHORT_SECONDS:
             lines.append(
                 f"short runs: a run of {name} takes about {seconds:.2g} s, and effects of the start decide "
@@ -130,7 +130,7 @@ def short_run_lines(plan: Plan) -> list[str]:
     return lines
 
 
-def _known_seconds(plan: Plan, name: str) -> float | None:
+def _seconds_of_run(plan: Plan, name: str) -> float | None:
     """Return the longest recorded time of the first block of a case, else of its trial run, else None."""
     first_block = [each for each in plan.design.repetitions if each.block == 1 and each.point.case == name]
     records = [record for repetition in first_block for record in _records(plan, repetition)]

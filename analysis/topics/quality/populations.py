@@ -74,7 +74,9 @@ def make_populations(runs: pd.DataFrame) -> pd.DataFrame:
     disturbed = np.zeros(len(timed), bool)
     if "foreign_cores" in timed:
         disturbed = (timed["foreign_cores"] > DISTURBED_CORES).to_numpy(bool)
-    is_own = (timed["origin"] == "run").to_numpy(bool) if "origin" in timed else np.zeros(len(timed), bool)
+    is_from_study = (
+        (timed["origin"] == "run").to_numpy(bool) if "origin" in timed else np.zeros(len(timed), bool)
+    )
     further = [str(name) for name in timed if name not in RUNS.columns]
     ratios = np.full(len(table), np.nan)
     lines = []
@@ -102,7 +104,7 @@ def make_populations(runs: pd.DataFrame) -> pd.DataFrame:
                     "separated_by": ", ".join(separating) or None,
                     "fast_disturbed": int(disturbed[fast].sum()),
                     "slow_disturbed": int(disturbed[slow].sum()),
-                    "imported": not is_own[rows[place]].all(),
+                    "imported": not is_from_study[rows[place]].all(),
                 }
             )
     not_mixed = pd.Series(False, table.index, "boolean")
