@@ -20,7 +20,7 @@ from snakemake.exceptions import CliException
 
 from workflows.domain import FAILED
 from workflows.errors import INTERRUPTED, InputError, one_line_errors
-from workflows.inputs import choose, keys, nearest, read_yaml
+from workflows.inputs import choose, keys, nearest, read_yaml, whole_number
 from workflows.jobs.profile import missing_config
 from workflows.paths import ROOT, STUDIES, working_folder
 from workflows.plan.hooks import end_runs_without_jobs
@@ -78,9 +78,7 @@ FEWEST_STEPS = 3
 
 def _steps(text: str) -> int:
     """Return the number of steps of ``--steps``."""
-    if not text.isdecimal() or int(text) < FEWEST_STEPS:
-        raise InputError(f"--steps: {text!r} is not a whole number from {FEWEST_STEPS} on")
-    return int(text)
+    return whole_number("steps", text, FEWEST_STEPS)
 
 
 @click.command(

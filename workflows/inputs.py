@@ -355,3 +355,16 @@ def _refuse_unusable(value: Any, path: Path, keys: tuple[str | int, ...], parent
                 _refuse_unusable(inner, path, (*keys, index), (*parents, id(value)))
         case float() if not math.isfinite(value):
             raise InputError(f"{path}: {dotted(keys)}: {value} is not a finite number")
+
+
+def whole_number(option: str, text: str, least: int) -> int:
+    """Return the value of a command-line option that is a whole number.
+
+    Raises
+    ------
+    InputError
+        The text is no whole number, or the number is too small: one line.
+    """
+    if not text.isdecimal() or int(text) < least:
+        raise InputError(f"--{option}: {text!r} is not a whole number from {least} on")
+    return int(text)

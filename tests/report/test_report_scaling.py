@@ -153,6 +153,6 @@ class TestEfficiencyAboveTheIdeal:
     def test_caches_explain_it_over_one_interconnect(self):
         notes = self.notes(slow={4: 28.0, 8: 11.2}, swift={4: 28.0, 8: 14.0})
         assert (
-            "Efficiency reaches 125 % [125, 125]: above 100 %, each process has less data if there are more"
+            "Efficiency reaches 125 % [125, 125]: above 100 %, with more processes, the data of each process often"
             in notes
         )

@@ -23,6 +23,7 @@ from analysis.topics.simulated.figures import draw_model_fit
 from analysis.topics.validation import PROBE_TOLERANCE
 from workflows.domain import Interconnect
 from workflows.errors import InputError
+from workflows.inputs import whole_number
 from workflows.paths import INTERCONNECTS, RESULTS, ROOT, STUDIES, working_folder
 from workflows.replay.points import PROGRAMS
 from workflows.simulation import fit, programs, replayer
@@ -45,18 +46,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _cores(text: str) -> int:
-    return _whole_number("cores", text, 1)
+    return whole_number("cores", text, 1)
 
 
 def _eager_bytes(text: str) -> int:
-    return _whole_number("eager", text, 0)
-
-
-def _whole_number(option: str, text: str, least: int) -> int:
-    """Return the value of an option that is a whole number."""
-    if not text.isdecimal() or int(text) < least:
-        raise InputError(f"--{option}: {text!r} is not a whole number from {least} on")
-    return int(text)
+    return whole_number("eager", text, 0)
 
 
 def _rate(text: str) -> float:
