@@ -73,6 +73,11 @@ class Contest:
         compared = self.peaks[self.peaks["interconnect"].isin(names)]
         return as_lines(compared if len(compared) else self.peaks)
 
+    def has_run(self, interconnect: str, count: float) -> bool:
+        """Return whether a count, in the unit of the contest, was run over an interconnect."""
+        curve = self.scaling[self.scaling["interconnect"] == interconnect]
+        return bool(curve[self.unit].eq(count).any())
+
     def nearly_best(self, peak: Line) -> Line | None:
         """Return the row of the smallest process count with at least the share `NEARLY` of a peak's speedup.
 

@@ -46,6 +46,9 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
             "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
             "fastest on one process, they are compared at the count where the other is fastest."
         )
+    if any(not contest.targets.empty for contest in contests):
+        units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
+        notes.append(f"Numbers of {units} that were not run are interpolated between those that were.")
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts exclude data servers, but processes per core include them.")
     return [*notes, _superlinear_note(scaling, content)]
@@ -87,6 +90,11 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
         rules.append(f"p is at most {level}, after Holm's correction")
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
         rules.append(f"{'for simulated times, that ' * bool(rules)}the whole band is on one side")
+    if improvement["paired"].eq(False).any():
+        notes.append(
+            "If runs are not paired, a difference is the median over all pairs of runs, and may deviate from "
+            "the ratio of the medians."
+        )
     if rules:
         notes.append(f"Faster or slower requires that {'; '.join(rules)}.")
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]

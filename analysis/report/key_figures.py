@@ -76,6 +76,8 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
         saved_ends = f"[{low}, {high}]"
     note = f"{formats.whole(needed)} with {labels.compared(saving)} instead of {count} with "
     note += labels.baseline(saving)
+    if not contest.has_run(saving["interconnect"], needed):
+        note += f"; {formats.whole(needed)} is interpolated"
     return key_figure(label, formats.whole(count - needed), note, saved_ends, _kind_of(saving, contrast))
 
 
@@ -145,9 +147,11 @@ def _scaling(peak: Line, contest: Contest, labels: Labels) -> KeyFigure:
     elif end == "rises":
         label = "Still scales at"
         speedup += ", the largest count that was run"
+    elif is_best_at_largest(peak, contest.scaling):
+        label = "May still scale at"
+        speedup += ", the largest count that was run"
     else:
         label = "May stop scaling at"
-        speedup += ", the largest count that was run" if is_best_at_largest(peak, contest.scaling) else ""
     return key_figure(label, contest.counted(count), f"{name}: {speedup}", counts, str(peak["kind"]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.curves.curves import Curve, fewest_blocks, may_peak
+from analysis.curves.curves import Curve, may_peak
 from analysis.presentation import formats, sentences
 from analysis.presentation.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
@@ -98,7 +98,8 @@ def _note(curve: Curve, members: NDArray[np.bool_]) -> str | None:
         return "simulated" if members.any() else "simulated, without a band"
     if members.any():
         return None
-    return "one sample" if fewest_blocks(curve) < 2 else f"fewer than {FEWEST} blocks"
+    has_single_runs = curve.table["n"][~curve.is_serial].max() < 2
+    return "one sample" if has_single_runs else f"fewer than {FEWEST} blocks"
 
 
 def all_cases(content: Content) -> Section | None:

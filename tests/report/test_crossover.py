@@ -74,7 +74,8 @@ def test_without_a_change_of_order_there_is_no_crossover():
         (("a", "b", "b"), "Comparison of systems: their nodes differ in more than the interconnect."),
         (
             ("a", "a", "b"),
-            "late against early: interconnects on equal nodes (a); the others are systems with different nodes.",
+            "late against early: interconnects on equal nodes (a). The other comparisons with early are between systems "
+                "with different nodes.",
         ),
         (
             ("a", "a", None),

@@ -217,8 +217,8 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
         return "Comparison of systems: their nodes differ in more than the interconnect."
     names = named_or_counted(map(labels.compared, equal))
     return (
-        f"{names} against {labels.baseline(equal[0])}: interconnects on equal nodes ({baseline}); the others "
-        "are systems with different nodes."
+        f"{names} against {labels.baseline(equal[0])}: interconnects on equal nodes ({baseline}). The other "
+        f"comparisons with {labels.baseline(equal[0])} are between systems with different nodes."
     )
 
 

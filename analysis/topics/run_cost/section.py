@@ -24,6 +24,7 @@ from analysis.presentation.labels import Labels
 from analysis.presentation.rows import MOST_ROWS, line_table, numbers, texts
 from analysis.runs.frames import Line, interval, is_missing
 from analysis.runs.runs import valid_rows
+from analysis.runs.settings import NODES
 from analysis.topics.money.sentences import amount, money
 from analysis.topics.run_cost.sentences import (
     answer,
@@ -179,6 +180,10 @@ def cost_figures(choices: pd.DataFrame, contest: Contest, labels: Labels) -> lis
             value, low, high = interval(best, "cost")
             ends = "" if is_missing(low) or is_missing(high) else f"[{money(low)}, {money(high)}]"
             note = f"{on_nodes(best, labels)}, {formats.seconds(best['seconds'])}"
+            is_interpolated = contest.unit == NODES and not contest.has_run(
+                best["interconnect"], best["nodes"]
+            )
+            note += ", interpolated" if is_interpolated else ""
             cost = f"{money(value)}{formats.SPACE}{best['currency']}"
             return [key_figure(question_title(best, labels), cost, note, ends, str(best["kind"]))]
     return []
