@@ -45,32 +45,29 @@ _INTRODUCTION = """\
 
 # Cases
 
-A study names a case, `rotor`, or another size of it, `rotor-smoke`. The default size is **bold**. A name
-that begins with - is an option: another way to run the case. Each case file describes the computation, the
-case that it represents, the differences from that case, the expected answer, and the reason for its
-tolerance. Smoke sizes take seconds; the tests run them. See also: [add a case](add-a-case.md), and
-[networks](networks.md) for the cases of `mpi4py`, which measure the interconnect itself.
+These cases are ready for use in a study. A study names a case, such as `rotor`, or another size of the case,
+such as `rotor-smoke`. The default size is **bold**. A name that begins with - is an option: another way to
+run the case in parallel. Smoke sizes take seconds.
 
-[What a size takes](#what-a-size-takes) is for planning, measured on {machines}. [cases.csv](cases.csv) has
-more: mesh and decomposition, cells and processor faces up to 64 processes, answers.
+The linked case file describes what the case computes, and which published case it represents. The cases of
+`mpi4py` measure the [interconnect itself](networks.md).
 """
 _TAKES = """\
 ## What a size takes
 
-Seconds are wall time of the main loop, serially and on two processes over shared memory. A ~ marks an upper
-bound: other programs kept more than {busy:g} CPUs busy during the run. CPU time and peak memory belong to the
-serial run.
+Use this table to plan a study. It was measured on {machines}. Seconds are wall time of the main loop,
+serially and on two processes over shared memory. A ~ marks a time that other programs made longer. CPU time
+and peak memory belong to the serial run.
 """
 _SOLVER = """\
 ## Iterations of the linear solver
 
-Iterations per time step, or per iteration of a steady solver, by process count; the components of a vector
-count together. The table shows equations that take at least {shown} of the serial main loop. The last
-columns are the efficiency that the iteration counts of all equations alone would allow:
-[`algorithmic_efficiency`](reference/tables.md#solver_efficiency). It does not depend on the load of the
-machine or the interconnect. At 100 %, all losses come from communication, imbalance and memory; above 100 %,
-partitions help the solver. All equations are in [solver_iterations.csv](solver_iterations.csv). NWChem's SCF
-and DFT take the same iterations on 1, 2 and 4 processes (`smoke`); atoms in a melt solve no equations.
+How many more iterations does the linear solver need on more processes? The table shows iterations per time
+step, or per iteration of a steady solver, for equations that take at least {shown} of the serial main loop.
+
+The last columns show the efficiency if iterations were the only loss
+([`algorithmic_efficiency`](reference/tables.md#solver_efficiency)). At 100 %, all losses come from
+communication, imbalance and memory. Above 100 %, the solver needs less work on several processes.
 """
 _LEAST_SHARE = 0.1
 """Smallest share of the serial main loop of an equation in the table."""
@@ -128,8 +125,8 @@ def page(cases: Path, measured: pd.DataFrame, solved: pd.DataFrame) -> str:
         for name, caption in captions.items()
     ]
     machines = "; ".join(sorted(measured["machine"].unique())) if len(measured) else "nothing measured yet"
-    sections = [_INTRODUCTION.format(machines=machines), *overview]
-    sections += [_TAKES.format(busy=DISTURBED_CORES), _full_columns(cost_heads, sizes)] if sizes else []
+    sections = [_INTRODUCTION, *overview]
+    sections += [_TAKES.format(machines=machines), _full_columns(cost_heads, sizes)] if sizes else []
     sections += (
         [_SOLVER.format(shown=_percent(_LEAST_SHARE)), _solver_table(solved, order)] if len(solved) else []
     )
