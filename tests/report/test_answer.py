@@ -416,7 +416,7 @@ def test_advice_for_one_case_is_not_given_for_all():
     (headline,) = find_contests(make_tables(runs, Settings()), [])
     (sentence,) = money._purchase_clauses({"break_even": even}, headline, LABELS)
     assert plain(sentence) == (
-        "in duct, at 2500 USD a node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
+        "in duct, at 2500 USD per node, b (sim) pays and c (sim) may pay, in 1 other case one or more pay, in 1 other "
         "case none pays"
     )
     (sentence,) = money._purchase_clauses({"break_even": even[even["case"] != "roof"]}, headline, LABELS)

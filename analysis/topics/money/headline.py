@@ -88,7 +88,7 @@ def _purchase_clauses(tables: Tables, headline: Contest, labels: Labels) -> list
     if in_headline.empty:
         return []
     price = node_price(in_headline.iloc[0].to_dict())
-    text = f"in {labels.case(headline.case)}, at {price} a node, {_which_pay(in_headline, labels)}"
+    text = f"in {labels.case(headline.case)}, at {price} per node, {_which_pay(in_headline, labels)}"
     if in_others["case"].nunique() == 1:
         return [f"{text}; in {labels.case(in_others['case'].iloc[0])}, {_which_pay(in_others, labels)}"]
     cases = in_others.groupby("case")["verdict"].agg(_whether_any_pays).value_counts(sort=False)
@@ -101,7 +101,7 @@ def _best_purchase(purchase: pd.DataFrame, best: pd.DataFrame, labels: Labels) -
     name = labels.interconnect(line["interconnect"], line["kind"])
     rivals = purchase.groupby(CHOICE, dropna=False).get_group(tuple(line[key] for key in CHOICE))
     alternatives = int(rivals["may_be_best"].fillna(False).sum()) - 1
-    unsure = f", although {counted(alternatives, 'other')} may be as good" if alternatives > 0 else ""
+    unsure = f", although {counted(alternatives, 'other cluster')} may be as good" if alternatives > 0 else ""
     unsure = UNSURE if is_missing(line["may_be_best"]) else unsure
     return f"for {limits(line)} buy {counted(int(line['nodes']), 'node')} with {name}{unsure}"
 

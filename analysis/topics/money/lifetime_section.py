@@ -17,7 +17,7 @@ from analysis.runs.lifetime import Assumed, Lifetime
 from analysis.runs.settings import NodePrice
 from analysis.topics.money.lifetime import NODE_PRICE
 from analysis.topics.money.lifetime_pairs import PAIR, RUNS, mean_saving, mean_tornado
-from analysis.topics.money.sentences import amount, comparable_size, nodes, pair_names
+from analysis.topics.money.sentences import comparable_size, nodes, pair_names, priced
 
 PARTS = ("purchase", "energy", "maintenance", "licences")
 _NAMES = {
@@ -123,7 +123,7 @@ def scope_sentence(lifetime: Lifetime) -> str:
     excluded = [*(name for name, given in optional.items() if not given), "space", "staff"]
     text = f"Costs include {listed(included)}, but not {listed(excluded)}."
     if lifetime.energy_price and not lifetime.ports:
-        text += " Energy is of nodes only, because the study states no power of ports."
+        text += " Energy is that of nodes only, because the study does not state the power of ports."
     return text
 
 
@@ -139,16 +139,15 @@ def cost_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
     if rows.empty:
         return []
     costs = "; ".join(
-        f"{amount(line, 'lifetime_cost')} with {labels.interconnect(line['interconnect'])} ({_parts(line)})"
+        f"{priced(line, 'lifetime_cost')} with {labels.interconnect(line['interconnect'])} ({_parts(line)})"
         for line in rows.to_dict("records")
     )
     first = cost.iloc[0]
     years = "year" if first["lifetime_years"] == 1 else "years"
     period = f"{formats.exact(first['lifetime_years'])}{formats.SPACE}{years}"
-    ranges = " and with the range of all inputs together" if rows["lifetime_cost_low"].notna().any() else ""
-    return [
-        f"Over {period} a cluster of {nodes(first['nodes'])} costs, in {first['currency']}{ranges}: {costs}."
-    ]
+    has_ranges = rows["lifetime_cost_low"].notna().any()
+    brackets = " Brackets are the range of all inputs together." if has_ranges else ""
+    return [f"Over {period}, a cluster of {nodes(first['nodes'])} costs {costs}.{brackets}"]
 
 
 def _parts(line: Line) -> str:
@@ -178,16 +177,17 @@ def saving_sentences(highest: pd.DataFrame, means: pd.DataFrame, labels: Labels)
     for _, rows in ordered.groupby([*BASELINE, "interconnect"], sort=False, dropna=False):
         first = rows.iloc[0].to_dict()
         name, baseline = pair_names(first, labels)
-        text = f"{name} instead of {baseline}, at equal speed"
+        text, verdicts = f"At equal speed, {name} instead of {baseline}", _verdicts(rows["lifetime_verdict"])
         percents = rows["lifetime_saving_percent"].dropna()
         if len(percents):
             saving = mean_saving(percents)
             size = formats.percent(abs(saving))
-            text += f", saves {size}" if saving > 0 else f", costs {size} more"
+            text += f" saves {size}" if saving > 0 else f" costs {size} more"
             if len(rows) > 1:
-                text += f" in the geometric mean of {counted(len(percents), 'case')}"
+                text += f" (geometric mean of {counted(len(percents), 'case')})"
+            text += ": it"
         pair_means = means[(means[PAIR] == [first[key] for key in PAIR]).all(axis=1)]
-        sentences.append(f"{text}: it {_verdicts(rows['lifetime_verdict'])}.{_decision(pair_means, labels)}")
+        sentences.append(f"{text} {verdicts}.{_decision(pair_means, labels)}")
     return sentences
 
 
@@ -213,6 +213,8 @@ def _decision(means: pd.DataFrame, labels: Labels) -> str:
     ends = f"{low} to {high}" if largest["input"] == RUNS else f"{low} at its minimum, {high} at its maximum"
     deciding = [input_name(str(decisive), labels) for decisive in means.loc[means["decides"], "input"]]
     text = (
-        f"{listed(deciding, 'or')} alone changes its sign" if deciding else "no single input changes its sign"
+        f"{listed(deciding, 'or')} alone changes the sign of the saving"
+        if deciding
+        else "no single input changes the sign of the saving"
     )
-    return f" It depends most on the {name} ({ends}); {text}."
+    return f" The saving depends most on the {name} ({ends}); {text}."

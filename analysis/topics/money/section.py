@@ -66,16 +66,16 @@ def pays(content: Content) -> Section | None:
     if economics.lifetime:
         scope = (
             "Cost, energy and CO₂ per job are in tables/value.csv. The number of nodes, the number of years "
-            "and the price of energy from which an interconnect pays are in break_even.csv."
+            "and the price of energy from which an interconnect pays are in tables/break_even.csv."
         )
-    blocks.append(paragraph(f"{scope} All rows: tables/cost.csv, value.csv and break_even.csv."))
+    blocks.append(paragraph(f"{scope} All rows are in tables/cost.csv, value.csv and break_even.csv."))
     return section("money", "Does it pay?", blocks)
 
 
 def _node_source(economics: Economics) -> list[str]:
     """State the source of the node's price, unless the table of inputs shows it."""
     source = economics.node.source
-    return [f"Price of a node: {source}."] if source and not economics.lifetime else []
+    return [f"Source of the price of a node: {source}."] if source and not economics.lifetime else []
 
 
 def _purchase_blocks(content: Content, economics: Economics) -> list[Block]:
@@ -86,7 +86,8 @@ def _purchase_blocks(content: Content, economics: Economics) -> list[Block]:
         return [bullets(advice, title)] if advice else []
     if economics.mix and not content.facts.study.unfinished:
         reason = "no interconnect with a price has valid runs of all its cases"
-        return [paragraph(f"There is no advice on {_mix_name(economics.mix, content.labels)}: {reason}.")]
+        mix = _mix_name(economics.mix, content.labels)
+        return [paragraph(f"Nodeworth recommends no cluster for {mix}, because {reason}.")]
     return []
 
 
@@ -113,8 +114,9 @@ def _cost_table(cost: pd.DataFrame, labels: Labels) -> Block:
         rows.append(row([labels.interconnect(name), *cells], "", name))
     columns = [*left("Nodes"), *right(*map(formats.whole, shown))]
     caption = (
-        f"Price of a cluster in {cost['currency'].iloc[0]} at {node_price(cost.iloc[0].to_dict())} per node, "
-        "and the interconnect's share of it; ≈ marks prices that are interpolated between published sizes."
+        f"Price of a cluster in {cost['currency'].iloc[0]}, and the interconnect's share of this price, at "
+        f"{node_price(cost.iloc[0].to_dict())} per node. ≈ marks prices that are interpolated between "
+        "published sizes."
     )
     return table(caption, columns, {"": rows})
 
@@ -135,7 +137,9 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     members = members[~is_repeated_serial_run]
     if members.empty:
         return []
-    caption = "The Pareto sets of price and speed: no other point of the case is as cheap and as fast."
+    caption = (
+        "The Pareto set of each case: no other point of the case is as cheap and as fast as a point of the set."
+    )
     if len(members) > MOST_ROWS:
         groups = members.groupby(["case", "compared_kinds"])
         extremes = [groups[name].idxmin() for name in ("cluster_price", "price_per_speedup")]
@@ -189,13 +193,13 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
         texts("Interconnect", labels.compared),
         numbers("Nodes of the baseline", formats.whole, "baseline_nodes"),
         numbers("Equivalent nodes", formats.whole, "equivalent_nodes"),
-        numbers("Pays at a price of a node", _break_even),
+        numbers("Pays at a node price", _break_even),
         numbers("Saving", lambda line: amount(line, "saving")),
         texts("Verdict", lambda verdict: MISSING if is_missing(verdict) else verdict, "verdict"),
     ]
     caption = (
-        "Whole nodes with which each interconnect reaches the baseline's highest speedup, the price of a "
-        "node from or up to which it pays, and its saving at "
+        "The baseline reaches its highest speedup with the nodes of the baseline, the interconnect with the "
+        "equivalent nodes. Both are whole nodes. The saving is at "
         f"{node_price(highest.iloc[0].to_dict())} per node."
     )
     return [line_table(caption, fields, labels.lines(highest, "case", "interconnect"), title)]

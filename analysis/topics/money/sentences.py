@@ -19,7 +19,9 @@ from analysis.topics.money.exchange import UNTESTED
 from analysis.topics.prices.books import INTERPOLATED, NO_NEED
 
 VERDICTS = ("pays", "undecided", "does not pay", *UNTESTED)
-UNSURE = ", by estimates whose differences are not tested"
+UNSURE = " (differences are not tested)"
+_VERBS = {"undecided": "may pay"}
+"""Words of a sentence for verdicts that are not verbs."""
 CHOICE = ["compared_kinds", "budget", "site"]
 """Columns that identify one choice of the table ``purchase``."""
 
@@ -79,13 +81,14 @@ def link_prices(cost: pd.DataFrame, labels: Labels, most: int) -> list[str]:
         return []
     ends = rows.groupby("interconnect", sort=False)["interconnect_price_per_node"].agg(["min", "max"])
     prices = listed(
-        f"{formats.spanned(money(low), money(high))} with {labels.interconnect(name)}"
+        f"{labels.interconnect(name)} costs {formats.spanned(money(low), money(high))}"
         for name, low, high in ends.sort_values(["min", "max"]).itertuples()
     )
     if len(ends) > most:
-        prices = formats.spanned(money(ends["min"].min()), money(ends["max"].max()))
+        span = formats.spanned(money(ends["min"].min()), money(ends["max"].max()))
+        prices = f"an interconnect costs {span}"
     sizes = formats.spanned(formats.whole(rows["nodes"].min()), formats.whole(rows["nodes"].max()))
-    return [f"the link of a node costs ({rows['currency'].iloc[0]}, at {sizes} nodes) {prices}"]
+    return [f"in clusters of {sizes} nodes, {prices} {rows['currency'].iloc[0]} per node"]
 
 
 def unpriced_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
@@ -108,7 +111,7 @@ def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
             for year, rows in cost.groupby("year")
         ]
         sentences = [
-            f"Prices are of different years and not adjusted: a node ({node_year}), {'; '.join(by_year)}."
+            f"Prices are of different years, not adjusted for inflation: a node ({node_year}), {'; '.join(by_year)}."
         ]
     interpolated = bought[bought["basis"] == INTERPOLATED]
     if len(interpolated):
@@ -116,10 +119,10 @@ def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
             f"{labels.interconnect(name)} at {listed(map(formats.whole, rows['nodes']))}{formats.SPACE}nodes"
             for name, rows in interpolated.groupby("interconnect", sort=False)
         ]
-        sentences.append(f"Interpolated between published sizes: {'; '.join(sizes)}.")
+        sentences.append(f"These prices are interpolated between published sizes: {'; '.join(sizes)}.")
     sources = list(dict.fromkeys(bought["source"].dropna().str.split(", section").str[0]))
     if sources:
-        sentences.append(f"Prices of interconnects: {'; '.join(sources)}.")
+        sentences.append(f"Source of the prices of interconnects: {'; '.join(sources)}.")
     return sentences
 
 
@@ -145,16 +148,23 @@ def verdict_sentences(break_even: pd.DataFrame, labels: Labels) -> list[str]:
     for _, rows in ordered.groupby(keys, sort=False, dropna=False):
         counts = rows["verdict"].value_counts()
         verdicts = [
-            f"{verdict} in {counted(counts[verdict], 'case')}" for verdict in VERDICTS if verdict in counts
+            f"{_VERBS.get(verdict, verdict)} in {counted(counts[verdict], 'case')}"
+            for verdict in VERDICTS
+            if verdict in counts
         ]
         if unknown := int(rows["verdict"].isna().sum()):
             verdicts.append(f"cannot be judged in {counted(unknown, 'case')}")
         name, baseline = pair_names(rows.iloc[0].to_dict(), labels)
         names_by_verdicts.setdefault((baseline, listed(verdicts)), []).append(name)
     return [
-        f"{listed(names)} against {baseline}: {verdicts}."
+        f"Instead of {baseline}, {_each(names)} {verdicts}."
         for (baseline, verdicts), names in names_by_verdicts.items()
     ]
+
+
+def _each(names: list[str]) -> str:
+    """List names as the subject of a verb in the singular."""
+    return names[0] if len(names) == 1 else f"each of {listed(names)}"
 
 
 def pair_names(row: Line, labels: Labels) -> tuple[str, str]:
@@ -185,25 +195,25 @@ def purchase_sentences(purchase: pd.DataFrame, labels: Labels) -> list[str]:
 def _purchase_sentence(rows: pd.DataFrame, labels: Labels, several_kinds: bool) -> str:
     """Recommend a cluster within a budget, and name the clusters that may be as fast."""
     first = rows.iloc[0].to_dict()
-    kinds = f", among the {listed(str(first['compared_kinds']).split('/'))} ones" if several_kinds else ""
-    budget = f"For {limits(first)} at most{kinds}"
+    kinds = f" ({listed(str(first['compared_kinds']).split('/'))})" if several_kinds else ""
+    budget = f"For at most {limits(first)}{kinds}"
     is_best = rows["best"].fillna(False)
     if not is_best.any():
-        return f"{budget} nothing that was run can be bought."
+        return f"{budget}, you can buy none of the clusters that were run."
     row = rows[is_best].iloc[0].to_dict()
     name = labels.interconnect(row["interconnect"], row["kind"])
     mean = formats.bracketed(*interval(row, "mean_speedup"))
     text = f"{budget}, buy {nodes(row['nodes'])} with {name}"
-    text += f" for {priced(row, 'cluster_price')}: mean {labels.speedup} {mean}"
+    text += f" for {priced(row, 'cluster_price')}. The mean {labels.speedup} is {mean}"
     rivals = rows[rows["may_be_best"].fillna(False) & ~is_best]
     names = [
         f"{labels.interconnect(rival['interconnect'], rival['kind'])} on {nodes(rival['nodes'])}"
         for rival in labels.lines(rivals, "interconnect")
     ]
     if names:
-        text += f"; {listed(names)} may be as fast"
+        text += f". {listed(names)} may be as fast"
     if is_missing(row["may_be_best"]):
         text += UNSURE
     if not is_missing(row["note"]):
-        text += f" (note: {row['note']})"
+        text += f". Note: {row['note']}"
     return f"{text}."
