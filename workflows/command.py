@@ -169,12 +169,14 @@ def run_study(
     elif command is not None:
         from workflows.plan.command_study import command_study
 
+        _check_runs_here("--command", words, here)
         _start_written(command_study(command, time, processes, name, here), words, here, again)
     elif case is not None:
         from workflows.plan.case_study import case_study
 
         if time:
             raise InputError("--time: belongs to --command")
+        _check_runs_here("--case", words, here)
         _start_written(case_study(case, processes, steps, run_scripts, here, name), words, here, again)
     elif steps or run_scripts:
         raise InputError("--steps, --run-scripts: belong to --case")
@@ -221,6 +223,17 @@ def _start(file: Path, options: tuple[str, ...], here: Path, again: str | None) 
     if again:
         parsed.config = [*(parsed.config or ()), f"again={again}"]
     _run(parser, parsed)
+
+
+def _check_runs_here(option: str, options: tuple[str, ...], here: Path) -> None:
+    """Raise an `InputError` if the runs of an option that measures on this machine would be jobs."""
+    _, parsed = _parsed(Path("study.yaml"), options, here)
+    if "cluster" in parse_config(parsed.config):
+        page = f"docs/{'own-case' if option == '--case' else 'any-program'}.md#on-a-cluster"
+        raise InputError(
+            f"{option}: measures on this machine, without --profile; on a cluster, write a study that names "
+            f"the {'case' if option == '--case' else 'command'} and its interconnects ({page})"
+        )
 
 
 def _start_written(

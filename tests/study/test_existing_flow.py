@@ -309,6 +309,8 @@ def test_one_command_times_a_tutorial_and_its_folder_stays(tutorial, tmp_path):
             "--steps: '2' is not a whole number from 3 on",
         ),
         (["--steps", "5"], "--steps, --run-scripts: belong to --case"),
+        (["--case", "cavity", "--profile", "cluster"], "--case: measures on this machine, without --profile"),
+        (["--command", "date", "--profile", "cluster/pbs"], "--command: measures on this machine, without"),
     ],
 )
 def test_one_line_for_a_case_that_cannot_be_timed(tmp_path, monkeypatch, typed, line):
