@@ -123,7 +123,7 @@ def interconnect(file: Path) -> None:
 
 
 def site(file: Path) -> None:
-    """Read a cluster file, and let a shell read what Snakemake makes of it."""
+    """Read a site file, and let a shell read what Snakemake makes of it."""
     cluster = read_cluster(file)
     for line in shell_lines(cluster):
         subprocess.run(["sh", "-c", line], cwd=file.parent, capture_output=True, timeout=20)

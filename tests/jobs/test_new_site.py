@@ -1,4 +1,4 @@
-"""The cluster file that ``./run-study --init`` writes, with a scheduler that is played, real or absent."""
+"""The site file that ``./run-study --init`` writes, with a scheduler that is played, real or absent."""
 
 import os
 from pathlib import Path

@@ -37,7 +37,7 @@ subprocess.run(["bash", "-c", "module list -t"], check=True)
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A site with modules `solver/1`, `solver/2` and `login`, and its cluster file, in a job's environment."""
+    """A site with modules `solver/1`, `solver/2` and `login`, and its site file, in a job's environment."""
     need("modulecmd")
     for version in "12":
         program = tmp_path / f"solver-{version}/solver_of_site"
@@ -57,7 +57,7 @@ def site(tmp_path, monkeypatch):
 
 
 def load(site: Path, *methods: str, env: dict[str, str] | None = None) -> str:
-    """Load the modules of a cluster file in a process; give what it sees."""
+    """Load the modules of a site file in a process; give what it sees."""
     done = ran(sys.executable, "-c", LOAD, str(site), *methods, **(env or {}))
     return done.stdout + done.stderr
 
@@ -107,7 +107,7 @@ PATH=$IMAGE exec "$@"
 
 @pytest.fixture
 def image(tmp_path, monkeypatch):
-    """An image that has two programs, and its cluster file."""
+    """An image that has two programs, and its site file."""
     (tmp_path / "bin").mkdir()
     write_program(tmp_path / "bin/apptainer", APPTAINER)
     for name in ("first", "second"):

@@ -27,7 +27,7 @@ limits: {{run_seconds: 120, idle_seconds: 0}}
 
 
 class ClusterFolder:
-    """A study and the cluster file that it runs with, in a folder of their own."""
+    """A study and the site file that it runs with, in a folder of their own."""
 
     profile = "cluster"
     snakemake = (sys.executable, "-m", "snakemake")

@@ -18,4 +18,4 @@ from workflows.jobs.slurm import Slurm
 SCHEDULERS: Mapping[str, Scheduler] = {
     scheduler.name: scheduler for scheduler in (Slurm(), PBS(), LSF(), GridEngine(), Flux())
 }
-"""Every scheduler, by its name in cluster files."""
+"""Every scheduler, by its name in site files."""

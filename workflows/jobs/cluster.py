@@ -1,4 +1,4 @@
-"""Cluster files: how jobs ask for nodes, and how ranks are started in them."""
+"""Site files: how jobs ask for nodes, and how ranks are started in them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from workflows.jobs.scheduler import NODE_KEYS, Nodes, NodeSelection, Scheduler
 from workflows.paths import ROOT
 
 SITE = ROOT / "cluster/site.yaml"
-"""Cluster file of the project, which ``./run-study --init`` writes; without it, keys have their defaults."""
+"""Site file of the project, which ``./run-study --init`` writes; without it, keys have their defaults."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """The keys of a cluster file, which workflows/schemas/cluster.yaml describes; None for a missing key."""
+    """The keys of a site file, which workflows/schemas/cluster.yaml describes; None for a missing key."""
 
     file: Path
     scheduler: Scheduler
@@ -64,7 +64,7 @@ class Cluster:
     def nodes_of(self, interconnect: str | None) -> Nodes:
         """Return the nodes that runs over an interconnect can have.
 
-        The cluster file describes them. Otherwise the scheduler is asked.
+        The site file describes them. Otherwise the scheduler is asked.
 
         Raises
         ------
@@ -104,7 +104,7 @@ class Cluster:
 
 
 def site_file(name: str | Path, study: Path) -> Path:
-    """Return the cluster file that a profile or study names, such as ``cluster/site.yaml``.
+    """Return the site file that a profile or study names, such as ``cluster/site.yaml``.
 
     The first file that exists is returned: this path below the current folder, ``site.yaml`` in the current
     folder, ``site.yaml`` next to the study file. If none exists, it is the path below the project's folder.
@@ -115,7 +115,7 @@ def site_file(name: str | Path, study: Path) -> Path:
 
 
 def read_cluster(file: Path) -> Cluster:
-    """Read and check a cluster file.
+    """Read and check a site file.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def on_cluster(interconnect: Interconnect, cluster: Cluster) -> Interconnect:
 
 
 def check_cluster(cluster: Cluster, interconnects: Mapping[str, Interconnect]) -> None:
-    """Raise an `InputError` if a cluster file and the interconnects of a study contradict each other."""
+    """Raise an `InputError` if a site file and the interconnects of a study contradict each other."""
     for name, interconnect in interconnects.items():
         if cluster.is_joined_by(name) and not interconnect.emulate:
             raise InputError(

@@ -50,7 +50,7 @@ class Flux(HostFileScheduler):
         return 60 * minutes
 
     def check(self, values: Mapping[str, Any], given: Collection[str], file: Path) -> None:
-        """Check a cluster file; see `Scheduler.check`."""
+        """Check a site file; see `Scheduler.check`."""
         super().check(values, given, file)
         if values["nodes"] != 1:
             number = values["nodes"]

@@ -47,7 +47,7 @@ UNKNOWN = "unknown"
 """State of a job that its scheduler no longer knows. The job has ended, and it is unknown how."""
 
 NODE_KEYS = ("nodes", "cores_per_node", "memory_per_node_MB")
-"""Keys of a cluster file that describe its nodes."""
+"""Keys of a site file that describe its nodes."""
 
 
 class Nodes(NamedTuple):
@@ -59,7 +59,7 @@ class Nodes(NamedTuple):
 
 
 class SiteKey(NamedTuple):
-    """A key of a new cluster file. If the value is None, the user fills it in; the file shows `example`."""
+    """A key of a new site file. If the value is None, the user fills it in; the file shows `example`."""
 
     key: str
     value: Any
@@ -152,7 +152,7 @@ class Scheduler(ABC):
     Attributes
     ----------
     name : str
-        Name in cluster files.
+        Name in site files.
     title : str
         Name in messages.
     submit_program : str
@@ -166,14 +166,14 @@ class Scheduler(ABC):
     visible_variables : tuple of str
         Environment variables that ranks inherit although a prefix of `hidden_prefixes` matches.
     own_launcher : str or None
-        Value of ``launcher`` in a cluster file for the scheduler's own launcher, which starts ranks of any
+        Value of ``launcher`` in a site file for the scheduler's own launcher, which starts ranks of any
         MPI library. Launchers of MPI libraries work with every scheduler.
     cluster_keys : tuple of str
-        Keys of a cluster file that only some schedulers have, including this scheduler.
+        Keys of a site file that only some schedulers have, including this scheduler.
     log_folder : str
         Folder below ``.snakemake`` with the logs of its jobs.
     describes_nodes : bool
-        Whether `nodes_of` asks the scheduler. If not, a cluster file must describe the nodes.
+        Whether `nodes_of` asks the scheduler. If not, a site file must describe the nodes.
     counts_restarts : bool
         Whether the scheduler reports `Job.restarts`.
     shows_neighbours : bool
@@ -247,7 +247,7 @@ class Scheduler(ABC):
         return f"{self.submit_program}: no such program"
 
     def nodes_of(self, selection: NodeSelection, file: Path) -> Nodes:
-        """Ask the scheduler for the nodes of a selection; `file` names the cluster file in messages."""
+        """Ask the scheduler for the nodes of a selection; `file` names the site file in messages."""
         raise NotImplementedError(f"{self.title} is not asked for nodes")
 
     @abstractmethod
@@ -290,7 +290,7 @@ class Scheduler(ABC):
         return
 
     def check(self, values: Mapping[str, Any], given: Collection[str], file: Path) -> None:
-        """Check the keys of a cluster file that depend on the scheduler.
+        """Check the keys of a site file that depend on the scheduler.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class Scheduler(ABC):
             raise InputError(f"{file}: {', '.join(missing)}: must be given with scheduler {self.name}")
 
     def site_keys(self) -> list[SiteKey]:
-        """Ask the scheduler for the keys of a new cluster file. By default, the user fills in the nodes."""
+        """Ask the scheduler for the keys of a new site file. By default, the user fills in the nodes."""
         return [
             SiteKey("nodes", None, "most nodes of a job", "4"),
             SiteKey("cores_per_node", None, "cores of the smallest node", "64"),
@@ -317,7 +317,7 @@ class Scheduler(ABC):
         ]
 
     def mpi_plugins(self) -> list[str]:
-        """Ask which values ``mpi_plugin`` of a cluster file may have. By default there are none."""
+        """Ask which values ``mpi_plugin`` of a site file may have. By default there are none."""
         return []
 
     # Inside a job

@@ -157,7 +157,7 @@ class Slurm(Scheduler):
         return "no controller answers" if super().is_here else super().absence
 
     def site_keys(self) -> list[SiteKey]:
-        """Ask Slurm for partitions, nodes, accounts and limits, for the keys of a new cluster file."""
+        """Ask Slurm for partitions, nodes, accounts and limits, for the keys of a new site file."""
         if not self.is_here:
             partition = SiteKey("partition", None, "partition of the jobs", "compute")
             account = SiteKey("account", None, "account that jobs are charged to", "project")
@@ -269,7 +269,7 @@ class Slurm(Scheduler):
         ------
         InputError
             ``sinfo`` fails inside the image. Or the launcher is ``srun``, which runs outside the image, and
-            ``srun`` lacks the MPI plugin of the cluster file.
+            ``srun`` lacks the MPI plugin of the site file.
         """
         failure = f"{cluster.file}: container: in {enter[-1]} Slurm gives no answer"
         output_of([*enter, "sh", "-c", "sinfo --noheader >/dev/null"], failure)
@@ -395,7 +395,7 @@ def _seconds_since_1970(printed: str) -> float | None:
 def nodes_of(selection: NodeSelection, file: Path) -> Nodes:
     """Ask Slurm for the nodes of a selection, including nodes that are down.
 
-    `file` names the cluster file in messages.
+    `file` names the site file in messages.
 
     Raises
     ------
@@ -442,7 +442,7 @@ def has_controller() -> bool:
 
 
 def _partition_keys() -> list[SiteKey]:
-    """Return the keys of a cluster file for the default (else the first) partition and its nodes."""
+    """Return the keys of a site file for the default (else the first) partition and its nodes."""
     shown = ask("sinfo", "--noheader", "--format=%P|%l|%D|%c|%z|%m|%f")
     rows = [line.split("|") for line in shown.splitlines()]
     longest = {row[0].rstrip("*"): row[1] for row in rows}
@@ -483,7 +483,7 @@ def _minutes(limit: str) -> int | None:
 
 
 def _account_keys() -> list[SiteKey]:
-    """Return the keys of a cluster file for the accounts and limits of this user, from the accounting."""
+    """Return the keys of a site file for the accounts and limits of this user, from the accounting."""
     user = pwd.getpwuid(os.geteuid()).pw_name
     show = ("sacctmgr", "--noheader", "--parsable2", "show")
     try:

@@ -43,7 +43,7 @@ _VISIBLE = tuple(name for scheduler in SCHEDULERS.values() for name in scheduler
 
 
 def check_launcher(cluster: Cluster) -> None:
-    """Raise an `InputError` if a cluster file names an unknown launcher."""
+    """Raise an `InputError` if a site file names an unknown launcher."""
     launchers = [library.job_launcher for library in MPI_LIBRARIES.values()]
     launchers += filter(None, [cluster.scheduler.own_launcher])
     choose(cluster.launcher, launchers, "launcher", f"{cluster.file}: launcher")

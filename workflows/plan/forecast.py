@@ -119,7 +119,7 @@ def forecast_lines(forecast: Forecast, cluster: Cluster, core_hours_of_runs: flo
 
 
 def _warnings(forecast: Forecast, cluster: Cluster) -> list[str]:
-    """Return one line for each limit in the cluster file that the forecast exceeds."""
+    """Return one line for each limit in the site file that the forecast exceeds."""
     limits = cluster.limits
     warnings = []
     if forecast.too_long:

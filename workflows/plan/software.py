@@ -1,4 +1,4 @@
-"""Programs of a cluster's jobs: from environment modules, or from the image named in the cluster file."""
+"""Programs of a cluster's jobs: from environment modules, or from the image named in the site file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def software_of_jobs(
     Parameters
     ----------
     config : mapping
-        Snakemake's config; ``cluster`` is the path of the cluster file.
+        Snakemake's config; ``cluster`` is the path of the site file.
     deployment : DeploymentSettings
         Snakemake's settings of ``--software-deployment-method``.
     is_dry_run : bool
@@ -61,7 +61,7 @@ def software_of_jobs(
     ------
     InputError
         A module cannot be loaded, the image cannot be entered, ranks in the image would not find each other,
-        or the cluster file is wrong.
+        or the site file is wrong.
     """
     file, methods = config.get("cluster"), set(deployment.deployment_method)
     if not isinstance(file, str):
@@ -135,7 +135,7 @@ def programs_in(enter: Sequence[str], key: str) -> frozenset[str]:
 
 
 def check_plugin(enter: Sequence[str], cluster: Cluster) -> None:
-    """Ask the MPI libraries in an image whether ranks find each other with ``mpi_plugin`` of a cluster file.
+    """Ask the MPI libraries in an image whether ranks find each other with ``mpi_plugin`` of a site file.
 
     Raises
     ------

@@ -218,7 +218,7 @@ def interconnect_file(study: Study, name: str, where: str | None = None) -> Path
 def cores_per_node(study: Study, model: str) -> int:
     """Return the number of cores per node that a study states.
 
-    The first of these sources that exists decides: the cluster file of the study; its ``processes_per_node``
+    The first of these sources that exists decides: the site file of the study; its ``processes_per_node``
     with its ``threads``; its interconnects, except the `model` that is being made.
 
     Raises
@@ -240,7 +240,7 @@ def cores_per_node(study: Study, model: str) -> int:
     stated = ", ".join(f"{name}: {size}" for name, size in sizes.items()) or "none"
     raise InputError(
         f"{study.file}: states no single number of cores per node ({stated}); give --cores, or write "
-        "processes_per_node, or cores_per_node into its cluster file"
+        "processes_per_node, or cores_per_node into its site file"
     )
 
 

@@ -175,7 +175,7 @@ class MpiLibrary(ABC):
     """How a rank learns its number from the launcher of this library."""
 
     job_launcher: ClassVar[str]
-    """Value of ``launcher`` in a cluster file for this library's own launcher."""
+    """Value of ``launcher`` in a site file for this library's own launcher."""
 
     environment_prefixes: ClassVar[tuple[str, ...]] = ()
     """Prefixes of the environment variables that configure the library. Records keep these variables."""

@@ -32,7 +32,7 @@ def library_of(interconnect: Interconnect | None) -> MpiLibrary:
 
 
 def library_of_launcher(launcher: str) -> MpiLibrary | None:
-    """Return the MPI library to which a launcher of a cluster file belongs; None for Slurm's srun."""
+    """Return the MPI library to which a launcher of a site file belongs; None for Slurm's srun."""
     return next((library for library in MPI_LIBRARIES.values() if library.job_launcher == launcher), None)
 
 
