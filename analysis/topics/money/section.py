@@ -138,7 +138,8 @@ def _value_table(value: pd.DataFrame, labels: Labels) -> list[Block]:
     if members.empty:
         return []
     caption = (
-        "The Pareto set of each case: no other point of the case is as cheap and as fast as a point of the set."
+        "The Pareto set of each case: no other point of the case is both as cheap and as fast as a point of "
+        "the set."
     )
     if len(members) > MOST_ROWS:
         groups = members.groupby(["case", "compared_kinds"])

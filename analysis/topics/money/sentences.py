@@ -111,7 +111,8 @@ def price_sentences(cost: pd.DataFrame, labels: Labels) -> list[str]:
             for year, rows in cost.groupby("year")
         ]
         sentences = [
-            f"Prices are of different years, not adjusted for inflation: a node ({node_year}), {'; '.join(by_year)}."
+            f"Prices are of different years, not adjusted for inflation: a node ({node_year}), "
+            f"{'; '.join(by_year)}."
         ]
     interpolated = bought[bought["basis"] == INTERPOLATED]
     if len(interpolated):

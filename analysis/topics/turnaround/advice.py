@@ -171,22 +171,35 @@ def _waves_text(packing: Mapping[str, Any], waves: NDArray[np.int64], jobs: int)
     phrases, left = [], jobs
     for way in np.flatnonzero(waves).tolist():
         at_once = packing["jobs_at_once"][way]
-        number = "one wave" if waves[way] == 1 else counted(waves[way], "wave")
-        phrases.append(f"{_way_text(packing, way, min(left, at_once))}, in {number}")
+        run = min(left, waves[way] * at_once)
+        number, size = counted(run, "job"), _size_text(packing, way)
+        if waves[way] == 1:
+            phrases.append(f"{number} on {size}" if run == 1 else f"{number} at once on {size} each")
+        else:
+            order = "one after another" if at_once == 1 else f"{at_once} at a time"
+            phrases.append(f"{number}, {order}, on {size} each")
         left -= waves[way] * at_once
     return ", then ".join(phrases)
 
 
 def _way_text(packing: Mapping[str, Any], way: int, jobs_at_once: int) -> str:
-    """Describe how many jobs run at a time, the size of a job, and its placement if placement varies."""
+    """Describe how many jobs run at a time, and the size of a job."""
+    size = _size_text(packing, way)
+    return (
+        f"1 job at a time on {size}" if jobs_at_once == 1 else f"{jobs_at_once} jobs at a time on {size} each"
+    )
+
+
+def _size_text(packing: Mapping[str, Any], way: int) -> str:
+    """Describe the size of a job, and its placement if placement varies."""
     processes, cores, threads = (int(packing[name][way]) for name in ("processes", "cores", "threads"))
     size = counted(processes, "process")
     if threads > 1:
         size += f" of {threads} threads"
     if cores != processes:
         size += f" and {counted(cores, 'core')}"
-    text = f"one at a time on {size}" if jobs_at_once == 1 else f"{jobs_at_once} at a time on {size} each"
-    return ", ".join([text, *per_node(packing["processes_per_node"][way])])
+    placement = per_node(packing["processes_per_node"][way])
+    return f"{size} ({placement[0]})" if placement else size
 
 
 def with_notes(processes: int, oversubscription: int, processes_per_node: float | None, threads: int) -> str:

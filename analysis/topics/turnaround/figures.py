@@ -91,9 +91,8 @@ def pareto_figures(value: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     price = AxisColumn("cluster_price", f"Price of the cluster ({currency})", currency)
     speedup = AxisColumn("speedup", labels.speedup.capitalize())
     caption = (
-        f"Price of the cluster against {labels.speedup}, by case, with all oversubscription levels. The "
-        "line joins the Pareto set: the points that no other point of the panel beats in price or speedup "
-        "without being worse in the other."
+        f"Price of the cluster against {labels.speedup}, by case. The line joins the Pareto set: no other "
+        "point of the panel is both as cheap and as fast as a point of the set."
     )
     if len(priced) < len(value):
         caption += " Points without a price are not shown."
@@ -127,9 +126,8 @@ def turnaround_figures(packing: pd.DataFrame, labels: FigureLabels) -> list[Draw
     cores = sorted({int(count) for count in packing["available_cores"]})
     caption = (
         f"Jobs per day on {formats.listed(map(str, cores))}{formats.SPACE}cores against the time per job, by "
-        "case, with all oversubscription levels. A line joins the Pareto set of an interconnect: the "
-        "points that no other point of the interconnect beats in time or jobs per day without being worse "
-        "in the other."
+        "case. A line joins the Pareto set of an interconnect: no other point of the interconnect has both "
+        "as short a time and as many jobs per day as a point of the set."
     )
     fronts = ["interconnect", "kind"]
     return _figures(Tradeoff("turnaround", seconds, rate, caption, fronts), panels, labels)
@@ -154,11 +152,13 @@ def _figures(tradeoff: Tradeoff, panels: Sequence[CasePanel], labels: FigureLabe
 
 def _reading_notes(tradeoff: Tradeoff, rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Explain the numbers, faint points, bars and hollow points of the figures."""
-    notes = ["Numbers are processes; points outside the sets are faint."]
+    notes = ["Numbers are processes. Points outside the sets are faint."]
+    if rows["oversubscription"].nunique() > 1:
+        notes.append("All oversubscription levels are shown.")
     with_interval = rows[f"{tradeoff.y.column}_low"].notna()
     if with_interval.any():
-        price_range = ", and across them the published range of the price" if tradeoff.x.bars else ""
-        notes.append(f"Bars of the set: {labels.intervals(rows)}{price_range}.")
+        price_range = " Horizontal bars are the range of the price." if tradeoff.x.bars else ""
+        notes.append(f"Vertical bars of the set are {labels.intervals(rows)}.{price_range}")
     if not with_interval.all():
         notes.append("Hollow points have no interval.")
     return notes

@@ -18,14 +18,15 @@ from analysis.statistics.best import FEWEST
 from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
 from analysis.topics.turnaround.packing import Queue
 
-GOAL_TITLES = {
-    "one user": "One user, who wants a job done soonest",
-    "queue": "A queue, for the most jobs a day at an efficiency of {efficiency} or more",
-    "shared machine": "On a shared machine, the shortest time at that efficiency",
-}
-"""Beginnings of sentences by goal. The goal that is not listed is a number of jobs."""
-IN_DETAIL = 5
-"""Largest number of interconnects for which sentences state times and rates; the table always has them."""
+GOALS = (
+    "One user needs the shortest time per job. A queue needs the most jobs a day at an efficiency of "
+    "{efficiency} or more. A shared machine needs the shortest time per job at this efficiency. A set of "
+    "{jobs} has to end soonest."
+)
+GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
+"""Titles of goals. The goal that is not listed is a number of jobs."""
+MOST_IN_SENTENCES = 5
+"""Largest number of interconnects for which there are sentences; the table always has them."""
 ALONE = ("one user", "shared machine")
 """Goals about the time of a single job."""
 
@@ -45,12 +46,12 @@ def _left_out(scaling: pd.DataFrame, labels: Labels) -> list[Block]:
     cases = list(dict.fromkeys(scaling.loc[scaling["unit"] == NODES, "case"]))
     if not cases:
         return []
-    verb, their = ("is", "its") if len(cases) == 1 else ("are", "their")
+    verb, its = ("is", "its") if len(cases) == 1 else ("are", "their")
     names = listed(map(labels.case, cases))
     return [
         paragraph(
-            f"{names} {verb} left out: {their} runs are compared by nodes, and jobs "
-            "at once are counted by cores. Efficiency per node is in tables/scaling.csv."
+            f"{names} {verb} left out, because {its} runs are compared by nodes and this section counts "
+            f"cores. The efficiency of {its} nodes is in tables/scaling.csv."
         )
     ]
 
@@ -59,35 +60,44 @@ def _advice_blocks(content: Content, advice: pd.DataFrame) -> list[Block]:
     """Advise process counts in sentences, a figure and a table."""
     labels = content.labels
     efficiency = content.facts.study_section("queue", Queue).efficiency
-    blocks: list[Block] = []
+    goals = GOALS.format(efficiency=formats.percent(100 * efficiency, places=0), jobs=_number_of_jobs(advice))
+    blocks: list[Block] = [paragraph(goals)]
     for case, rows in labels.by_case(advice):
-        blocks.append(bullets(_advice_sentences(rows, efficiency, labels), labels.case(case), case))
+        if sentences := _advice_sentences(rows, labels):
+            blocks.append(bullets(sentences, labels.case(case), case))
     blocks += content.figures("turnaround")
     blocks.append(_advice_table(advice, labels))
     packing = content.tables["packing"]
     some_unknown = packing.loc[packing["kind"] != "simulated", "may_be_least_time"].isna().any()
     blocks.append(
         paragraph(
-            "Jobs that run at once are assumed not to slow each other. All ways to run are in "
-            "tables/packing.csv; ways that cannot be distinguished from the advised one are in "
-            "tables/advice.csv" + (f" (unknown below {FEWEST} blocks)." if some_unknown else ".")
+            "Nodeworth assumes that jobs at once do not slow each other down. tables/packing.csv has all "
+            "ways to run a case. tables/advice.csv has the ways that may be as good as the recommended way"
+            + (f" (unknown below {FEWEST} blocks)." if some_unknown else ".")
         )
     )
     return blocks
 
 
-def _advice_sentences(advice: pd.DataFrame, efficiency: float, labels: Labels) -> list[str]:
-    """Recommend how to run a case for each goal; interconnects with the same advice share a clause."""
+def _number_of_jobs(advice: pd.DataFrame) -> str:
+    """Return the goal that is a number of jobs."""
+    return str(next(goal for goal in advice["goal"] if goal not in GOAL_TITLES))
+
+
+def _advice_sentences(advice: pd.DataFrame, labels: Labels) -> list[str]:
+    """Recommend how to run a case for each goal; interconnects with the same advice share a clause.
+
+    There is no sentence about more than `MOST_IN_SENTENCES` interconnects.
+    """
     sentences = []
     several_kinds = advice["kind"].nunique() > 1
     for (goal, kind), rows in advice.groupby(["goal", "kind"], sort=False):
-        start = GOAL_TITLES.get(str(goal), "{goal}, done soonest").format(
-            goal=goal, efficiency=formats.percent(100 * efficiency, places=0)
-        )
+        if len(rows) > MOST_IN_SENTENCES:
+            continue
+        start = GOAL_TITLES.get(str(goal), goal)
         ways: dict[str, dict[str, list[str]]] = {}
         for line in labels.lines(rows, "interconnect"):
-            outcome = _outcome(line) if len(rows) <= IN_DETAIL else ""
-            names = ways.setdefault(_way(line), {}).setdefault(outcome, [])
+            names = ways.setdefault(_way(line), {}).setdefault(_outcome(line), [])
             names.append(labels.interconnect(line["interconnect"], str(kind)))
         suffix = f" ({kind})" if several_kinds else ""
         clauses = [
@@ -126,16 +136,16 @@ def _outcome(line: Line) -> str:
     elif line["goal"] not in GOAL_TITLES:
         notes.append(formats.seconds(line["makespan_seconds"]))
     if not is_missing(line["not_told_apart"]):
-        notes.append(f"not distinguishable from {line['not_told_apart']}")
-    return f" ({', '.join(notes)})" if notes else ""
+        notes.append(f"{line['not_told_apart']} may be as good")
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the advised counts with their times and rates, one row per interconnect of a case."""
-    jobs = next(goal for goal in advice["goal"] if goal not in GOAL_TITLES)
+    jobs = _number_of_jobs(advice)
     caption = (
-        f"Processes to use, with the time per job (one user, shared machine), the jobs per day (queue) and "
-        f"the time for {jobs}."
+        "Each cell states the processes to use, then the time per job (one user, shared machine) or the jobs "
+        f"per day (queue). The last column is the time for {jobs}. Jobs fill the cores of the second column."
     )
     groups: dict[str, list] = {}
     keys = ["case", "interconnect", "kind", "available_cores"]

@@ -70,22 +70,20 @@ def test_the_front_and_the_marks(queue_runs):
 
 def test_the_advice(queue_runs):
     _, advice = tables(queue_runs, Queue(jobs=4, cores=24))
-    assert plain(advice.loc["one user", "advice"]) == "one at a time on 24 processes"
+    assert plain(advice.loc["one user", "advice"]) == "1 job at a time on 24 processes"
     assert advice.loc["queue", "processes"] == 1
     assert advice.loc["shared machine", "processes"] == 8
     # four jobs: three at once on 8 (15.7 s), then the last on 24 (10 s); 40 s one after another
     last = advice.iloc[-1]
     assert last["makespan_seconds"] == pytest.approx(110 / 7 + 10)
-    assert plain(last["advice"]) == (
-        "3 at a time on 8 processes each, in one wave, then one at a time on 24 processes, in one wave"
-    )
+    assert plain(last["advice"]) == "3 jobs at once on 8 processes each, then 1 job on 24 processes"
     assert last["makespan_seconds_low"] < last["makespan_seconds"] < last["makespan_seconds_high"]
     assert plain(advice.index[-1]) == "4 jobs"
 
 
 @pytest.mark.parametrize(
     ("jobs", "words"),
-    [(2, "2 at a time on 8 processes each, in one wave"), (6, "3 at a time on 8 processes each, in 2 waves")],
+    [(2, "2 jobs at once on 8 processes each"), (6, "6 jobs, 3 at a time, on 8 processes each")],
 )
 def test_never_more_jobs_at_a_time_than_there_are(queue_runs, jobs, words):
     advice = made(queue_runs, Queue(jobs=jobs, cores=24), SETTINGS)["advice"]
@@ -111,8 +109,8 @@ def test_a_job_alone_on_its_nodes_occupies_them(placed_runs):
     assert packing["jobs_at_once"].to_dict() == {1: 32, 8: 2, 16: 1}
     advice = turnaround["advice"].set_index("goal")
     assert advice["processes_per_node"].to_dict()["one user"] == 1
-    assert plain(advice.loc["one user", "advice"]) == "one at a time on 16 processes, 1 per node"
-    assert plain(advice["advice"].iloc[-1]) == "2 at a time on 16 processes each, 2 per node, in one wave"
+    assert plain(advice.loc["one user", "advice"]) == "1 job at a time on 16 processes (1 per node)"
+    assert plain(advice["advice"].iloc[-1]) == "2 jobs at once on 16 processes (2 per node) each"
     assert advice["makespan_seconds"].iloc[-1] == 10
 
 
@@ -194,8 +192,8 @@ def test_a_case_by_nodes_is_left_out_and_a_line_says_so():
     assert turnaround == {"packing": [], "advice": []}
     report = make_report(runs, make_tables(runs, chosen), Facts.of({}), [])
     assert sentences_of(part(report, "turnaround")) == (
-        "duct is left out: its runs are compared by nodes, and jobs at once are counted by cores. Efficiency per "
-        "node is in tables/scaling.csv."
+        "duct is left out, because its runs are compared by nodes and this section counts cores. The efficiency of "
+        "its nodes is in tables/scaling.csv."
     )
 
 
