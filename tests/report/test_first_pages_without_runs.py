@@ -50,5 +50,7 @@ def test_prices_are_compared_at_a_size_of_the_cheapest_offer():
             )
         ]
     )
-    assert plain(lowest_price_title(prices, LABELS)).endswith("lowest price per node, 200 USD at 64 nodes")
+    assert plain(lowest_price_title(prices, LABELS)).endswith(
+        "has the lowest price per node: 200 USD at 64 nodes"
+    )
     assert [plain(figure["value"]) for figure in price_key_figures(prices, LABELS)] == ["200 USD", "300 USD"]

@@ -141,7 +141,7 @@ def test_the_same_speed_as_each_system():
         "google_compute_engine": 255,
     }
     assert equal["cost"]["aws_parallel_cluster"] == pytest.approx(96 * 54.348 / 3600 * 2.88, abs=0.001)
-    assert equal["note"]["aws_eks"] == "best measured"
+    assert equal["note"]["aws_eks"] == "more nodes were not measured"
     cheap = choices(tables, "same cost")
     assert cheap.groupby("of_system")["value"].first()["aws_eks"] == pytest.approx(3.509, abs=0.0005)
     assert "same cost" not in set(reax(budgets=(5.0,))["run_choices"]["question"])
@@ -232,7 +232,7 @@ def test_the_interval_of_the_nodes_is_that_of_the_choice_in_each_draw():
     tables, _ = tables_of(two_systems((0.9, 0.95, 1, 1, 1.05, 1.1)), RANGED, deadlines=(16.0,))
     met = choices(tables, "deadline")
     assert met["nodes_high"]["slow"] == np.inf  # 16 s is its median on all nodes
-    assert met["note"]["slow"] == "best measured"
+    assert met["note"]["slow"] == "more nodes were not measured"
     assert met["nodes_low"]["swift"] <= met["nodes"]["swift"] <= met["nodes_high"]["swift"] < 8
     equal = choices(tables, "same speed", 8.0).loc["swift"]
     assert equal[["nodes_low", "nodes", "nodes_high"]].tolist() == [8, 8, 8]
@@ -341,7 +341,7 @@ def test_the_section_answers_deadlines_budgets_and_equal_speed():
     content = report(two_systems(), RANGED, deadlines=(15.0, 1.0), budgets=(0.04,))
     made = run_cost_section(content)
     text = sentences_of(made)
-    assert "duct: the cheapest run by estimate is slow on 4 nodes, 20.0 s for 0.0222 USD" in text
+    assert "duct: the cheapest run, by estimate, took 20.0 s with slow on 4 nodes and cost 0.0222 USD" in text
     assert "In at most 15 s, swift costs least: 3 nodes, 0.0333 [0.0222, 0.0444] USD, 13.3 s." in text
     assert "No other system is as fast at any measured number of nodes." in text
     assert "In at most 1 s: not reached at any measured number of nodes." in text
@@ -365,7 +365,7 @@ def test_without_questions_page_one_compares_costs_at_equal_speed():
 def test_overlapping_costs_are_not_called_less():
     runs = two_systems((0.7, 0.8, 1, 1.2, 1.3))
     text = sentences_of(run_cost_section(report(runs, {"slow": 1.0, "swift": 3.0})))
-    assert "USD per run: not clearly less, since the intervals overlap." in text
+    assert "USD; the intervals overlap." in text
 
 
 def test_runs_without_nodes_and_systems_without_a_price_are_named():
@@ -375,8 +375,8 @@ def test_runs_without_nodes_and_systems_without_a_price_are_named():
         rows("duct", "free", {2: 40.0, 4: 20.0}, ONCE, nodes=2),
     )
     text = sentences_of(run_cost_section(report(runs, {"slow": 1.0, "lost": 1.0})))
-    assert "Left out: 2 runs on an unknown number of nodes." in text
-    assert "No price per node hour, so no cost: free." in text
+    assert "2 runs on an unknown number of nodes are left out." in text
+    assert "These systems have no price per node hour and therefore no cost: free." in text
 
 
 def test_the_figure_marks_every_point_with_its_nodes_and_the_front():
@@ -392,7 +392,7 @@ def test_the_figure_marks_every_point_with_its_nodes_and_the_front():
     assert front.get_xdata().tolist() == of_front["seconds"].tolist()
     texts = [mark.text for mark in drawing.marks.values() if mark.text]
     assert len(texts) == 6 and any("8 nodes" in text and "USD per run" in text for text in texts)
-    assert "Dotted lines: deadlines and budgets." in drawing.caption
+    assert "Dotted lines are deadlines and budgets." in drawing.caption
     assert draw_run_costs(View(runs, {}, facts, labels)) == []
 
 

@@ -36,9 +36,9 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     """Draw the offers of a currency, with a panel for each of `PANELS`."""
     offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
     caption = (
-        f"Price of an interconnect in {currency} against its number of nodes: adapters, switches and cables, "
-        "without nodes. Bars are published ranges, bands are ranges for any number of nodes; computed prices "
-        "follow from a switch tree."
+        f"Price of an interconnect (adapters, switches and cables) in {currency} against the number of "
+        "nodes. Bars are published ranges. Bands are published ranges for any number of nodes. Computed "
+        "prices follow from a switch tree."
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."

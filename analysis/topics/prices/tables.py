@@ -164,7 +164,8 @@ def lowest_price_title(prices: pd.DataFrame, labels: Labels) -> str:
     rows = prices if size is None else prices[prices["nodes"] == size]
     line = rows.nsmallest(1, "price_per_node").iloc[0].to_dict()
     where = "any size" if size is None else nodes(size)
-    return f"{offer_name(line, labels)}: lowest price per node, {priced(line, 'price_per_node')} at {where}"
+    price = priced(line, "price_per_node")
+    return f"{offer_name(line, labels)} has the lowest price per node: {price} at {where}"
 
 
 def price_key_figures(prices: pd.DataFrame, labels: Labels) -> list[KeyFigure]:
@@ -191,5 +192,5 @@ def list_price_sentences(prices: pd.DataFrame, labels: Labels) -> list[str]:
             size = "any size" if is_missing(row["nodes"]) else nodes(row["nodes"])
             prices_at_sizes.append(f"{priced(row, 'price_per_node')} at {size}")
         name = offer_name(rows.iloc[0].to_dict(), labels)
-        sentences.append(f"{name}: a node's share costs {listed(prices_at_sizes)}.")
+        sentences.append(f"{name}: the price per node is {listed(prices_at_sizes)}.")
     return sentences

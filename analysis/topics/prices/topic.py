@@ -22,8 +22,8 @@ from analysis.topics.prices.tables import (
 from analysis.topics.topic import Context, Headline, Page, Topic, View
 
 METHOD = (
-    "Prices are of interconnects only, with adapters, switches and cables, of the stated year and not "
-    "adjusted. List prices are not purchase prices."
+    "Prices include adapters, switches and cables, but not nodes. They are list prices of the stated year, "
+    "not adjusted for inflation. A list price is not a purchase price."
 )
 
 
@@ -78,7 +78,7 @@ def headline(page: Page) -> Headline | None:
         title=lowest_price_title(prices, labels),
         key_figures=price_key_figures(prices, labels),
         sentences=list_price_sentences(prices, labels),
-        cautions=["How sure: list prices as published; compare them at equal numbers of nodes only."],
+        cautions=["How sure: these are published list prices. Compare them at equal numbers of nodes only."],
     )
 
 

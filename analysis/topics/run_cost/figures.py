@@ -49,14 +49,14 @@ def _figure(
     currency, lines = rows["currency"].iloc[0], -(-len(panels) // COLUMNS)
     caption = (
         "Cost of a run against its time to solution. Numbers are nodes. The grey line joins the Pareto "
-        "front: no other measured run is as fast and as cheap. "
+        "front: no other measured run is both as fast and as cheap as a run on the front. "
     )
     if rows["cost_low"].notna().any():
-        caption += f"Bars: {labels.intervals(rows, times=True)} of the cost, over the range of the price. "
+        caption += f"Bars are {labels.intervals(rows, times=True)} of the cost, with the range of the price. "
     if rows["cost_low"].isna().any():
         caption += "Hollow points have no interval. "
     if facts.run_costs and (facts.run_costs.deadlines or facts.run_costs.budgets):
-        caption += f"Dotted lines: {DEADLINE}s and {BUDGET}s. "
+        caption += f"Dotted lines are {DEADLINE}s and {BUDGET}s. "
     height = lines * (PANEL_HEIGHT if len(panels) > 1 else ONLY_HEIGHT)
     cases = formats.listed(dict.fromkeys(labels.case(case) for case, _ in panels))
     alt = f"Cost of a run against time to solution of {cases}."

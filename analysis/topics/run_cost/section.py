@@ -41,8 +41,8 @@ from analysis.topics.topic import Headline, Page
 WEAK = "Run costs need strong scaling: in weak scaling a run on more nodes does more work."
 
 SCOPE = (
-    "The cost covers the node hours of the recorded time. Start-up, storage, traffic and idle nodes are left "
-    "out."
+    "The cost of a run is the price of its node hours, for the recorded time. It excludes start-up, storage, "
+    "network traffic and idle nodes."
 )
 
 
@@ -70,8 +70,14 @@ def run_cost_section(content: Content) -> Section | None:
     blocks += content.figures("run_cost")
     blocks.append(_price_table(costs, labels))
     if is_asked.any():
-        blocks.append(_choice_table(choices[is_asked], "Deadlines and budgets.", labels))
-    rest = _choice_table(choices[~is_asked], "The speed and the cost of each system on all systems.", labels)
+        blocks.append(
+            _choice_table(
+                choices[is_asked], "The best choice of each system for each deadline and budget.", labels
+            )
+        )
+    rest = _choice_table(
+        choices[~is_asked], "Nodes with which each system is as fast or as cheap as another system.", labels
+    )
     blocks.append(on_screen(rest))
     return section("run_cost", "What does a run cost?", blocks)
 
@@ -89,12 +95,12 @@ def _left_out(content: Content, costs: pd.DataFrame) -> list[str]:
     unknown = runs["nodes"].isna() & (economics is None or economics.node.cores is None)
     sentences = []
     if unknown.any():
-        count = formats.counted(int(unknown.sum()), "run")
-        sentences.append(f"Left out: {count} on an unknown number of nodes.")
+        count, verb = formats.counted(int(unknown.sum()), "run"), "is" if unknown.sum() == 1 else "are"
+        sentences.append(f"{count} on an unknown number of nodes {verb} left out.")
     unpriced = runs.loc[~unknown & ~runs["interconnect"].isin(costs["interconnect"]), "interconnect"]
     if len(unpriced):
         names = listed(map(content.labels.interconnect, content.labels.sorted_interconnects(unpriced)))
-        sentences.append(f"No price per node hour, so no cost: {names}.")
+        sentences.append(f"These systems have no price per node hour and therefore no cost: {names}.")
     return sentences
 
 
@@ -128,7 +134,10 @@ def _price_table(costs: pd.DataFrame, labels: Labels) -> Block:
         texts("Source", stated, "price_source"),
     ]
     currency = costs["currency"].iloc[0]
-    caption = f"Price per node hour in {currency}; a range in brackets widens the intervals of costs."
+    caption = (
+        f"Price per node hour in {currency}. If a price has a range (in brackets), the intervals of costs "
+        "include this range."
+    )
     return line_table(caption, fields, lines, of_cases=False)
 
 
@@ -152,7 +161,8 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
     ]
     lines = [line for answers in by_question(choices) for line in answers]
     caption += (
-        f" Whole nodes, between measured counts; ▸ marks the best. Brackets: {labels.intervals(choices)}."
+        " Nodes are whole numbers and may lie between measured numbers. ▸ marks the best system. "
+        f"Brackets: {labels.intervals(choices)}."
     )
     if len(lines) > MOST_ROWS:
         lines = lines[:MOST_ROWS]

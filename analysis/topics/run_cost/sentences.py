@@ -48,19 +48,20 @@ def extremes(costs: pd.DataFrame, labels: Labels) -> list[str]:
                 rows.sort_values([name, other], kind="stable").iloc[0].to_dict()
                 for name, other in (("cost", "seconds"), ("seconds", "cost"))
             )
-            text = f"{labels.case(case)}: the cheapest run by estimate is {_run(cheapest, labels)}"
+            text = f"{labels.case(case)}: the cheapest run, by estimate, took {_run(cheapest, labels)}"
             if (cheapest["interconnect"], cheapest["nodes"]) == (fastest["interconnect"], fastest["nodes"]):
-                sentences.append(f"{text}; it also has the shortest time.")
+                sentences.append(f"{text}. It is also the fastest run.")
                 continue
             largest = rows.loc[rows["interconnect"] == fastest["interconnect"], "nodes"].max()
-            last = ", best measured" if fastest["nodes"] == largest else ""
-            sentences.append(f"{text}. The fastest is {_run(fastest, labels)}{last}.")
+            last = f"; {LAST}" if fastest["nodes"] == largest else ""
+            sentences.append(f"{text}. The fastest run took {_run(fastest, labels)}{last}.")
     return sentences
 
 
 def _run(line: Line, labels: Labels) -> str:
     """Describe a run: its system, nodes, time and cost."""
-    return f"{on_nodes(line, labels)}, {formats.seconds(line['seconds'])} for {priced(line, 'cost')}"
+    where = on_nodes(line, labels)
+    return f"{formats.seconds(line['seconds'])} with {where} and cost {priced(line, 'cost')}"
 
 
 def on_nodes(line: Line, labels: Labels) -> str:
@@ -106,14 +107,14 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     own = next(named, None)
     if own is None or is_missing(best["seconds"]) or own is best or is_missing(own["seconds"]):
         return ""
-    saved = f"{formats.percent(100 * (1 - best['cost'] / own['cost']))} less"
+    saved = f", {formats.percent(100 * (1 - best['cost'] / own['cost']))} less"
     if best["cost_high"] >= own["cost_low"]:
-        saved = "not clearly less, since the intervals overlap"
+        saved = "; the intervals overlap"
     return (
         f"{labels.curve(best)} with {counted(int(best['nodes']), 'node')} is about as fast as "
         f"{labels.curve(own)} with {counted(int(own['nodes']), 'node')} "
-        f"({formats.seconds(own['seconds'])}), for {priced(best, 'cost')} instead of {priced(own, 'cost')} "
-        f"per run: {saved}."
+        f"({formats.seconds(own['seconds'])}). A run costs {priced(best, 'cost')} instead of "
+        f"{priced(own, 'cost')}{saved}."
     )
 
 

@@ -43,7 +43,7 @@ from analysis.topics.run_cost.systems import (
 from analysis.topics.topic import Context, CurveSet
 
 DEADLINE, BUDGET, SAME_SPEED, SAME_COST = "deadline", "budget", "same speed", "same cost"
-LAST = "best measured"
+LAST = "more nodes were not measured"
 """Note on a choice of the largest measured number of nodes: more nodes were not measured."""
 NOT_MET = {True: "not reached at any measured number of nodes", False: "every measured run costs more"}
 """Note on a system without a choice, by whether the question states a time."""
