@@ -84,9 +84,8 @@ VALIDATION = table_schemas(
 
 HOW = (
     "Each of these points was run, and was predicted from a trace on a model of the same interconnect. "
-    "Errors are relative to the measured median, in percent. Errors of speedups exclude changes of the "
-    "machine's speed between traces and runs. A study need not declare this comparison of simulated with "
-    "other times; it enters no estimate."
+    "Errors are in percent of the measured median. Errors of speedups exclude changes of the machine's speed "
+    "between traces and runs. No estimate of this report uses the comparison."
 )
 
 _POINT = ["case", "processes", "site"]
@@ -218,7 +217,7 @@ def validation(content: Content) -> Section | None:
 
 def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Summarise the errors of table ``validation`` over all points and by interconnect, and the noise."""
-    sentences = [f"All: {_spread(rows['error_percent'])}."]
+    sentences = [f"All interconnects: {_spread(rows['error_percent'])}."]
     interconnects = labels.sorted_interconnects(rows["interconnect"])
     for name in interconnects if len(interconnects) > 1 else ():
         rows_of_name = rows[rows["interconnect"] == name]
@@ -226,19 +225,19 @@ def error_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         sentences.append(f"{title}: {_spread(rows_of_name['error_percent'])}.")
     if len(speedups := rows["speedup_error_percent"].dropna()):
         sentences.append(f"Speedups: {_spread(speedups)}.")
-    sentences += _overlap_sentence(rows, "Bands of times", "")
-    sentences += _overlap_sentence(rows, "Bands of speedups", "_speedup")
+    sentences += _overlap_sentence(rows, "times", "")
+    sentences += _overlap_sentence(rows, "speedups", "_speedup")
     if rows["noise"].notna().any():
         noise = 100 * rows["noise"]
         sentences.append(
-            f"CPU pressure during the measurements: {formats.percent(noise.median())} of the time in the "
-            f"median point, {formats.percent(noise.max())} at most."
+            f"CPU pressure during the measurements was {formats.percent(noise.median())} of the time in the "
+            f"median point, and {formats.percent(noise.max())} at most."
         )
     if unlike := int(rows["unlike"].sum()):
         sentences.append(
-            f"In {counted(unlike, 'run')} the ping-pong that attests the interconnect took over 10 % longer "
-            "or shorter than when its model's curve was measured. They are not compared, unless this holds "
-            "for all runs of a point."
+            f"In {counted(unlike, 'run')}, the ping-pong that attests the interconnect took over 10 % longer "
+            "or shorter than in the measurement of the model's curve. Such runs are not compared, except if "
+            "a point has no other runs."
         )
     return sentences
 
@@ -247,8 +246,8 @@ def _spread(errors: pd.Series) -> str:
     """Write the number of errors, their median absolute value, and their range."""
     low, high = (formats.percent(end, signed=True) for end in (errors.min(), errors.max()))
     return (
-        f"{counted(len(errors), 'point')}, median absolute error {formats.percent(errors.abs().median())}, "
-        f"from {low} to {high}"
+        f"the median absolute error of {counted(len(errors), 'point')} is "
+        f"{formats.percent(errors.abs().median())}; errors are {low} to {high}"
     )
 
 
@@ -261,7 +260,7 @@ def _overlap_sentence(rows: pd.DataFrame, subject: str, quantity: str) -> list[s
     predicted_low, predicted_high, measured_low, measured_high = (rows[name] for name in names)
     overlaps = (predicted_low <= measured_high) & (measured_low <= predicted_high)
     points = f"{overlaps.sum()} of {counted(len(rows), 'point')}"
-    return [f"{subject} overlap the interval of the measurement in {points}."]
+    return [f"Predicted bands of {subject} overlap the measured interval in {points}."]
 
 
 def _table(rows: pd.DataFrame, labels: Labels) -> Block:
@@ -277,8 +276,8 @@ def _table(rows: pd.DataFrame, labels: Labels) -> Block:
         numbers("CPU pressure (%)", lambda share: formats.fixed(100 * as_float(share), 1), "noise"),
     ]
     caption = (
-        "Predicted and measured times. Brackets of predictions hold the band of the simulation, which has no "
-        "width if nothing was repeated or corrected. Brackets of measurements hold their interval."
+        "Predicted and measured times. Brackets of predicted times are the band of the simulation; there is "
+        "no band if nothing was repeated or corrected. Brackets of measured times are their interval."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -78,7 +78,7 @@ class TestReport:
         for figure in figures:
             panels = [axes for axes in named[figure["name"]].figure.axes if axes.axison]
             assert len(panels) == 3 and all(axes.get_title(loc="left") for axes in panels)
-        assert "up to 2 times the largest count" in figures[0]["caption"]
+        assert "up to 2 times this count" in figures[0]["caption"]
 
     def test_nothing_is_drawn_beyond_the_factor(self, drawings):
         drawing = next(figure for figure in drawings if figure.topic == "models")
@@ -108,7 +108,7 @@ class TestReport:
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",))
         runs = runs[(runs["interconnect"] != "gigabit") | (runs["processes"] < 8)]
         page = words(make_whole_study(runs))
-        assert "1 curve of 3 does not have the 4 process counts" in sentences_of(page)
+        assert "1 of 3 curves has fewer than the 4 process counts" in sentences_of(page)
 
     def test_weak_scaling_predicts_the_scaled_speedup(self):
         runs = make_runs(6, levels=(1,), counts=COUNTS, cases=("elbow",), weak=True)

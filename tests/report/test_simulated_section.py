@@ -28,7 +28,7 @@ def test_each_model_stands_with_its_errors_and_its_source():
     assert sources["items"] == ["Swift (sim): A paper, table 3."]
     assert "were not measured" in sentences_of(
         section
-    ) and "as fast as the cores of the traces" in sentences_of(section)
+    ) and "as fast as the cores that recorded the traces" in sentences_of(section)
 
 
 def test_a_model_stands_once_for_all_numbers_of_threads():
@@ -38,21 +38,24 @@ def test_a_model_stands_once_for_all_numbers_of_threads():
 
 def test_a_bad_fit_and_an_unsourced_host_give_warnings():
     sentences = sentences_of(made(mean_percent=4.0, host={"host_speed": 0.2, "source": None}))
-    assert "Warning: the mean error at its points is above 3 % for Swift (sim)." in sentences
-    assert "cores have 0.2 of the speed" in sentences and "It has no stated source" in sentences
+    assert "Warning: the mean error of Swift (sim) at fitted points is above 3 %." in sentences
+    assert "cores have 0.2 times the speed" in sentences and "states no source of this ratio" in sentences
 
 
 @pytest.mark.parametrize(("cpu", "guess"), [("AMD EPYC 7742", False), ("Intel(R) Xeon(R) Processor", True)])
 def test_a_speed_that_was_meant_for_another_processor_is_called_a_guess(cpu, guess):
     host = {"host_speed": 0.15, "source": "A table.", "relative_to": "EPYC"}
     sentences = sentences_of(made(host=host, tables={"traces": pd.DataFrame({"cpu": [cpu, cpu]})}))
-    assert f"Simulated cores have 0.15 of the speed of the cores of the traces ({cpu})." in sentences
+    assert (
+        f"Simulated cores have 0.15 times the speed of the cores that recorded the traces ({cpu})."
+        in sentences
+    )
     stated = sentences_of(made(host=host | {"corun_percent": 4}))
-    assert "slows a rank down by 4 %." in stated and "slows" not in sentences
+    assert "a rank is 4 % slower for each other rank on its node." in stated and "slower" not in sentences
     between = sentences_of(made(host=host | {"host_speed_range": [0.13, 0.17]}))
-    assert "cores have 0.15 (0.13 to 0.17) of the speed of" in between
-    assert "from the fastest of these cores to the slowest" in between and "slowest" not in sentences
-    assert (f"This speed is relative to EPYC, not {cpu}: here it is a guess." in sentences) == guess
+    assert "cores have 0.15 (0.13 to 0.17) times the speed of" in between
+    assert "include this range." in between and "include this range" not in sentences
+    assert (f"This ratio was stated for EPYC. For {cpu} it is a guess." in sentences) == guess
 
 
 def test_a_speed_from_benchmarks_names_both_processors():
@@ -60,10 +63,13 @@ def test_a_speed_from_benchmarks_names_both_processors():
     processor = {"name": "Opteron 246", "traced_on": "AMD EPYC", "benchmarks": benchmarks}
     host = {"host_speed": 0.15**0.5 * 0.1**0.5, "source": "A table.", "host_speed_range": [0.1, 0.15]}
     text = sentences_of(made(host=host | {"processor": processor}))
-    assert "cores have 0.122 (0.100 to 0.150) of the speed" in text and "A table." in text
-    assert "It compares Opteron 246 with AMD EPYC: 1200 against 8000 Mflop/s in LINPACK of order 100," in text
+    assert "cores have 0.122 (0.100 to 0.150) times the speed" in text and "A table." in text
+    assert (
+        "Two benchmarks compare Opteron 246 with AMD EPYC: 1200 against 8000 Mflop/s in LINPACK of order 100,"
+        in text
+    )
     assert "3300 against 9000 MB/s" in text and "does not show which computing waits for memory" in text
     other = pd.DataFrame({"cpu": ["Intel Xeon"]})
-    assert "not Intel Xeon" in sentences_of(
+    assert "For Intel Xeon it is a guess" in sentences_of(
         made(host=host | {"processor": processor}, tables={"traces": other})
     )

@@ -127,9 +127,9 @@ def test_the_section_shows_profile_pairs_efficiency_and_time(content):
     names = [block["name"] for block in blocks(section, "figure")]
     assert names == ["trace_pairs-duct", "simulated_times-duct"]
     sentences = sentences_of(section)
-    waited = "since ranks together took far more or less CPU time than the serial run, or waited"
-    assert f"Indicative only, {waited}: The duct on 4" in sentences
-    assert "The duct on 4 processes. Reason of the tracer: MPI_Win_create: a window." in sentences
+    waited = "Reason: ranks together took far more or less CPU time than the serial run, or waited."
+    assert f"These traces are only indicative: The duct on 4 processes. {waited}" in sentences
+    assert "The duct on 4 processes. Reason: MPI_Win_create: a window." in sentences
     assert "Timed together: computing" in sentences and "Timed alone" not in sentences
 
 
@@ -145,22 +145,21 @@ def test_a_trace_of_ranks_alone_looks_like_no_other(replayed, runs):
     assert row["step_spread_percent"] == pytest.approx(10)
     uneven = traces(Content(runs, {"traces": tables["traces"].assign(step_spread_percent=15.0)}, FACTS, []))
     section = traces(Content(runs, {"traces": tables["traces"]}, FACTS, []))
-    assert "Traced steps differ by up to 15 %" in sentences_of(uneven) and "steps differ" not in sentences_of(
-        section
-    )
+    assert "The steps of these traces differ by up to 15 %" in sentences_of(
+        uneven
+    ) and "differ by up to" not in sentences_of(section)
     sentences = sentences_of(section)
     assert (
-        "Timed alone: each rank ran again, several times, by itself" in sentences
-        and "together" not in sentences
+        "Timed alone: each rank ran again several times, alone" in sentences and "together" not in sentences
     )
-    assert "Indicative only, since repeats of ranks alone are fewer than three or differ" in sentences
+    assert "Reason: a rank was timed alone fewer than three times, or its times differ" in sentences
     assert cells(blocks(section, "table")[0])[0][8:10] == ["3–8", "alone, 3 times"]
 
 
 def test_every_point_of_a_curve_is_shown_and_a_bad_one_warned_of(content):
     section = simulated(content)
     assert cells(section["blocks"][-1])[1] == ["64 B", "6.000", "6.060", "+1.00", "-4.00"]
-    assert "Warning: the mean error at points left out is above 3 % for Swift (sim)." in sentences_of(section)
+    assert "Warning: the mean error of Swift (sim) at points left out is above 3 %." in sentences_of(section)
 
 
 def test_a_damaged_trace_is_reported_in_one_line(replayed, runs):

@@ -171,10 +171,10 @@ def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: L
     """Explain the lines of a figure, and state how many of the case's curves it shows."""
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
-        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs, lines are the average "
-        f"of the models of each curve, with {labels.intervals(pd.DataFrame(shown))}.",
-        f"Dashed: beyond the counts that were run, up to {formats.listed(sorted(factors), 'or')} times the "
-        "largest count.",
+        f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines are the average "
+        f"of the models, with {labels.intervals(pd.DataFrame(shown))}.",
+        "Dashed lines are predictions above the largest count that was run, up to "
+        f"{formats.listed(sorted(factors), 'or')} times this count.",
     ]
     if len(shown) < curves:
         sentences.append(

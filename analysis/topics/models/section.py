@@ -21,16 +21,17 @@ from analysis.topics.models.sentences import (
 from analysis.topics.models.tables import AVERAGE
 
 READING = (
-    "A model is fitted to the median times of a curve. Its held-out error is the mean relative error at each "
-    "count of a fit to all other counts; the best model has the smallest. The communication model is a sum "
-    "of three costs: a constant, a multiple of log2 of the processes, and a multiple of the processes. "
-    "Predictions are the average of the models, weighed by their held-out errors. Their brackets include the "
-    "distance between the models. At counts larger than the largest that was run, they also include the "
-    "held-out error. No bracket reaches beyond twice the largest count of the runs."
+    "Nodeworth fits each model to the median times of a curve. It then leaves out one process count at a "
+    "time and predicts this count from the others. The held-out error is the mean relative error of these "
+    "predictions; the best model has the smallest. The communication model is a sum of three costs: a "
+    "constant, a multiple of log2 of the processes, and a multiple of the processes. A prediction is the "
+    "average of the models, in which small held-out errors have more weight. Its brackets include the "
+    "distance between the models. Above the largest count that was run, the brackets also include the "
+    "held-out error. There are no brackets above twice this count."
 )
 READING_STRONG = (
-    " USL is Gunther's Universal Scalability Law. The limit is the bound of the formula, not a prediction; ∞ "
-    "means a count above the largest that a model predicts."
+    " USL is Gunther's Universal Scalability Law. The limit of speedup is the bound of the formula, not a "
+    "prediction. ∞ means a count above the largest predicted count."
 )
 
 
@@ -77,8 +78,8 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
     brackets = f", with {labels.intervals(best_models)} in brackets" if has_intervals else ""
     caption = (
-        f"The best model of each curve{brackets}; {MISSING} marks a missing coefficient. The average of the "
-        "models predicts the speedup. All models are in tables/models.csv."
+        f"The best model of each curve{brackets}. {MISSING} marks a coefficient that the model lacks. The "
+        "predicted speedup is that of the average of the models. All models are in tables/models.csv."
     )
     lines = labels.lines(best_models, "case", "interconnect")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

@@ -72,14 +72,12 @@ def too_few_sentence(models: pd.DataFrame, best_models: pd.DataFrame, labels: La
         return ""
     needed = counts_needed("weak" if labels.weak else "strong")
     if too_short == curves:
-        subject = "No curve has"
+        subject = "No curve has the"
     else:
-        verb = "does" if too_short == 1 else "do"
-        subject = f"{counted(too_short, 'curve')} of {curves} {verb} not have"
-    return (
-        f"{subject} the {counted(needed, 'process count')} needed to compare scaling models by their error "
-        "at a count left out of the fit."
-    )
+        subject = (
+            f"{too_short} of {counted(curves, 'curve')} {'has' if too_short == 1 else 'have'} fewer than the"
+        )
+    return f"{subject} {counted(needed, 'process count')} that a comparison of scaling models needs."
 
 
 def peak_text(row: Line) -> str:

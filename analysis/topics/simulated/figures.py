@@ -71,8 +71,8 @@ def _times_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     rows_of_pairs = math.ceil(len(interconnects) / columns)
     most = int(rows["processes"].max())
     caption = (
-        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above, mean over the ranks by "
-        f"process count; below, each rank of {counted(most, 'process')}."
+        f"{labels.case(case)}, simulated: parts of the time of the ranks. Above: mean over the ranks at each "
+        f"process count. Below: each rank of the run on {counted(most, 'process')}."
     )
     alt = "Stacked bars: time computing, waiting for others and added by the interconnect."
     stem, inches = file_stem("simulated_times", case), 2 * ROW_INCHES * rows_of_pairs + 0.4
@@ -137,7 +137,7 @@ def _pairs_figure(case: str, rows: pd.DataFrame, labels: Labels) -> Drawing:
     rows = rows[rows["processes"].isin(counts)]
     caption = (
         f"{labels.case(case)}: bytes that each rank sends to each other rank in one step, on "
-        f"{listed(map(str, counts))} processes, without collective calls. White: nothing."
+        f"{listed(map(str, counts))} processes, without collective calls. White cells have no bytes."
     )
     smallest, largest = rows["bytes"].min() / 1000, rows["bytes"].max() / 1000
     smallest = smallest if smallest < largest else largest / 10

@@ -25,20 +25,21 @@ MEAN_ALLOWED_PERCENT = 3.0
 ACCURACY = "docs/validation.md compares such predictions with measured times, and states their errors."
 
 HOW = (
-    "Simulated times were not measured. The messages of a real run were recorded at each process count and "
-    "replayed on a model of each interconnect, on cores of the stated speed. Brackets hold bands of the "
-    "simulation, not confidence intervals."
+    "Simulated times were not measured. Nodeworth recorded the messages of a real run at each process count. "
+    "It replayed these messages on a model of each interconnect and on cores of the stated speed. Brackets "
+    "are bands of the simulation, not confidence intervals."
 )
 
 HOW_TRAFFIC = (
-    "Traffic on simulated interconnects was not measured. The messages of each pattern's schedule were "
-    "simulated on a model of each interconnect, by the rules of the measuring program. Nothing was computed."
+    "Traffic on simulated interconnects was not measured. Nodeworth simulated the scheduled messages of each "
+    "pattern on a model of each interconnect, by the rules of the measuring program. The simulation contains "
+    "no computing."
 )
 
 HOW_SERVERS = (
-    "Tasks on a distributed array were simulated on a model of each interconnect, data servers included, on "
-    "cores that ranks use in turns. The computing of a task was timed in serial runs. Brackets hold the "
-    "shortest and the longest of these, and the random order of tasks."
+    "Nodeworth simulated tasks on a distributed array and their data servers on a model of each "
+    "interconnect. Ranks that share a core use it in turns. The computing time of a task was measured in "
+    "serial runs. Brackets span the shortest and the longest of these times, and random orders of the tasks."
 )
 
 
@@ -82,27 +83,29 @@ def models_of(content: Content) -> dict[str, AboutModel]:
 def _host_sentences(host: Host, speed: float, traces: pd.DataFrame | None) -> str:
     """State the speed of the simulated cores relative to the traced cores, and the source of this figure."""
     cpus = [] if traces is None else traces["cpu"].dropna().unique().tolist()
-    traced_cores = f"the cores of the traces{f' ({listed(cpus)})' if cpus else ''}"
+    traced_cores = f"the cores that recorded the traces{f' ({listed(cpus)})' if cpus else ''}"
     processor = host.processor
     format_speed = formats.number if processor else formats.exact
     ends = " to ".join(map(format_speed, host.host_speed_range or ()))
     share = format_speed(speed) + (f" ({ends})" if ends else "")
-    relation = "are as fast as" if speed == 1 and not ends else f"have {share} of the speed of"
+    relation = "are as fast as" if speed == 1 and not ends else f"have {share} times the speed of"
     sentences = [f"Simulated cores {relation} {traced_cores}."]
     stated_cpu = (processor.traced_on if processor else host.relative_to) or ""
     if other_cpus := [cpu for cpu in cpus if stated_cpu not in cpu]:
-        sentences.append(
-            f"This speed is relative to {stated_cpu}, not {listed(other_cpus)}: here it is a guess."
-        )
+        sentences.append(f"This ratio was stated for {stated_cpu}. For {listed(other_cpus)} it is a guess.")
     sentences += _benchmark_sentences(processor) if processor else []
     if speed != 1 or ends:
-        sentences.append(f"Source: {host.source.rstrip('.')}." if host.source else "It has no stated source.")
+        sentences.append(
+            f"Source: {host.source.rstrip('.')}."
+            if host.source
+            else "The study states no source of this ratio."
+        )
     if ends:
-        sentences.append("Brackets reach from the fastest of these cores to the slowest.")
+        sentences.append("Brackets of simulated times include this range.")
     if host.corun_percent is not None:
         percent = f"{formats.exact(host.corun_percent)}{THIN}%"
         sentences.append(
-            f"The study states that each other rank that computes on a node slows a rank down by {percent}."
+            f"By a statement of the study, a rank is {percent} slower for each other rank on its node."
         )
     return " ".join(sentences)
 
@@ -112,10 +115,11 @@ def _benchmark_sentences(processor: AboutProcessor) -> list[str]:
     results = {name: tuple(map(formats.whole, pair)) for name, pair in processor.benchmarks.items()}
     linpack, triad = results["linpack_100_Mflops"], results["stream_triad_MBps"]
     return [
-        f"It compares {processor.name} with {processor.traced_on or 'the traced processor'}:",
+        f"Two benchmarks compare {processor.name} with {processor.traced_on or 'the traced processor'}:",
         f"{linpack[0]} against {linpack[1]} Mflop/s in LINPACK of order 100,",
-        f"{triad[0]} against {triad[1]} MB/s in STREAM's triad.",
-        "A trace does not show which computing waits for memory, so all of it has one speed between these.",
+        f"and {triad[0]} against {triad[1]} MB/s in STREAM's triad.",
+        "A trace does not show which computing waits for memory. All computing therefore has the same speed, "
+        "between the two ratios.",
     ]
 
 
@@ -137,9 +141,10 @@ def _models_table(models: Mapping[str, AboutModel], labels: Labels) -> Block:
         for name, model in models.items()
     ]
     caption = (
-        "Errors of each model when the ping-pong that it was fitted to is replayed. Left out: points of "
-        "2 KiB and more, each predicted by a model without it; the ends of a protocol cannot be left out. A "
-        "model of two points has only latency and peak bandwidth, and says nothing about sizes between them."
+        "Errors of each model in a replay of the ping-pong to which it was fitted. A point left out is "
+        "predicted by a model that was fitted to the other points. Points below 2 KiB and the ends of a "
+        "protocol cannot be left out. A model of two points has only latency and peak bandwidth, so its "
+        "errors between them are unknown."
     )
     return table(caption, columns, {"": rows})
 
@@ -168,7 +173,7 @@ def _sources(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
 def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
     """Name the models with a mean error above `MEAN_ALLOWED_PERCENT`."""
     allowed, sentences = formats.exact(MEAN_ALLOWED_PERCENT), []
-    for key, where in (("mean_percent", "at its points"), ("left_out_mean_percent", "at points left out")):
+    for key, where in (("mean_percent", "at fitted points"), ("left_out_mean_percent", "at points left out")):
         inaccurate = [
             labels.interconnect(name, "simulated")
             for name, model in models.items()
@@ -176,7 +181,7 @@ def _warnings(models: Mapping[str, AboutModel], labels: Labels) -> list[str]:
         ]
         if inaccurate:
             names = listed(inaccurate)
-            sentences.append(f"Warning: the mean error {where} is above {allowed}{THIN}% for {names}.")
+            sentences.append(f"Warning: the mean error of {names} {where} is above {allowed}{THIN}%.")
     return sentences
 
 
@@ -187,8 +192,8 @@ def _points_tables(fit: pd.DataFrame | None, curves: Sequence[str], labels: Labe
     if not lines:
         return []
     caption = (
-        "Every point of the curves that models were fitted to: the given one-way time, and the replayed "
-        "time. The ends of a protocol have no error if left out, since the model needs them."
+        "One-way times of every point to which a model was fitted: as given, and as replayed on the model. "
+        "The model needs the ends of a protocol, so these have no error if left out."
     )
     fields = [
         texts("Message size", size_text, "bytes"),

@@ -15,22 +15,22 @@ from analysis.runs.frames import Line, as_float, is_missing
 from analysis.runs.side_tables import FACTORS, with_fewest_threads
 
 HOW = (
-    "A trace contains the computing and communication of every rank in a few steps. Computing: CPU time of "
-    "all ranks; for ranks of several threads, the time until the last thread is done. Over serial: this "
-    "time, times the threads, over the time of the same steps in the serial run, or in serial runs at the "
-    "same time. Another rank: increase of a rank's computing time for each other rank that computes on the "
-    "same node at the same time. Ranks were timed alone and at once, which are the ends of its band."
+    "A trace contains the computing and communication of every rank in a few steps of a run. Computing is "
+    "the CPU time of all ranks. The computing of a rank with several threads ends with its last thread. Over "
+    "serial is the computing time × threads / the time of the same steps in serial runs. Another rank is the "
+    "increase of a rank's computing time for each other rank that computes on the same node at the same "
+    "time. It was measured by timing ranks alone and several at once."
 )
 TIMED = {
     "alone": (
-        "Timed alone: each rank ran again, several times, by itself on a core. Recorded messages answered "
-        "its MPI calls, and it sent the same messages as in the traced run. The median of its runs counts; "
-        "the band holds nine tenths of them."
+        "Timed alone: each rank ran again several times, alone on a core. Recorded messages answered the "
+        "rank's MPI calls, and the rank sent the same messages as in the traced run. Its computing time is "
+        "the median of these runs. The band contains nine tenths of them."
     ),
     "together": (
-        "Timed together: computing was timed in the traced run. If ranks shared a core, it took more CPU "
-        "time than alone; the corrected times are scaled to the CPU time of the serial run. The corrected "
-        "and the measured times are the ends of the band."
+        "Timed together: computing was timed in the traced run. Ranks that shared a core took more CPU time "
+        "than they would take alone. The corrected times are therefore scaled to the CPU time of the serial "
+        "run. The band spans the corrected and the measured time."
     ),
 }
 """Explanation of each timing of traces."""
@@ -80,7 +80,7 @@ def _together_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the traces that were not timed alone, by the tracer's reason."""
     together = rows[rows["timing_reason"].notna()].groupby("timing_reason", sort=False)
     return [
-        f"Timed together, not alone: {_names(traces_of_reason, labels)}. Reason of the tracer: {reason}."
+        f"These traces were timed together, not alone: {_names(traces_of_reason, labels)}. Reason: {reason}."
         for reason, traces_of_reason in together
     ]
 
@@ -90,11 +90,13 @@ def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     rows = rows[rows["indicative"]]
     is_alone = rows["timing"] == "alone"
     reasons = {
-        "repeats of ranks alone are fewer than three or differ by more than 10 %": rows[is_alone],
+        "a rank was timed alone fewer than three times, or its times differ by more than 10 %": rows[
+            is_alone
+        ],
         "ranks together took far more or less CPU time than the serial run, or waited": rows[~is_alone],
     }
     return [
-        f"Indicative only, since {reason}: {_names(traces_of_reason, labels)}."
+        f"These traces are only indicative: {_names(traces_of_reason, labels)}. Reason: {reason}."
         for reason, traces_of_reason in reasons.items()
         if not traces_of_reason.empty
     ]
@@ -107,8 +109,8 @@ def _uneven_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         return []
     most = uneven["step_spread_percent"].max()
     return [
-        f"Traced steps differ by up to {most:.0f} %: {_names(uneven, labels)}. "
-        "More traced steps (simulation.steps) would represent the others better."
+        f"The steps of these traces differ by up to {most:.0f} %: {_names(uneven, labels)}. "
+        "More traced steps (simulation.steps) would represent a run better."
     ]
 
 
@@ -175,8 +177,8 @@ def _profile_table(profile: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         "Communication of all ranks in a step, by operation and message size, at the largest process count. "
-        "Receives and waits, the other ends of these operations, are left out. The size of a collective call "
-        "is the contribution of a rank. All counts are in tables/trace_profile.csv."
+        "The table counts each message when it is sent, not when it is received. The size of a collective "
+        "call is the contribution of one rank. All process counts are in tables/trace_profile.csv."
     )
     return line_table(caption, fields, labels.lines(rows, "case"), title)
 
@@ -204,9 +206,10 @@ def _efficiency_table(content: Content) -> Block:
     ]
     caption = (
         "Factors of efficiency at the peak and at the largest process count, as defined by the POP centre of "
-        "excellence. Load balance: mean computing time over the largest. Serialisation: largest computing "
-        "time over the time if messages cost nothing. Transfer: that time over the time. Their product is "
-        "the parallel efficiency. It excludes additional computing of the parallel program."
+        "excellence. Load balance is the mean computing time of the ranks / the largest computing time. "
+        "Serialisation is the largest computing time / the run time if messages took no time. Transfer is "
+        "the run time if messages took no time / the run time. The parallel efficiency is the product of the "
+        "three. It does not include additional computing of the parallel program."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))
