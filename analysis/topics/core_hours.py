@@ -119,17 +119,18 @@ def core_hours_section(content: Content) -> Section | None:
     total = float(hours["core_hours"].sum())
     counted = float(hours.loc[hours["reason"] == COUNTED, "core_hours"].sum())
     summary = (
-        f"The study took {formats.number(total)} core hours, {formats.number(counted)} in runs that count"
+        f"The study took {formats.number(total)} core hours, of which runs that count took "
+        f"{formats.number(counted)}"
     )
     if "job_states" in content.tables:
         states = content.tables["job_states"]
         jobs = listed(f"{line['jobs']} {line['state']}" for line in as_lines(states))
         joules = states["energy_joules"].sum(min_count=1)
         energy = "" if pd.isna(joules) else f"; {formats.number(joules / 3.6e6)} kWh"
-        summary += f", by Slurm's accounting of its jobs ({jobs}{energy})."
+        summary += f". The source is Slurm's accounting of the study's jobs ({jobs}{energy})."
     else:
-        limit = ", which cover runs only and not the rest of their jobs" if "job" in content.runs else ""
-        summary += f", by its records{limit}."
+        limit = ", which do not cover the rest of their jobs" if "job" in content.runs else ""
+        summary += f". The source is the records of its runs{limit}."
     rows = [
         row(
             [
@@ -142,7 +143,7 @@ def core_hours_section(content: Content) -> Section | None:
         )
         for line in as_lines(hours)
     ]
-    columns = [*left("Went to", "That is"), *right("Runs", "Core hours", "Share")]
+    columns = [*left("Use", "Meaning"), *right("Runs", "Core hours", "Share")]
     printed = table("Use of the core hours.", columns, {"": rows})
     return section("core_hours", "Cost of the study", [paragraph(summary), printed])
 

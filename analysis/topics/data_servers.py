@@ -59,9 +59,9 @@ DATA_SERVER_TABLES = table_schemas(
 )
 
 READING = (
-    "The times are medians over the runs of a point, for operations that leave their process. Busy is the "
-    "share of a core that processes, or servers, keep: a rank that polls keeps its core while it waits. "
-    "A server that polls leaves a process on the same core at most half of it."
+    "Times are medians over the runs of a point, for operations on the memory of another process. Busy is "
+    "the share of its core that a process or a server uses. A rank that polls uses its core while it waits. "
+    "A server that polls leaves at most half of its core to a process on the same core."
 )
 
 
@@ -114,7 +114,10 @@ def data_servers_section(content: Content) -> Section | None:
         numbers("Processes busy (%)", percent, "busy_processes"),
         numbers("Servers busy (%)", percent, "busy_servers"),
     ]
-    caption = "Data servers by the way they wait; the other operations are in tables/data_servers.csv."
+    caption = (
+        "Times of get operations by the way in which data servers wait. Other operations are in "
+        "tables/data_servers.csv."
+    )
     lines = labels.lines(gets, "oversubscription", "processes", "interconnect", "kind", "case")
     printed = line_table(caption, fields, lines, labels.curve)
     return section("data-servers", "Data servers", [paragraph(READING), printed])

@@ -91,14 +91,14 @@ RATIOS = ("greenup", "speedup", "speedup_per_extra_joule")
 """Columns that compare a run with the reference."""
 MOST_ROWS = 120
 CAPTIONS = {
-    COUNTED: "Counted by {}: energy of the whole run on all its machines, median over the blocks, and {}.",
-    MODEL: "A model, nothing counted: {}, times the time of the main loop; with all ranges, and {}.",
+    COUNTED: "Energy of the whole run on all its machines, counted by {}: medians over the blocks, with {}.",
+    MODEL: "Energy by a model, not counted: {} × the time of the main loop, with all ranges and {}.",
 }
 """Captions of the table of a basis, with the source and a description of the intervals."""
 READING = (
-    "Greenup is the reference's energy over the energy of the run, as speedup is of times. If the energy of "
-    "the serial run is unknown, both refer to the smallest count with known energy. An extra joule buys "
-    "nothing (–) if a run takes no extra joule. All columns are in tables/energy.csv."
+    "Greenup is the energy of the reference / the energy of the run, as speedup is for times. If the energy "
+    "of the serial run is unknown, both refer to the smallest count with known energy. The speedup an extra "
+    "kJ is – if a run takes no extra energy. All columns are in tables/energy.csv."
 )
 
 _CURVE = ["case", "interconnect", "kind", "oversubscription", "threads"]
@@ -403,9 +403,11 @@ def _sentence(rows: pd.DataFrame, labels: Labels) -> str:
     fastest = max(lines, key=lambda line: line["speedup"])
     text = f"{labels.case(least['case'])}: {_point(least, labels)} takes the least energy, {_joules(least)}"
     if fastest is least:
-        return f"{text}; it is also the fastest point."
+        return f"{text}. This is also the fastest point."
     greenup = formats.bracketed(*interval(fastest, "greenup"))
-    return f"{text}; the fastest, {_point(fastest, labels)}, takes {_joules(fastest)} (greenup {greenup})."
+    return (
+        f"{text}. The fastest point, {_point(fastest, labels)}, takes {_joules(fastest)} (greenup {greenup})."
+    )
 
 
 def _point(line: Line, labels: Labels) -> str:
@@ -423,7 +425,7 @@ def _table(rows: pd.DataFrame, caption: str, labels: Labels) -> Block:
     rows = rows[~(rows["serial"].astype(bool) & rows.duplicated(["case", "kind", "serial"]))]
     if len(rows) > MOST_ROWS:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
-        caption += " Shown is the largest process count."
+        caption += " The table shows only the largest process count."
     several_levels = rows["oversubscription"].nunique() > 1
 
     def curve(line: Line) -> str:

@@ -54,8 +54,9 @@ HYBRID = table_schemas(
 )
 
 READING = (
-    "Each row compares a number of processes × threads with the fewest threads per process on the same cores "
-    "and interconnect. The gain is how much longer the fewest threads take, block by block."
+    "Each row compares a number of processes × threads with the fewest threads per process, on the same "
+    "cores and interconnect. The gain is how much longer the run with the fewest threads takes, block by "
+    "block."
 )
 
 

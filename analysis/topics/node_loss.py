@@ -228,15 +228,17 @@ def node_loss(content: Content) -> Section | None:
         numbers("Bandwidth at most (%)", share("bandwidth")),
     ]
     method = (
-        "These runs on one node are compared with their traces, whose ranks ran again alone and several at "
-        "once. Memory: how much longer a rank computes while other ranks of its node compute. Waiting: "
-        "waiting in the trace if messages took no time. Work: CPU time of all ranks alone over "
-        "the CPU time of the serial run. Communication is the rest. Bandwidth at most: the loss of cores "
-        "that share a memory if all computing waited for it, by STREAM's triad on one and several cores. It "
-        "bounds the share of memory and is not part of the sum. Brackets span the interval of the efficiency "
-        "and the bands of the traces. Factors are in tables/node_loss.csv."
+        "Nodeworth compares these runs on one node with their traces, whose ranks ran again alone and "
+        "several at once. Memory is how much longer a rank computes while other ranks of its node compute. "
+        "Waiting is the waiting time in the trace if messages took no time. Work is the CPU time of all "
+        "ranks alone / the CPU time of the serial run. Communication is the rest. Bandwidth at most is the "
+        "loss if all computing waited for the memory that cores share, by STREAM's triad on one and several "
+        "cores. It is an upper bound of the share of memory and not part of the sum. Brackets span the "
+        "interval of the efficiency and the bands of the traces. Factors are in tables/node_loss.csv."
     )
-    caption = "Shares of the efficiency that is lost inside a node (of logarithms)."
+    caption = (
+        "Causes of the loss of efficiency inside a node. Each share is a share of the efficiency's logarithm."
+    )
     blocks = [
         bullets([_loss_sentence(line, labels) for line in lines]),
         line_table(caption, fields, lines, lambda line: labels.case(line["case"])),
@@ -254,10 +256,13 @@ def _loss_sentence(line: Line, labels: Labels) -> str:
         return f"{run}: the efficiency is {efficiency}, so there may be no loss to divide."
     parts = sorted(PART_NAMES, key=lambda part: -line[f"{part}_percent"])
     shares = (
-        f"{formats.percent_with_interval(*interval(line, f'{part}_percent'))} is {PART_NAMES[part]}"
+        f"{PART_NAMES[part]} {formats.percent_with_interval(*interval(line, f'{part}_percent'))}"
         for part in parts
     )
-    return f"{run}: the efficiency is {efficiency}. Of the loss, {listed(shares)}.{_bandwidth_sentence(line)}"
+    return (
+        f"{run}: the efficiency is {efficiency}. Shares of the loss: {listed(shares)}."
+        f"{_bandwidth_sentence(line)}"
+    )
 
 
 def _bandwidth_sentence(line: Line) -> str:
@@ -265,13 +270,14 @@ def _bandwidth_sentence(line: Line) -> str:
     bound = interval(line, "bandwidth_percent")
     if is_missing(bound[0]):
         return ""
-    text = f" Sharing the bandwidth of memory explains at most {formats.percent_with_interval(*bound)} of it"
+    share = formats.percent_with_interval(*bound)
+    text = f" The bandwidth of memory explains at most {share} of the loss"
     if line["memory_percent_low"] <= line["bandwidth_percent_high"]:
-        return f"{text}, which agrees with the re-runs' share of memory."
+        return f"{text}, which agrees with the share of caches and memory."
     by_reruns = formats.percent_with_interval(*interval(line, "memory_percent"))
     return (
-        f"{text}, but re-runs of several ranks at once show {by_reruns}. The two disagree, so ranks share "
-        "more than bandwidth: caches, or the clock of busy cores."
+        f"{text}, but re-runs of several ranks at once show {by_reruns}. Ranks therefore share more than "
+        "bandwidth, such as caches or the clock of busy cores."
     )
 
 

@@ -274,11 +274,11 @@ def node_figures(nodes: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     estimated = nodes[nodes["slower_percent"].notna()]
     shown = estimated.head(MOST_NODES).to_dict("records")
     caption = (
-        "How much longer runs take on each node than runs of the same points without it; the "
+        "How much longer runs on each node take than runs of the same points on other nodes. The "
         f"{level_of(labels.facts)} intervals of all nodes hold at once. Squares are slow nodes."
     )
     if len(estimated) > MOST_NODES:
-        caption += f" Shown are the {MOST_NODES} slowest of {len(estimated)} nodes."
+        caption += f" The figure shows the {MOST_NODES} slowest of {len(estimated)} nodes."
     alt = "Effect of each node on the times of its runs in percent, with intervals."
     points = []
     for place, row in enumerate(shown):
@@ -307,7 +307,7 @@ def node_section(content: Content) -> Section | None:
         numbers("Slower by (%)", percent_cell("slower")),
         numbers("p", p_value, "p_value"),
     ]
-    caption = "How much longer runs take on each node than runs of the same points without it."
+    caption = "How much longer runs on each node take than runs of the same points on other nodes."
     printed = line_table(caption, fields, table.to_dict("records"), of_cases=False)
     sentences = node_sentences(table, level_of(content.facts)) + stopped_sentences(content.runs)
     return section("nodes", "Nodes", [bullets(sentences), *content.figures("nodes"), printed])
@@ -324,7 +324,8 @@ def node_sentences(table: pd.DataFrame, level: str) -> list[str]:
     sentences = [
         f"Node {row['node']} is slow: runs on it take "
         f"{formats.percent_with_interval(*percent_interval(row, 'slower'))} longer than runs of the same "
-        f"points on other nodes ({formats.p_value(row['p_value'])}; {at_once}). Report it to the operators."
+        f"points on other nodes ({formats.p_value(row['p_value'])}). The {at_once}. Report the node to the "
+        "operators."
         for row in estimated[estimated["slow"]].to_dict("records")
     ]
     if not sentences:
@@ -344,8 +345,8 @@ def stopped_sentences(runs: pd.DataFrame) -> list[str]:
         return []
     verb = "is" if len(left_out) == 1 else "are"
     return [
-        f"{counted(len(left_out), 'point')} {verb} left out, with all runs, because some of these runs were "
-        "stopped at their time limit and the effect of their nodes is unknown."
+        f"{counted(len(left_out), 'point')} {verb} left out, because some runs were stopped at their time "
+        "limit. The effect of a node on such a run is unknown."
     ]
 
 

@@ -120,10 +120,10 @@ COLUMNS = 2
 
 HOW = (
     "MPI uses one of these transports. A reliable transport repeats lost messages; an unreliable transport "
-    "does not, so sent and received rates may differ. Both are over the time of sending. Nodeworth measures "
-    "TCP and UDP between two processes; results of other transports were imported from the programs named in "
-    "the table, or were published. Busy are the cores that a program itself used. MPI's ping-pong is shown "
-    "for comparison."
+    "does not, so sent and received rates may differ. Both rates are bytes / the time of sending. Nodeworth "
+    "measures TCP and UDP between two processes. Results of other transports were imported from the programs "
+    "named in the table, or were published. Busy is the number of cores that the program itself used. MPI's "
+    "ping-pong is shown for comparison."
 )
 
 
@@ -292,8 +292,8 @@ def _with_curves(rows: pd.DataFrame) -> pd.DataFrame:
 def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     """Draw the latency of each transport against the message size."""
     caption = (
-        "Latency below MPI and of MPI: half a round trip against the message size, median over the round "
-        "trips of a run and over runs."
+        "Latency below MPI and of MPI against the message size. The latency is half a round trip, a median "
+        "over the round trips of a run and over runs."
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -309,8 +309,8 @@ def _latency(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
 def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     """Draw sent and received rates of each transport at full speed against the message size."""
     caption = (
-        "Streams below MPI in one direction, at full speed, against the message size: sent (hollow) and "
-        "received (filled). Messages were lost where the two differ."
+        "Rate of streams below MPI in one direction at full speed, against the message size. Hollow points "
+        "are sent, filled points are received. Messages were lost where the two differ."
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -423,9 +423,9 @@ def _table(best: pd.DataFrame, content: Content) -> Block:
         texts("From", lambda file: "" if is_missing(file) else file, "imported_from"),
     ]
     caption = (
-        "Transports: lowest latency (half a round trip); the fastest stream in one direction, with its "
-        "losses and the cores that it kept busy; both directions at once. All sizes and rates are in "
-        "tables/network_transports.csv."
+        "The best results of each transport. Latency is the lowest half round trip. Sent, received and lost "
+        "messages, their size and the busy cores are those of the fastest stream in one direction. All sizes "
+        "and rates are in tables/network_transports.csv."
     )
     return line_table(caption, fields, best.to_dict("records"), of_cases=False)
 

@@ -18,13 +18,13 @@ def test_a_model_is_called_one_wherever_it_stands(tmp_path):
     section = energy_section(content(*study(tmp_path, lifetime=LIFETIME)))
     (table,) = blocks(section, "table")
     assert table["caption"].startswith(
-        "A model, nothing counted: idle and loaded watts of the study's economics"
+        "Energy by a model, not counted: idle and loaded watts of the study's economics"
     )
     (items,) = blocks(section, "list")
     assert items["title"] == "Energy by the model"
     # 300 W for 12 s alone; the fastest takes 8 nodes 3 s
     assert paragraphs(section) == [
-        "Duct: the serial run takes the least energy, 3600 [3600, 3600] J; the fastest, Infiniband on 8 "
+        "Duct: the serial run takes the least energy, 3600 [3600, 3600] J. The fastest point, Infiniband on 8 "
         "processes, takes 7200 [7200, 7200] J (greenup 0.500 [0.500, 0.500])."
     ]
     line = ["Infiniband", "8", "7200 [7200, 7200]", "0.500 [0.500, 0.500]", "21.6 [21.6, 21.6]"]  # in kJ s
@@ -55,13 +55,16 @@ def both(tmp_path):
 def test_counted_and_modelled_energy_share_no_table(both):
     section = energy_section(content(*both))
     captions = [table["caption"] for table in blocks(section, "table")]
-    assert [caption.split(":")[0] for caption in captions] == ["Counted by RAPL", "A model, nothing counted"]
+    assert [caption.split(":")[0] for caption in captions] == [
+        "Energy of the whole run on all its machines, counted by RAPL",
+        "Energy by a model, not counted",
+    ]
     first, second = blocks(section, "table")
     assert [line[0] for line in cells(first)] == ["Serial run", "Gigabit"]
     assert "Gigabit" not in {line[0] for line in cells(second)}
     assert (
         paragraphs(section)[0]
-        == "Duct: Gigabit on 2 processes takes the least energy, 600 [600, 600] J; it is also the fastest point."
+        == "Duct: Gigabit on 2 processes takes the least energy, 600 [600, 600] J. This is also the fastest point."
     )
 
 

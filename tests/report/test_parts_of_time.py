@@ -49,13 +49,14 @@ def section():
 def test_sentences(section):
     sentences = sentences_of(section)
     # U 4 of 8 s serially; p 3 of 8 s, and 2.6 of 5 s, the same over both interconnects.
-    assert "U takes 50 % of the main loop on 1 process" in sentences
-    assert "p grows from 38 % to 52 %" in sentences
-    solver = "the linear solver needs 1.30 times the iterations for p, compared with 1 process."
-    assert f"on 2 processes {solver}" in sentences
-    assert "excluded from all times: mesh at most 2.00 s" in sentences
+    assert "the part U takes 50 % of the main loop on 1 process" in sentences
+    assert "the share of p grows from 38 % to 52 %" in sentences
+    assert (
+        "iterations of the linear solver on 2 processes, relative to 1 process, are 1.30 for p." in sentences
+    )
+    assert "All times exclude the preparation before the runs: mesh takes at most 2.00 s" in sentences
     # Outside of the main loop is 1 s of 9, 6 and 11 s.
-    assert "are 9.1 % to 17 % of the runs" in sentences
+    assert "take 9.1 % to 17 % of a run" in sentences
 
 
 def test_tables(section):
@@ -77,10 +78,10 @@ def test_lost_efficiency_is_split_into_iterations_and_time():
     section = with_efficiency()
     # Over gigabit 10 s on 2 processes instead of 4; 0.3 more iterations of 3 s of 8 s serially.
     assert (
-        "over Gigabit, the efficiency is 40 %; the additional iterations of the linear solver alone would leave 90 %"
-        in sentences_of(section)
+        "over Gigabit, the efficiency is 40 %. The additional iterations of the linear solver alone would leave an "
+        "efficiency of 90 %" in sentences_of(section)
     )
-    assert "90 %, 7.5 % of the lost time" in sentences_of(section)
+    assert "90 %; they explain 7.5 % of the lost time" in sentences_of(section)
     (table,) = [block for block in blocks(section, "table") if "Algorithmic" in str(block)]
     assert cells(table)[0] == ["Gigabit", "2", "40 %", "90 %", "45 %", "7.5 %"]
 
@@ -88,14 +89,14 @@ def test_lost_efficiency_is_split_into_iterations_and_time():
 def test_the_least_efficiency_has_its_interval():
     """From 8 s serially to 10 s x 0.8 and x 1.25 on two processes: 50 % and 32 %."""
     section = with_efficiency(factors=(0.8, 0.8, 0.8, 1, 1, 1.25, 1.25, 1.25))
-    assert "over Gigabit, the efficiency is 40 % [32, 50]; the additional iterations" in sentences_of(section)
+    assert "over Gigabit, the efficiency is 40 % [32, 50]. The additional iterations" in sentences_of(section)
 
 
 @pytest.mark.parametrize(
     ("on_two", "sentence"),
     [
-        (10.0, "the iterations of the linear solver change it by less than 5 %"),
-        (5.0, "without the savings of fewer iterations of the linear solver it would be 32 %"),
+        (10.0, "The iterations of the linear solver change the efficiency by less than 5 %"),
+        (5.0, "with as many iterations, the efficiency would be 32 %"),
     ],
 )
 def test_constant_iterations_are_reported(on_two, sentence):
@@ -106,7 +107,10 @@ def test_constant_iterations_are_reported(on_two, sentence):
 def test_equal_numbers_of_iterations_are_stated():
     runs, tables, facts = study(iterations={1: {"p": 10.0}, 2: {"p": 10.2}})
     sentences = sentences_of(part(make_report(runs, tables, facts, []), "parts"))
-    assert "needs as many iterations on 2 processes as on 1 process, within 5 %" in sentences
+    assert (
+        "iterations of the linear solver on 2 processes differ by less than 5 % from those on 1 process"
+        in sentences
+    )
 
 
 def bars(drawing):

@@ -164,7 +164,7 @@ def test_headline_sentences_are_grouped_by_kind(pages):
     )
     highest = "highest bandwidth 958 MB/s, InfiniBand 4x PCIe (pub) at 4 MiB"
     assert f"2.10 µs, Quadrics Elan4 (pub); {highest}" in text
-    absent = "Not available, so not measured: Shared memory (there is no such device here)."
+    absent = "Shared memory was not available and not measured (there is no such device here)."
     assert absent in sentences_of(part(pages[1], "network"))
 
 
@@ -222,7 +222,9 @@ def test_the_answer_ends_with_the_limits_of_benchmarks(network_study):
     assert len(figures["key_figures"]) == 4
     items = [item for block in blocks(part(report, "words"), "list") for item in block["items"]]
     assert len(items) == 5
-    assert items[-1].startswith("These benchmarks do not show the gain of an application in processes, ")
+    assert items[-1].startswith(
+        "These benchmarks do not show what an application gains. For its gain in processes, "
+    )
 
 
 def test_published_and_measured_curves_share_a_figure_and_are_distinguished(pages):
@@ -293,7 +295,7 @@ def test_an_impossible_processor_share_names_only_its_side(network_study):
     table, _ = blocks(part(report, "network-processor"), "table")
     cells = [line["cells"][-1] for group in table["groups"] for line in group["rows"]]
     assert set(cells) == {"< 0", "> 100"}
-    assert "Below 0 or above 100: other work" in table["caption"]
+    assert "below 0 or above 100 if other programs" in table["caption"]
 
 
 def test_collectives_have_a_table_by_size_and_process_count(pages):

@@ -127,7 +127,7 @@ def test_the_report_names_the_node_for_the_operators(three):
     section, drawing = reported(three.assign(seconds=seconds))
     (line,) = sentences_of(section).splitlines()
     assert line.startswith("Node n2 is slow: runs on it take 2") and line.endswith(
-        "Report it to the operators."
+        "Report the node to the operators."
     )
     assert "for all 3 nodes at once" in line
     (figure,), (table,) = blocks(section, "figure"), blocks(section, "table")

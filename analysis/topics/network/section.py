@@ -29,10 +29,10 @@ from analysis.topics.network.tables import PAIRS
 from analysis.topics.topic import MOST_ROWS, MOST_SENTENCES, Headline, Page
 
 METHOD = (
-    "Latency is half a round trip of a ping-pong, the time of an exchange in both directions, or the time of "
-    "a collective operation; bandwidth counts the bytes of all messages under way. Curves are medians over "
-    "the batches of a run and over runs. N/2 is the size that reaches half of the peak. Measured, emulated, "
-    "simulated and published curves are never compared with each other."
+    "The latency of a ping-pong is half a round trip. The latency of an exchange or of a collective "
+    "operation is its whole time. Bandwidth counts the bytes of all messages under way. Curves are medians "
+    "over the batches of a run and over runs. Measured, emulated, simulated and published curves are never "
+    "compared with each other."
 )
 _POINT = ["benchmark", "processes", "oversubscription"]
 
@@ -106,7 +106,8 @@ def _unavailable(content: Content) -> list[str]:
         if item == "interconnect" and name in content.facts.interconnects:
             reasons.setdefault(left_out.reason, []).append(content.labels.interconnect(name))
     return [
-        f"Not available, so not measured: {formats.listed(names)} ({reason})."
+        f"{formats.listed(names)} {'was' if len(names) == 1 else 'were'} not available and not measured "
+        f"({reason})."
         for reason, names in reasons.items()
     ]
 
@@ -141,9 +142,10 @@ def headline_table(heads: pd.DataFrame, content: Content) -> Block:
         texts("Quicker again from", sizes, "drops"),
     ]
     caption = (
-        "Headline numbers, among 0 bytes and the powers of two. N/2: the bandwidth reaches half of the peak; "
-        "loses from: it stays 5 % or more below the peak. Another protocol: the time is 25 % or more above "
-        "the line through the sizes before; quicker again: 10 % or more below the size before."
+        "Headline numbers at 0 bytes and the powers of two. N/2 is the size at which the bandwidth reaches "
+        "half of the peak. Loses from is the size from which the bandwidth stays 5 % or more below the peak. "
+        "Another protocol starts at a size whose time is 25 % or more above the line through the smaller "
+        "sizes. Quicker again are sizes whose time is 10 % or more below that of the size before."
     )
     if ((heads["kind"] == "emulated") & (heads["percent_of_link"] > 100)).any():
         caption += (
@@ -210,7 +212,7 @@ def _after_work(content: Content) -> list[Block]:
         numbers("Longer than directly (µs)", number, "longer_us"),
     ]
     caption = (
-        "How long an exchange of empty messages takes after work, and how much longer than directly after "
+        "Time of an exchange of empty messages after work, and how much longer it is than directly after "
         "another exchange."
     )
     return [line_table(caption, fields, rows.to_dict("records"), content.labels.curve, of_cases=False)]
@@ -234,7 +236,9 @@ def _availability(content: Content) -> list[Block]:
     ]
     caption = "Share of the processor that an exchange leaves to other work."
     if not rows["availability"].between(0, 1).all():
-        caption += " Below 0 or above 100: other work took more of the processor than the exchange."
+        caption += (
+            " A share is below 0 or above 100 if other programs took more of the processor than the exchange."
+        )
     shown = line_table(caption, fields, lines, content.labels.curve, of_cases=False)
     return [*_figures(content, "network-availability"), shown]
 

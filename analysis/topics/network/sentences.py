@@ -115,8 +115,8 @@ def worth_sentence(runs: pd.DataFrame, study: AboutStudy) -> str:
         Runs of the study of benchmarks.
     """
     text = (
-        "These benchmarks do not show the gain of an application in processes, nodes or money; a case that "
-        "runs over these interconnects would"
+        "These benchmarks do not show what an application gains. For its gain in processes, nodes or money, "
+        "run a case over these interconnects"
     )
     if runs.empty or study.file is None:
         return f"{text}."
@@ -169,9 +169,10 @@ def _range_over_runs(low: float, high: float) -> str:
 def bus_sentences(headlines: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the adapters whose bus is slower than their link, with the share of the bus that they reach."""
     return [
-        f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: its "
-        f"bus, {row['host_bus']}, carries {number(row['host_bus_MBps'], 4)}{THIN}MB/s, less than the link's "
-        f"{number(row['link_MBps'], 4)}; {formats.percent(row['percent_of_host_bus'])} of it is reached."
+        f"{benchmark(row['benchmark'])}, {labels.interconnect(row['interconnect'], row['kind'])}: the "
+        f"host bus {row['host_bus']} carries {number(row['host_bus_MBps'], 4)}{THIN}MB/s, less than the link "
+        f"with {number(row['link_MBps'], 4)}{THIN}MB/s. The peak is "
+        f"{formats.percent(row['percent_of_host_bus'])} of the host bus."
         for row in headlines[headlines["host_bus_MBps"] < headlines["link_MBps"]].to_dict("records")
     ]
 
@@ -200,8 +201,8 @@ def pressure_sentences(runs: pd.DataFrame) -> list[str]:
     if busy.empty or busy.median() < BUSY:
         return []
     return [
-        f"Other programs kept {number(busy.median(), 2)} cores busy during the median run: single figures "
-        "may be many times too slow, and bands are wide."
+        f"Other programs kept {number(busy.median(), 2)} cores busy during the median run. Single values "
+        "may therefore be many times too slow, and bands are wide."
     ]
 
 
@@ -237,8 +238,9 @@ def _slow_pairs(pairs: pd.DataFrame) -> str:
         return f"no pair of {len(pairs)} takes {limit}."
     worst = slow.nlargest(1, "latency_us").iloc[0]
     return (
-        f"{len(slow)} of {len(pairs)} pairs take {limit}, "
-        f"the slowest, {worst['source']} and {worst['target']}, {number(worst['latency_us'])}{THIN}µs."
+        f"{len(slow)} of {len(pairs)} pairs take {limit}. "
+        f"The slowest pair, {worst['source']} and {worst['target']}, takes "
+        f"{number(worst['latency_us'])}{THIN}µs."
     )
 
 

@@ -42,7 +42,8 @@ def _draw(case: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     sums = rows.pivot_table(["seconds", "share"], "bar", "part", aggfunc="sum")
     bars = rows.drop_duplicates("bar").to_dict("records")
     caption = (
-        f"{labels.case(case)}: parts of the main loop at the smallest and the largest process count, medians."
+        f"{labels.case(case)}: median seconds of the parts of the main loop, at the smallest and the largest "
+        "process count."
     )
     alt = "Stacked bars: seconds of each part of the main loop, by interconnect."
     inches = ROW_HEIGHT * len(bars) + 0.95

@@ -66,20 +66,14 @@ def solver_sentences(solver: pd.DataFrame, labels: Labels) -> list[str]:
         changed = relative[(relative - 1).abs() >= CHANGED].sort_values(ascending=False)  # factors by field
         if changed.empty:
             sentences.append(
-                f"{labels.case(case)}: the linear solver needs as many iterations on {processes(many)} as on "
-                f"{processes(few)}, within {formats.percent(100 * CHANGED, places=0)}."
+                f"{labels.case(case)}: the iterations of the linear solver on {processes(many)} differ by "
+                f"less than {formats.percent(100 * CHANGED, places=0)} from those on {processes(few)}."
             )
             continue
-        (field, factor), *others = changed.items()
-        factors = listed(
-            [
-                f"{formats.number(factor)} times the iterations for {field}",
-                *(f"{formats.number(factor)} times for {field}" for field, factor in others),
-            ]
-        )
+        factors = listed(f"{formats.number(factor)} for {field}" for field, factor in changed.items())
         sentences.append(
-            f"{labels.case(case)}: on {processes(many)} the linear solver needs {factors}, compared with "
-            f"{processes(few)}."
+            f"{labels.case(case)}: iterations of the linear solver on {processes(many)}, relative to "
+            f"{processes(few)}, are {factors}."
         )
     return sentences
 
@@ -107,7 +101,7 @@ def efficiency_sentences(efficiency: pd.DataFrame, labels: Labels) -> list[str]:
         sentences.append(
             f"{labels.case(case)}: on {processes(line['processes'])} over "
             f"{labels.interconnect(line['interconnect'], line['kind'])}, the efficiency is "
-            f"{total}; {_effect_of_iterations(line)}."
+            f"{total}. {_effect_of_iterations(line)}."
         )
     return sentences
 
@@ -117,15 +111,18 @@ def _effect_of_iterations(line: Line) -> str:
     algorithmic = line["algorithmic_efficiency"]
     if abs(algorithmic - 1) < CHANGED:
         limit = formats.percent(100 * CHANGED, places=0)
-        return f"the iterations of the linear solver change it by less than {limit}"
+        return f"The iterations of the linear solver change the efficiency by less than {limit}"
     if algorithmic > 1:
         value, low, high = (100 * end for end in interval(line, "implementation_efficiency"))
         without_savings = formats.percent_with_interval(value, low, high)
-        return f"without the savings of fewer iterations of the linear solver it would be {without_savings}"
+        return (
+            "The linear solver needs fewer iterations; with as many iterations, the efficiency would be "
+            f"{without_savings}"
+        )
     loss = line["algorithmic_loss_percent"]
-    share = "" if is_missing(loss) else f", {formats.percent(loss)} of the lost time"
+    share = "" if is_missing(loss) else f"; they explain {formats.percent(loss)} of the lost time"
     return (
-        "the additional iterations of the linear solver alone would leave "
+        "The additional iterations of the linear solver alone would leave an efficiency of "
         f"{formats.percent(100 * algorithmic)}{share}"
     )
 
@@ -139,8 +136,8 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
         shares = rows[rows["processes"] == few].groupby("part")["share"].median()
         largest = str(shares.idxmax())
         text = (
-            f"{labels.case(case)}: {largest} takes {formats.percent(100 * shares[largest])} of the main loop "
-            f"on {processes(few)}"
+            f"{labels.case(case)}: the part {largest} takes {formats.percent(100 * shares[largest])} of the "
+            f"main loop on {processes(few)}"
         )
         at_largest = rows[rows["processes"] == many]
         at_largest = at_largest.assign(growth=at_largest["share"] - at_largest["part"].map(shares))
@@ -148,8 +145,8 @@ def _loop_sentences(parts: pd.DataFrame, labels: Labels) -> list[str]:
             line = at_largest.nlargest(1, "growth").iloc[0].to_dict()
             before = formats.percent(100 * (line["share"] - line["growth"]))
             text += (
-                f"; on {processes(many)} over {labels.interconnect(line['interconnect'], line['kind'])}, "
-                f"{line['part']} grows from {before} to {formats.percent(100 * line['share'])}"
+                f". On {processes(many)} over {labels.interconnect(line['interconnect'], line['kind'])}, the "
+                f"share of {line['part']} grows from {before} to {formats.percent(100 * line['share'])}"
             )
         sentences.append(f"{text}.")
     return sentences
@@ -160,14 +157,16 @@ def _outside_sentences(parts: pd.DataFrame) -> list[str]:
     sentences = []
     prepared = parts[parts["stage"] == PREPARATION].groupby("part")["seconds"].max()
     if len(prepared):
-        times = listed(f"{part} at most {formats.seconds(seconds)}" for part, seconds in prepared.items())
-        sentences.append(f"Made once before the runs, and excluded from all times: {times}.")
+        times = listed(
+            f"{part} takes at most {formats.seconds(seconds)}" for part, seconds in prepared.items()
+        )
+        sentences.append(f"All times exclude the preparation before the runs: {times}.")
     outside = parts[(parts["stage"] == RUN) & (parts["part"] != "main loop")]
     if len(outside):
         share = outside.groupby(_POINT, dropna=False)["share"].sum()
         sentences.append(
-            "Start-up, output and the rest of a run, which are also excluded, are "
-            f"{formats.percent(100 * share.min())} to {formats.percent(100 * share.max())} of the runs."
+            "All times also exclude the start-up, the output and the rest of a run, which take "
+            f"{formats.percent(100 * share.min())} to {formats.percent(100 * share.max())} of a run."
         )
     return sentences
 
@@ -190,8 +189,8 @@ def _parts_table(parts: pd.DataFrame, labels: Labels) -> Block:
         *left("Largest parts of the main loop"),
     ]
     caption = (
-        "Seconds of the parts of a run, medians, at the smallest and the largest process count; mesh and "
-        "decomposition are made before. All points are in tables/parts.csv."
+        "Median seconds of each part of a run, at the smallest and the largest process count. Mesh and "
+        "decomposition are made before the run. All points are in tables/parts.csv."
     )
     return table(caption, columns, groups)
 
@@ -225,8 +224,8 @@ def _solver_table(solver: pd.DataFrame, labels: Labels) -> Block:
         ]
     columns = [*left("Field"), *right(*map(processes, counts))]
     caption = (
-        "Iterations of the linear solver per time step, or per iteration of a steady solver: medians over "
-        "all interconnects; each point is in tables/solver_iterations.csv."
+        "Iterations of the linear solver per time step, or per iteration of a steady solver. The values are "
+        "medians over all interconnects. All points are in tables/solver_iterations.csv."
     )
     return table(caption, columns, groups)
 
@@ -242,10 +241,10 @@ def _efficiency_table(efficiency: pd.DataFrame, labels: Labels) -> Block:
         *right("Processes", "Efficiency", "Algorithmic", "Implementation", "Lost time by iterations"),
     ]
     caption = (
-        "Efficiency and its two factors. The algorithmic factor follows from the iterations of the linear "
-        "solver, weighted with their share of the reference's main loop. The implementation factor contains "
-        "all other causes: communication, imbalance, memory. The table shows the smallest and the largest "
-        "parallel process count; all points are in tables/solver_efficiency.csv."
+        "Efficiency and its two factors, at the smallest and the largest parallel process count. The "
+        "algorithmic factor follows from the iterations of the linear solver, weighted with their share of "
+        "the reference's main loop. The implementation factor contains all other causes, such as "
+        "communication, imbalance and memory. All points are in tables/solver_efficiency.csv."
     )
     return table(caption, columns, groups)
 
@@ -284,7 +283,7 @@ def _communication_table(communication: pd.DataFrame, labels: Labels) -> Block:
         ]
     columns = [*left("Operation"), *right("Processes", "Calls", "MB", "MB to others")]
     caption = (
-        "Operations of rank 0 on the Global Arrays in a run, medians over all interconnects, at the smallest "
-        "and the largest process count; each point is in tables/communication.csv."
+        "Operations of rank 0 on the Global Arrays in a run, at the smallest and the largest process count. "
+        "The values are medians over all interconnects. All points are in tables/communication.csv."
     )
     return table(caption, columns, groups)
