@@ -111,7 +111,7 @@ class Labels:
         names = rows["interconnect"].unique()
         cut_titles = [self.full_name(name) for name in names if self.full_name(name) != self.cut(name)]
         sentences = [f"Names: {', '.join(abbreviations)}."] if abbreviations else []
-        sentences += [f"In full: {'; '.join(cut_titles)}."] if cut_titles else []
+        sentences += [f"Full names: {'; '.join(cut_titles)}."] if cut_titles else []
         return " ".join(sentences)
 
     @property
@@ -151,13 +151,13 @@ class Labels:
         kinds = set(rows["kind"])
         if kinds == {"simulated"}:
             return BAND
-        name = (
-            self._intervals_of_times(rows["coverage"].dropna()) if times else self.confidence + " intervals"
-        )
-        return name + (f" ({BAND} where simulated)" if any("simulated" in kind for kind in kinds) else "")
+        exceptions = [self._coverage_of_times(rows["coverage"].dropna())] if times else []
+        exceptions += [f"{BAND} for simulated values"] if any("simulated" in kind for kind in kinds) else []
+        in_brackets = "; ".join(filter(None, exceptions))
+        return f"{self.confidence} intervals" + (f" ({in_brackets})" if in_brackets else "")
 
-    def _intervals_of_times(self, coverages: pd.Series) -> str:
-        """Name the intervals by their nominal coverage; add the coverage of times if it differs.
+    def _coverage_of_times(self, coverages: pd.Series) -> str:
+        """Write the coverage of the intervals of times if it differs from the nominal coverage; else empty.
 
         Intervals of times end at measured values, so only some coverages can be attained.
 
@@ -169,8 +169,7 @@ class Labels:
         nominal = exact(round(100 * self.facts.settings.level, 1))
         shares = [exact(round(100 * share, 1)) for share in sorted({coverages.min(), coverages.max()})]
         differs = len(coverages) and set(shares) != {nominal}
-        attained = f" (for times: confidence of {' to '.join(shares)}{THIN}%)" if differs else ""
-        return f"{nominal}{THIN}% intervals{attained}"
+        return f"{' to '.join(shares)}{THIN}% for times" if differs else ""
 
     def times(self, rows: pd.DataFrame) -> str:
         """Name the times of `rows` for a caption: medians over blocks, or simulated times."""

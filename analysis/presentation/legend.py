@@ -19,7 +19,7 @@ from analysis.runs.frames import is_missing
 LETTER_POINTS = 3.75
 """Mean width of a character at the font size of the legend."""
 POINTS_PER_INCH = 72
-WEAK = "Weak scaling: the size grows with the processes; scaled speedup compares the work done per second."
+WEAK = "Scaling is weak: the size grows with the processes. Scaled speedup compares the work done per second."
 HANDLE_POINTS = 40
 """Width of a line sample plus the space between two entries."""
 WIDEST = 48
@@ -136,13 +136,12 @@ def reading_notes(rows: pd.DataFrame, labels: Labels, times: bool) -> list[str]:
     with_interval = rows["speedup_low"].notna()
     notes = [WEAK] if labels.weak else []
     if with_interval.any():
-        intervals = labels.intervals(rows, times).removeprefix("the ")
-        notes.append(f"Points are {labels.times(rows)}, bars their {intervals}.")
+        notes.append(f"Points are {labels.times(rows)}. Bars are {labels.intervals(rows, times)}.")
         if not with_interval.all():
             notes.append("Hollow points have no interval.")
     else:
         several = has_several(rows["n"])
-        why = OF_SPEEDUPS if several else "there is one sample each"
-        notes.append(f"Hollow points have no interval: {why}.")
+        why = OF_SPEEDUPS if several else "each is a single sample"
+        notes.append(f"Hollow points have no interval, since {why}.")
         notes += ["Bars are intervals of times."] if several and times else []
     return notes + line_notes(rows["kind"])

@@ -12,7 +12,7 @@ from analysis.runs.facts import AboutStudy
 from analysis.runs.frames import as_float, is_missing, unit_of
 from analysis.runs.settings import NODES
 
-WEAK = "Weak scaling: the size grows with the processes."
+WEAK = "Scaling is weak: the size grows with the processes."
 COVERED = {5: (93.6, 94.6), 6: (93.3, 95.2), 10: (95.3, 97.4), 30: (96.1, 98.4)}
 """Lowest and highest simulated coverage of derived quantities in percent, by number of blocks.
 
@@ -21,13 +21,14 @@ The simulated noise is log-normal, heavy-tailed, bimodal or congested. Source: t
 """
 
 AT_TARGET = (
-    "In simulated studies that stop at a width, intervals of improvements covered 93.8 to "
-    f"96.9{formats.THIN}%."
+    f"In simulated studies that stop at a width, 93.8 to 96.9{formats.THIN}% of the intervals of "
+    "improvements contained the true value."
 )
 """Source: ``tests/benchmarks/analysis_coverage.py --only until``."""
 
 OF_SPEEDUPS = (
-    "that of a speedup takes 5 blocks, or 4 imported runs without block, of a point and of its reference"
+    "an interval of a speedup needs 5 blocks of the point and of its reference, or 4 imported runs without "
+    "blocks"
 )
 
 
@@ -64,17 +65,20 @@ def reference_sentences(scaling: pd.DataFrame, labels: Labels) -> list[str]:
         time = formats.seconds(as_float(seconds))
         if is_missing(interconnect):
             subject += "" if is_missing(site) else f" ({site})"
-            sentences.append(f"{subject} refers to the serial run, {time}.")
+            sentences.append(f"{subject} is relative to the serial run ({time}).")
             continue
         size = counts_of(unit_of(scaling), as_float(count))
         run = f"{size} over {labels.interconnect(interconnect, kinds[0])}"
         if is_missing(site):
             why = "" if unit_of(scaling) == NODES else ", since there is no serial run"
-            sentences.append(f"{subject} refers to the run of {run}, {time}{why}.")
+            sentences.append(f"{subject} is relative to {run} ({time}){why}.")
         else:
-            site_references.append(f"{run} ({time})")
+            site_references.append(f"{run} in {time}")
     if site_references:
-        sentences.append(f"{speedup} refers, at sites without a serial run, to {listed(site_references)}.")
+        sentences.append(
+            f"At each site without a serial run, {labels.speedup} is relative to the run of this site: "
+            f"{listed(site_references)}."
+        )
     return sentences
 
 
@@ -82,17 +86,18 @@ def look_sentences(study: AboutStudy) -> list[str]:
     """State that a study is unfinished or was extended after a report, and what follows for its tests."""
     if study.unfinished:
         planned = study.until.max_blocks if study.until else study.blocks
-        most = " at most" if study.until else ""
+        most = "at most " if study.until else ""
         left = study.seconds_left
         to_go = "" if left is None else f", {counted(max(round(left / 60), 1), 'minute')} to go"
-        blocks = f"{formats.whole(study.blocks_recorded or 0)} of {counted(planned or 0, 'block')}"
-        return [f"{blocks}{most}{to_go}: curves only; Nodeworth states no direction before the last block."]
+        blocks = f"{formats.whole(study.blocks_recorded or 0)} of {most}{counted(planned or 0, 'block')}"
+        return [f"{blocks}{to_go}. Before the last block, Nodeworth shows curves but states no direction."]
     if len(study.looks) < 2:
         return []
     k, before = len(study.looks), listed(map(str, study.looks[:-1]))
     return [
-        f"This is look {k} at the study: it was extended after a report of {before} blocks. So that looking "
-        f"again makes no chance finding, its tests go by 0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
+        f"The study was extended after a report of {before} blocks, so this is look {k} at its data. Each "
+        "look makes chance findings more likely. The tests of this look therefore use the level "
+        f"0.05/2{str(k).translate(formats.SUPERSCRIPT)}."
     ]
 
 
@@ -110,8 +115,8 @@ def disagreement_sentences(improvement: pd.DataFrame, labels: Labels) -> list[st
     if not names:
         return []
     return [
-        f"{listed(names)}: block by block the comparison has another sign than the medians of the times, so "
-        "that no node equivalent is stated."
+        f"{listed(names)}: the comparison within blocks has the opposite sign to the medians of the times. "
+        "The report therefore states no node equivalent."
     ]
 
 
@@ -136,13 +141,13 @@ def blocks_sentences(table: pd.DataFrame, quantities: str) -> list[str]:
     blocks = sorted({int(count) for count in untestable["blocks"]})
     noun = "block" if blocks == [1] else "blocks"
     needed = int(untestable["blocks_needed"].max())
-    needed_text = f"{counted(needed, 'block')} at least" if needed > max(blocks) else "more"
+    needed_text = f"at least {counted(needed, 'block')}" if needed > max(blocks) else "more blocks"
     if "candidates" in untestable and (untestable["candidates"] > 1).any():
-        needed_text += ", because the blocks leave open at which count a baseline is fastest"
+        needed_text += ", because the blocks do not show at which count a baseline is fastest"
     return [
         f"With {listed(map(str, blocks), 'or')}{formats.SPACE}{noun}, {number} of "
-        f"{counted(len(tested), 'test')} of {quantities} {verb} come out as faster or slower after "
-        f"correction, however large the difference; that takes {needed_text}."
+        f"{counted(len(tested), 'test')} of {quantities} {verb} show faster or slower after Holm's "
+        f"correction, however large the difference. This needs {needed_text}."
     ]
 
 
@@ -160,7 +165,7 @@ def has_several(blocks: pd.Series) -> bool:
 
 def too_few(blocks: pd.Series) -> str:
     """State the reason why comparisons of points with these numbers of blocks have no interval."""
-    return "so few blocks attain none" if has_several(blocks) else "there is one sample each"
+    return "the blocks are too few" if has_several(blocks) else "each has a single sample"
 
 
 def coverage_sentence(blocks: int) -> str:
@@ -170,4 +175,7 @@ def coverage_sentence(blocks: int) -> str:
     """
     simulated = max(number for number in COVERED if number <= blocks)
     ends = formats.spanned(*(formats.percent(end, places=1) for end in COVERED[simulated]))
-    return f"In simulated studies of {formats.whole(simulated)} blocks they covered {ends}."
+    return (
+        f"In simulated studies of {formats.whole(simulated)} blocks, {ends} of these intervals contained the "
+        "true value."
+    )

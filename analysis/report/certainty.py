@@ -28,18 +28,22 @@ from analysis.topics.quality.sentences import MOST_TIMES, count_disturbed
 
 ORIGINS = {
     "measured": "measured",
-    "emulated": "measured over links that are shaped to a rate (emulated)",
-    "simulated": "simulated (prediction from replayed traces: a band, no test; how accurate: "
-    "docs/validation.md)",
+    "emulated": "emulated (measured over links with a limited rate)",
+    "simulated": "simulated",
     "published": "imported from other sources",
 }
 """How times of each kind came about."""
+OF_SIMULATED = (
+    "Simulated points are predictions from replayed traces, with a band and without a test "
+    "(docs/validation.md states their errors)"
+)
 BASES = {
-    "run": "runs in blocks that Nodeworth randomised",
-    "block": "imported with blocks; valid if the runs of a block were made together, in no fixed order",
-    "started": "imported with times of start; valid if the runs were independent",
-    "row": "imported without times of start; valid if the runs were independent and interleaved, which "
-    "cannot be seen from the file",
+    "run": "Nodeworth ran each block in random order.",
+    "block": "The imported data have blocks. Verdicts are valid only if the runs of a block were made "
+    "together, in no fixed order.",
+    "started": "The imported data have times of start. Verdicts are valid only if the runs were independent.",
+    "row": "The imported data have no times of start. Verdicts are valid only if the runs were independent "
+    "and interleaved.",
 }
 """What verdicts on each sort of data rest on."""
 MINUTE = 60
@@ -60,25 +64,28 @@ def how_sure(runs: pd.DataFrame, tables: Tables, contests: Sequence[Contest], fa
     of_one_run = sum(map(has_one_figure_each, comparisons))
     if comparisons and of_one_run == len(comparisons):
         return (
-            f"{text}; every comparison has a single run on a side, so that chance is not ruled out: repeated "
-            "runs would settle it."
+            f"{text}. Every comparison has a single run on a side, so chance is not ruled out. Repeated runs "
+            "would settle it."
         )
     if of_one_run:
-        text += f"; {counted(of_one_run, 'comparison')} with a single run on a side, so that chance is not "
-        text += "ruled out"
+        verb = "has" if of_one_run == 1 else "have"
+        text += (
+            f". {counted(of_one_run, 'comparison')} {verb} a single run on a side, so chance is not ruled "
+        )
+        text += "out"
     open_comparisons = [line for line in comparisons if not direction(line)]
     if not comparisons:
         return f"{text}."
     if not open_comparisons:
-        return f"{text}; no {'other ' if of_one_run else ''}comparison with a baseline is left open."
+        return f"{text}. No {'other ' if of_one_run else ''}comparison with a baseline is open."
     reasons = [_why_open(line, tables.get("precision"), facts) for line in open_comparisons]
     verb = "is" if len(open_comparisons) == 1 else "are"
-    text += f"; {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
+    text += f". {len(open_comparisons)} of {counted(len(comparisons), 'comparison')} {verb}"
     text += " open" if all(reasons) else " still open"
     names = _list_open(open_comparisons, reasons, Labels(facts))
     text += f" ({names})" if len(names) <= LONGEST_LIST else _count_withheld(reasons)
     offer = further_blocks(runs, tables, contests, facts)
-    return f"{text}: {offer}." if offer else f"{text}."
+    return f"{text}. {offer[:1].upper()}{offer[1:]}." if offer else f"{text}."
 
 
 def how_sure_in_short(
@@ -101,29 +108,29 @@ def how_sure_in_short(
     disturbed, observed = count_disturbed(runs)
     if disturbed:
         of_runs = f"{formats.whole(disturbed)} of {counted(observed, 'valid run')}"
-        text += f"; other programs disturbed {of_runs}"
+        text += f". Other programs disturbed {of_runs}"
     improvement = pd.concat([contest.improvement for contest in contests])
     comparisons = as_lines(improvement[improvement["improvement_percent"].notna()])
     if not comparisons:
-        return f"{text}; nothing is compared."
+        return f"{text}. Nothing is compared."
     decided = [line for line in comparisons if direction(line)]
     of_one_run = sum(map(has_one_figure_each, decided))
     tested = len(decided) - of_one_run
     clauses = [f"{tested} {'is' if tested == 1 else 'are'} decided"] if tested else []
     if of_one_run:
         verb = "has" if of_one_run == 1 else "have"
-        clauses.append(f"{of_one_run} {verb} a single run on a side (chance is not ruled out)")
+        clauses.append(f"{of_one_run} {verb} a single run on a side (may be chance)")
     if still_open := len(comparisons) - len(decided):
         clauses.append(f"{still_open} {'is' if still_open == 1 else 'are'} open")
-    text += f"; of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"
+    text += f". Of {counted(len(comparisons), 'comparison')}, {listed(clauses)}"
     if contrast and not is_missing(contrast.comparison["p_value"]):
         by_count = DEPENDS_ON_COUNT in str(contrast.comparison.get("note"))
         p = formats.p_value(contrast.comparison["best_p_value" if by_count else "p_value"])
         reason = "" if contrast.direction or by_count else why_undecided(contrast.comparison)
         p += f", undecided: {reason}" if reason else ""
-        text += f"; the title compares the two interconnects with the most points ({p})"
+        text += f". The title compares the two interconnects with the most points ({p})"
     if any(UNKNOWN_TURNS in str(line.get("note")) for line in comparisons):
-        text += "; time may explain differences, since it is unknown whether the interconnects took turns"
+        text += ". It is unknown whether the interconnects took turns, so time may explain differences"
     is_tested = any(as_float(line["blocks"]) > 1 for line in comparisons)
     return f"{text}.{_bases(valid) if is_tested else ''}"
 
@@ -136,7 +143,7 @@ def _bases(runs: pd.DataFrame) -> str:
     evidence = runs["order_from"].astype("str").str.extract(r"^(\w+)", expand=False)
     evidence = evidence.where(evidence.isin(list(BASES)), "row").mask(runs["origin"] == "run", "run")
     present = set(evidence[imported | (runs["origin"] == "run")])
-    return "".join(f" Data: {basis}." for sort, basis in BASES.items() if sort in present)
+    return "".join(f" {basis}" for sort, basis in BASES.items() if sort in present)
 
 
 def _unknown_turns(comparisons: Sequence[Line]) -> str:
@@ -145,8 +152,8 @@ def _unknown_turns(comparisons: Sequence[Line]) -> str:
     if not number:
         return ""
     return (
-        f"; whether the interconnects took turns is unknown in {counted(number, 'comparison')}, so time may "
-        "explain the difference"
+        f". In {counted(number, 'comparison')}, it is unknown whether the interconnects took turns, so time "
+        "may explain the difference"
     )
 
 
@@ -164,6 +171,8 @@ def count_runs(runs: pd.DataFrame) -> str:
         if number:
             valid_runs.append(f"{counted(number, 'point' if kind == 'simulated' else 'run')} {origin}")
     counts = [listed(valid_runs)] if valid_runs else []
+    if (runs["valid"] & (runs["kind"] == "simulated")).any():
+        counts.append(OF_SIMULATED)
     stopped = int(runs["censored"].sum()) if "censored" in runs else 0
     if stopped:
         counts.append(f"{counted(stopped, 'run')} stopped at a time limit, which gives a lower bound")
@@ -172,12 +181,11 @@ def count_runs(runs: pd.DataFrame) -> str:
         counts.append(f"{counted(invalid, 'run')} invalid and left out")
     disturbed, observed = count_disturbed(runs)
     if disturbed:
-        verb = "was" if disturbed == 1 else "were"
         counts.append(
-            f"{formats.whole(disturbed)} of {counted(observed, 'valid run')} {verb} disturbed: other "
-            f"programs kept more than {DISTURBED_CORES} cores busy"
+            f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}: they "
+            f"kept more than {DISTURBED_CORES} cores busy"
         )
-    return "; ".join(counts)
+    return ". ".join(counts)
 
 
 def _why_open(line: Line, precision: pd.DataFrame | None, facts: Facts) -> str:
@@ -215,7 +223,7 @@ def _list_open(comparisons: Sequence[Line], reasons: Sequence[str], labels: Labe
     clauses = []
     for (case, baseline, level, reason), names in groups.items():
         text = f"{listed(names)} against {baseline} in {case}"
-        text += f", {level} processes a core" if level > 1 else ""
+        text += f", {level} processes per core" if level > 1 else ""
         clauses.append(f"{text}: {reason}" if reason else text)
     more = len(comparisons) - MOST
     return "; ".join([*clauses, f"{more} more"] if more > 0 else clauses)

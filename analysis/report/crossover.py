@@ -75,8 +75,8 @@ def _order(won: Sequence[Line], contest: Contest, labels: Labels, has_two: bool)
     if len(stretches) < 2:
         counts = f"between {formats.whole(before[unit])} and {contest.counted(after[unit])}"
         return (
-            f"Crossover: undecided; the shortest median time changes from {labels.curve(before)} to "
-            f"{labels.curve(after)} {counts}, but not on both sides by a distinguishable difference."
+            f"Crossover: undecided. The shortest median time changes from {labels.curve(before)} to "
+            f"{labels.curve(after)} {counts}, but the difference is not distinguishable on both sides."
         )
     small, large = stretches
     low = [line for line in won if line[unit] <= small[-1][unit]]

@@ -34,40 +34,40 @@ POINT = [
 DIGITS = 7
 WORDS = {
     "beyond": "not reached, at most {speedup} on {processes}",
-    "below": "reached on {processes}, its fewest",
+    "below": "reached on {processes}, the fewest that were run",
     "reached": "{speedup} on {processes}",
     "unknown": "none that is known",
     "over": "too many",
     "none": "none is known",
     "asked": "{name}: {target} {value}.",
-    "same": "That is a speedup of {speedup}: {seconds} s a run, {runs} runs a day one after another.",
+    "same": "This is a speedup of {speedup}: {seconds} s per run, or {runs} runs per day one after another.",
 }
 """Texts of the answers; the page fills in the numbers in braces."""
 COLUMNS = {
     "processes": "Processes",
     "nodes": "Nodes",
     "price": "Price of the cluster",
-    "run": "Price a run",
+    "run": "Price per run",
     "speedup": "Speedup",
     "processes_saved": "Processes saved",
     "nodes_saved": "Nodes saved",
     "price_saved": "Saved",
-    "at_hand": "Speedup on nodes at hand",
+    "at_hand": "Speedup on available nodes",
 }
 """Heads of the table of answers."""
 TARGETS = {
     "speedup": "a speedup of at least",
-    "seconds": "seconds a run, at most",
-    "runs": "runs a day, one after another, at least",
-    "price": "price a run, at most",
+    "seconds": "seconds per run, at most",
+    "runs": "runs per day, one after another, at least",
+    "price": "price per run, at most",
 }
 """Targets that a reader can choose."""
 NOTE = (
-    "Values between the process counts of the tables are interpolated linearly, as for node equivalents. "
-    "There is no extrapolation. The range of needed processes starts where the upper ends of the speedups' "
-    "{intervals} meet the target, and ends where the lower ends meet it. The range of saved processes comes "
-    "from the node equivalents, if the study compares the two interconnects. Nodes are bought whole. A price "
-    "per run considers only the counts of the tables."
+    "Nodeworth interpolates linearly between the process counts of the tables and does not extrapolate. "
+    "Speedups have {intervals}. The range of needed processes starts where the upper ends of these intervals "
+    "reach the target, and ends where the lower ends reach the target. The range of saved processes comes "
+    "from the node equivalents, if the study compares the two interconnects. Prices are for whole nodes. "
+    "Prices per run use only the counts of the tables."
 )
 
 Panel = dict[str, Any]
@@ -138,7 +138,7 @@ def _left_out(content: Content) -> str:
     cases = labels.sorted_cases(scaling.loc[scaling["unit"] != PROCESSES, "case"])
     if not cases:
         return ""
-    return f" Left out, since compared by nodes (see their tables): {listed(map(labels.case, cases))}."
+    return f" Cases that are compared by nodes are not shown here: {listed(map(labels.case, cases))}."
 
 
 def _add_nodes(scaling: pd.DataFrame, cores_per_node: int | None, content: Content) -> pd.DataFrame:

@@ -31,26 +31,28 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     notes = [labels.explain(content.tables["peaks"]), reference_note(scaling, labels)]
     notes += [] if study.unfinished else look_sentences(study)
     if scaling["speedup_low"].notna().any():
-        notes.append(f"Brackets: the range in which a value lies, {labels.intervals(scaling)}.")
+        notes.append(f"Brackets contain {labels.intervals(scaling)}: a value probably lies in this range.")
     notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
     is_compared = any(contest.improvement["improvement_percent"].notna().any() for contest in contests)
     if is_compared and not study.names_baseline:
         unit = listed(dict.fromkeys(contest.unit for contest in contests), "or")
         notes.append(
-            "Next to the fastest: the difference in speed from the fastest interconnect, each at its best. "
-            f"{unit.capitalize()} of the fastest: how many of them reach the speed of this interconnect."
+            "Column “Next to the fastest” shows the difference in speed from the fastest interconnect, each "
+            f"at its best count. Column “{unit.capitalize()} of the fastest” shows how many {unit} of the "
+            "fastest interconnect reach the same speed."
         )
     elif is_compared:
         notes.append(
-            "Against its baseline: how much longer the baseline takes. Both are compared at the "
-            "count where the baseline is fastest, or at the nearest counts that were run. If the baseline is "
-            "fastest on one process, they are compared at the count where the other is fastest."
+            "Column “Against its baseline” shows how much longer the baseline takes. Nodeworth compares both "
+            "at the count where the baseline is fastest, or at the nearest counts that were run. If the "
+            "baseline is fastest on one process, Nodeworth compares both at the best count of the other "
+            "interconnect."
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-        notes.append(f"Numbers of {units} that were not run are interpolated between those that were.")
+        notes.append(f"Numbers of {units} that were not run are interpolated between counts that were run.")
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
-        notes.append("Process counts exclude data servers, but processes per core include them.")
+        notes.append("Process counts do not include data servers. Processes per core include data servers.")
     return [*notes, _superlinear_note(scaling, content)]
 
 
@@ -71,8 +73,8 @@ def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]
     return (
-        f"{start} the fewest {unit} that were run over an interconnect at a site, "
-        f"{formats.spanned(*ends)}: between sites, compare times."
+        f"{start} the fewest {unit} that were run at each site ({formats.spanned(*ends)}). Between sites, "
+        "compare times."
     )
 
 
@@ -87,20 +89,19 @@ def _rule_notes(improvement: pd.DataFrame, content: Content) -> list[str]:
     notes, rules = [], []
     if improvement["p_adjusted"].notna().any():
         level = formats.exact(content.facts.all_settings().alpha)
-        rules.append(f"p is at most {level}, after Holm's correction")
+        rules.append(f"A verdict of faster or slower requires p of at most {level} after Holm's correction.")
     if improvement["verdict"].astype(str).str.contains("the (?:whole )?band$").any():
-        rules.append(f"{'for simulated times, that ' * bool(rules)}the whole band is on one side")
+        rules.append("A verdict on simulated times requires that the whole band is on one side of 0.")
     if improvement["paired"].eq(False).any():
         notes.append(
-            "If runs are not paired, a difference is the median over all pairs of runs, and may deviate from "
-            "the ratio of the medians."
+            "If runs are not paired, a difference is the median over all pairs of runs. This median may "
+            "deviate from the ratio of the median times."
         )
-    if rules:
-        notes.append(f"Faster or slower requires that {'; '.join(rules)}.")
+    notes += rules
     speeds = [model.host.host_speed or 1 for model in models_of(content).values()]
     if set(speeds) - {1}:
         share = formats.spanned(formats.number(min(speeds), 2), formats.number(max(speeds), 2))
-        notes.append(f"Simulated cores have {share} of the speed of the traced ones.")
+        notes.append(f"Simulated cores have {share} of the speed of the cores that were traced.")
     return notes
 
 
@@ -117,10 +118,12 @@ def _superlinear_note(scaling: pd.DataFrame, content: Content) -> str:
     efficiency = formats.percent_with_interval(PERCENT * value, PERCENT * low, PERCENT * high)
     reference = line["reference_interconnect"]
     if is_missing(reference) or reference == line["interconnect"]:
-        why = "with more processes, the data of each process often fit its cache (superlinear)"
-        return f"Efficiency reaches {efficiency}: above 100{formats.THIN}%, {why}."
+        return (
+            f"Efficiency reaches {efficiency}. Efficiency above 100{formats.THIN}% (superlinear speedup) "
+            "often means that the data of each process fit its cache."
+        )
     return (
-        f"Efficiency reaches {efficiency} over {content.labels.curve(line)}. Its reference is "
-        f"{_reference_run(line, content.labels)}, so the difference between the two interconnects counts as "
-        "efficiency too."
+        f"Efficiency reaches {efficiency} over {content.labels.curve(line)}. The reference of this "
+        f"efficiency is {_reference_run(line, content.labels)}. The efficiency therefore includes the "
+        "difference between the two interconnects."
     )

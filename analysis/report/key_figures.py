@@ -66,7 +66,7 @@ def _saved(contrast: Contrast, contest: Contest, labels: Labels, has_baseline: b
         if not has_baseline:
             return _fastest(contest, labels)
         if contrast.direction:
-            return key_figure(label, "none", "fewer do not match the slower one's best, as far as was run")
+            return key_figure(label, "none", "no smaller count that was run matches the slower one's best")
         return key_figure(label, "undecided", "no interconnect is shown to be faster")
     count, needed = int(saving["baseline_processes"]), whole_count(saving["equivalent_processes"])
     ends = [as_float(saving[f"equivalent_{end}"]) for end in ("high", "low")]

@@ -147,7 +147,7 @@ def _without_runs(content: Content) -> FirstPage:
     sentences = headline.sentences
     if not sentences and not content.runs.empty and not benchmarks(content.tables):
         valid = content.runs["valid"].any()
-        why = "Serial runs alone count: nothing scales" if valid else "No repetition is valid"
+        why = "Only serial runs are valid" if valid else "No run is valid"
         certainty = f"{why}, so there is no estimate. How sure: {count_runs(content.runs)}."
         return FirstPage(f"{why}: no result", [paragraph(certainty)], [])
     figures = [figure for topic in TOPICS if topic.headline for figure in content.figures(topic.name)]

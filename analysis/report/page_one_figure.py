@@ -64,13 +64,11 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
     if title.startswith(labels.speedup):
         title = f"{title[:1].upper()}{title[1:]}"
     ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
-    caption = (
-        f"{labels.case(headline.case)}: {labels.speedup} against {counts_of(headline.scaling)}, with {ideal} "
-        "in grey"
-    )
+    curves = f"{labels.speedup} of {labels.case(headline.case)} against {counts_of(headline.scaling)}"
+    caption = f"{f'left: {curves}' if equivalents else curves}. Grey is {ideal}."
+    caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
-        caption += f"; right, the interpolated {headline.unit} that match the baseline at its best"
-    caption += "."
+        caption += f" Right: interpolated {headline.unit} that match the baseline's best speedup."
     with new_drawing("answer", "answer", HEIGHT, caption, f"{title}. {caption}") as drawing:
         figure = drawing.figure
         heading = f"{labels.speedup} against {counts_of(headline.scaling)}".capitalize()

@@ -66,15 +66,15 @@ def page_one_table(contests: Sequence[Contest], content: Content, in_title: str 
         *left(*compared),
     ]
     scaling = pd.concat([contest.scaling for contest in contests])
-    caption = "The highest speedup of each case, then its baseline and others as there is room."
+    caption = "Each case lists its highest speedup first, then its baseline and others."
     caption += f" {reference_note(scaling, labels)}"
     if scaling["speedup_low"].notna().any():
-        caption += f" Brackets: {content.labels.intervals(scaling)}."
+        caption += f" Brackets contain {content.labels.intervals(scaling)}."
     marks = "".join(line["cells"][1] for rows in groups.values() for line in rows)
     if "+" in marks:
-        caption += " +: speedup still rises at the largest count that was run."
+        caption += " A + marks speedup that still rises at the largest count that was run."
     if "?" in marks:
-        caption += f" ?: it is undecided whether more {units} bring anything."
+        caption += f" A ? means that more {units} may or may not help."
     if len(order) > MOST_ROWS:
         more = len(order) - MOST_ROWS
         caption += (

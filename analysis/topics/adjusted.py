@@ -96,9 +96,9 @@ ADJUSTED = table_schemas(
 )
 
 ABOUT = (
-    "A fixed piece of work of 0.1 s was timed on the cores of each long repetition, before and after it. "
-    "If this work explains the times, comparisons are also shown without its share. The plain comparisons "
-    "remain the result, and only they are tested."
+    "Nodeworth timed a speed probe, a fixed piece of work of 0.1 s, on the cores of each long run, before "
+    "and after the run. If the probe explains the times, the table also shows comparisons adjusted to a "
+    "constant speed. The comparisons without adjustment remain the result, and only these are tested."
 )
 
 
@@ -361,7 +361,7 @@ def adjusted_section(content: Content) -> Section | None:
             numbers("Narrower by", formats.percent, "narrower_percent"),
             texts("Note", lambda note: MISSING if is_missing(note) else note, "note"),
         ]
-        caption = "Improvements as measured, and as they would be on a machine of steady speed."
+        caption = "Improvements as measured, and adjusted to a machine of constant speed."
         keys = ("baseline_interconnect", "oversubscription", "case", "interconnect")
         blocks.append(line_table(caption, fields, labels.lines(rows, *keys), with_levels(rows, baseline)))
     return section("adjusted", "The speed of the machine", blocks)
@@ -371,16 +371,17 @@ def _explained(rows: pd.DataFrame) -> str:
     """State how much of a case's scatter the probe explains, and how much narrower its intervals become."""
     first, adjusted = rows.iloc[0], rows[rows["adjusted_percent"].notna()]
     if is_missing(first["slope"]):
-        return "nothing varies."
-    test = f"over all orders of the blocks, {formats.p_value(first['probe_p_value'])}"
+        return "the times or the probe do not vary."
+    test = f"{formats.p_value(first['probe_p_value'])}, over all orders of the blocks"
     if first["probe_p_value"] > EXPLAINS:
-        return f"it does not explain the times ({test})."
+        return f"the probe does not explain the times ({test})."
     narrower = adjusted["narrower_percent"]
-    explained = f"it explains {formats.percent(first['explained_percent'])} of their scatter ({test})"
+    share = formats.percent(first["explained_percent"])
+    explained = f"the probe explains {share} of the scatter of the times ({test})"
     if narrower.dropna().empty:
-        return f"{explained}; no comparison is adjusted."
+        return f"{explained}. No comparison is adjusted."
     median, comparisons = formats.percent(narrower.median()), counted(len(adjusted), "comparison")
-    return f"{explained}; adjusted intervals are narrower by {median}, at the median of {comparisons}."
+    return f"{explained}. Adjusted intervals are narrower by {median} (median of {comparisons})."
 
 
 TOPIC = Topic(

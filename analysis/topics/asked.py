@@ -97,7 +97,7 @@ def _extent(content: Content) -> str:
     keys = ("processes", "oversubscription", "threads")
     counts, levels, threads = (sorted(set(runs[key].map(int))) for key in keys)
     names, sites = runs["interconnect"].dropna().str.split("@").str[0].nunique(), runs["site"].nunique()
-    text = counted(runs["case"].nunique(), "case")
+    text = f"The study has {counted(runs['case'].nunique(), 'case')}"
     text += f" over {counted(names, 'interconnect')}" if names else ", run serially"
     text += f" at {counted(sites, 'site')}" if sites > 1 else ""
     text += f" on {sentences.processes(*counts)}"
@@ -110,12 +110,12 @@ def _extent(content: Content) -> str:
     points = counted(simulated, "simulated point")
     if not recorded:
         return f"{text}: {points}."
-    text += f": {counted(recorded, 'repetition')}"
+    text += f": {counted(recorded, 'run')}"
     planned = content.facts.runs.planned
     if planned is not None and planned - simulated != recorded:
         text += f" of {formats.whole(planned - simulated)} planned"
     text += f", {formats.whole(invalid) if invalid else 'none'} of them invalid"
-    return f"{text}; and {points}." if simulated else f"{text}."
+    return f"{text}, and {points}." if simulated else f"{text}."
 
 
 def factor_blocks(content: Content) -> list[Block]:
@@ -139,7 +139,7 @@ def factor_blocks(content: Content) -> list[Block]:
     kinds = {name: facts.interconnect(name).kind for name in factors}
     items = differences(factors, kinds, facts.study.baselines, labels)
     if items:
-        blocks.append(bullets(items, "In what compared interconnects differ, by their files"))
+        blocks.append(bullets(items, "Differences between compared interconnects, as stated in their files"))
     return blocks
 
 

@@ -150,12 +150,15 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
         numbers(f"{capital} saved", lambda saved: formats.fixed(saved, 1, signed=True), "processes_saved"),
     ]
     caption = (
-        f"{capital} at which each interconnect reaches the {labels.speedup} of the baseline at its peak, "
+        f"{capital} with which each interconnect reaches the baseline's highest {labels.speedup}, "
         f"interpolated between counts that were run. Page one rounds them up to whole {nouns}. All other "
-        "targets are in tables/node_equivalent.csv."
+        "target speedups are in tables/node_equivalent.csv."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():
-        caption += f" {MISSING} in brackets: an end below the smallest count; ∞: one that is not reached."
+        caption += (
+            f" In brackets, {MISSING} means an end below the smallest count, and ∞ an end that is not "
+            "reached."
+        )
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
     title = with_levels(equivalent, lambda line: f"Baseline: {labels.baseline(line)}")
     return line_table(caption, fields, lines, title)
@@ -226,12 +229,12 @@ def _why_unknown(contests: Sequence[Contest]) -> str:
     lines = [line for contest in contests for line in as_lines(contest.improvement)]
     faster = [line for line in lines if direction(line) == "faster"]
     if any(line["baseline_peak_processes"] > 1 for line in faster):
-        return "the faster interconnect beats its baseline's best at the smallest count that uses it"
+        return "the faster interconnect already beats the baseline's best at the smallest count that uses it"
     if faster:
         return "the baseline is best on one process"
     if lines and all(str(line["note"]).endswith(ONE_NODE) for line in lines):
         return "nothing is compared"
-    return "no interconnect is faster for sure at the best count of its baseline"
+    return "no interconnect is clearly faster at the best count of its baseline"
 
 
 def _saving(line: Line, contest: Contest, labels: Labels) -> str:
@@ -255,8 +258,8 @@ def _saving(line: Line, contest: Contest, labels: Labels) -> str:
     keys = [*BASELINE, "interconnect", "baseline_processes"]
     at_nearly = rows_like(contest.targets, {**line, "baseline_processes": nearly[contest.unit]}, keys)
     savings = [_saved(target, baseline_rows, rows) for target in _attained(at_nearly)]
-    fewer = f"against {formats.whole(nearly[contest.unit])} that are nearly as fast"
-    return f"{text} ({fewer}, {savings[0]})" if savings else text
+    fewer = f"against {formats.whole(nearly[contest.unit])}, which are nearly as fast"
+    return f"{text} ({savings[0]} {fewer})" if savings else text
 
 
 def _with_nodes(count: int, rows: pd.DataFrame) -> str:

@@ -65,9 +65,9 @@ def order_figure(runs: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     names = formats.listed([labels.case(case) for case in cases])
     case_heights = [min(PANEL_HEIGHT, ALL_PANELS_HEIGHT / len(cases))] * len(cases)
     heights = [*case_heights, NOISE_HEIGHT] if has_noise else case_heights
-    alt = f"Deviation of each repetition of {names} from its point's median, in order of execution."
+    alt = f"Deviation of each run of {names} from the median of its point, in order of execution."
     with new_drawing("order", "order", sum(heights) + 0.3, _caption(ordered, has_noise), alt) as drawing:
-        titles = ("Repetitions in order of execution", "")
+        titles = ("Runs in order of execution", "")
         grid = drawing.panels(len(heights), 1, titles, sharex=True, height_ratios=heights)
         limit = shown_limit(ordered)
         lowest = min(limit, max(-ordered["deviation_percent"].min(), limit / 4))
@@ -165,18 +165,18 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     limit = shown_limit(ordered)
     beyond_limit = int((ordered["deviation_percent"].abs() > limit).sum())
     sentences = [
-        "Deviation of every repetition from the median of its point, in order of execution. Shades separate "
-        "the blocks; a line connects the medians of the blocks."
+        "Deviation of every run from the median of its point, in order of execution. Shades separate the "
+        "blocks. The line connects the medians of the blocks."
     ]
     if ordered["outlier"].any():
         sentences.append(f"Rings are outliers by {OUTLIER_RULE}.")
     if beyond_limit:
-        number, verb = formats.counted(beyond_limit, "repetition"), "is" if beyond_limit == 1 else "are"
+        number, verb = formats.counted(beyond_limit, "run"), "is" if beyond_limit == 1 else "are"
         sentences.append(f"{number} beyond {formats.percent(limit)} {verb} drawn at the edge.")
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
-        sentences.append("Crosses are invalid repetitions.")
+        sentences.append("Crosses are invalid runs.")
     if noisy:
-        sentences.append("Bottom: noise, the share of each run's wall time under CPU pressure.")
+        sentences.append("The bottom panel shows noise: the share of a run's wall time under CPU pressure.")
     return " ".join(sentences)
 
 

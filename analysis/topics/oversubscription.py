@@ -127,16 +127,17 @@ def oversubscription(content: Content) -> Section | None:
     levels = sorted({int(level) for level in content.tables["scaling"]["oversubscription"]})
     if content.facts.study.unfinished or len(levels) < 2:
         return None
-    text = f"Oversubscription {listed(map(str, levels))} have no core count in common."
+    text = f"Oversubscription levels {listed(map(str, levels))} have no core count in common."
     return section("oversubscription", "Oversubscription", [paragraph(text)])
 
 
 def oversubscription_table(oversubscription: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the gain of every level over level 1 at equal cores."""
-    rows, caption = oversubscription, "Gain of more processes per core over one, at equal cores."
+    rows = oversubscription
+    caption = "Gain in speed of several processes per core over one process per core, at equal cores."
     if len(rows) > MOST_ROWS:
         rows = rows[rows["cores"] == rows.groupby("case")["cores"].transform("max")]
-        caption += " Shown is the largest core count; the others are in tables/oversubscription.csv."
+        caption += " The table shows the largest core count; tables/oversubscription.csv has the others."
     fields = [
         texts("Interconnect", labels.curve),
         numbers("Cores", formats.whole, "cores"),
@@ -163,7 +164,7 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             if values:
                 gains_by_direction[word] = values
         if not gains_by_direction:
-            clauses.append(f"whether {level} processes a core pay is undecided")
+            clauses.append(f"it is undecided whether {level} processes per core pay")
             continue
         outcomes = []
         for word, values in gains_by_direction.items():
@@ -176,7 +177,7 @@ def whether_levels_pay(gains: pd.DataFrame) -> list[str]:
             verb, basis = "", ", from one run each"
         comparisons = counted(len(lines), "comparison")
         clauses.append(
-            f"{level} processes a core{verb}: at equal cores, of {comparisons}, they are "
+            f"{level} processes per core{verb}: at equal cores, of {comparisons}, they are "
             f"{listed(outcomes)}{basis}"
         )
     return clauses
@@ -365,16 +366,16 @@ def _caption(
 ) -> str:
     """Explain the bars, whiskers and stars of a figure."""
     sentences = [
-        f"{labels.case(case)}: time per run at equal cores, by oversubscription level (processes per core). "
-        "Right of the bars: the gain over one process per core, in percent of speed."
+        f"Time per run of {labels.case(case)} at equal cores, by oversubscription level (processes per "
+        "core). The numbers right of the bars are the gain in speed over one process per core."
     ]
     if len(cores) < len(all_cores):
-        sentences.append(f"The largest {len(cores)} of {len(all_cores)} core counts are shown.")
+        sentences.append(f"The figure shows the largest {len(cores)} of {len(all_cores)} core counts.")
     if len(comparable_sets(rows["kind"], labels.declared)) > 1:
-        sentences.append("Kinds that the study does not compare have panels of their own.")
+        sentences.append("Kinds of runs that the study does not compare have separate panels.")
     if rows["gain_low"].notna().any():
-        tested = "; * marks a verdict of faster or slower" if rows["p_adjusted"].notna().any() else ""
-        sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}{tested}.")
+        tested = " A * marks a verdict of faster or slower." if rows["p_adjusted"].notna().any() else ""
+        sentences.append(f"Whiskers and brackets are {labels.intervals(rows)}.{tested}")
     else:
         sentences.append(f"The times have no intervals, since {too_few(rows['blocks'])}.")
     return " ".join(sentences)

@@ -61,11 +61,11 @@ PEAKS = table_schemas(
 
 
 ENDS = {
-    "alone": ("is best on one process", "are best on one process"),
-    "stops": ("peaks before its last count", "peak before their last count"),
-    "rises": ("still gains at its last count", "still gain at their last count"),
-    "unsure": ("may or may not gain at its last count", "may or may not gain at their last count"),
-    "one count": ("has one count", "have one count"),
+    "alone": ("is fastest on one process", "are fastest on one process"),
+    "stops": ("peaks before its largest count", "peak before their largest count"),
+    "rises": ("still rises at its largest count", "still rise at their largest count"),
+    "unsure": ("may or may not rise at its largest count", "may or may not rise at their largest count"),
+    "one count": ("has only one count", "have only one count"),
 }
 """Clauses on how a curve ends, for one curve and for several."""
 MOST_CASES = 6
@@ -108,8 +108,8 @@ def all_cases(content: Content) -> Section | None:
     notes = sentences.blocks_sentences(improvement, "improvements")
     notes += sentences.blocks_sentences(content.tables["oversubscription"], "oversubscription")
     if across := sorted({kind for kind in improvement["kind"] if "/" in kind}):
-        pairs = listed(kind.replace("/", " with ") for kind in across)
-        notes.append(f"Comparisons of {pairs} interconnects are made because the study declares them.")
+        pairs = listed(kind.replace("/", " and ") for kind in across)
+        notes.append(f"The study declares that {pairs} interconnects may be compared.")
     blocks = peak_tables(content.tables["peaks"], labels)
     blocks += content.figures("overview") if len(content.cases) > 1 else []
     blocks += [paragraph(" ".join(notes))] if notes else []
@@ -122,7 +122,8 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     several_levels = peaks["oversubscription"].nunique() > 1
     curves = labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect")
     caption = (
-        f"Highest {labels.speedup} and its process count; ↑ where the peak is not reached or may lie beyond."
+        f"Highest {labels.speedup} and its count. An arrow (↑) means that the peak is not reached, or may "
+        "not be reached."
     )
     blocks = []
     for cases in side_by_side(labels.sorted_cases(peaks["case"]), MOST_CASES):
@@ -163,11 +164,16 @@ def how_far(contests: Sequence[Contest], labels: Labels) -> str:
     clauses = [_end_clause(end, count, lines, first, labels) for (end, count), lines in named_groups.items()]
     kinds = f" ({listed(first.kinds)})" if len({contest.kinds for contest in contests}) > 1 else ""
     case = f"{labels.case(first.case)}{kinds}{on_shared_cores(first)}"
-    text = f"How far it scales: in {case}, {'; '.join([*clauses, *_beyond_clauses(first, labels)])}"
+    first_clause, *further = [*clauses, *_beyond_clauses(first, labels)]
+    text = ". ".join([f"How far it scales: in {case}, {first_clause}", *map(_capital, further)])
     names = {line["interconnect"] for lines in named_groups.values() for line in lines}
     unnamed = [(line, first) for line in first.peaks.to_dict("records") if line["interconnect"] not in names]
     unnamed += [(line, contest) for contest in others for line in contest.peaks.to_dict("records")]
     return f"{text}{_count_ends([_end_in_words(line, contest) for line, contest in unnamed])}."
+
+
+def _capital(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}"
 
 
 def _group_by_end(lines: Iterable[Line], contest: Contest) -> dict[tuple[str, int], list[Line]]:
@@ -183,9 +189,9 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     """Write the clause on curves that end in the same way at the same best count."""
     names = named_or_counted(labels.curve(line) for line in lines)
     if count == 1 and end == "stops" and contest.unit == PROCESSES:
-        return f"over {names} one process is the best"
+        return f"one process is fastest over {names}"
     if all(_has_one_count(line, contest) for line in lines):
-        return f"over {names} nothing but {contest.counted(count)} was run"
+        return f"the only count over {names} is {contest.counted(count)}"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
     gain += "".join({f", from {line['note']}" for line in lines if has_too_few_blocks(line)})
     bound = (
@@ -195,17 +201,15 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     )
     largest = f"{contest.counted(count)}, {bound}"
     if end == "rises":
-        return f"over {names} speedup still rises at {largest} ({gain})"
+        return f"speedup over {names} still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
-        return f"whether speedup still rises over {names} at {largest}, is undecided ({gain})"
+        return f"it is undecided whether speedup over {names} still rises at {largest} ({gain})"
     if any(map(has_too_few_blocks, lines)):
-        return (
-            f"whether more than {contest.counted(count)} bring anything over {names}, is undecided ({gain})"
-        )
+        return f"it is undecided whether more than {contest.counted(count)} help over {names} ({gain})"
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)
     nothing = "nothing" if end == "stops" else "no detectable gain"
-    return f"over {names} more than {contest.counted(count)} bring {nothing} ({gain})"
+    return f"more than {contest.counted(count)} over {names} bring {nothing} ({gain})"
 
 
 def _beyond_clauses(contest: Contest, labels: Labels) -> list[str]:
@@ -245,10 +249,10 @@ def _count_ends(ends: Sequence[str]) -> str:
         return ""
     curves = counted(len(ends), "other curve")
     if len(set(ends)) == 1:
-        return f"; the {curves} {ENDS[ends[0]][len(ends) > 1]}"
+        return f". The {curves} {ENDS[ends[0]][len(ends) > 1]}"
     numbers = {end: ends.count(end) for end in ENDS if end in ends}
     clauses = listed(f"{number} {ENDS[end][number > 1]}" for end, number in numbers.items())
-    return f"; of the {curves}, {clauses}"
+    return f". Of the {curves}, {clauses}"
 
 
 def _end_in_words(peak: Line, contest: Contest) -> str:

@@ -101,9 +101,10 @@ def placement(content: Content) -> Section | None:
     outcomes = gains["verdict"].map(outcome).tolist()
     counts = listed(f"{outcomes.count(word)} {word}" for word in OUTCOMES if word in outcomes)
     summary = (
-        "The same processes over the same interconnect with fewer per node, against the placement with the "
-        f"most processes per node: of {counted(len(gains), 'comparison')}, {counts}. Processes on the same "
-        "node communicate through its memory: packed on one node they do not use the interconnect."
+        "Each comparison has equal process counts over one interconnect: fewer processes per node against "
+        f"the most processes per node. Results of {counted(len(gains), 'comparison')}: {counts}. Processes "
+        "on the same node communicate through its memory. If all processes are on one node, they do not use "
+        "the interconnect."
     )
     sentences = [summary, *blocks_sentences(gains, "placements")]
     return section("placement", "Packed or spread", [*map(paragraph, sentences), _gains_table(content)])
@@ -112,10 +113,10 @@ def placement(content: Content) -> Section | None:
 def _gains_table(content: Content) -> Block:
     """Tabulate the gain of each placement over the most packed placement."""
     labels, rows = content.labels, content.tables["placement"]
-    caption = "Gain of fewer processes per node over the most, at equal processes."
+    caption = "Gain in speed of fewer processes per node over the most per node, at equal process counts."
     if len(rows) > MOST_ROWS:
         rows = rows[rows["processes"] == rows.groupby("case")["processes"].transform("max")]
-        caption += " Only the largest process count is shown; the others are in tables/placement.csv."
+        caption += " The table shows the largest process count; tables/placement.csv has the others."
 
     def against(placement: float, baseline: float) -> str:
         return f"{formats.plain(placement)} against {formats.plain(baseline)}"

@@ -22,19 +22,18 @@ from analysis.topics.quality.tables import is_without_block, run_names
 from analysis.topics.topic import Topic
 
 STRONG_WORDS = (
-    "Scaling is strong: the size stays the same. Speedup is the reference's time over the point's; "
-    "efficiency is speedup times the reference's cores over the point's cores. The serial fraction follows "
-    "Karp and Flatt."
+    "Scaling is strong: the size stays the same. Speedup is the time of the reference divided by the time of "
+    "the point. Efficiency is speedup × cores of the reference / cores of the point. The serial fraction is "
+    "the one of Karp and Flatt."
 )
 WEAK_WORDS = (
-    "Scaling is weak: the size grows with the processes. Scaled speedup is the reference's time over the "
-    "point's times the point's cores over the reference's; efficiency is the reference's time over the "
-    "point's."
+    "Scaling is weak: the size grows with the processes. Efficiency is the time of the reference divided by "
+    "the time of the point. Scaled speedup is efficiency × cores of the point / cores of the reference."
 )
 ALONE_WORDS = (
-    f"Imported runs without block are drawn within each point, from {FEWEST_ALONE} runs per point on. In "
-    "simulated studies such intervals covered 92 to 95\N{NARROW NO-BREAK SPACE}% with 4 runs, and 96 to "
-    "98\N{NARROW NO-BREAK SPACE}% with 5 to 10 runs."
+    "For imported runs without blocks, the bootstrap draws runs within each point, if a point has at least "
+    f"{FEWEST_ALONE} runs. In simulated studies, 92 to 95\N{NARROW NO-BREAK SPACE}% of these intervals "
+    "contained the true value with 4 runs, and 96 to 98\N{NARROW NO-BREAK SPACE}% with 5 to 10 runs."
 )
 """Source: ``tests/benchmarks/coverage_of_imported.py``."""
 MOST_INVALID = 50
@@ -74,8 +73,8 @@ def method_paragraphs(content: Content) -> list[str]:
     if not is_of_study.all():
         kinds = listed(dict.fromkeys(runs.loc[~is_of_study, "kind"]))
         paragraphs.append(
-            f"Imported results ({kinds}) were not run by this study. They are used unchanged, with the "
-            f"blocks of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
+            f"This study did not run the imported results ({kinds}). It uses them unchanged, with the blocks "
+            f"of their files.{'' if was_run.any() else _seed_sentence('bootstrap', study)}"
         )
     if not (scaling["kind"] == "simulated").all():
         paragraphs.append(_interval_sentences(scaling, runs, content.labels))
@@ -101,9 +100,9 @@ def _definitions(tables: Mapping[str, pd.DataFrame], labels: Labels) -> list[str
     if scaling["oversubscription"].nunique() > 1:
         sentences.append("All oversubscription levels have the same reference.")
     if len(tables["improvement"]):
-        sentences.append("Improvement is the baseline's time over the interconnect's, minus 1.")
+        sentences.append("Improvement is the time of the baseline / the time of the interconnect − 1.")
     if scaling["speedup_low"].notna().any():
-        sentences.append("Counts that may also be the peak are in tables/peaks.csv.")
+        sentences.append("tables/peaks.csv lists all counts that may be the peak.")
     return sentences
 
 
@@ -116,8 +115,9 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
     valid = runs[runs["valid"]].groupby([*POINT, "nodes"], dropna=False).size()
     least, most = (int(end) for end in (valid.min(), valid.max()))
     return (
-        "A block is one repetition of every interconnect at one case, count and oversubscription level, back "
-        f"to back in random order; every point has {'' if least == most else f'{formats.whole(least)} to '}"
+        "A block is one run of every interconnect at one case, count and oversubscription level. Nodeworth "
+        "makes the runs of a block one after another, in random order. Every point has "
+        f"{'' if least == most else f'{formats.whole(least)} to '}"
         f"{counted(most, 'valid block')}{', spread over the duration of the study' if most > 1 else ''}."
         f"{_seed_sentence('order and of the bootstrap', study)}"
     )
@@ -126,15 +126,16 @@ def _blocks_sentences(runs: pd.DataFrame, study: AboutStudy) -> str:
 def _stopping_sentences(until: AboutTarget, blocks: int) -> str:
     """State the rule by which blocks were added, why the study ended, and the effect on intervals."""
     width = until.half_width_percent
-    widest = "one is still missing" if width is None else f"the widest is ±{formats.percent(width)}"
-    end = f"It ended after {counted(blocks, 'block')}, since {until.reason}"
+    widest = "One interval is missing"
+    widest = widest if width is None else f"The widest interval is ±{formats.percent(width)}"
+    end = f"The study ended after {counted(blocks, 'block')}, since {until.reason}"
     if until.reason is None:
-        end = f"It has not ended after {counted(blocks, 'block')}"
+        end = f"The study has not ended after {counted(blocks, 'block')}"
     return (
-        f"After {counted(until.least_blocks, 'block')}, the study went on block by block until the "
-        "interval of every improvement (of every time, in a case where nothing is compared) was no wider "
-        f"than ±{formats.percent(until.interval_percent)}, for at most {until.max_blocks} blocks and "
-        f"{formats.number(until.limit_core_hours)} core hours. {end}; {widest}. {AT_TARGET}"
+        f"After {counted(until.least_blocks, 'block')}, the study added block after block until the interval "
+        f"of every improvement was no wider than ±{formats.percent(until.interval_percent)}. In a case where "
+        f"nothing is compared, the intervals of all times count. The limits were {until.max_blocks} blocks "
+        f"and {formats.number(until.limit_core_hours)} core hours. {end}. {widest}. {AT_TARGET}"
     )
 
 
@@ -155,19 +156,21 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     )
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
-        f"Times are medians over {noun}, outliers included. The interval of a time lies between order "
-        f"statistics of its {noun} and covers {shares}. "
+        f"Times are medians over {noun}, including outliers. The interval of a time lies between two order "
+        f"statistics of its {noun}. Its confidence is {shares}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:
         needed = [counted(FEWEST, "block")] if len(in_blocks) else []
         needed += [f"{FEWEST_ALONE} runs per point if the runs have no block"] if len(alone) else []
-        return f"{text}Speedups and all derived quantities have none: they need {listed(needed, 'or')}."
-    text += "Intervals of quantities derived from several times are percentile intervals of a bootstrap"
-    nominal = f"at a nominal {labels.confidence}"
+        return (
+            f"{text}Speedups and other derived quantities have no interval: they need {listed(needed, 'or')}."
+        )
+    text += "Quantities derived from several times have percentile intervals of a bootstrap, at a nominal "
+    text += f"{labels.confidence}. "
     if blocks.empty:
-        return f"{text}, {nominal}. {ALONE_WORDS}"
-    text += f" over sweeps (a block of all counts is drawn together), {nominal}. "
+        return f"{text}{ALONE_WORDS}"
+    text += "The bootstrap draws sweeps: a sweep is one block of all counts together. "
     text += coverage_sentence(int(blocks.min()))
     return text if alone_with_draws.empty else f"{text} {ALONE_WORDS}"
 
@@ -185,13 +188,13 @@ def _test_sentences(content: Content) -> str:
         "the exact signed-rank test of paired log ratios" if tested["paired"].any() else "",
         "a studentised permutation test of unpaired blocks" if not tested["paired"].all() else "",
     ]
-    text = f"Improvements are tested with {listed(filter(None, tests))}, two-sided"
+    text = f"Nodeworth tests improvements with {listed(filter(None, tests))}, two-sided."
     if tables["oversubscription"]["p_adjusted"].notna().any():
-        text += "; oversubscription levels, which share no block, with the permutation test"
+        text += " Oversubscription levels share no block, so Nodeworth tests them with the permutation test."
     return (
-        f"{text}. The estimate and the interval of a comparison follow from its test. If a process count was "
-        "chosen from the data, each permutation of the test chooses it again. Within each table p-values are "
-        "Holm-corrected. A verdict of faster or slower requires that p is at most "
+        f"{text} The estimate and the interval of a comparison follow from its test. If the data decide at "
+        "which count to compare, each permutation of the test chooses the count again. Holm's correction "
+        "covers all p-values of a table. A verdict of faster or slower requires that p is at most "
         f"{formats.exact(content.facts.all_settings().alpha)} and that the interval agrees."
     )
 
@@ -202,14 +205,14 @@ def invalid_blocks(content: Content) -> list[Block]:
     runs, labels = content.runs, content.labels
     invalid = runs[~runs["valid"]]
     if invalid.empty and len(runs):
-        blocks.append(paragraph("Every recorded repetition is valid."))
+        blocks.append(paragraph("Every recorded run is valid."))
     if len(invalid):
-        text = f"{counted(len(invalid), 'repetition')} of {formats.whole(len(runs))} "
-        text += "is invalid and enters" if len(invalid) == 1 else "are invalid and enter"
-        text += " no estimate"
+        text = f"{formats.whole(len(invalid))} of {counted(len(runs), 'run')} "
+        text += "is invalid" if len(invalid) == 1 else "are invalid"
+        text += ". No estimate uses invalid runs"
         if stopped := int(invalid["censored"].sum()) if "censored" in invalid else 0:
             limit = "was stopped at its time limit" if stopped == 1 else "were stopped at their time limits"
-            text += f", except that {formats.whole(stopped)} {limit} and the limit is a lower bound"
+            text += f", except {formats.whole(stopped)} that {limit}: the limit is a lower bound of the time"
         blocks.append(paragraph(f"{text}."))
         blocks.append(_invalid_table(runs, labels))
     blocks += _unknown_medians(content) + _missing_repetitions(content)
@@ -261,9 +264,9 @@ def _invalid_table(runs: pd.DataFrame, labels: Labels) -> Block:
         texts("First", str, "first"),
         texts("Reason", str, "reason"),
     ]
-    caption = "Invalid repetitions, in a row for each reason. runs.csv has every repetition."
+    caption = "Invalid runs, with a row for each case and reason. runs.csv has every run."
     if len(lines) > MOST_INVALID:
-        caption += f" The first {MOST_INVALID} of {len(lines)} reasons."
+        caption += f" The table shows the first {MOST_INVALID} of {len(lines)} rows."
     return line_table(caption, fields, lines[:MOST_INVALID])
 
 
@@ -278,8 +281,8 @@ def _missing_repetitions(content: Content) -> list[Block]:
     facts, labels = content.facts, content.labels
     planned, recorded = facts.runs.planned, facts.runs.recorded
     if planned is not None and recorded is not None and recorded < planned:
-        missing = counted(planned - recorded, "repetition")
-        blocks.append(paragraph(f"{missing} of {formats.whole(planned)} planned were not run."))
+        missing = f"{formats.whole(planned - recorded)} of {counted(planned, 'planned run')}"
+        blocks.append(paragraph(f"The study lacks {missing}."))
     planned_blocks = facts.study.blocks
     if planned_blocks is None:
         return blocks
@@ -317,10 +320,10 @@ def machine_blocks(content: Content) -> list[Block]:
     items |= {"Study file": facts.study.file, "Made": facts.made, "Nodeworth": facts.version}
     rows = [row([key, value]) for key, value in items.items() if not is_missing(value)]
     applications = listed(sorted(content.runs["application"].dropna().unique()))
-    files = ["all repetitions are in runs.csv", "all estimates in tables/"]
-    files += ["the published figures in published/"] if content.published else []
-    where = f"In the folder of this report, {listed(files)}"
-    text = paragraph(f"{where} (applications: {applications})." if applications else f"{where}.")
+    files = ["all runs in runs.csv", "all estimates in tables/"]
+    files += ["all published figures in published/"] if content.published else []
+    where = f"The folder of this report has {listed(files)}."
+    text = paragraph(f"{where} Applications: {applications}." if applications else where)
     columns = left("Item", "Value")
     return [text, *([table("Machine and versions.", columns, {"": rows})] if rows else [])]
 

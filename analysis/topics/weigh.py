@@ -13,8 +13,8 @@ from analysis.runs.frames import Line, is_missing
 from analysis.topics.topic import Topic
 
 HOW = (
-    "Prices and times are not everything. Each note is from the stated source and applied in its year. No "
-    "number of this report includes it."
+    "These notes matter for a choice besides prices and times. Each note is from the stated source and "
+    "applied in its year. No number of this report includes the notes."
 )
 GENERAL = "All of them"
 """Subject of notes on all interconnects."""
@@ -50,7 +50,7 @@ def notes_section(content: Content) -> Section | None:
         notes,
         key=lambda note: (note["subject"] != GENERAL, order.index(note["subject"]), note["topic"]),
     )
-    caption = f"Further criteria. Sources: {numbered_sources}."
+    caption = f"Further criteria for a choice. Sources: {numbered_sources}."
     notes_table = line_table(caption, fields, lines, lambda note: note["subject"], of_cases=False)
     return section("weigh", "Further criteria", [paragraph(HOW), notes_table])
 

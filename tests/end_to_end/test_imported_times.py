@@ -114,7 +114,10 @@ def test_a_drift_is_found_in_the_order_that_is_known(order):
 
 def test_an_unknown_order_is_stated(order):
     assert "The order of the runs is unknown at 6 points" in order.says("quality")
-    assert "At 4 points the order of the runs is the order of the rows in their file" in order.says("quality")
+    assert (
+        "At 4 points, Nodeworth takes the order of the rows in the file as the order of the runs"
+        in order.says("quality")
+    )
 
 
 def wandering(seed, runs=30, correlation=0.8):
@@ -218,7 +221,7 @@ def test_unknown_turns_are_stated(turns):
     notes = turns.table("improvement")["note"]
     unknown = notes[notes.str.contains("took turns", na=False)]
     assert set(unknown.index) == {"sorted", "repeated", "files"}
-    assert "whether the interconnects took turns is unknown in 3 comparisons" in turns.says("words")
+    assert "In 3 comparisons, it is unknown whether the interconnects took turns" in turns.says("words")
 
 
 MONEY = """

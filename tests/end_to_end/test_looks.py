@@ -22,7 +22,7 @@ limits: {{idle_seconds: 0.1}}
 def test_a_study_that_is_extended_after_a_report(study_folder):
     """Tests at look 2 go by 5 % / 4, so that one takes 2 / 2^8 at most, and at look 3 by 5 % / 8: 2 / 2^9."""
     results = study_folder.results("looked_at")
-    levels = {1: "at most 0.05,", 2: "at most 0.0125,", 3: "at most 0.00625,"}
+    levels = {1: "at most 0.05 after", 2: "at most 0.0125 after", 3: "at most 0.00625 after"}
     for look, (blocks, needed) in enumerate({2: 6, 3: 8, 4: 9}.items(), 1):
         study = study_folder.write(f"{STUDY}blocks: {blocks}\n")
         study_folder.run_well(study, "--", "results/looked_at/report.json")
@@ -30,7 +30,7 @@ def test_a_study_that_is_extended_after_a_report(study_folder):
         assert study_facts["blocks"] == study_facts["blocks_recorded"] == blocks
         assert study_facts["looks"] == [2, 3, 4][:look]
         sentences = plain("\n".join(sayings(json.loads((results / "report.json").read_text()))))
-        assert (f"This is look {look} at the study" in sentences) == (look > 1)
+        assert (f"this is look {look} at its data" in sentences) == (look > 1)
         assert levels[look] in sentences
         (row,) = pd.read_csv(results / "tables/improvement.csv").to_dict("records")
         assert (row["blocks_needed"], row["verdict"]) == (needed, f"untestable with {blocks} blocks")

@@ -62,12 +62,12 @@ def comparison(interconnect, percent, low=None, high=None, p=None, verdict=None,
 class TestReference:
     def test_the_serial_run_with_its_time(self):
         printed = sentences.reference_sentences(table("scaling", point("swift", 8, 2.0)), LABELS)
-        assert plain(printed) == ["Speedup refers to the serial run, 12.0 s."]
+        assert plain(printed) == ["Speedup is relative to the serial run (12.0 s)."]
 
     def test_without_serial_run_the_reference_is_named(self):
         row = point("swift", 8, 2.0, reference_interconnect="swift", reference_processes=2)
         assert plain(sentences.reference_sentences(table("scaling", row), LABELS)) == [
-            "Speedup refers to the run of 2 processes over InfiniBand, 12.0 s, since there is no serial run."
+            "Speedup is relative to 2 processes over InfiniBand (12.0 s), since there is no serial run."
         ]
 
     def test_sites_are_named_in_one_sentence(self):
@@ -76,15 +76,15 @@ class TestReference:
             for site, name in (("x", "swift"), ("y", "other"))
         ]
         assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
-            "Speedup refers, at sites without a serial run, to 2 processes over InfiniBand (12.0 s) and 2 processes "
-            "over Myrinet (12.0 s)."
+            "At each site without a serial run, speedup is relative to the run of this site: 2 processes over "
+            "InfiniBand in 12.0 s and 2 processes over Myrinet in 12.0 s."
         ]
 
     def test_kinds_with_references_of_their_own(self):
         rows = [point("swift", 8, 2.0), point("slow", 8, 3.0, kind="simulated", reference_seconds=10.0)]
         assert plain(sentences.reference_sentences(table("scaling", *rows), LABELS)) == [
-            "Speedup of measured runs refers to the serial run, 12.0 s.",
-            "Speedup of simulated runs refers to the serial run, 10.0 s.",
+            "Speedup of measured runs is relative to the serial run (12.0 s).",
+            "Speedup of simulated runs is relative to the serial run (10.0 s).",
         ]
 
 
@@ -95,20 +95,20 @@ class TestImprovement:
         assert sentences.disagreeing(rows)["interconnect"].tolist() == ["swift"]
         (sentence,) = plain(sentences.disagreement_sentences(rows, LABELS))
         assert sentence.startswith(
-            "InfiniBand at 8 processes: block by block the comparison has another sign"
+            "InfiniBand at 8 processes: the comparison within blocks has the opposite sign"
         )
 
     def test_too_few_blocks_for_any_test(self):
         six = {"blocks": 6, "blocks_needed": 8, "verdict": "untestable with 6 blocks"}
         rows = [comparison(name, 9.0, p=0.5, **six) for name in ("swift", "other")]
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "With 6 blocks, none of 2 tests of improvements can come out as faster or slower after correction, "
-            "however large the difference; that takes 8 blocks at least."
+            "With 6 blocks, none of 2 tests of improvements can show faster or slower after Holm's correction, "
+            "however large the difference. This needs at least 8 blocks."
         ]
         rows[0] |= {"blocks": 9, "verdict": "not distinguishable"}
         assert plain(sentences.blocks_sentences(table("improvement", *rows), "improvements")) == [
-            "With 6 blocks, 1 of 2 tests of improvements cannot come out as faster or slower after correction, "
-            "however large the difference; that takes 8 blocks at least."
+            "With 6 blocks, 1 of 2 tests of improvements cannot show faster or slower after Holm's correction, "
+            "however large the difference. This needs at least 8 blocks."
         ]
         assert sentences.blocks_sentences(table("improvement", rows[0]), "improvements") == []
         assert sentences.blocks_sentences(table("improvement"), "improvements") == []

@@ -24,8 +24,8 @@ def test_the_section_has_both_comparisons():
     table = made[1]["adjusted"]
     assert table["adjusted_percent"].notna().any() and table["narrower_percent"].median() > 20
     adjusted = section(made)
-    assert "of their scatter (over all orders of the blocks, p" in sentences_of(adjusted)
-    assert "adjusted intervals are narrower by" in sentences_of(adjusted)
+    assert "of the scatter of the times (p" in sentences_of(adjusted)
+    assert "Adjusted intervals are narrower by" in sentences_of(adjusted)
     (printed,) = blocks(adjusted, "table")
     assert len(cells(printed)) == len(table)
     key = ["case", "baseline_interconnect", "interconnect"]
@@ -37,4 +37,4 @@ def test_the_section_has_both_comparisons():
 
 def test_an_unrelated_speed_adjusts_nothing():
     adjusted = section(study(follows=0))
-    assert "it does not explain the times" in sentences_of(adjusted)
+    assert "the probe does not explain the times" in sentences_of(adjusted)

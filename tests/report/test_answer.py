@@ -78,13 +78,14 @@ class TestDuct:
         ]
         tables = make_tables(runs_table(groups), Settings(baselines=("gigabit_ethernet",)))
         sentences = plain(nodes_saved(find_contests(tables, []), LABELS))
-        assert sentences.endswith(f" (against 8 that are nearly as fast, {saving}).")
+        assert sentences.endswith(f" ({saving} against 8, which are nearly as fast).")
 
     def test_where_more_processes_stop_paying(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales: in duct, over GigE (pub) more than 16 processes bring nothing (speedup 8.33); over "
-            "InfiniBand (pub) speedup still rises at 32 processes, the largest count that was run (speedup 31.2)."
+            "How far it scales: in duct, more than 16 processes over GigE (pub) bring nothing (speedup 8.33). "
+            "Speedup over InfiniBand (pub) still rises at 32 processes, the largest count that was run (speedup "
+            "31.2)."
         )
         assert plain(figure_title(contests[0], LABELS)) == "GigE (pub) stops at 16 processes"
 
@@ -99,13 +100,13 @@ class TestDuct:
     def test_fewer_processes_that_do_nearly_as_much_are_named(self, seconds, blocks, kind, speedup):
         runs = runs_table(rows("duct", "slow", {**SLOW, 8: seconds}, (1.0,) * blocks, kind))
         sentences = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
-        assert f"more than 16 processes bring nothing (speedup {speedup})" in sentences
+        assert f" bring nothing (speedup {speedup})" in sentences
 
     def test_fewer_than_five_blocks_do_not_show_where_a_curve_stops(self):
         runs = runs_table(rows("duct", "slow", SLOW, (0.9, 1.0, 1.1, 1.2)))
         contests = find_contests(make_tables(runs, Settings()), [])
-        assert "whether more than 16 processes bring anything over slow, is undecided (speedup 8.33, from fewer " \
-            "than 5 blocks)" in plain(peaks.how_far(contests, LABELS))  # fmt: skip
+        assert "it is undecided whether more than 16 processes help over slow (speedup 8.33, from fewer than 5 " \
+            "blocks)" in plain(peaks.how_far(contests, LABELS))  # fmt: skip
         assert plain(figure_title(contests[0], LABELS)) == "Speedup up to 32 processes: its peak is undecided"
 
     def test_several_curves_have_one_interval_that_holds_all_of_theirs(self):
@@ -119,8 +120,8 @@ class TestDuct:
     def test_single_runs_have_a_direction_and_a_warning(self, duct):
         contests = find_contests(duct[1], [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the latter's best of 16 processes "
-            "(one run each)."
+            "Which is faster: InfiniBand (pub) is 90 % faster than GigE (pub) at the baseline's best count of 16 "
+            "processes (one run each)."
         )
         assert "chance is not ruled out" in certainty.how_sure(duct[0], duct[1], contests, Facts())
 
@@ -129,9 +130,9 @@ class TestDuct:
         columns = {"verdict": "faster or slower within the band"} | ends
         contests = find_contests({**duct[1], "improvement": duct[1]["improvement"].assign(**columns)}, [])
         assert plain(faster.which_is_faster(contests, Facts(), LABELS)) == (
-            "Which is faster: at the compared counts, nothing is faster or slower than GigE (pub) for sure (the band holds both directions, in 1 "
-            "case); where computing takes as long over both, InfiniBand (pub) is 90 % faster than GigE (pub) at the "
-            "latter's best of 16 processes."
+            "Which is faster: no interconnect is clearly faster or slower than GigE (pub) at the compared counts "
+            "(the band holds both directions, in 1 case); if computing takes equally long over both, InfiniBand "
+            "(pub) is 90 % faster than GigE (pub) at the baseline's best count of 16 processes."
         )
         undecided = find_contests(
             {
@@ -142,7 +143,7 @@ class TestDuct:
             },
             [],
         )
-        assert "takes as long" not in faster.which_is_faster(undecided, Facts(), LABELS)
+        assert "equally long" not in faster.which_is_faster(undecided, Facts(), LABELS)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +157,7 @@ class TestOpenComparisons:
         _, tables, facts = study
         sentences = plain(faster.which_is_faster(find_contests(tables, []), facts, Labels(facts)))
         assert (
-            sentences.startswith("Which is faster: at the compared counts, nothing is faster or slower than")
+            sentences.startswith("Which is faster: no interconnect is clearly faster or slower than")
             and "%" not in sentences
         )
         assert "3 blocks are too few to decide" in sentences
@@ -188,14 +189,14 @@ class TestOpenComparisons:
                 "oversubscription": 2, "processes_per_node": None}  # fmt: skip
         assert (
             certainty._list_open([line] * 5, [""] * 5, LABELS)
-            == "b, b and b against a in duct, 2 processes a core; 2 more"
+            == "b, b and b against a in duct, 2 processes per core; 2 more"
         )
 
     def test_every_open_verdict_states_its_reason(self):
         line = {"kind": "measured", "note": None, "blocks": 4}
         verdicts = {
             "untestable with 4 blocks": "4 blocks are too few to decide",
-            "not distinguishable": "the blocks differ by as much",
+            "not distinguishable": "the differences may be noise",
             "faster or slower within the band": "the band holds both directions",
             "slower": "the medians of all runs say the opposite",
             "faster (untested)": "the runs have no test",
@@ -205,7 +206,7 @@ class TestOpenComparisons:
             assert plain(faster._why_undecided(row.to_frame().T)) == why
         assert (
             plain(faster._why_undecided(rows[:2]))
-            == "4 blocks are too few to decide, or the blocks differ by as much"
+            == "4 blocks are too few to decide, or the differences may be noise"
         )
 
     def test_a_verdict_without_a_test_is_no_headline(self):
@@ -296,9 +297,8 @@ class TestWhatCounts:
 
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
-            "12 runs measured and 1 point simulated (prediction from replayed traces: a band, no test; how "
-            "accurate: docs/validation.md); 6 runs invalid "
-            "and left out"
+            "12 runs measured and 1 point simulated. Simulated points are predictions from replayed traces, with "
+            "a band and without a test (docs/validation.md states their errors). 6 runs invalid and left out"
         )
 
     def test_imported_rows_without_a_kind_are_not_called_published(self):
@@ -308,13 +308,13 @@ class TestWhatCounts:
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
         sentences = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
-        assert sentences.endswith("; 6 runs stopped at a time limit, which gives a lower bound")
+        assert sentences.endswith(". 6 runs stopped at a time limit, which gives a lower bound")
 
     def test_disturbed_runs_are_counted_among_the_valid_ones(self):
         busy = self.runs().assign(foreign_cores=0.5)
         busy.loc[busy["kind"] == "simulated", "foreign_cores"] = None
         assert plain(certainty.count_runs(busy)).endswith(
-            "; 12 of 12 valid runs were disturbed: other programs kept more than 0.2 cores busy"
+            ". Other programs disturbed 12 of 12 valid runs: they kept more than 0.2 cores busy"
         )
         assert "disturbed" not in certainty.count_runs(busy.assign(foreign_cores=0.1))
 
@@ -342,7 +342,7 @@ class TestSharedCores:
     def test_processes_that_share_cores_are_called_so(self):
         contest = self.contest_at(2)
         assert plain(peaks.how_far([contest], LABELS)).startswith(
-            "How far it scales: in duct, with 2 processes per core, over "
+            "How far it scales: in duct, with 2 processes per core, "
         )
         assert plain(figure_title(contest, LABELS)).endswith(", with 2 processes per core")
 
@@ -367,7 +367,7 @@ class TestMissingEquivalents:
     def test_the_faster_one_needs_fewer_processes_than_use_the_interconnect(self):
         swift = {count: seconds / 20 for count, seconds in SWIFT.items()}
         assert self.sentences(swift) == (
-            "the faster interconnect beats its baseline's best at the smallest count that uses it."
+            "the faster interconnect already beats the baseline's best at the smallest count that uses it."
         )
 
     def test_nothing_is_compared_on_one_node(self):
@@ -392,8 +392,8 @@ class TestSeveralCases:
         slower = {str(count): 1.1 * seconds for count, seconds in SLOW.items()}
         sentences = self.faster(**slower)
         assert sentences == (
-            "Which is faster: InfiniBand is 90 % faster than GigE at the latter's best of 16 processes in duct "
-            "(1 of the 2 measured cases, one run each)."
+            "Which is faster: InfiniBand is 90 % faster than GigE at the baseline's best count of 16 processes in "
+            "duct (1 of the 2 measured cases, one run each)."
         )
 
 
@@ -426,9 +426,9 @@ def test_advice_for_one_case_is_not_given_for_all():
 def test_single_runs_do_not_show_that_oversubscription_pays():
     """Two processes a core gain 10 / 8 - 1 on the same core, by one run each and by six blocks."""
     for blocks, expected in (
-        ((1.0,), "What pays: 2 processes a core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
+        ((1.0,), "What pays: 2 processes per core: at equal cores, of 1 comparison, they are faster in it (by 25 %), "
          "from one run each."),
-        (FACTORS, "What pays: 2 processes a core pay: at equal cores, of 1 comparison, they are faster in it (by "
+        (FACTORS, "What pays: 2 processes per core pay: at equal cores, of 1 comparison, they are faster in it (by "
          "25 %)."),
     ):  # fmt: skip
         runs = runs_table(
@@ -474,11 +474,11 @@ class TestUnsureTops:
     def test_how_far_it_scales(self):
         contests = find_contests(self.study()[1], [])
         assert plain(peaks.how_far(contests, LABELS)) == (
-            "How far it scales: in duct, over a speedup still rises at 8 processes, the largest count that was run (speedup "
-            "8.00 [8.00, 8.00]); over c more than 4 processes bring no detectable gain (speedup 3.20 [3.20, "
-            "3.20]); whether speedup still rises over b at 8 processes, the largest count that was run, is undecided "
-            "(speedup 3.22 [3.14, 3.27]); of the 3 other curves, 1 still gains at its last count and 2 may or "
-            "may not gain at their last count."
+            "How far it scales: in duct, speedup over a still rises at 8 processes, the largest count that was run "
+            "(speedup 8.00 [8.00, 8.00]). More than 4 processes over c bring no detectable gain (speedup 3.20 [3.20, "
+            "3.20]). It is undecided whether speedup over b still rises at 8 processes, the largest count that was "
+            "run (speedup 3.22 [3.14, 3.27]). Of the 3 other curves, 1 still rises at its largest count and 2 may or "
+            "may not rise at their largest count."
         )
 
     def test_counts_beyond_the_cores_follow(self):
@@ -488,10 +488,10 @@ class TestUnsureTops:
         )
         sentence = plain(peaks.how_far(find_contests(make_tables(runs, Settings()), []), LABELS))
         assert sentence.startswith(
-            "How far it scales: in duct, over a speedup still rises at 2 processes, the largest count with a core for each "
-            "process (speedup 2"
+            "How far it scales: in duct, speedup over a still rises at 2 processes, the largest count with a core "
+            "for each process (speedup 2"
         )
-        assert sentence.endswith("; 4 processes at oversubscription 2 have speedup 1.60.")
+        assert sentence.endswith(". 4 processes at oversubscription 2 have speedup 1.60.")
 
     @pytest.mark.parametrize(("peak_set", "reached", "end"), [("1", True, "alone"), ("1 8", False, "unsure")])
     def test_one_process_is_the_best_only_where_no_other_may_be(self, peak_set, reached, end):
@@ -514,7 +514,4 @@ class TestUnsureTops:
     def test_few_blocks_give_the_point_estimate(self):
         contests = find_contests(self.study(blocks=(0.9, 1.0, 1.1))[1], [])
         sentences = plain(peaks.how_far(contests, LABELS))
-        assert (
-            "the largest count that was run, is undecided (speedup 3.23 to 8.00, from fewer than 5 blocks)"
-            in sentences
-        )
+        assert "the largest count that was run (speedup 3.23 to 8.00, from fewer than 5 blocks)" in sentences

@@ -58,8 +58,8 @@ def test_a_difference_on_one_side_only_is_undecided():
     nearly = {2: 80.0, 4: 40.0, 8: 20.0, 16: 8.9, 32: 7.9}
     (text,) = crossover({"early": EARLY, "nearly": nearly}, other_factors=FACTORS[::-1])
     assert text == (
-        "Crossover: undecided; the shortest median time changes from early to nearly between 8 and "
-        "16 processes, but not on both sides by a distinguishable difference."
+        "Crossover: undecided. The shortest median time changes from early to nearly between 8 and 16 processes, "
+        "but the difference is not distinguishable on both sides."
     )
 
 
@@ -70,16 +70,16 @@ def test_without_a_change_of_order_there_is_no_crossover():
 @pytest.mark.parametrize(
     ("types", "text"),
     [
-        (("a", "a", "a"), "Comparison of interconnects on equal nodes (a)."),
-        (("a", "b", "b"), "Comparison of systems: their nodes differ in more than the interconnect."),
+        (("a", "a", "a"), "The compared interconnects have equal nodes (a)."),
+        (("a", "b", "b"), "The nodes differ in more than the interconnect: this compares systems."),
         (
             ("a", "a", "b"),
-            "late against early: interconnects on equal nodes (a). The other comparisons with early are between systems "
-                "with different nodes.",
+            "late and early have equal nodes (a). The other comparisons with early are between systems with "
+            "different nodes.",
         ),
         (
             ("a", "a", None),
-            "Comparison of systems, unless all nodes are equal: the study does not state each node_type.",
+            "The study does not state each node_type: unless all nodes are equal, it compares systems.",
         ),
     ],
 )

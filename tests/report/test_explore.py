@@ -209,8 +209,8 @@ class TestPage:
         enter(priced, "node", "200")
         enter(priced, "port infiniband", "50")
         answers = needed(priced)
-        assert answers["Infiniband"]["Speedup on nodes at hand"] == "3.5 [3.5, 3.5] on 6"
-        assert answers["Gigabit"]["Speedup on nodes at hand"] == "2 [2, 2] on 4"
+        assert answers["Infiniband"]["Speedup on available nodes"] == "3.5 [3.5, 3.5] on 6"
+        assert answers["Gigabit"]["Speedup on available nodes"] == "2 [2, 2] on 4"
         assert answers["Infiniband"]["Price of the cluster"] == "500 [500, 500]"
         assert answers["Infiniband"]["Saved"] == "700 [700, 700]"  # of 4 (200 + 100)
         enter(priced, "hand", "3")
@@ -220,7 +220,7 @@ class TestPage:
         for name, text in (("years", "1"), ("watts", "500"), ("energy", "3")):
             enter(priced, name, text)
         hourly = 2 * 1500 / 8766 + 2 * 0.5 * 3
-        price = needed(priced)["Infiniband"]["Price a run"]
+        price = needed(priced)["Infiniband"]["Price per run"]
         assert float(price.split()[0]) == pytest.approx(hourly * 6 / 3600, rel=0.01)
         choose(priced, "target", "price")
         enter(priced, "value", f"{1.001 * hourly * 6 / 3600}")
@@ -232,7 +232,7 @@ class TestPage:
         with opened(browser, page / "free.html") as reader:
             enter(reader, "hand", "8")
             assert list(needed(reader)["Infiniband"]) == [
-                "Processes", "Nodes", "Processes saved", "Nodes saved", "Speedup on nodes at hand",
+                "Processes", "Nodes", "Processes saved", "Nodes saved", "Speedup on available nodes",
             ]  # fmt: skip
             enter(reader, "node", "1000")
             enter(reader, "port gigabit", "100")
@@ -267,7 +267,7 @@ class TestPage:
         assert priced.driver.switch_to.active_element.get_attribute("name") == "value"
         assert needed(priced)["Infiniband"]["Processes"] == "4 [4, 4]"
         priced.press(Keys.TAB, Keys.TAB, "2", Keys.ENTER)
-        assert needed(priced)["Infiniband"]["Speedup on nodes at hand"] == "2 [2, 2] on 2"
+        assert needed(priced)["Infiniband"]["Speedup on available nodes"] == "2 [2, 2] on 2"
 
     def test_the_chart_marks_the_answer_where_it_is(self, priced):
         """Processes from 1 to 8 lie evenly on the axis by their logarithm: 4 at two thirds."""

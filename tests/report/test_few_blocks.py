@@ -39,12 +39,13 @@ def test_no_derived_interval(study):
 def test_columns_with_an_interval_are_listed(report):
     method = sentences_of(part(report, "method"))
     assert (
-        "covers 87.5 % at n = 4. Speedups and all derived quantities have none: they need 5 blocks." in method
+        "Its confidence is 87.5 % at n = 4. Speedups and other derived quantities have no interval: they need 5 "
+        "blocks." in method
     )
     (table,) = blocks(part(report, "models"), "table")
     assert "interval" not in table["caption"]
     (table,) = blocks(part(report, "fastest"), "table")
-    assert "Below 5 blocks it is not known which others may be the fastest." in table["caption"]
+    assert "With fewer than 5 blocks, it is unknown which others may be the fastest." in table["caption"]
 
 
 def test_too_few_blocks_are_not_the_same_as_not_distinguishable(report):
@@ -58,8 +59,8 @@ def test_a_study_with_a_target_has_a_coverage_of_its_own():
     made = make_report(*make_whole_study(make_runs(6, levels=(1,), cases=("elbow",)), until=until), [])
     method = sentences_of(part(made, "method"))
     assert (
-        "In simulated studies that stop at a width, intervals of improvements covered 93.8 to 96.9 %."
-        in method
+        "In simulated studies that stop at a width, 93.8 to 96.9 % of the intervals of improvements contained "
+        "the true value." in method
     )
 
 
@@ -72,7 +73,7 @@ def page_one(*groups):
 
 
 @pytest.mark.parametrize(
-    ("noise", "sentence"), [(0.01, "Efficiency reaches 108 % [107, 109]: "), (0.2, None)]
+    ("noise", "sentence"), [(0.01, "Efficiency reaches 108 % [107, 109]. "), (0.2, None)]
 )
 def test_an_efficiency_above_one_has_its_interval(noise, sentence):
     factors, others = (tuple(1 + noise * part for part in parts) for parts in
@@ -104,14 +105,14 @@ def imported(name, repetitions, **columns):
     ]
 
 
-NEEDS = "Speedups and all derived quantities have none: they need "
+NEEDS = "Speedups and other derived quantities have no interval: they need "
 
 
 @pytest.mark.parametrize(
     ("repetitions", "sentence"),
     [
         (3, f"{NEEDS}4 runs per point if the runs have no block."),
-        (4, "Imported runs without block are drawn within each point, from 4 runs per point on."),
+        (4, "the bootstrap draws runs within each point, if a point has at least 4 runs."),
     ],
 )
 def test_imported_runs_without_block_have_derived_intervals_from_four_runs_on(repetitions, sentence):

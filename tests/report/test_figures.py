@@ -276,11 +276,16 @@ class TestDrawings:
                 for face in points.get_facecolor()
             }
             assert (faces == {style.PAPER}) is hollow
-            assert ("Hollow points have no interval: there is one sample each" in scaling.caption) is hollow
+            assert (
+                "Hollow points have no interval, since each is a single sample" in scaling.caption
+            ) is hollow
 
     def test_captions_state_compared_kinds(self, drawings):
         improvement = next(drawing for drawing in drawings if drawing.topic == "improvement")
-        assert "Comparisons between emulated and measured interconnects are declared" in improvement.caption
+        assert (
+            "The study declares that emulated and measured interconnects may be compared"
+            in improvement.caption
+        )
 
     def test_a_study_without_comparison_or_levels_or_order_has_no_such_figures(self):
         runs = make_runs(2, levels=(1,), interconnects=("shared_memory",))

@@ -31,10 +31,10 @@ def test_an_unfinished_study_states_no_direction(unfinished):
         assert table[[column for column in table if column in P_VALUES]].isna().all(axis=None), name
     text = plain("\n".join(sayings(report)))
     assert (
-        "8 of 20 blocks: curves only; Nodeworth states no direction before the last block."
+        "8 of 20 blocks. Before the last block, Nodeworth shows curves but states no direction."
         in sentences_of(part(report, "answer"))
     )
-    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most", "p = ", "p < ",
+    for word in ("faster", "slower", "Fastest", "fastest", "distinguishable", "p is at most", "p of at most", "p = ", "p < ",
                  "still rises", "bring nothing", "no detectable gain", "drift", "The spread", "the spread differs"):  # fmt: skip
         assert word not in text
     (figure,) = [block for block in part(report, "answer")["blocks"] if block["type"] == "figure"]
@@ -49,26 +49,26 @@ def test_an_unfinished_study_states_no_direction(unfinished):
 
 
 def test_an_interim_page_states_its_progress_and_hides_decisions(unfinished):
-    assert plain(unfinished[1]["unfinished"]).startswith("8 of 20 blocks: curves only")
+    assert plain(unfinished[1]["unfinished"]).startswith("8 of 20 blocks. Before the last block")
     assert unfinished[1]["explore"] is None
     _, left = reported(blocks=20, blocks_recorded=8, seconds_left=1090.0)
-    assert plain(left["unfinished"]).startswith("8 of 20 blocks, 18 minutes to go: curves only")
+    assert plain(left["unfinished"]).startswith("8 of 20 blocks, 18 minutes to go. Before")
 
 
 def test_a_complete_study_states_directions():
     tables, report = reported(blocks_recorded=8, looks=[8])
     assert report["unfinished"] == "" and report["explore"]
     assert "faster" in set(tables["improvement"]["verdict"])
-    assert "curves only" not in plain("\n".join(sayings(report)))
-    assert "p is at most 0.05," in sentences_of(part(report, "words"))
+    assert "states no direction" not in plain("\n".join(sayings(report)))
+    assert "p of at most 0.05 after" in sentences_of(part(report, "words"))
 
 
 def test_a_later_look_tests_at_a_smaller_level():
     first, _ = reported(looks=[8])
     second, report = reported(looks=[6, 8])
     text = sentences_of(part(report, "words"))
-    assert "This is look 2 at the study: it was extended after a report of 6 blocks." in text
-    assert "0.05/2²" in text and "p is at most 0.0125," in text
+    assert "The study was extended after a report of 6 blocks, so this is look 2 at its data." in text
+    assert "0.05/2²" in text and "p of at most 0.0125 after" in text
     pd.testing.assert_series_equal(first["improvement"]["p_adjusted"], second["improvement"]["p_adjusted"])
     significant = second["improvement"]["p_adjusted"] <= 0.0125
     assert second["improvement"]["distinguishable"].tolist() == significant.tolist()

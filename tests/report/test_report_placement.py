@@ -28,7 +28,7 @@ def report_of(factors, facts=None, blocks=7):
 
 def test_packed_and_spread_in_words_and_in_a_table():
     section = part(report_of(SPREAD), "placement")
-    assert "of 1 comparison, 1 slower." in sentences_of(section)
+    assert "Results of 1 comparison: 1 slower." in sentences_of(section)
     (table,) = blocks(section, "table")
     (line,) = cells(table)
     assert line[:5] == ["Gigabit", "2", "1 against 2", "5.12", "4.10"]
@@ -49,7 +49,7 @@ def test_the_fastest_is_among_equal_placements(two_interconnects):
 
 
 def test_a_baseline_is_named_with_its_placement(two_interconnects):
-    assert "than Gigabit with 1 process per node at the latter's best of 2 processes" in sentences_of(
+    assert "than Gigabit with 1 process per node at the baseline's best count of 2 processes" in sentences_of(
         part(two_interconnects, "words")
     )
     (table,) = blocks(part(two_interconnects, "equivalents"), "table")
@@ -59,8 +59,8 @@ def test_a_baseline_is_named_with_its_placement(two_interconnects):
 
 def test_blocks_needed_for_a_placement_test_are_stated():
     sentences = sentences_of(part(report_of(SPREAD, blocks=5), "placement"))
-    assert "With 5 blocks, none of 1 test of placements can come out as faster or slower" in sentences
-    assert "that takes 6 blocks at least" in sentences
+    assert "With 5 blocks, none of 1 test of placements can show faster or slower" in sentences
+    assert "This needs at least 6 blocks" in sentences
     assert "With 5 blocks" not in sentences_of(part(report_of(SPREAD), "placement"))
 
 
@@ -75,16 +75,17 @@ MOST = "40 blocks are the most that the study allows"
         (
             "the target was reached",
             4.2,
-            "ended after 7 blocks, since the target was reached; the widest is ±4.2 %.",
+            "ended after 7 blocks, since the target was reached. The widest interval is ±4.2 %.",
         ),
-        (MOST, None, f"It ended after 7 blocks, since {MOST}; one is still missing."),
-        (None, 4.2, "It has not ended after 7 blocks; the widest is ±4.2 %."),
+        (MOST, None, f"The study ended after 7 blocks, since {MOST}. One interval is missing."),
+        (None, 4.2, "The study has not ended after 7 blocks. The widest interval is ±4.2 %."),
     ],
 )
 def test_the_stopping_rule_is_stated(reason, width, sentence):
     until = UNTIL | {"reason": reason, "half_width_percent": width}
     sentences = sentences_of(part(report_of(SPREAD, {"study": STUDY | {"until": until}}), "method"))
-    assert "no wider than ±5.0 %, for at most 40 blocks and 2.00 core hours" in sentences
+    assert "no wider than ±5.0 %. " in sentences
+    assert "The limits were 40 blocks and 2.00 core hours." in sentences
     assert sentence in sentences
 
 
@@ -95,4 +96,6 @@ def test_without_a_target_no_rule_is_stated():
 def test_the_right_answers_of_all_sizes_of_a_weak_study():
     answer = {"quantity": "drag", "unit": "N", "tolerance": 1e-3, "references": {"4k": 1.5, "8k": 1.25}}
     facts = {"study": STUDY | {"scaling": "weak"}, "cases": {"duct": {"title": "Duct", "answer": answer}}}
-    assert "0.001 of 1.5 N (4k) and 1.25 N (8k)" in sentences_of(part(report_of(SPREAD, facts), "case-1"))
+    assert "1.5 N (4k) and 1.25 N (8k), within a relative tolerance of 0.001." in sentences_of(
+        part(report_of(SPREAD, facts), "case-1")
+    )

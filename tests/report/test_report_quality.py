@@ -45,10 +45,11 @@ class TestOutliers:
     def test_an_outlier_is_named_with_its_rule_and_stays(self, runs):
         study = make_whole_study(runs)
         text = sentences_of(section(study))
-        assert "1 of 168 valid repetitions is an outlier by Tukey's fences on log time" in text
+        assert "1 of 168 valid runs is an outlier by Tukey's fences (log time" in text
         (record,) = runs.loc[runs["foreign_cores"] == 1, "record"]
         assert f"Duct elbow, TCP loopback, 2 processes, {record.removeprefix('records/')} (+" in text
-        assert "all stay in the estimates" in text and "Of the outliers, 1 was disturbed." in text
+        assert "Estimates include outliers." in text
+        assert "Other programs disturbed 1 of the outliers." in text
         assert study[1]["scaling"]["n"].eq(12).all()
 
     @pytest.mark.parametrize(
@@ -81,8 +82,8 @@ class TestOutliers:
 
     def test_too_few_repetitions_for_fences(self):
         text = sentences_of(section(make_whole_study(make_runs(3, levels=(1,)))))
-        assert "Outliers are not flagged: this needs 4 repetitions of a point." in text
-        assert "Drift is not judged: this needs 4 blocks of a point." in text
+        assert "Outliers are not flagged, since no point has 4 runs." in text
+        assert "Drift is not judged: this needs at least 4 blocks of a point." in text
 
 
 class TestDrift:
@@ -97,15 +98,18 @@ class TestDrift:
 
     def test_no_drift_is_reported_with_the_largest_change(self):
         _, tables, facts = make_whole_study(steady())
-        (text,) = drift_sentences(tables["drift"], Labels(facts))
-        assert text.startswith("No distinguishable drift in") and "the largest change is at" in text
+        (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
+        assert text.startswith("No drift from the first block to the last is distinguishable at 14 points (")
+        assert "The largest change is " in text
 
     def test_points_of_five_blocks_cannot_show_a_drift(self):
         """The smallest p of five blocks is 2 / 5! = 1 / 60; 14 points times 1 / 60 is above 5 %."""
         runs = steady()
         _, tables, facts = make_whole_study(runs[runs["block"].isna() | (runs["block"] <= 5)])
         (text,) = map(plain, drift_sentences(tables["drift"], Labels(facts)))
-        assert text.startswith("Drift cannot be seen: with at most 5 blocks at 14 points, even steadily")
+        assert text.startswith(
+            "The runs cannot show drift. With at most 5 blocks at 14 points, even steadily"
+        )
 
 
 class TestSpread:
@@ -115,9 +119,11 @@ class TestSpread:
         runs.loc[noisy, "seconds"] *= np.where(runs.loc[noisy, "block"] % 2, 1.4, 0.7)
         _, tables, facts = make_whole_study(runs, baselines=["gigabit", "shared_memory"], compare_kinds=[])
         first, second = map(plain, spread_sentences(tables["variability"], Labels(facts)))
-        assert first.startswith("Run-to-run spread of the block times") and "Shared memory 1." in first
-        assert "In 1 of 1 comparison the spread differs from that of the baseline" in second
-        assert "(signed ranks of absolute deviations, signs if these are clearly" in second
+        assert (
+            first.startswith("The run-to-run spread of the block times is: ") and "Shared memory 1." in first
+        )
+        assert "The spread differs from the spread of the baseline in 1 of 1 comparison" in second
+        assert "(signed-rank test of absolute deviations, or sign test if they are clearly" in second
         assert "of Shared memory, p" in second
 
     def test_a_figure_with_a_panel_a_case(self):
@@ -132,7 +138,7 @@ class TestSpread:
         study = make_whole_study(make_runs(1, levels=(1,)))
         assert spread_of(study) == []
         sentences = sentences_of(section(study))
-        assert "Run-to-run variability is unknown: this needs two blocks of a point." in sentences
+        assert "The run-to-run spread is unknown, since no point has two blocks." in sentences
 
 
 class TestPrecision:
@@ -161,8 +167,8 @@ class TestPrecision:
         far = table.assign(blocks_wanted=table["blocks_wanted"].where(~wide, 34_694))
         (text,) = map(plain, precision_sentences(far))
         assert text.endswith(
-            "The others would need more than 10 times as many blocks: more steps per run and an idle machine "
-            "narrow them instead."
+            "The others would need more than 10 times as many blocks. More steps per run or an idle machine "
+            "would narrow these intervals instead."
         )
         first = far.index[wide][0]
         (text,) = map(
@@ -170,8 +176,8 @@ class TestPrecision:
             precision_sentences(far.assign(blocks_wanted=far["blocks_wanted"].where(far.index != first, 99))),
         )
         assert (
-            " 1 would need about 99 blocks instead of 12: " in text
-            and " 1 would need more than 10 times" in text
+            " 1 of them would need about 99 blocks instead of 12, since " in text
+            and " 1 of them would need more than 10 times" in text
         )
 
     def test_all_narrow_is_one_sentence(self):

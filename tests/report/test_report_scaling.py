@@ -47,7 +47,10 @@ def heads(table):
 class TestWeakScaling:
     def test_every_speedup_sentence_has_the_word_scaled(self, weak_report):
         case = sentences_of(part(weak_report, "case-1"))
-        assert "Weak scaling: the size grows with the processes. Scaled speedup refers to the serial" in case
+        assert (
+            "Scaling is weak: the size grows with the processes. Scaled speedup is relative to the serial"
+            in case
+        )
         lists = blocks(part(weak_report, "words"), "list")
         answer = [plain(item) for block in lists for item in block["items"]]
         assert any("8 processes, the largest count that was run (scaled speedup" in item for item in answer)
@@ -88,7 +91,7 @@ class TestRates:
         runs = make_runs(2, levels=(1,), cases=("elbow",)).assign(work=4e6, work_unit="cell iterations")
         (table,) = blocks(part(make_report(*make_study(runs), []), "case-1"), "table")
         assert heads(table)[-2:] == ["Runs/day", "Rate (10⁶/s)"]
-        assert "Rate: 10⁶ cell iterations a second." in table["caption"]
+        assert "The rate is in 10⁶ cell iterations per second." in table["caption"]
         # about 4 s serially: a million cell iterations a second, 21,600 runs a day
         serial = [float(plain(cell).replace(" ", "")) for cell in table["groups"][0]["rows"][0]["cells"][-2:]]
         assert serial == pytest.approx([21_600, 1.0], rel=0.03)
@@ -145,14 +148,14 @@ class TestEfficiencyAboveTheIdeal:
         """28 s on 4 of the slow one over 5.6 s on 16 of the swift one: 5 times as fast on 4 times the cores."""
         notes = self.notes(slow={4: 28.0, 8: 16.0, 16: 10.0}, swift={4: 23.0, 8: 11.6, 16: 5.6})
         assert (
-            "Efficiency reaches 125 % [125, 125] over swift. Its reference is 4 processes over slow, so"
-            in notes
+            "Efficiency reaches 125 % [125, 125] over swift. The reference of this efficiency is 4 processes over "
+            "slow. The efficiency therefore includes" in notes
         )
-        assert "caches" not in notes
+        assert "cache" not in notes
 
     def test_caches_explain_it_over_one_interconnect(self):
         notes = self.notes(slow={4: 28.0, 8: 11.2}, swift={4: 28.0, 8: 14.0})
         assert (
-            "Efficiency reaches 125 % [125, 125]: above 100 %, with more processes, the data of each process often"
-            in notes
+            "Efficiency reaches 125 % [125, 125]. Efficiency above 100 % (superlinear speedup) often means that "
+            "the data of each process fit its cache." in notes
         )

@@ -88,7 +88,7 @@ class TestWords:
         assert (
             "2 cases over 3 interconnects on 1, 2 and 4 processes, at oversubscription 1 and 2" in sentences
         )
-        assert "312 repetitions, 1 of them invalid." in sentences
+        assert "312 runs, 1 of them invalid." in sentences
         assert "What elbow stands for." in sentences
 
     def test_the_answer_states_winner_margin_and_certainty(self, report):
@@ -97,15 +97,13 @@ class TestWords:
             "in both measured cases of one application" in sentences
             and "Shared memory is 54 % to 103 % faster than GigE (emu) at " in sentences
         )
-        assert "Brackets: the range in which a value lies, 95 % intervals." in sentences
-        declared = (
-            "Comparisons of emulated with measured interconnects are made because the study declares them."
-        )
+        assert "Brackets contain 95 % intervals: a value probably lies in this range." in sentences
+        declared = "The study declares that emulated and measured interconnects may be compared."
         assert declared in plain(part(report, "peaks"))
 
     def test_the_method_states_blocks_tests_and_references(self, report):
         sentences = plain(part(report, "method"))
-        assert "every point has 11 to 12 valid blocks, spread over" in sentences
+        assert "Every point has 11 to 12 valid blocks, spread over" in sentences
         assert "signed-rank test" in sentences and "Holm" in sentences
         references = report_parts.cells(blocks(part(report, "method"), "table")[0])
         assert references[0][:5] == ["Duct elbow", "emulated and measured", "Serial run", "1", "4.00"]
@@ -114,8 +112,8 @@ class TestWords:
         page = part(report, "case-1")
         sentences = plain(page)
         assert page["heading"] == "Duct elbow" and page["new_page"] and page["case"] == "elbow"
-        assert "pressure drop is within a relative 0.005 of 117.273 m2/s2" in sentences
-        assert "Speedup refers to the serial run, 4.00 s." in sentences
+        assert "pressure drop is 117.273 m2/s2, within a relative tolerance of 0.005." in sentences
+        assert "Speedup is relative to the serial run (4.00 s)." in sentences
         (numbers,) = blocks(page, "table")
         assert [group["title"] for group in numbers["groups"]][:3] == [
             "Serial run",
@@ -125,7 +123,7 @@ class TestWords:
 
     def test_invalid_missing_and_left_out_points(self, report):
         sentences = plain(part(report, "invalid"))
-        assert "1 repetition of 312 is invalid and enters no estimate." in sentences
+        assert "1 of 312 runs is invalid. No estimate uses invalid runs." in sentences
         assert "stopped at 120 s" in sentences
         assert "infiniband: there is no such device here." in sentences
         assert "Duct elbow, GigE (emu), 4 processes, oversubscription 1: 11" in sentences
@@ -140,8 +138,8 @@ class TestWords:
     def test_planned_but_not_run(self, study):
         facts = replace(study[2], runs=Counts(planned=320, recorded=312, invalid=1))
         report = make_report(study[0], study[1], facts, [])
-        assert "312 repetitions of 320 planned" in plain(part(report, "asked"))
-        assert "8 repetitions of 320 planned were not run." in plain(part(report, "invalid"))
+        assert "312 runs of 320 planned" in plain(part(report, "asked"))
+        assert "The study lacks 8 of 320 planned runs." in plain(part(report, "invalid"))
 
 
 class TestPoorStudies:
@@ -151,7 +149,10 @@ class TestPoorStudies:
         answer = part(report, "answer")
         sentences = report_parts.sentences_of(answer)
         assert report_parts.plain(report["result"]) == "6 of 8 blocks recorded: no result yet"
-        assert "6 of 8 blocks: curves only; Nodeworth states no direction" in sentences
+        assert (
+            "6 of 8 blocks. Before the last block, Nodeworth shows curves but states no direction."
+            in sentences
+        )
         assert not blocks(answer, "key_figures")
         sentences += report_parts.sentences_of(part(report, "words"))
         assert (
@@ -162,15 +163,15 @@ class TestPoorStudies:
 
     def test_one_block_has_no_intervals(self):
         report = whole(make_study(make_runs(1, cases=("elbow",))))
-        assert "a single run on a side (chance is not ruled out)" in plain(part(report, "answer"))
-        assert "a single run on a side, so that chance is not ruled out" in plain(part(report, "words"))
+        assert "a single run on a side (may be chance)" in plain(part(report, "answer"))
+        assert "a single run on a side, so chance is not ruled out" in plain(part(report, "words"))
         assert "Nothing is tested" in plain(part(report, "method"))
-        assert "one sample each, without intervals" in plain(part(report, "case-1"))
+        assert "single samples without intervals" in plain(part(report, "case-1"))
 
     def test_too_few_blocks_for_any_verdict(self):
         report = whole(make_study(make_runs(3, cases=("elbow",))))
         sentences = plain(part(report, "peaks"))
-        assert "none of" in sentences and "blocks at least" in sentences
+        assert "none of" in sentences and "This needs at least" in sentences
         (table,) = blocks(part(report, "answer"), "table")
         assert {line[4] for line in report_parts.cells(table)} == {"is the baseline", "too few blocks"}
 
@@ -192,9 +193,9 @@ class TestPoorStudies:
         """They have no interconnect, and nothing is estimated."""
         report = whole(make_study(make_runs(2, interconnects=(), cases=("elbow",)), baselines=[]))
         section_asked = part(report, "asked")
-        assert "1 case, run serially on 1 process: 2 repetitions" in plain(section_asked)
+        assert "1 case, run serially on 1 process: 2 runs" in plain(section_asked)
         assert [block["caption"] for block in blocks(section_asked, "table")] == ["Cases."]
-        assert "Serial runs alone count" in plain(part(report, "answer"))
+        assert "Only serial runs are valid" in plain(part(report, "answer"))
 
     def test_published_results_without_facts(self):
         runs = make_runs(1, cases=("elbow",), interconnects=("gigabit", "loopback"), serial=False)
@@ -203,7 +204,7 @@ class TestPoorStudies:
         report = make_report(complete, tables, Facts(), [])
         sentences = plain(report)
         assert report["title"] == "Scaling study"
-        assert "Imported results (published) were not run by this study" in sentences
+        assert "This study did not run the imported results (published)" in sentences
         assert "Gigabit (pub)" in sentences
         json.dumps(report, allow_nan=False)
 
@@ -212,19 +213,19 @@ class TestPoorStudies:
         runs, tables, facts = make_study(make_runs(3))
         for imported in (runs.assign(record=None), runs.assign(origin="import")):
             sentences = plain(part(make_report(imported, tables, facts, []), "method"))
-            assert "Imported results (measured and emulated) were not run by this study" in sentences
+            assert "This study did not run the imported results (measured and emulated)" in sentences
             assert "random order" not in sentences and "The seed of the bootstrap is 1." in sentences
 
     def test_points_with_equally_many_blocks_state_their_number(self):
         sentences = plain(part(make_report(*make_study(make_runs(3)), []), "method"))
-        assert "every point has 3 valid blocks, spread over the duration of the study." in sentences
+        assert "Every point has 3 valid blocks, spread over the duration of the study." in sentences
 
     def test_one_sample_is_no_median(self):
         report = make_report(*make_study(make_runs(1)), [])
         sentences = plain(report)
         assert "medians over blocks" not in sentences and "Each time is a single sample" in sentences
-        assert "may also be the peak" not in sentences
-        assert "intervals; p after" not in plain(part(report, "improvement"))
+        assert "may be the peak" not in sentences
+        assert "p is the p-value" not in plain(part(report, "improvement"))
 
     def test_an_interconnect_at_two_sites_counts_once(self):
         runs = pd.concat([make_runs(3).assign(site=site) for site in ("old", "new")], ignore_index=True)
@@ -242,7 +243,8 @@ class TestPoorStudies:
         counts = (1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32)
         report = whole(make_study(make_runs(2, counts=counts, cases=("elbow",))))
         captions = " ".join(block["caption"] for block in blocks(part(report, "case-1"), "table"))
-        assert "speedup. Intervals and all other columns are in tables/scaling.csv" in captions
+        assert "Speedup of Duct elbow" in captions
+        assert "Intervals and all other columns are in tables/scaling.csv" in captions
 
     def test_too_many_counts_for_columns_are_rows_on_the_screen(self):
         counts = range(1, 20)
@@ -254,32 +256,32 @@ class TestPoorStudies:
     def test_far_too_many_counts_are_columns_of_several_tables(self):
         report = whole(make_study(make_runs(2, counts=range(1, 42), cases=("elbow",))))
         captions = [block["caption"] for block in blocks(part(report, "case-1"), "table")]
-        counts = [re.search(r"on (\d+) to (\d+) processes: ", caption).groups() for caption in captions]
+        counts = [re.search(r"on (\d+) to (\d+) processes\. ", caption).groups() for caption in captions]
         assert counts == [("2", "15"), ("16", "29"), ("30", "41")]
 
     def test_disturbed_repetitions_are_counted(self, study):
         runs, tables, facts = study
         cores = [0.01, 0.9, 0.5] + [None] * (len(runs) - 3)
         sentences = plain(part(make_report(runs.assign(foreign_cores=cores), tables, facts, []), "quality"))
-        assert "2 valid repetitions of 3 were disturbed" in sentences
+        assert "Other programs disturbed 2 of 3 valid runs: " in sentences
 
     def test_page_one_counts_disturbed_and_invalid_runs(self, study):
         runs, tables, facts = study
         sentences = plain(part(make_report(runs.assign(foreign_cores=0.5), tables, facts, []), "words"))
         valid = int(runs["valid"].sum())
-        assert f"{valid} of {valid} valid runs were disturbed" in sentences
+        assert f"Other programs disturbed {valid} of {valid} valid runs: " in sentences
         assert f"{len(runs) - valid} run{'s' * (len(runs) - valid > 1)} invalid and left out" in sentences
 
     def test_page_one_of_an_unfinished_study_counts_invalid_runs(self):
         runs, tables, facts = make_study(make_runs(2), blocks=3, blocks_recorded=2)
         runs.loc[0, ["valid", "reason"]] = [False, "wrong answer"]
         sentences = plain(part(make_report(runs, tables, facts, []), "answer"))
-        assert "So far: " in sentences and "; 1 run invalid and left out." in sentences
+        assert "So far: " in sentences and ". 1 run invalid and left out." in sentences
 
     def test_page_one_without_a_valid_run_counts_the_runs(self):
         runs = make_runs(2, cases=("elbow",)).assign(valid=False, reason="wrong answer")
         sentences = plain(part(whole(make_study(runs, baselines=[])), "answer"))
-        assert "No repetition is valid" in sentences and f"{len(runs)} runs invalid and left out" in sentences
+        assert "No run is valid" in sentences and f"{len(runs)} runs invalid and left out" in sentences
 
     def test_equal_reasons_of_a_case_have_one_row_with_the_number_of_runs(self):
         """Two cases of 12 blocks, with two process counts over loopback at two levels."""
@@ -300,7 +302,7 @@ class TestPoorStudies:
         runs.loc[is_bad, "reason"] = [f"error {number}" for number in range(is_bad.sum())]
         complete, tables, facts = make_study(runs)
         sentences = plain(part(make_report(complete, tables, facts, []), "invalid"))
-        assert f"The first 50 of {is_bad.sum()} reasons." in sentences
+        assert f"The table shows the first 50 of {is_bad.sum()} rows." in sentences
 
     def test_a_long_list_of_left_out_parts_is_cut_with_a_note(self):
         runs, tables, facts = make_study(make_runs(2))

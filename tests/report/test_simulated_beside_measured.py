@@ -66,7 +66,7 @@ def test_captions_name_the_band(drawings):
     for drawing in drawings:
         captions.setdefault(drawing.topic, []).append(drawing.caption)
     assert (
-        "bars their 95\u202f% intervals (the band of the simulation where simulated)."
+        "Bars are 95\u202f% intervals (the band of the simulation for simulated values)."
         in captions["overview"][0]
     )
     (of_band,) = (caption for caption in captions["improvement"] if "band" in caption)
@@ -80,10 +80,9 @@ def test_a_replay_has_no_place_in_the_order_of_execution(drawings):
 
 
 def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
-    assert (
-        "p is at most 0.05, after Holm's correction; for simulated times, that the whole band is on one side."
-        in sentences_of(part(report, "words"))
-    )
+    words = sentences_of(part(report, "words"))
+    assert "A verdict of faster or slower requires p of at most 0.05 after Holm's correction." in words
+    assert "A verdict on simulated times requires that the whole band is on one side of 0." in words
     runs, tables, facts = study
     answers = {}
     for speed in (0.15, 1):
@@ -91,10 +90,10 @@ def test_page_one_states_model_and_core_speed_of_simulated_runs(study, report):
         modelled = {name: AboutInterconnect.of({"model": model}) for name in SECONDS}
         about = replace(facts, interconnects={**facts.interconnects, **modelled})
         answers[speed] = sentences_of(part(make_report(runs, tables, about, []), "words"))
-    assert "Simulated cores have 0.15 of the speed of the traced ones." in answers[0.15]
+    assert "Simulated cores have 0.15 of the speed of the cores that were traced." in answers[0.15]
     assert "Simulated cores" not in answers[1]
 
 
 def test_simulated_points_are_no_repetitions(report):
     text = sentences_of(part(report, "asked"))
-    assert "none of them invalid; and 7 simulated points." in text
+    assert "none of them invalid, and 7 simulated points." in text

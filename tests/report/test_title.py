@@ -136,7 +136,7 @@ def test_notes_explain_the_columns_that_the_table_has(named):
     words = sentences_of(part(report, "words"))
     for column in ("Against its baseline", "Next to the fastest"):
         is_column = any(title.startswith(column) for title in titles)
-        assert is_column == (named == column.startswith("Against")) == (f"{column}:" in words)
+        assert is_column == (named == column.startswith("Against")) == (f"Column “{column}” shows" in words)
 
 
 @pytest.mark.parametrize("name", ["my_cloud-A", "gigabit_ethernet"])
@@ -178,9 +178,9 @@ class TestOneInterconnect:
     def test_page_one_states_the_disturbed_runs(self):
         disturbed, quiet = self.sentences(0.9)[0], self.sentences(0.1)[0]
         assert disturbed == (
-            "How sure: 12 runs measured; other programs disturbed 12 of 12 valid runs; nothing is compared."
+            "How sure: 12 runs measured. Other programs disturbed 12 of 12 valid runs. Nothing is compared."
         )
-        assert quiet == "How sure: 12 runs measured; nothing is compared."
+        assert quiet == "How sure: 12 runs measured. Nothing is compared."
 
     def test_no_sentence_asks_for_the_faster_one_or_for_saved_nodes(self):
         words = self.sentences(0.9)[1]
@@ -190,7 +190,7 @@ class TestOneInterconnect:
 
 def test_page_one_of_a_comparison_states_the_disturbed_runs():
     report = report_of({"slow": SLOW, "swift": SWIFT}, blocks=FACTORS, foreign_cores=0.9)
-    assert "; other programs disturbed 72 of 72 valid runs; of 1 comparison, 1 is " in sentences_of(
+    assert ". Other programs disturbed 72 of 72 valid runs. Of 1 comparison, 1 is " in sentences_of(
         part(report, "answer")
     )
 

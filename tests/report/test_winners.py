@@ -88,8 +88,8 @@ class TestGamess:
         rows, published = gamess[1]["scaling"], gamess[2]
         sentences = network_sentences(rows, winners(gamess[1]["fastest"]), network_figures(published), LABELS)
         assert plain(sentences) == [
-            "Lowest latency: Quadrics MPI (pub), 2 to 3 µs; highest bandwidth: InfiniBand MPI (pub), "
-            "5900 to 6750 Mbit/s or Quadrics MPI (pub), 6370 Mbit/s.",
+            "The lowest published latency is that of Quadrics MPI (pub), 2 to 3 µs. The highest published "
+            "bandwidth is that of InfiniBand MPI (pub), 5900 to 6750 Mbit/s or Quadrics MPI (pub), 6370 Mbit/s.",
             "The fastest run takes 1279 s on 8 processes (4 nodes) at oversubscription 2, over Myrinet TCP "
             "(pub), with 27 to 30 µs and 1880 to 3500 Mbit/s: the fastest network does not make the fastest "
             "run.",
@@ -102,8 +102,8 @@ class TestGamess:
         report = make_report(runs, tables, Facts.of({"study": {"name": "gamess"}}), [], published)
         (text,) = plain([json.dumps(report["sections"], ensure_ascii=False)])
         assert "the fastest network does not make the fastest run" in text
-        assert "the run of 1 process over GigE (pub), 5823 s, since there is no" in text
-        assert "a single run on a side, so that chance is not ruled out" in text
+        assert "relative to 1 process over GigE (pub) (5823 s), since there is no" in text
+        assert "a single run on a side, so chance is not ruled out" in text
         runs_table, networks = blocks(part(report, "fastest"), "table")
         levels = [f"gamess, oversubscription {level}" for level in (1, 2)]
         assert [group["title"] for group in runs_table["groups"]] == levels
@@ -254,6 +254,6 @@ def test_chance_names_one_of_two_equal_interconnects_in_a_twentieth_of_the_count
     assert won["rivals"].eq(0).mean() < 0.065
     caption = winners_table(won.head(40), LABELS)["caption"]
     assert (
-        "If all were equally fast, chance would still name a fastest at about 2 of these 40 counts."
-        in caption
+        "If all interconnects were equally fast, chance would still show a single fastest interconnect at about "
+        "2 of these 40 counts." in caption
     )

@@ -109,5 +109,5 @@ def test_the_report_prints_them():
     section = part(make_report(runs, tables, facts, []), "improvement")
     table = blocks(section, "table")[-1]
     assert [line[1] for line in cells(table)] == ["Geometric", "Plain"] * 3
-    assert "There is no interval with fewer than three cases" in plain(table["caption"])
+    assert "Means over fewer than three cases have no interval" in plain(table["caption"])
     assert {line[2] for line in cells(table)} == {"2"}

@@ -118,7 +118,9 @@ def test_dependent_blocks_count_as_fewer():
     assert table["p_value"].isna().to_dict() == {"a": True, "b": True, "c": False}
     labels = Labels(Facts())
     *_, text = spread_sentences(table.reset_index(), labels)
-    assert text.startswith("1\u00a0spread is not tested against that of the baseline, since blocks credibly")
+    assert text.startswith(
+        "1\u00a0spread is not compared with the spread of the baseline, since blocks credibly"
+    )
     (text,) = dependence_sentences(table.reset_index(), labels)
     assert text.startswith(
         "1 of 2\u00a0ratios to the baseline has a wider interval, since its blocks may depend on earlier blocks: "

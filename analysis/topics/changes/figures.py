@@ -126,12 +126,12 @@ def _draw_panel(
 def _caption(before: str, after: str, rows: pd.DataFrame, labels: Labels) -> str:
     """Explain the points, whiskers and stars of a figure."""
     sentences = [
-        f"Change of speed from {before} to {after}, point by point: faster points lie right of 0. "
+        f"Change of speed from {before} to {after} at each point. Points that became faster lie right of 0. "
         "The number after the interconnect is the number of processes."
     ]
     if rows["change_low"].notna().any():
         sentences.append(
-            f"Whiskers are {labels.confidence} intervals; * marks a verdict of faster or slower."
+            f"Whiskers are {labels.confidence} intervals. A * marks a verdict of faster or slower."
         )
         if rows["change_low"].isna().any():
             sentences.append("Hollow points have no interval.")

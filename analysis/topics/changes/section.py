@@ -51,8 +51,9 @@ def _headline(changes: pd.DataFrame, before: str, after: str) -> str:
             ends = [f"{_bracketed(line)}{formats.THIN}%" for line in (lines[0], lines[-1])]
             counts.append(f"{formats.whole(len(lines))} {word} ({formats.spanned(*ends)})")
     return (
-        f"From {before} to {after}, of {counted(len(shared), 'point')} that both have, {listed(counts)}. "
-        "The two were not run side by side: whatever else differed between them is part of the change."
+        f"Changes from {before} to {after} at {counted(len(shared), 'point')} that both have: "
+        f"{listed(counts)}. Both were not run side by side, so a change includes everything "
+        "else that differed."
     )
 
 
@@ -110,10 +111,13 @@ def _differences(content: Content, before: str, after: str) -> list[Block]:
 
 def _table(changes: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate the points that both sites have; a long table shows only points that changed."""
-    rows, caption = changes[changes["change_percent"].notna()], "Every point that both have. "
+    rows, caption = changes[changes["change_percent"].notna()], "The table shows every point that both have. "
     if len(rows) > MOST_ROWS:
         rows = rows[rows["verdict"].isin(["faster", "slower"])].head(MOST_ROWS)
-        caption = f"Points that changed distinguishably, up to {MOST_ROWS}; all are in tables/changes.csv. "
+        caption = (
+            f"The table shows up to {MOST_ROWS} points that changed distinguishably; tables/changes.csv has "
+            "all points. "
+        )
     several_pairs = len(changes[_SITES].drop_duplicates()) > 1
 
     def title(line: Line) -> str:
@@ -131,8 +135,8 @@ def _table(changes: pd.DataFrame, labels: Labels) -> Block:
         texts("Outcome", lambda verdict: verdict.removeprefix(ONLY), "verdict"),
     ]
     caption += (
-        f"Change of speed: time before / time after - 1, with {labels.confidence} intervals; p of unpaired "
-        "tests after Holm's correction."
+        "The change of speed is time before / time after − 1. Brackets contain "
+        f"{labels.confidence} intervals. p is from unpaired tests, after Holm's correction."
     )
     pairs = rows.groupby(_SITES, sort=False).ngroup()
     lines = labels.lines(rows.assign(pair=pairs), "pair", "case", "interconnect")

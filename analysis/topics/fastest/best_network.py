@@ -84,8 +84,8 @@ def network_sentences(
     best = as_lines(rows.nsmallest(1, "seconds"))[0]
     named = list(dict.fromkeys([*lowest, *highest]))
     return [
-        f"Lowest latency: {_holders(lowest, figures, 'latency_us', labels)}; "
-        f"highest bandwidth: {_holders(highest, figures, 'peak_Mbps', labels)}.",
+        f"The lowest published latency is that of {_holders(lowest, figures, 'latency_us', labels)}. The "
+        f"highest published bandwidth is that of {_holders(highest, figures, 'peak_Mbps', labels)}.",
         f"The fastest run takes {_run(best, rows, labels)}{_verdict(best['interconnect'], named, figures)}"
         f"{_doubt(best, named, won, labels)}.",
         _records(named, rows, won, labels),

@@ -27,7 +27,8 @@ def fastest_section(content: Content) -> Section | None:
     won = winners(content.tables["fastest"])
     blocks: list[Block] = []
     if content.tables["improvement"]["verdict"].eq(INSEPARABLE).any():
-        blocks.append(bullets([f"It is unknown which others may be the fastest if {INSEPARABLE}."]))
+        text = f"It is unknown which other interconnects may be the fastest if {INSEPARABLE}."
+        blocks.append(bullets([text]))
     blocks.append(winners_table(won, labels))
     figures = network_figures(content.published)
     figures = figures[figures.index.isin(content.runs["interconnect"])]
@@ -48,7 +49,8 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
     """Tabulate `winners`; a long table shows only the largest counts."""
     rows, caption = (
         won,
-        "The fastest at each count, with the next and the slowest of the compared interconnects.",
+        "The fastest interconnect at each count, with the next and the slowest of the compared "
+        "interconnects.",
     )
     if len(rows) > MOST_ROWS:
         curve = ["site", "case", "compared_kinds", "oversubscription", "processes_per_node", "threads"]
@@ -56,20 +58,25 @@ def winners_table(won: pd.DataFrame, labels: Labels) -> Block:
         rows = rows[counts == counts.groupby([rows[name] for name in curve], dropna=False).transform("max")]
         caption += " Only the largest count is shown; all times are in tables/scaling.csv."
     if rows["rivals"].gt(0).any():
-        caption += " ≈: another is as fast or may be (multiple comparisons with the best)."
+        caption += (
+            " A ≈ means that another interconnect is or may be as fast (multiple comparisons with the best)."
+        )
     if by_chance := ALPHA * int(rows["rivals"].notna().sum()):
         caption += (
-            f" If all were equally fast, chance would still name a fastest at about "
-            f"{formats.number(by_chance, 1)} of these {formats.whole(by_chance / ALPHA)} counts."
+            " If all interconnects were equally fast, chance would still show a single fastest interconnect "
+            f"at about {formats.number(by_chance, 1)} of these {formats.whole(by_chance / ALPHA)} counts."
         )
     if rows.loc[rows["compared_kinds"] != "simulated", "rivals"].isna().any():
-        caption += f" Below {FEWEST} blocks it is not known which others may be the fastest."
+        caption += f" With fewer than {FEWEST} blocks, it is unknown which others may be the fastest."
     if rows["lead_low"].notna().any():
-        caption += " Percentages are joint ratios, with intervals in brackets."
+        caption += (
+            " Percentages are estimated from ratios of runs, not from the median times. Brackets contain "
+            "their intervals."
+        )
     several_nodes, several_sites = (rows[key].nunique() > 1 for key in ("nodes", "site"))
     has_placement = bool(rows["processes_per_node"].notna().any())
     if has_placement:
-        caption += " Only equal numbers of processes per node are compared."
+        caption += " Nodeworth compares interconnects only at equal numbers of processes per node."
 
     def winner(interconnect: str, kind: str, rivals: object) -> str:
         mark = "" if is_missing(rivals) or not rivals else f"{formats.THIN}≈"
@@ -111,5 +118,5 @@ def _figures_table(figures: pd.DataFrame, labels: Labels) -> Block:
         cells = [cell(name, quantity) for quantity in QUANTITIES]
         rows.append(row([labels.interconnect(name, "published"), *cells], "", name))
     columns = [*left("Interconnect"), *right("Latency (µs)", "Bandwidth (Mbit/s)")]
-    caption = "Published network figures; a range if the source does not state which network was used."
+    caption = "Published network figures. A range means that the source does not state the network in use."
     return table(caption, columns, {"": rows})

@@ -146,12 +146,12 @@ def _improvement_text(row: Line) -> str:
 
 
 def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
-    sentences = [f"Improvement over {title}: faster interconnects lie right of 0."]
+    sentences = [f"Improvement over {title}. Faster interconnects lie right of 0."]
     if rows["processes_per_node"].notna().any():
         sentences.append("The baseline has the same number of processes per node.")
     if rows["improvement_low"].notna().any():
-        tested = "; * marks a verdict of faster or slower" if rows["p_adjusted"].notna().any() else ""
-        sentences.append(f"Whiskers are {labels.intervals(rows)}{tested}.")
+        tested = " A * marks a verdict of faster or slower." if rows["p_adjusted"].notna().any() else ""
+        sentences.append(f"Whiskers are {labels.intervals(rows)}.{tested}")
         if rows["improvement_low"].isna().any():
             sentences.append("Hollow points have no interval.")
     else:
@@ -161,5 +161,5 @@ def _caption(title: str, rows: pd.DataFrame, labels: Labels) -> str:
     across = sorted({kind for kind in rows["kind"] if "/" in kind})
     if across:
         named = formats.listed([kind.replace("/", " and ") for kind in across])
-        sentences.append(f"Comparisons between {named} interconnects are declared by the study.")
+        sentences.append(f"The study declares that {named} interconnects may be compared.")
     return " ".join(sentences)

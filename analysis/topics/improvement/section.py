@@ -52,27 +52,31 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         numbers("Improvement (%)", _improvement),
     ]
     caption = (
-        "Improvement over the baseline at its peak (or the nearest common count; where it is fastest on one "
-        "process, at the other's best), and the geometric mean over the common counts from 2 up to it"
+        "Improvement over the baseline at the baseline's peak, or at the nearest common count. If the "
+        "baseline is fastest on one process, the count is the best of the other interconnect. Column "
+        "“Average” shows the geometric mean over the common counts from 2 up to this count."
     )
     if improvement["improvement_low"].notna().any():
-        caption += f", with {labels.intervals(improvement)}"
+        caption += f" Brackets contain {labels.intervals(improvement)}."
     if improvement["p_adjusted"].notna().any():
-        caption += "; p after Holm's correction"
+        caption += " p is the p-value after Holm's correction."
     if has_same_computing:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
-        caption += "; intervals in All at once hold together"
+        caption += " The intervals of column “All at once” hold together for all rows."
     if has_same_computing:
-        caption += "; with the same computing, the band if computing takes as long over both"
+        caption += (
+            " Column “With the same computing” shows the band if computing takes equally long over both "
+            "interconnects."
+        )
     fields += [
         numbers("Average (%)", percent_cell("average")),
         numbers("p", p_value, "p_adjusted"),
         texts("Outcome", verdict),
     ]
     lines = labels.lines(rows, "baseline_interconnect", "oversubscription", "case", "interconnect")
-    return line_table(f"{caption}.", fields, lines, _over_baseline(improvement, labels))
+    return line_table(caption, fields, lines, _over_baseline(improvement, labels))
 
 
 def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
@@ -85,16 +89,18 @@ def improvement_mean_table(means: pd.DataFrame, labels: Labels) -> Block:
         numbers("Average (%)", percent_cell("average")),
     ]
     caption = (
-        "Means over the cases of the table above. Geometric: of the ratios of times. Plain: of the "
-        "percentages. By the weights of the mix: geometric, weighted."
+        "Means over the cases of the table above. The geometric mean is over the ratios of times. The plain "
+        "mean is over the percentages."
     )
+    if means["mean"].eq("weighted").any():
+        caption += " The mean by the weights of the mix is a weighted geometric mean."
     if means["improvement_low"].notna().any():
         caption += (
-            f" Brackets hold {labels.confidence} intervals (Student's t), which treat the cases as a random "
-            "sample of similar cases. With few cases they are wide."
+            f" Brackets contain {labels.confidence} intervals (Student's t). They treat the cases as a "
+            "random sample of similar cases, and are wide if there are few cases."
         )
     if means["cases"].lt(3).any():
-        caption += " There is no interval with fewer than three cases."
+        caption += " Means over fewer than three cases have no interval."
     lines = labels.lines(means, "baseline_interconnect", "oversubscription", "interconnect")
     return line_table(caption, fields, lines, _over_baseline(means, labels), of_cases=False)
 

@@ -64,21 +64,20 @@ def each_at_its_best(contest: Contest, labels: Labels) -> str:
         counts, depends = (line["best_processes"], line["best_processes_other"]), directions_by_count(line)
         if depends:
             sentences.append(
-                f"{other} against {baseline}: {DEPENDS_ON_COUNT}: {depends}. The runs do not show which of "
-                "these counts is best."
+                f"Whether {other} is faster than {baseline} depends on the count: {depends}. The runs do not "
+                "show which of these counts is best."
             )
         is_judged = outcome(line["best_verdict"]) in ("faster", "slower", "not distinguishable")
         if not is_judged or (counts[0] == counts[1] and not depends):
             continue
         best, other_best = (counts_of(line["unit"], count) for count in counts)
         percent = formats.percent_with_interval(*percent_interval(line, "best"), signed=True)
+        names = [f"{other} with {other_best}", f"{baseline} with {best}"]
         verdict = str(line["best_verdict"])
-        if verdict in ("faster", "slower"):
-            verdict = f"{other} is {verdict}"
-        names = f"{other} with {other_best} against {baseline} with {best}"
-        sentences.append(f"Each at its best, {names}: {percent} ({verdict}).")
+        relation = f" is {verdict} than " if verdict in ("faster", "slower") else f" is {verdict} from "
+        sentences.append(f"Each at its best, {relation.join(names)}: {percent}.")
     if len(sentences) > MOST:
-        sentences = [*sentences[:MOST], "Table improvement has the other comparisons of best with best."]
+        sentences = [*sentences[:MOST], "tables/improvement.csv has the other comparisons of best with best."]
     return " ".join(sentences)
 
 
@@ -142,14 +141,14 @@ def which_is_faster(contests: Sequence[Contest], facts: Facts, labels: Labels) -
         same_computing = [{**line, "verdict": word} for line, word in zip(lines, words, strict=True) if word]
         if same_computing:
             text = _fastest_over(baseline, same_computing, rows["case"], facts, labels)
-            decided_with_same_computing.append(f"where computing takes as long over both, {text}")
+            decided_with_same_computing.append(f"if computing takes equally long over both, {text}")
     clauses = decided[:MOST]
     if len(decided) > MOST:
         clauses.append(f"for {counted(len(decided) - MOST, 'other baseline')} see the tables")
     for why, names in undecided.items():
         clauses.append(
-            f"at the compared counts, nothing is faster or slower than "
-            f"{named_or_counted(names, 'other baseline')} for sure ({why})"
+            f"no interconnect is clearly faster or slower than {named_or_counted(names, 'other baseline')} "
+            f"at the compared counts ({why})"
         )
     clauses += decided_with_same_computing[:MOST]
     if len(refused) > MOST:
@@ -189,7 +188,7 @@ def system_sentences(improvement: pd.DataFrame, content: Content) -> list[str]:
         for other, names in others.items():
             if other == node:
                 sentences.append(
-                    f"{listed([baseline, *names])} have equal nodes ({node}): the comparison is between "
+                    f"{listed([baseline, *names])} have equal nodes ({node}), so the comparison is between "
                     "interconnects and their software."
                 )
             else:
@@ -209,16 +208,16 @@ def subject_of_comparison(contest: Contest, facts: Facts, labels: Labels) -> str
     baseline = facts.interconnect(str(contest.baseline)).node_type
     types = [facts.interconnect(line["interconnect"]).node_type for line in compared]
     if baseline is None or None in types:
-        return "Comparison of systems, unless all nodes are equal: the study does not state each node_type."
+        return "The study does not state each node_type: unless all nodes are equal, it compares systems."
     equal = [line for line, other in zip(compared, types, strict=True) if other == baseline]
     if len(equal) == len(compared):
-        return f"Comparison of interconnects on equal nodes ({baseline})."
+        return f"The compared interconnects have equal nodes ({baseline})."
     if not equal:
-        return "Comparison of systems: their nodes differ in more than the interconnect."
+        return "The nodes differ in more than the interconnect: this compares systems."
     names = named_or_counted(map(labels.compared, equal))
     return (
-        f"{names} against {labels.baseline(equal[0])}: interconnects on equal nodes ({baseline}). The other "
-        f"comparisons with {labels.baseline(equal[0])} are between systems with different nodes."
+        f"{names} and {labels.baseline(equal[0])} have equal nodes ({baseline}). The other comparisons with "
+        f"{labels.baseline(equal[0])} are between systems with different nodes."
     )
 
 
@@ -273,8 +272,8 @@ def _at(lines: Sequence[Line]) -> str:
     at_best = all(line["at_processes"] == line["baseline_peak_processes"] for line in lines)
     counts = {line["at_processes"] for line in lines}
     if len(counts) > 1:
-        return "at the latter's best counts" if at_best else "at the counts that the tables name"
-    best = "the latter's best of " if at_best else ""
+        return "at the baseline's best counts" if at_best else "at the counts that the tables name"
+    best = "the baseline's best count of " if at_best else ""
     return f"at {best}{counts_of(lines[0]['unit'], *counts)}"
 
 
@@ -282,7 +281,7 @@ def _why_undecided(rows: pd.DataFrame) -> str:
     """Say why comparisons show no direction."""
     reasons = {
         "untestable": f"{counted(int(rows['blocks'].fillna(0).max()), 'block')} are too few to decide",
-        "not distinguishable": "the blocks differ by as much",
+        "not distinguishable": "the differences may be noise",
         "within the band": "the band holds both directions",
         **WITHHELD,
         "^faster$|^slower$": MEDIANS_DISAGREE,

@@ -112,8 +112,8 @@ def _hover_text(point: Line) -> str:
 
 def _caption(spreads: pd.DataFrame, limit: float) -> str:
     text = (
-        "Run-to-run spread: standard deviation of the block times of a point in percent, from their median "
-        "absolute deviation."
+        "Run-to-run spread of the block times of each point, in percent: the standard deviation, estimated "
+        "from the median absolute deviation."
     )
     beyond = int((spreads["spread_percent"] > limit).sum())
     if beyond:
@@ -132,11 +132,12 @@ def population_figure(runs: pd.DataFrame, populations: pd.DataFrame, labels: Fig
         return []
     lines = as_lines(mixed.head(MOST_POINTS))
     caption = (
-        "Times of the runs at points with two populations: the faster group is filled, the slower group "
-        "hollow. Bars are the medians of the groups."
+        "Times of the runs at points with two populations of runs. Filled marks are the faster group, hollow "
+        "marks are the slower group. Bars are the medians of the groups."
     )
     if len(mixed) > len(lines):
-        caption += f" Shown are {len(lines)} of {len(mixed)} points, those with the groups farthest apart."
+        shown = f"{len(lines)} of {len(mixed)} points"
+        caption += f" The figure shows the {shown} whose groups are farthest apart."
     alt = f"Times of the runs of {formats.counted(len(lines), 'point')}, in two groups each."
     with new_drawing("populations", "quality", ROW_HEIGHT * len(lines) + 0.6, caption, alt) as drawing:
         axes = drawing.figure.subplots()

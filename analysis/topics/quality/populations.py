@@ -135,16 +135,16 @@ def population_sentences(populations: pd.DataFrame, labels: Labels) -> list[str]
     if tested.empty:
         return [f"Every point has {reason}."] if untested else []
     others = f" {counted(untested, 'other point')} {'has' if untested == 1 else 'have'} {reason}."
-    total = f"{counted(len(tested), 'point')} with {FEWEST} valid runs or more"
+    total = f"{counted(len(tested), 'point')} with at least {FEWEST} valid runs"
     if mixed.empty:
-        return [f"No sign of two populations at {total}.{others if untested else ''}"]
+        return [f"No sign of two populations of runs at {total}.{others if untested else ''}"]
     named = [describe_groups(line, labels) for line in as_lines(mixed.head(MOST))]
     if len(mixed) > MOST:
         named.append(f"{formats.whole(len(mixed) - MOST)} more in tables/populations.csv")
-    chance = "by chance, the test finds two populations at up to 1 in 100 points with log-normal times"
+    chance = "By chance, the test finds two populations at up to 1 in 100 points with log-normal times."
     return [
-        f"Two populations of runs at {formats.whole(len(mixed))} of {total} ({chance}): {'; '.join(named)}. "
-        f"To separate them, {_remedies(mixed)}.{others if untested else ''}"
+        f"Two populations of runs at {formats.whole(len(mixed))} of {total}: {'; '.join(named)}. "
+        f"To separate them, {_remedies(mixed)}. {chance}{others if untested else ''}"
     ]
 
 

@@ -43,11 +43,10 @@ def disturbed_sentences(runs: pd.DataFrame) -> list[str]:
     disturbed, observed = count_disturbed(runs)
     if not disturbed:
         return []
-    verb = "was" if disturbed == 1 else "were"
     return [
-        f"{counted(disturbed, 'valid repetition')} of {formats.whole(observed)} {verb} disturbed: other "
-        f"programs kept more than {DISTURBED_CORES} cores busy at the same time. They count like all others; "
-        "column foreign_cores of runs.csv shows them."
+        f"Other programs disturbed {formats.whole(disturbed)} of {counted(observed, 'valid run')}: they kept "
+        f"more than {DISTURBED_CORES} cores busy at the same time. Disturbed runs count like all others. "
+        "Column foreign_cores of runs.csv shows them."
     ]
 
 
@@ -142,8 +141,8 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
     points = valid.groupby(POINT, dropna=False)["seconds"].transform("size")
     judged, outliers = valid[points >= FEWEST], valid[valid["outlier"]]
     if judged.empty:
-        return [f"Outliers are not flagged: this needs {counted(FEWEST, 'repetition')} of a point."]
-    total = f"of {counted(len(judged), 'valid repetition')}"
+        return [f"Outliers are not flagged, since no point has {counted(FEWEST, 'run')}."]
+    total = f"of {counted(len(judged), 'valid run')}"
     if outliers.empty:
         return [f"None {total} is an outlier by {OUTLIER_RULE}."]
     outliers = outliers.assign(name=run_names(repetitions))
@@ -154,8 +153,10 @@ def outlier_sentences(repetitions: pd.DataFrame, runs: pd.DataFrame, labels: Lab
         for row in farthest
     )
     verb = "is an outlier" if len(outliers) == 1 else "are outliers"
-    text = f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}; all stay in the estimates."
-    text += f" {'The most extreme' if len(outliers) > len(farthest) else 'They are'}: {descriptions}."
+    text = f"{formats.whole(len(outliers))} {total} {verb} by {OUTLIER_RULE}. Estimates include outliers."
+    text += (
+        f" {'The most extreme outliers' if len(outliers) > len(farthest) else 'Outliers'}: {descriptions}."
+    )
     return [text + _disturbed_outliers_sentence(outliers, runs)]
 
 
@@ -168,31 +169,31 @@ def _disturbed_outliers_sentence(outliers: pd.DataFrame, runs: pd.DataFrame) -> 
     if foreign_cores.isna().any():
         return ""
     disturbed = int((foreign_cores > DISTURBED_CORES).sum())
-    count = formats.whole(disturbed) if disturbed else "none"
-    return f" Of the outliers, {count} {'was' if disturbed < 2 else 'were'} disturbed."
+    return f" Other programs disturbed {formats.whole(disturbed) if disturbed else 'none'} of the outliers."
 
 
 def drift_sentences(drift: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the points that became slower or faster from their first to their last block."""
     tested = drift[drift["p_adjusted"].notna()]
     if tested.empty:
-        return [f"Drift is not judged: this needs {counted(FEWEST, 'block')} of a point."]
+        return [f"Drift is not judged: this needs at least {counted(FEWEST, 'block')} of a point."]
     most_blocks = int(tested["n"].max())
     smallest_p = 2 / math.factorial(min(most_blocks, 20))
     if len(tested) * smallest_p > 1 - labels.facts.settings.level:
         points = counted(len(tested), "point")
         return [
-            f"Drift cannot be seen: with at most {counted(most_blocks, 'block')} at {points}, even steadily "
-            "rising times are not significant in Kendall's test after Holm's correction."
+            f"The runs cannot show drift. With at most {counted(most_blocks, 'block')} at {points}, even "
+            "steadily rising times are not significant in Kendall's test after Holm's correction."
         ]
-    test = "Kendall's test of the order, p after Holm's correction"
+    test = "Kendall's test with Holm's correction"
     ordered = tested.loc[tested["drift_percent"].abs().sort_values(ascending=False).index]
     moved = ordered[ordered["distinguishable"]]
     if moved.empty:
         first = ordered.iloc[0].to_dict()
         return [
-            f"No distinguishable drift in {counted(len(tested), 'point')} from the first block to the last "
-            f"({test}); the largest change is at {point_name(first, labels)} ({_change(first)})."
+            "No drift from the first block to the last is distinguishable at "
+            f"{counted(len(tested), 'point')} ({test}). The largest change is {_change(first)}, at "
+            f"{point_name(first, labels)}."
         ]
     named = [f"{point_name(row, labels)} ({_change(row)})" for row in moved.head(MOST).to_dict("records")]
     verb = "drifts" if len(moved) == 1 else "drift"
@@ -222,12 +223,13 @@ def order_sentences(runs: pd.DataFrame) -> list[str]:
     sentences = []
     if number := len(np.unique(point[has_several_runs & is_unknown])):
         sentences.append(
-            f"The order of the runs is unknown at {counted(number, 'point')}: drift, and dependence on "
-            "earlier runs, are not judged there."
+            f"The order of the runs is unknown at {counted(number, 'point')}. Nodeworth does not judge drift "
+            "or dependence on earlier runs there."
         )
     if number := len(np.unique(point[has_several_runs & is_by_row & ~is_unknown])):
         sentences.append(
-            f"At {counted(number, 'point')} the order of the runs is the order of the rows in their file."
+            f"At {counted(number, 'point')}, Nodeworth takes the order of the rows in the file as the order "
+            "of the runs."
         )
     return sentences
 
@@ -253,15 +255,15 @@ def spread_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]:
     """Compare the run-to-run variation of the interconnects."""
     with_spread = variability[variability["spread_percent"].notna()]
     if with_spread.empty:
-        return ["Run-to-run variability is unknown: this needs two blocks of a point."]
+        return ["The run-to-run spread is unknown, since no point has two blocks."]
     medians = with_spread.groupby(["interconnect", "kind"], dropna=False)["spread_percent"].median()
     rows = labels.in_order(medians.reset_index(), "interconnect", "kind").itertuples(index=False, name=None)
     spreads = listed(
         f"{labels.interconnect(name, kind)} {formats.percent(value, places=1)}" for name, kind, value in rows
     )
     return [
-        "Run-to-run spread of the block times (standard deviation from the median absolute deviation, median "
-        f"over the points): {spreads}.",
+        f"The run-to-run spread of the block times is: {spreads}. It is the standard deviation, estimated "
+        "from the median absolute deviation, at the median of the points.",
         *_spread_tests(with_spread, labels),
     ]
 
@@ -285,30 +287,30 @@ def _spread_tests(with_spread: pd.DataFrame, labels: Labels) -> list[str]:
     if number > 0:
         verb = "is" if number == 1 else "are"
         dependent.append(
-            f"{counted(number, 'spread')} {verb} not tested against that of the baseline, since blocks "
+            f"{counted(number, 'spread')} {verb} not compared with the spread of the baseline, since blocks "
             "credibly depend on earlier blocks."
         )
     if tested.empty:
         return dependent or [
-            "Spreads are not compared: this needs two blocks in common with the baseline at an equal process "
-            "count."
+            "Spreads are not compared, since no interconnect shares two blocks with a baseline of its kind "
+            "at an equal process count."
         ]
     test = (
-        "signed ranks of absolute deviations, signs if these are clearly asymmetric, p after Holm's "
+        "signed-rank test of absolute deviations, or sign test if they are clearly asymmetric, with Holm's "
         "correction"
     )
     differing = tested[tested["distinguishable"]]
     if differing.empty:
         return [
-            f"In none of {counted(len(tested), 'comparison')} is the spread distinguishable from that of the "
-            f"baseline ({test}).",
+            f"No spread is distinguishable from the spread of the baseline in "
+            f"{counted(len(tested), 'comparison')} ({test}).",
             *dependent,
         ]
     first = differing.sort_values("p_adjusted", kind="stable").head(MOST)
     named = [f"{point_name(row, labels)} ({_spreads(row, labels)})" for row in first.to_dict("records")]
     return [
-        f"In {formats.whole(len(differing))} of {counted(len(tested), 'comparison')} the spread differs from "
-        f"that of the baseline ({test}): {listed(named)}{_more(differing, 'variability')}.",
+        f"The spread differs from the spread of the baseline in {formats.whole(len(differing))} of "
+        f"{counted(len(tested), 'comparison')} ({test}): {listed(named)}{_more(differing, 'variability')}.",
         *dependent,
     ]
 
@@ -335,7 +337,8 @@ def dependence_sentences(variability: pd.DataFrame, labels: Labels) -> list[str]
     return [
         f"{formats.whole(len(dependent))} of {ratios} to the baseline {verb}, since {their} blocks may "
         f"depend on earlier blocks: {listed(named)}{_more(dependent, 'variability')}. If whole sweeps "
-        "credibly do, the bootstrap draws fewer of them, so that derived intervals are wider."
+        "credibly depend on earlier sweeps, the bootstrap draws fewer sweeps. Derived intervals are then "
+        "wider."
     ]
 
 
@@ -365,33 +368,44 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
     """State how many improvements have narrow enough intervals, and how many blocks the others need."""
     compared = with_interval(precision)
     if compared.empty:
-        return ["No improvement has an interval: this needs more blocks."] if len(precision) else []
+        return ["No improvement has an interval, since the blocks are too few."] if len(precision) else []
     target = f"±{formats.number(compared['target_percent'].iloc[0], 2)} percentage points"
     wide = compared[~compared["reached"]]
     if wide.empty:
         if len(compared) == 1:
             return [f"The interval of the only improvement is no wider than {target}."]
         return [f"No interval of {counted(len(compared), 'improvement')} is wider than {target}."]
-    narrow = f"{formats.whole(len(compared) - len(wide))} of {counted(len(compared), 'improvement')}"
-    sentences = [f"The interval of {narrow} is no wider than {target}."]
+    all_compared = counted(len(compared), "improvement")
+    sentences = [
+        f"The interval of {formats.whole(len(compared) - len(wide))} of {all_compared} is no wider than "
+        f"{target}."
+        if len(wide) < len(compared)
+        else f"The intervals of all {all_compared} are wider than {target}."
+    ]
     beyond = wide["blocks_wanted"] > MOST_TIMES * wide["blocks"]
     if not (within := wide[~beyond]).empty:
         estimates = within["blocks_wanted"]
         needed = formats.spanned(formats.whole(estimates.min()), formats.whole(estimates.max()))
         present = sorted({int(blocks) for blocks in within["blocks"].dropna()})
         instead = f" instead of {listed(map(formats.whole, present), 'or')}" if present else ""
-        others = formats.whole(len(within)) if beyond.any() else "The others"
+        others = _others(len(wide), len(compared))
+        others = f"{formats.whole(len(within))} of them" if beyond.any() else others
         sentences.append(
-            f"{others} would need about {needed} blocks{instead}: the width is asymptotically proportional "
-            "to 1 / √blocks."
+            f"{others} would need about {needed} blocks{instead}, since the width of an interval shrinks "
+            "about as 1 / √blocks."
         )
     if number := int(beyond.sum()):
-        others = "The others" if number == len(wide) else formats.whole(number)
+        others = _others(number, len(compared)) if number == len(wide) else f"{formats.whole(number)} of them"
         sentences.append(
-            f"{others} would need more than {MOST_TIMES} times as many blocks: more steps per run and an "
-            "idle machine narrow them instead."
+            f"{others} would need more than {MOST_TIMES} times as many blocks. More steps per run or an idle "
+            "machine would narrow these intervals instead."
         )
     return [" ".join(sentences)]
+
+
+def _others(wide: int, compared: int) -> str:
+    """Name the intervals that are too wide: all of the compared ones, or the others."""
+    return "They" if wide == compared else "The others"
 
 
 def point_name(row: Line, labels: Labels) -> str:

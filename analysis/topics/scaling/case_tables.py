@@ -33,8 +33,8 @@ def scaling_tables(case: str, scaling: pd.DataFrame, labels: Labels, room: int) 
         return [full]
     points = scaling[~scaling["serial"]]
     elsewhere = "Intervals and all other columns are in tables/scaling.csv."
-    times = _tables_by_count(case, points, labels, "seconds", f"median time per run in seconds. {elsewhere}")
-    speedups = _tables_by_count(case, points, labels, "speedup", f"{labels.speedup}. {elsewhere}")
+    times = _tables_by_count(case, points, labels, "seconds", "Median time per run in seconds", elsewhere)
+    speedups = _tables_by_count(case, points, labels, "speedup", labels.speedup.capitalize(), elsewhere)
     height = sum(lines_of(block) + CAPTION_ROWS for block in times + speedups)
     printed = times + speedups if height <= room else speedups
     return [*printed, on_screen(full)] if lines_of(full) <= MOST_ROWS else printed
@@ -56,7 +56,7 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     if power is not None:
         factor = f"10{str(power).translate(formats.SUPERSCRIPT)}" if power else ""
         unit = next(iter(scaling["rate_unit"].dropna()), "units of work")
-        rate_note = f" Rate: {f'{factor} {unit}'.strip()} a second."
+        rate_note = f" The rate is in {f'{factor} {unit}'.strip()} per second."
         head = f"Rate ({factor or 1}/s)"
         rate_field = [numbers(head, lambda rate: formats.number(as_float(rate) / 10**power), "rate")]
     fields = [
@@ -78,17 +78,18 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
     ]
     serial = scaling[scaling["serial"]].drop_duplicates(["site", "seconds"]).assign(interconnect=None)
     points = labels.lines(scaling[~scaling["serial"]], "oversubscription", "interconnect", "processes")
-    caption = f"{labels.case(case)}: {_contents(scaling, labels)}.{rate_note}"
+    caption = f"{labels.case(case)}: {_contents(scaling, labels)}{rate_note}"
     return line_table(caption, fields, [*as_lines(serial), *points], title, case)
 
 
 def _contents(scaling: pd.DataFrame, labels: Labels) -> str:
     """Say what the numbers and brackets of the full table are."""
     if scaling["speedup_low"].notna().any():
-        return f"{labels.times(scaling)}, with {labels.intervals(scaling, times=True)} in brackets"
+        return f"{labels.times(scaling)}. Brackets contain {labels.intervals(scaling, times=True)}."
     if has_several(scaling["n"]):
-        return f"{labels.times(scaling)}, with intervals of the times in brackets; {OF_SPEEDUPS}"
-    return "one sample each, without intervals"
+        of_speedups = f"{OF_SPEEDUPS[:1].upper()}{OF_SPEEDUPS[1:]}"
+        return f"{labels.times(scaling)}. Brackets contain intervals of the times. {of_speedups}."
+    return "single samples without intervals."
 
 
 def _speedup(line: Line) -> str:
@@ -115,7 +116,7 @@ def _power_of_thousand(rates: pd.Series) -> int | None:
 
 
 def _tables_by_count(
-    case: str, points: pd.DataFrame, labels: Labels, quantity: str, caption: str
+    case: str, points: pd.DataFrame, labels: Labels, quantity: str, title: str, note: str
 ) -> list[Block]:
     """Tabulate a quantity with a row for each curve and a column for each process count.
 
@@ -133,10 +134,10 @@ def _tables_by_count(
             if values.index.intersection(list(counts)).empty:
                 continue
             cells = [formats.number(values[count]) if count in values.index else MISSING for count in counts]
-            title = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
+            level = f"Oversubscription {curve['oversubscription']}" if several_levels else ""
             curve_row = row([labels.curve(curve), *cells], case, curve["interconnect"])
-            groups.setdefault(title, []).append(curve_row)
+            groups.setdefault(level, []).append(curve_row)
         columns = [*left("Processes"), *right(*map(str, counts))]
         span = f" on {counts[0]} to {counts[-1]} processes" if len(counts) < len(all_counts) else ""
-        tables.append(table(f"{labels.case(case)}{span}: {caption}", columns, groups, case))
+        tables.append(table(f"{title} of {labels.case(case)}{span}. {note}", columns, groups, case))
     return tables

@@ -98,7 +98,7 @@ def overview_figure(scaling: pd.DataFrame, labels: FigureLabels) -> list[Drawing
         return []
     rows = pd.concat([panel.rows for panels_of_case in panels.values() for panel in panels_of_case])
     pages = _pages(_overview_rows(panels, labels))
-    shown = f"{speedup_of(labels).title} against the number of {counts_of(rows)}, by case."
+    shown = f"{speedup_of(labels).title} of each case against the number of {counts_of(rows)}."
     caption = " ".join([shown, *reading_notes(rows, labels, times=False)])
     stems = ["overview"] if len(pages) == 1 else [f"overview-{page}" for page in range(1, len(pages) + 1)]
     return [
@@ -242,20 +242,19 @@ def _row_title(kinds: tuple[str, ...], level: int, panels: Sequence[Panel]) -> l
 def _scaling_caption(
     case: str, panels: Sequence[Panel], absent: Sequence[int], rows: pd.DataFrame, labels: Labels
 ) -> str:
-    shown = f"{labels.speedup} (left), efficiency (centre) and time per run (right)"
-    shown += f" against {counts_of(rows)}"
-    sentences = [f"{labels.case(case)}: {shown}."]
+    shown = f"{labels.speedup.capitalize()} (left), efficiency (centre) and time per run (right)"
+    sentences = [f"{shown} of {labels.case(case)} against {counts_of(rows)}."]
     sentences += reading_notes(rows, labels, times=True)
     if len({panel.level for panel in panels}) > 1:
         sentences.append(
-            "One row per oversubscription level (processes per core); all levels have the same reference. "
-            "The ideal is by cores."
+            "Each row shows one oversubscription level (processes per core). All levels have the same "
+            "reference. The ideal depends on cores, not on processes."
         )
     if len({panel.kinds for panel in panels}) > 1:
-        sentences.append("Kinds that the study does not compare have separate rows.")
+        sentences.append("Kinds of runs that the study does not compare have separate rows.")
     if absent:
         levels = formats.listed(map(str, absent))
-        sentences.append(f"Oversubscription {levels} was run at a single count and makes no curve.")
+        sentences.append(f"Oversubscription {levels} was run at a single count and has no curve.")
     return " ".join(sentences)
 
 

@@ -65,7 +65,7 @@ def _description(about: AboutCase) -> list[str]:
             f"{formats.exact(value)}{unit}{f' ({size})' if size else ''}" for size, value in expected.items()
         )
         sentences.append(
-            f"A run counts only if its {check.quantity.replace('_', ' ')} is within a relative "
-            f"{formats.exact(check.tolerance)} of {values}."
+            f"A run counts only if its {check.quantity.replace('_', ' ')} is {values}, within a relative "
+            f"tolerance of {formats.exact(check.tolerance)}."
         )
     return [" ".join(sentences)] if sentences else []
