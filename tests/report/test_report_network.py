@@ -156,14 +156,15 @@ def test_a_page_with_filters_knows_the_benchmarks(pages, network_study):
 def test_headline_sentences_are_grouped_by_kind(pages):
     text = sentences_of(part(pages[1], "words"))
     assert (
-        "Ping-pong, measured: lowest latency at 0 bytes 0.400 µs (0.400 from run to run), Shared memory; "
+        "Ping-pong, measured: Shared memory has the lowest latency at 0 bytes, 0.400 µs (0.400 from run to run); "
         in text
     )
     assert (
-        "Ping-pong, emulated: lowest latency at 0 bytes 30.0 µs (30.0 from run to run), GigE (emu); " in text
+        "Ping-pong, emulated: GigE (emu) has the lowest latency at 0 bytes, 30.0 µs (30.0 from run to run); "
+        in text
     )
-    highest = "highest bandwidth 958 MB/s, InfiniBand 4x PCIe (pub) at 4 MiB"
-    assert f"2.10 µs, Quadrics Elan4 (pub); {highest}" in text
+    highest = "InfiniBand 4x PCIe (pub) has the highest bandwidth, 958 MB/s at 4 MiB"
+    assert f"Quadrics Elan4 (pub) has the lowest latency at 0 bytes, 2.10 µs; {highest}" in text
     absent = "Shared memory was not available and not measured (there is no such device here)."
     assert absent in sentences_of(part(pages[1], "network"))
 
@@ -307,9 +308,12 @@ def test_collectives_have_a_table_by_size_and_process_count(pages):
 def test_traffic_sentences_name_best_least_and_slowdown(pages):
     section = part(pages[1], "traffic")
     text = sentences_of(section)
-    most = "transpose has the highest accepted load, 1.0 (1.0 from run to run) of an offered load of 1.2"
+    most = "the accepted load is highest with transpose, 1.0 (1.0 from run to run) of an offered load of 1.2"
     assert f"Shared memory, 64 processes: {most}" in text
-    assert "slowed down most 1.40 times, the median of 2 runs (I/O nodes distributed, I/O load 0.300)" in text
+    largest = (
+        "is largest with I/O nodes distributed at an I/O load of 0.300: 1.40 times, the median of 2 runs"
+    )
+    assert largest in text
     names = [block["name"] for block in blocks(section, "figure")]
     assert names == ["traffic-load-64", "traffic-processes", "traffic-slowdown", "traffic-map"]
 
@@ -321,8 +325,8 @@ def test_bounds_stand_next_to_measured_and_published_values(pages):
     assert cells["transpose"][2:4] == ["0.250 (1.00)", "no (yes)"]
     assert "0.80 TCP loopback" in cells["transpose"][4]
     assert cells["transpose"][5] == "165 (lowest) to 200 (highest)" and cells["complement"][5] == "280"
-    assert "no waiting time was measured" in blocks(section, "figure")[0]["caption"]
-    assert "free of conflict is complement" in sentences_of(section)
+    assert "No waiting time was measured" in blocks(section, "figure")[0]["caption"]
+    assert "complement is free of conflict" in sentences_of(section)
 
 
 def test_published_links_are_compared(pages):

@@ -58,7 +58,7 @@ def test_numbers_are_legible_and_their_ink_stays_inside_their_cells():
 def test_it_is_labelled_as_route_load_not_as_a_measurement():
     drawing = drawn(k_ary_n_tree(2, 3), 4)
     assert drawing.caption.startswith("Route load of a tree, 8 nodes")
-    assert "no waiting time was measured" in drawing.caption
+    assert "No waiting time was measured" in drawing.caption
     assert "Route load" in drawing.figure.axes[-1].get_xlabel()
 
 

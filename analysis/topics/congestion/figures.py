@@ -70,7 +70,7 @@ LOAD = Quantity(
     "Route load (% of the most loaded link, or switch)",
     "route load {:.3g}",
     "most loaded link into a switch {:.3g} × its bandwidth",
-    "Route load of {}, {} nodes: the bytes that routes carry over each link and switch; no waiting time was "
+    "Route load of {}, {} nodes: the bytes that routes carry over each link and switch. No waiting time was "
     "measured.",
 )
 WAIT = Quantity(
@@ -79,8 +79,8 @@ WAIT = Quantity(
     "Waiting (% of the link, or switch, with the longest total wait)",
     "a packet waits {:.3g} packet times",
     "a packet from the slowest link waits {:.3g} packet times",
-    "Waiting times of {}, {} nodes, calculated with infinite queues at 90 % of each pattern's bound: the "
-    "total time that the packets of a link wait at the switch for their next link.",
+    "Waiting times of {}, {} nodes, calculated with infinite queues at 90 % of each pattern's bound. They "
+    "are the total time that the packets of a link wait at the switch for their next link.",
 )
 
 
@@ -261,9 +261,9 @@ def _thinned(shares: np.ndarray) -> np.ndarray:
 def _caption(tree: Tree, about: str, quantity: Quantity) -> str:
     """Explain the rows, blocks and numbers of the matrices."""
     sentences = [
-        f"{quantity.caption.format(about, tree.nodes)} Each row is a level of switches, each block a switch. "
-        "Its top shows the links from the level above, its bottom the links from the level or the nodes "
-        "below, in percent of the most loaded link. Its middle shows their sum, in percent of the most "
+        f"{quantity.caption.format(about, tree.nodes)} Each row is a level of switches, each box a switch. "
+        "The top of a box shows the links from the level above, the bottom the links from the level or the "
+        "nodes below, in percent of the most loaded link. The middle shows their sum, in percent of the most "
         "loaded switch. Links from the first level to the nodes are not shown."
     ]
     if tree.nodes > MOST_COLUMNS:

@@ -24,16 +24,17 @@ from analysis.presentation.formats import MISSING, counted, exact, listed, numbe
 from analysis.runs.frames import Line, as_lines, is_missing
 
 HOW = (
-    "Route load is arithmetic: the bytes that the routes of a topology carry over each link and switch, if "
-    "every process offers the bandwidth of its link. It ignores time, buffers and flow control. The bound is "
-    "1 / the highest load of a link: no larger share of the offered traffic can be accepted. Deterministic "
-    "routing has one route per destination. The bound in brackets is for traffic divided evenly over all "
-    "shortest routes, the best case of adaptive routing."
+    "Route load is calculated, not measured. It is the bytes that the routes of a topology carry over each "
+    "link and switch, if every process offers the bandwidth of its link. It ignores time, buffers and flow "
+    "control. The bound is 1 / the highest load of a link. The network can accept no larger share of the "
+    "offered traffic. Deterministic routing has one route per destination. Values in brackets are for "
+    "traffic divided evenly over all shortest routes, the best case of adaptive routing."
 )
 WAITS = (
-    "Waiting times are calculated for trees: packets of one size leave at random times, at 90 % of the "
-    "pattern's bound, and each link sends one after another. Buffers are infinite, so the waits show the "
-    "cost of the routes only; flow control adds to them. A switch counts waits by incoming link."
+    "Waiting times are calculated for trees. Packets of one size leave at random times, at 90 % of the "
+    "pattern's bound, and each link sends one packet after another. Buffers are infinite, so the waiting "
+    "times show the cost of the routes only; flow control would add to this cost. A switch counts waiting "
+    "times by incoming link."
 )
 PER_NODE = "MB/s per node"
 """Unit of published statements that are shown next to a bound."""
@@ -67,9 +68,9 @@ def _conflict_sentences(bounds: pd.DataFrame) -> list[str]:
         free_names = listed(map(_plain, free["pattern"])) or "no permutation shown"
         worst_names = listed(map(_plain, worst["pattern"])).capitalize()
         sentences.append(
-            f"{subject}: free of conflict {'is' if len(free) < 2 else 'are'} {free_names}. "
-            f"{worst_names} {'loads' if len(worst) == 1 else 'load'} a link {number(highest)} times, so that "
-            f"at most {formats.percent(100 / highest)} can be accepted."
+            f"{subject}: {free_names} {'is' if len(free) < 2 else 'are'} free of conflict. {worst_names} "
+            f"{'loads' if len(worst) == 1 else 'load'} a link with {number(highest)} times its bandwidth, so "
+            f"the network can accept at most {formats.percent(100 / highest)} of the traffic."
         )
     return sentences
 
@@ -86,9 +87,10 @@ def _wait_sentences(matrix: pd.DataFrame) -> list[str]:
         longest = as_lines(links.nlargest(1, "wait_packet_times"))[0]
         level = rows[(rows["side"] == "switch") & (rows["level"] == longest["level"])]
         sentences.append(
-            f"{subject}: packets wait longest at level {longest['level']}, where they come from "
-            f"{longest['side']}: {number(longest['wait_packet_times'])} packet times by the slowest link; "
-            f"{number(level['wait_packet_times'].mean())} at the mean of that level's switches."
+            f"{subject}: packets wait longest at level {longest['level']} if they come from "
+            f"{longest['side']}. They wait {number(longest['wait_packet_times'])} packet times on the "
+            f"slowest link, and {number(level['wait_packet_times'].mean())} in the mean over the switches of "
+            "this level."
         )
     return sentences
 
@@ -117,9 +119,10 @@ def _bounds_table(bounds: pd.DataFrame, content: Content) -> Block:
         ]
         groups.setdefault(f"{title}, {counted(nodes, 'node')}", []).append(row(cells))
     caption = (
-        "Largest share of the offered traffic that can be accepted; in brackets, the share if all shortest "
-        "routes divide the traffic, unless it is equal. Accepted, measured: at the highest load on as many "
-        "processes. Published: of the topology. Links, buffers and hosts set further limits."
+        "The bound is the largest share of the offered traffic that the network can accept. Brackets are for "
+        "traffic divided over all shortest routes, if their value is another. The measured accepted load is "
+        "at the highest offered load on as many processes. Published values are of the topology. Links, "
+        "buffers and hosts set further limits."
     )
     return table(caption, columns, groups)
 

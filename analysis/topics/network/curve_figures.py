@@ -156,9 +156,9 @@ def variability_figures(network: pd.DataFrame, labels: FigureLabels) -> list[Dra
     names = ordered(set(rows["benchmark"]))
     columns = {"between_percent": "Between runs (%)", "within_percent": "Within a run (%)"}
     caption = (
-        "Variability of the time of a message. Left: median of the slowest run minus median of the fastest "
-        "run, in percent of the median over the runs. Right: how far the 95th percentile over the batches "
-        "lies above the median, in percent of the median; both are medians over the runs. Values below "
+        "Variability of the time of a message. Left: difference between the medians of the slowest and the "
+        "fastest run, in percent of the median over the runs. Right: how far the 95th percentile over the "
+        "batches of a run is above their median, in percent, as a median over the runs. Values below "
         f"{formats.percent(LEAST_PERCENT)} are drawn at {formats.percent(LEAST_PERCENT)}."
     )
     with new_drawing("network-variability", "network", 1.7 * len(names), caption) as drawing:

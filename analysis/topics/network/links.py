@@ -110,8 +110,8 @@ def link_figures(links: pd.DataFrame) -> list[Drawing]:
     rates = list(dict.fromkeys(links["rate"]))
     colours = [style.COLOURS[rates.index(rate) % len(style.COLOURS)] for rate in links["rate"]]
     caption = (
-        "Published: highest bandwidth of both directions together, and lowest latency, by rate (a colour "
-        "each), medium, and path or interface."
+        "Published links, by rate, medium, and path or interface: highest bandwidth of both directions "
+        "together, and lowest latency. Each rate has a colour."
     )
     height = BAR_INCHES * len(links) + 0.6
     with new_drawing("network_links", "network_links", height, caption) as drawing:

@@ -45,7 +45,12 @@ def _summary_table(rows: pd.DataFrame, labels: Labels) -> Block:
         numbers("Peak (MB/s)", megabytes, "peak_Mbps"),
         texts("Note", _text, "note"),
     ]
-    return line_table(f"Summaries. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False)
+    return line_table(
+        f"Latency and peak bandwidth by interface. {_origin(rows)}",
+        fields,
+        rows.to_dict("records"),
+        of_cases=False,
+    )
 
 
 def _peaks_table(rows: pd.DataFrame, labels: Labels) -> Block:
@@ -58,7 +63,9 @@ def _peaks_table(rows: pd.DataFrame, labels: Labels) -> Block:
         numbers("Both directions (MB/s)", formats.exact, "max_bidirectional_MBps"),
         numbers("% of both", formats.exact, "bidirectional_percent_of_peak"),
     ]
-    return line_table(f"Peaks. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False)
+    return line_table(
+        f"Peak bandwidth of links. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False
+    )
 
 
 def _statements_table(rows: pd.DataFrame, _: Labels) -> Block:
@@ -69,7 +76,12 @@ def _statements_table(rows: pd.DataFrame, _: Labels) -> Block:
         numbers("Value", formats.exact, "value"),
         texts("Unit", lambda unit: "µs" if unit == "us" else _text(unit), "unit"),
     ]
-    return line_table(f"Statements. {_origin(rows)}", fields, rows.to_dict("records"), of_cases=False)
+    return line_table(
+        f"Statements in the words of the source. {_origin(rows)}",
+        fields,
+        rows.to_dict("records"),
+        of_cases=False,
+    )
 
 
 def _text(value: object) -> object:
@@ -77,7 +89,7 @@ def _text(value: object) -> object:
 
 
 def _origin(rows: pd.DataFrame) -> str:
-    return f"Published, from {formats.listed(dict.fromkeys(rows['source']))}."
+    return f"Published in {formats.listed(dict.fromkeys(rows['source']))}."
 
 
 _TABLES: Mapping[str, Callable[[pd.DataFrame, Labels], Block]] = {

@@ -177,7 +177,7 @@ def _crossing_table(crossings: pd.DataFrame, content: Content) -> Block:
         names = [labels.interconnect(first[name], first["kind"]) for name in pair[:2]]
         sizes = formats.listed(map(size_text, rows["from_bytes"]))
         groups.setdefault(_title(first), []).append(row([*names, sizes], "", first["interconnect"]))
-    caption = "Sizes at which an interconnect overtakes another of the same kind."
+    caption = "Message sizes from which an interconnect is faster than another of the same kind."
     return table(caption, left("Faster", "than", "from"), groups)
 
 

@@ -136,7 +136,8 @@ def _lowest_latency(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -
     low, high = _ends_over_runs(row, 0, network)
     latency = f"{number(row['latency_us'])}{THIN}µs"
     latency += _range_over_runs(low * row["latency_us"], high * row["latency_us"])
-    return [f"lowest latency at 0 bytes {latency}, {labels.interconnect(row['interconnect'], row['kind'])}"]
+    name = labels.interconnect(row["interconnect"], row["kind"])
+    return [f"{name} has the lowest latency at 0 bytes, {latency}"]
 
 
 def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels) -> str:
@@ -148,7 +149,7 @@ def _highest_bandwidth(rows: pd.DataFrame, network: pd.DataFrame, labels: Labels
     low, high = _ends_over_runs(row, row["peak_bytes"], network)
     rate = f"{number(row['peak_MBps'])}{THIN}MB/s"
     rate += _range_over_runs(row["peak_MBps"] / high, row["peak_MBps"] / low)
-    return f"highest bandwidth {rate}, {title} at {size_text(row['peak_bytes'])}{share}"
+    return f"{title} has the highest bandwidth, {rate} at {size_text(row['peak_bytes'])}{share}"
 
 
 def _ends_over_runs(row: Line, size: float, network: pd.DataFrame) -> tuple[float, float]:

@@ -171,8 +171,8 @@ _AXES = {
 def _load_figure(rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     """Draw accepted against offered load at one process count, with a panel per pattern."""
     caption = (
-        f"Accepted against offered load on {_count(rows)}, by pattern: bytes per second of a "
-        "process over the bandwidth of its link. On the grey line the network accepts the whole load."
+        f"Accepted against offered load on {_count(rows)}, by pattern. A load is the bytes per second of a "
+        "process / the bandwidth of its link. On the grey line the network accepts the whole load."
     )
     if (rows["runs"] > 1).any():
         caption += " Bands reach from the lowest to the highest run."
@@ -203,8 +203,9 @@ def _node_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     key = ["title", "interconnect", "kind", "processes"]
     best = _bandwidth(rows).groupby(key, sort=False)["MBps"].max().reset_index()
     caption = (
-        "Highest accepted bandwidth over all offered loads against the number of processes: of a process, or "
-        "of an I/O node if the pattern has I/O nodes. On a level line the network grows with its nodes."
+        "Highest accepted bandwidth over all offered loads against the number of processes. It is the "
+        "bandwidth of a process, or of an I/O node if the pattern has I/O nodes. If a line is horizontal, "
+        "the total bandwidth grows with the processes."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -222,8 +223,8 @@ def _size_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     rows = rows.assign(place=positions(rows["mean_bytes"]), x_text=rows["mean_bytes"].map(size_text))
     caption = (
         f"Accepted bandwidth on {_count(rows)} at the highest offered load against the mean size of "
-        "messages: of a process, or of an I/O node if the pattern has I/O nodes. At a load of 1 a link "
-        "carries messages of this size without a pause."
+        "messages. It is the bandwidth of a process, or of an I/O node if the pattern has I/O nodes. At a "
+        "load of 1 a link carries messages of this size without a pause."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -269,9 +270,9 @@ def _combined_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
             with_io_job.assign(title=title, curve=nodes_words),
         ]
     caption = (
-        f"Accepted bandwidth of a process of the compute job on {_count(rows)} of both jobs, over {{}}, "
-        "against the offered load: alone, and together with an I/O job, by the position of the I/O nodes. "
-        "Shared nodes compute too; dedicated nodes do not."
+        f"Accepted bandwidth of a process of the compute job over {{}} against the offered load, on "
+        f"{_count(rows)} of both jobs. The compute job runs alone, and together with an I/O job by the "
+        "position of the I/O nodes. Shared I/O nodes also compute; dedicated I/O nodes do not."
     )
     columns, titles = ("offered_load", "accepted_MBps"), ("Offered load", "Accepted (MB/s)")
     shown = pd.concat(tables, ignore_index=True).sort_values("offered_load", kind="stable")
@@ -306,7 +307,8 @@ def _process_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     count = int(rows["processes"].iloc[0])
     caption = (
         f"Accepted bandwidth of each of {counted(count, 'process')} at the highest offered load. If all "
-        "points have one height, the network is fair; a process without a point sends nothing in the pattern."
+        "points have the same height, the network is fair. A process without a point sends nothing in the "
+        "pattern."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -325,9 +327,9 @@ def _slowdown_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]
     """Draw the slowdown of the compute job by the I/O job, at the compute job's highest load."""
     rows = rows[rows["offered_load"] == rows["offered_load"].max()]
     caption = (
-        f"Slowdown of a compute job by an I/O job on {_count(rows)} together: its accepted bandwidth alone "
-        "over its accepted bandwidth together with the I/O job (1: none), against the I/O job's offered "
-        "load, by the placement of the I/O nodes."
+        f"Slowdown of a compute job by an I/O job against the I/O job's offered load, on {_count(rows)} "
+        "together, by the placement of the I/O nodes. Slowdown is the accepted bandwidth of the compute job "
+        "alone / its accepted bandwidth together with the I/O job. 1 is no slowdown."
     )
 
     def finish(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:
@@ -349,9 +351,9 @@ def _map_figures(rows: pd.DataFrame, labels: FigureLabels) -> list[Drawing]:
     loads, placements = sorted(rows["beside_load"].unique()), list(dict.fromkeys(rows["placement"]))
     panels = dict(list(rows.groupby("title", sort=False)))
     caption = (
-        f"Bandwidth that the compute job loses together with the I/O job on {_count(rows)} of both, in "
-        "percent of its bandwidth alone at its highest load. Rows are positions of the I/O nodes, which also "
-        "compute (shared) or do not (dedicated); columns are loads of the I/O job. Below 0 the compute job "
+        f"Bandwidth that the compute job loses to the I/O job on {_count(rows)} of both, in percent of its "
+        "bandwidth alone at its highest load. Rows are positions of the I/O nodes. Shared I/O nodes also "
+        "compute; dedicated I/O nodes do not. Columns are loads of the I/O job. Below 0 the compute job "
         "gains."
     )
     height = (0.2 * len(placements) + 0.55) * math.ceil(len(panels) / 2) + 0.1

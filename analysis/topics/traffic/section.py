@@ -14,11 +14,11 @@ from analysis.topics.traffic.published import compare_with_published
 from analysis.topics.traffic.tables import with_titles
 
 HOW = (
-    "Every process sends messages at random times. A seeded schedule, the same for every interconnect, "
-    "states their sizes, times and targets. A load of 1 is the bandwidth of a process when each process of "
-    "the first half exchanges messages of that size with a process of the second half, measured in every "
-    "run. Fairness is Jain's index of the shares that clients received of their scheduled load: 1 if all "
-    "shares are equal, 1/n if one of n clients received everything."
+    "Every process sends messages at random times. A schedule states the sizes, times and targets of the "
+    "messages; it is the same for every interconnect. A load of 1 is the bandwidth of a process if each "
+    "process of the first half exchanges messages of that size with a process of the second half. Every run "
+    "measures this bandwidth. Fairness is Jain's index of the shares that clients received of their "
+    "scheduled load. It is 1 if all shares are equal, and 1/n if one of n clients received everything."
 )
 
 
@@ -50,7 +50,7 @@ def _shared_cores(rows: pd.DataFrame) -> list[str]:
     if level == 1:
         return []
     return [
-        f"Up to {level} processes share a core: the accepted load then depends on the cores more than on the "
+        f"Up to {level} processes share a core. The accepted load then depends on the cores more than on the "
         "interconnect."
     ]
 
@@ -74,15 +74,15 @@ def accepted_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         lowest = group.nsmallest(1, "accepted_load").iloc[0]
         name = labels.interconnect(highest["interconnect"], highest["kind"])
         text = (
-            f"{name}, {counted(highest['processes'], 'process')}: "
-            f"{highest['title']} has the highest accepted load, {_accepted(highest)} of an offered load of "
+            f"{name}, {counted(highest['processes'], 'process')}: the accepted load is highest with "
+            f"{highest['title']}, {_accepted(highest)} of an offered load of "
             f"{number(highest['offered_load'], 2)}"
         )
         if highest["title"] != lowest["title"]:
-            text += f"; {lowest['title']} has the lowest, {_accepted(lowest)}"
+            text += f", and lowest with {lowest['title']}, {_accepted(lowest)}"
         if group["fairness"].notna().any():
             unfair = group.nsmallest(1, "fairness").iloc[0]
-            text += f"; least fair is {unfair['title']}, {number(unfair['fairness'], 2)}"
+            text += f". Fairness is lowest with {unfair['title']}, {number(unfair['fairness'], 2)}"
         sentences.append(f"{text}.")
     return sentences
 
@@ -98,13 +98,13 @@ def slowdown_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         medians = group.groupby("title")["slowdown"].median()
         name = labels.interconnect(worst["interconnect"], worst["kind"])
         text = (
-            f"{name}: the compute job is slowed down most "
-            f"{_times(worst['slowdown'])}, the median of {counted(worst['runs'], 'run')} "
-            f"({_nodes(worst['title'])}, I/O load {number(worst['beside_load'])})"
+            f"{name}: the slowdown of the compute job is largest with {_nodes(worst['title'])} at an I/O "
+            f"load of {number(worst['beside_load'])}: {_times(worst['slowdown'])}, the median of "
+            f"{counted(worst['runs'], 'run')}"
         )
         if len(medians) > 1:
-            least = f"{_nodes(str(medians.idxmin()))}, {_times(medians.min())}"
-            text += f"; least, at the median over loads, with {least}"
+            least = f"{_nodes(str(medians.idxmin()))}: {_times(medians.min())}"
+            text += f". The median slowdown over all I/O loads is smallest with {least}"
         sentences.append(f"{text}.")
     return sentences
 
@@ -171,8 +171,9 @@ def _slowdown_table(rows: pd.DataFrame, labels: Labels) -> Block:
         load = number(rows_of_load["offered_load"].iloc[0])
         groups[f"{_point(rows_of_load)}, compute job's load {load}"] = lines
     caption = (
-        "Slowdown of the compute job by the I/O job, at the highest load of the compute job: its accepted "
-        "bandwidth alone over that together with the I/O job. Other loads are in tables/traffic.csv."
+        "Slowdown of the compute job by the I/O job, at the highest load of the compute job. It is the "
+        "accepted bandwidth of the compute job alone / its accepted bandwidth together with the I/O job. "
+        "Other loads are in tables/traffic.csv."
     )
     return table(caption, columns, groups)
 
