@@ -41,8 +41,9 @@ def test_directions_are_compared_not_sizes():
         ["Swift, at the peak of Slow", "+77 %", "+5 %", "the same"],
         ["Swift, averaged up to the peak of Slow", "-3 %", "+40 %", "another"],
     ]
-    assert "Of 3\xa0published comparisons" in paragraph["text"]
-    assert "2 have the same direction here and 1 another; in 0 there is no difference" in paragraph["text"]
+    assert "repeats 3\xa0published comparisons of interconnects" in paragraph["text"]
+    assert "is the same here in 2 and another in 1." in paragraph["text"]
+    assert "no difference" not in paragraph["text"]
 
 
 @pytest.mark.parametrize(("peak", "verdict"), [(8, "the same"), (4, "no difference here"), (2, "another")])

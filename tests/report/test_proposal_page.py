@@ -117,8 +117,8 @@ class TestChoice:
         choice = choose(proposal(many(8, 2, (2, 4))), RULE, LABELS)
         paragraph = page(choice, 2, LABELS)["paragraphs"][1].replace("\xa0", " ")
         assert paragraph == (
-            "Left out: 8 other curves and 6 cases without space (case 2, case 3, case 4, case 5 and 2 more); "
-            "the whole table is in tables/proposal.csv, proposal.tex and proposal.docx."
+            "This page leaves out 8 other curves and 6 cases without space (case 2, case 3, case 4, case 5 and 2 "
+            "more). The whole table is in tables/proposal.csv, proposal.tex and proposal.docx."
         )
         assert len(page(choice, 2, LABELS)["sheets"]) == 2
 
@@ -133,7 +133,10 @@ class TestPdf:
         pages, shown, text = print_pages(table, LABELS, tmp_path)
         assert pages <= 2
         assert shown == 8
-        assert "Would pass up to 128 ranks (untested)." in text and "2.00 would pass (untested)" in text
+        assert (
+            "The curve would pass up to 128 ranks (untested)." in text
+            and "2.00 would pass (untested)" in text
+        )
         for case in range(8):
             assert f"case {case} over interconnect_0." in text
 

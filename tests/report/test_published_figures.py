@@ -65,35 +65,35 @@ class TestSentences:
         printed = sentences(published_sentences.improvement_sentences(fluent, LABELS))
         assert printed == [
             "RDMA GigE (pub) is faster than GigE (pub) in 7 of 8 cases: -1 % to "
-            "+30 % (arithmetic mean +14 %) at the count compared, -7 % to +21 % (arithmetic mean +8.8 %) averaged "
-            "over the counts up to it; the arithmetic means, as published, are +14 % and +9 %.",
+            "+30 % (arithmetic mean +14 %) at the compared count, and -7 % to +21 % (arithmetic mean +8.8 %) "
+            "averaged over the counts up to the compared count. The published arithmetic means are +14 % and +9 %.",
             "InfiniBand (pub) is faster than GigE (pub) in 8 of 8 cases: +24 % to +84 % "
-            "(arithmetic mean +49.9 %) at the count compared, +8 % to +48 % (arithmetic mean +24.1 %) averaged "
-            "over the counts up to it; the arithmetic means, as published, are +50 % and +24 %.",
+            "(arithmetic mean +49.9 %) at the compared count, and +8 % to +48 % (arithmetic mean +24.1 %) "
+            "averaged over the counts up to the compared count. The published arithmetic means are +50 % and +24 %.",
         ]
 
     def test_where_no_mean_was_published_it_is_geometric(self, fluent):
         """1.24 × 1.19 × 0.99 × 1.11 × 1.18 × 1.07 × 1.04 × 1.30 = 1.1357⁸, arithmetically 14 %."""
         cases = fluent["improvement"][fluent["improvement"]["case"] != published_sentences.AVERAGE]
         printed = sentences(published_sentences.improvement_sentences({"improvement": cases}, LABELS))
-        assert "-1 % to +30 % (geometric mean +13.6 %) at the count compared" in printed[0]
+        assert "-1 % to +30 % (geometric mean +13.6 %) at the compared count" in printed[0]
         assert "published" not in printed[0]
 
     def test_peaks_are_compared_with_those_of_the_baseline(self, fluent):
         """InfiniBand: later on s1, s2, m1, m2, m3. RNIC: later on m1, m2; earlier on l2, for want of cards."""
         printed = sentences(published_sentences.peak_sentences(fluent, LABELS))
         assert printed == [
-            "Compared with GigE (pub), the speedup of RDMA GigE (pub) peaks at "
-            "more processes in 2, at as many in 5 and at fewer in 1 (fl5l2) of 8 cases.",
-            "Compared with GigE (pub), the speedup of InfiniBand (pub) peaks at more "
-            "processes in 5 and at as many in 3 of 8 cases.",
+            "The speedup of RDMA GigE (pub) peaks at more processes than that of GigE (pub) in 2, at as many "
+            "processes in 5 and at fewer processes in 1 (fl5l2) of 8 cases.",
+            "The speedup of InfiniBand (pub) peaks at more processes than that of GigE (pub) in 5 and at as many "
+            "processes in 3 of 8 cases.",
         ]
 
     def test_the_worked_example(self, fluent):
         (sentence,) = sentences(published_sentences.equivalent_sentences(fluent, LABELS))
         assert sentence == (
-            "A speedup of 11 on fl5m2 needs 24 processes over GigE (pub), 20 processes over "
-            "RDMA GigE (pub), 4 fewer and 16 processes over InfiniBand (pub), 8 fewer."
+            "A speedup of 11 in fl5m2 needs 24 processes over GigE (pub), 20 processes (4 fewer) over "
+            "RDMA GigE (pub) and 16 processes (8 fewer) over InfiniBand (pub)."
         )
 
     def test_absent_figures_have_no_sentence(self, fluent):
@@ -194,10 +194,10 @@ class TestWithMeasurements:
         assert (
             "Compared with the published counterparts: curves peak at the published count of "
             f"processes over Shared memory in {same} of 1; the improvement of Shared memory where GigE (emulated) peaks is "
-            f"{ours['improvement_percent'].iloc[0]:+.0f} %, published +77 %." in text
+            f"{ours['improvement_percent'].iloc[0]:+.0f} % here and +77 % in the publication." in text
         )
 
     def test_without_a_case_that_stands_for_one_all_are_shown(self, fluent):
         report = make_report(*make_study(make_runs()), [], fluent)
         assert len(rows_of(report, "Peaks of the speedup.")) == 8
-        assert "No case of this study is a counterpart of theirs." in whole(report["sections"])
+        assert "No case of this study corresponds to a published case." in whole(report["sections"])

@@ -155,7 +155,7 @@ def _left_out(choice: Choice, number: int) -> list[str]:
     if not omitted:
         return []
     files = "tables/proposal.csv, proposal.tex and proposal.docx"
-    text = f"Left out: {listed(omitted)}; the whole table is in {files}."
+    text = f"This page leaves out {listed(omitted)}. The whole table is in {files}."
     if choice.thinned:
         text += " Incremental efficiency refers to the next smaller count that was run."
     return [text]

@@ -22,9 +22,9 @@ from analysis.topics.proposal.topic import UNTESTED
 _HEADINGS = {"speedup_per_doubling": "Speedup per doubling"}
 """Headings of judged quantities that need an extra column."""
 _ENDS = {
-    "fail": "fails at {}",
-    "undecided": "undecided at {}",
-    UNTESTED[1]: "would fail at {} (untested)",
+    "fail": "fails at {} ranks",
+    "undecided": "is undecided at {} ranks",
+    UNTESTED[1]: "would fail at {} ranks (untested)",
 }
 """Text about the first count that does not pass, by its verdict."""
 
@@ -115,7 +115,7 @@ def _reading(rows: pd.DataFrame, labels: Labels) -> str:
     times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
     text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
-        text += f" In brackets: {labels.intervals(rows, times=True)}."
+        text += f" Brackets are {labels.intervals(rows, times=True)}."
     return text
 
 
@@ -214,9 +214,8 @@ def outcome_text(rows: pd.DataFrame) -> str:
     outcomes = [f"passes up to {judged.loc[passes, 'ranks'].max()} ranks"] if passes.any() else []
     if may_pass.sum() > passes.sum():
         outcomes.append(f"would pass up to {judged.loc[may_pass, 'ranks'].max()} ranks (untested)")
-    outcomes = outcomes or ["passes nowhere"]
+    outcomes = outcomes or ["passes at no number of ranks"]
     if not may_pass.all():
         first = judged[~may_pass].iloc[0]
         outcomes.append(_ENDS[first["verdict"]].format(first["ranks"]))
-    text = "; ".join(outcomes)
-    return f"{text[0].upper()}{text[1:]}."
+    return f"The curve {formats.listed(outcomes)}."

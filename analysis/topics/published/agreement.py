@@ -53,15 +53,20 @@ def agreement_blocks(
         return []
     same, other, none = map(verdicts.count, (AGREES, DISAGREES, NONE))
     text = (
-        f"Of {counted(len(verdicts), 'published comparison')} of interconnects that are also here, {same} "
-        f"have the same direction here and {other} another; in {none} there is no difference here, for "
-        "example if a baseline peaks within one node. Sizes of differences are not compared, since "
-        "application, size and machine differ."
+        f"This study repeats {counted(len(verdicts), 'published comparison')} of interconnects. The "
+        f"direction of the difference is the same here in {same} and another in {other}."
+    )
+    if none:
+        text += (
+            f" There is no difference here in {none}, for example because a baseline peaks within one node."
+        )
+    text += (
+        " Sizes of differences are not compared, because application, size and machine are not the same here."
     )
     columns = [*left("Comparison"), *right("Published", "Here"), *left("Direction")]
     caption = (
-        "Direction of each difference, published and here. Values here are point estimates; the bands of "
-        "simulated peaks and improvements are in the tables above."
+        "Direction of each difference, as published and in this study (here). Values here are point "
+        "estimates; the bands of simulated peaks and improvements are in the tables above."
     )
     return [paragraph(text), table(caption, columns, groups)]
 

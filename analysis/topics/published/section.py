@@ -85,7 +85,7 @@ def _comparison_table(
 
 
 def _source(published: pd.DataFrame) -> str:
-    return f"From {listed(dict.fromkeys(published['source']))}."
+    return f"Source: {listed(dict.fromkeys(published['source']))}."
 
 
 def _counterparts(content: Content) -> dict[str, list[str]]:
@@ -105,9 +105,9 @@ def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[
     )
     compared = [case for case in cases if case in counterparts]
     if not compared:
-        return f"{text} No case of this study is a counterpart of theirs." if content.cases else text
+        return f"{text} No case of this study corresponds to a published case." if content.cases else text
     text += (
-        f" The tables compare {listed(compared)} with counterparts of this study. These are other "
+        f" The tables compare {listed(compared)} with counterparts in this study. The counterparts are other "
         f"applications {_difference(content)}, even if names are the same. Node equivalents of this study "
         "refer to the highest speedup of its baseline."
     )
@@ -116,7 +116,10 @@ def _introduction(content: Content, cases: Sequence[str], counterparts: Mapping[
     if resized:
         text += f" Counterparts of {listed(resized)} have another size: see the table of cases."
     not_compared = [case for case in cases if case not in compared]
-    return f"{text} {listed(not_compared)} have no counterpart: see published/." if not_compared else text
+    if not not_compared:
+        return text
+    verb, values = ("has", "its values are") if len(not_compared) == 1 else ("have", "their values are")
+    return f"{text} {listed(not_compared)} {verb} no counterpart; {values} in published/."
 
 
 def _difference(content: Content) -> str:
@@ -173,8 +176,10 @@ def _improvement_overview(content: Content) -> Block | None:
     heads = (
         " over ".join(labels.interconnect(name, "published") for name in pair.values()) for pair in pairs
     )
-    caption = f"Improvement, with its process count. {_source(published)}"
-    caption += f" The first {MOST_ROWS} of {len(cases)} cases." if len(cases) > MOST_ROWS else ""
+    caption = f"Published improvements at their process counts. {_source(published)}"
+    caption += (
+        f" The table shows the first {MOST_ROWS} of {len(cases)} cases." if len(cases) > MOST_ROWS else ""
+    )
     return table(caption, [*left("Case"), *right(*heads)], {"": rows})
 
 

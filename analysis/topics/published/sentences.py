@@ -34,12 +34,12 @@ def improvement_sentences(published: Tables, labels: Labels) -> list[str]:
         spread = partial(_spread, arithmetic=len(means) > 0)
         faster = f"{int((at_peak > 0).sum())} of {counted(len(cases), 'case')}"
         text = f"{_name(interconnect, labels)} is faster than {_name(baseline, labels)} in {faster}"
-        text += f": {spread(at_peak)} at the count compared"
+        text += f": {spread(at_peak)} at the compared count"
         if average.notna().all():
-            text += f", {spread(average)} averaged over the counts up to it"
+            text += f", and {spread(average)} averaged over the counts up to the compared count"
         for mean in means.to_dict("records"):
             published_means = (_percent(mean[f"{column}_percent"]) for column in ("improvement", "average"))
-            text += f"; the arithmetic means, as published, are {listed(published_means)}"
+            text += f". The published arithmetic means are {listed(published_means)}"
         sentences.append(f"{text}.")
     return sentences
 
@@ -115,14 +115,14 @@ def peak_sentences(published: Tables, labels: Labels) -> list[str]:
         if cases_with_fewer:
             fewer += f" ({listed(map(labels.case, cases_with_fewer))})"
         counts = {
-            "at more processes": str(int((difference > 0).sum())),
-            "at as many": str(int((difference == 0).sum())),
-            "at fewer": fewer,
+            f"at more processes than that of {_name(baseline, labels)}": str(int((difference > 0).sum())),
+            "at as many processes": str(int((difference == 0).sum())),
+            "at fewer processes": fewer,
         }
         outcomes = [f"{word} in {count}" for word, count in counts.items() if count != "0"]
         sentences.append(
-            f"Compared with {_name(baseline, labels)}, the speedup of {_name(interconnect, labels)} peaks "
-            f"{listed(outcomes)} of {counted(len(both), 'case')}."
+            f"The speedup of {_name(interconnect, labels)} peaks {listed(outcomes)} of "
+            f"{counted(len(both), 'case')}."
         )
     return sentences
 
@@ -137,7 +137,7 @@ def equivalent_sentences(published: Tables, labels: Labels) -> list[str]:
         first = rows.iloc[0]
         needed = listed(_equivalent(row, labels) for row in rows.to_dict("records"))
         speedup = formats.exact(first["target_speedup"])
-        sentences.append(f"A speedup of {speedup} on {labels.case(first['case'])} needs {needed}.")
+        sentences.append(f"A speedup of {speedup} in {labels.case(first['case'])} needs {needed}.")
     return sentences
 
 
@@ -169,7 +169,9 @@ def comparison_sentence(peaks: pd.DataFrame, improvement: pd.DataFrame, labels: 
     for names, rows in complete.groupby(sides, sort=False):
         base, other = (labels.interconnect(name, "") for name in names)
         here, published = (_range(rows[column]) for column in columns)
-        clauses.append(f"the improvement of {other} where {base} peaks is {here}, published {published}")
+        clauses.append(
+            f"the improvement of {other} where {base} peaks is {here} here and {published} in the publication"
+        )
     return f"Compared with the published counterparts: {'; '.join(clauses)}." if clauses else ""
 
 
@@ -179,8 +181,8 @@ def _range(values: pd.Series) -> str:
 
 
 def _equivalent(row: Mapping, labels: Labels) -> str:
-    saved = f", {formats.plain(row['processes_saved'])} fewer" if row["processes_saved"] else ""
-    return f"{processes(row['processes'])} over {_name(row['interconnect'], labels)}{saved}"
+    saved = f" ({formats.plain(row['processes_saved'])} fewer)" if row["processes_saved"] else ""
+    return f"{processes(row['processes'])}{saved} over {_name(row['interconnect'], labels)}"
 
 
 def _name(interconnect: object, labels: Labels) -> str:

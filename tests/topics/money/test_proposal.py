@@ -115,18 +115,24 @@ def test_weak_scaling_is_judged_by_work_a_second():
 
 def test_the_outcome_in_a_sentence(exact_runs):
     judged = table(exact_runs)
-    assert outcome_text(judged) == "Passes up to 8 ranks; fails at 16."
-    assert outcome_text(judged[judged["ranks"] <= 8]) == "Passes up to 8 ranks."
-    assert outcome_text(judged[judged["ranks"] > 8]) == "Passes nowhere; fails at 16."
+    assert outcome_text(judged) == "The curve passes up to 8 ranks and fails at 16 ranks."
+    assert outcome_text(judged[judged["ranks"] <= 8]) == "The curve passes up to 8 ranks."
+    assert (
+        outcome_text(judged[judged["ranks"] > 8])
+        == "The curve passes at no number of ranks and fails at 16 ranks."
+    )
     assert outcome_text(judged[judged["ranks"] == 1]) == "The rule judges none of these runs."
     judged.loc[judged["ranks"] == 16, "verdict"] = UNTESTED[1]
-    assert outcome_text(judged) == "Passes up to 8 ranks; would fail at 16 (untested)."
+    assert outcome_text(judged) == "The curve passes up to 8 ranks and would fail at 16 ranks (untested)."
     judged.loc[judged["ranks"] == 8, "verdict"] = UNTESTED[0]
     assert outcome_text(judged) == (
-        "Passes up to 2 ranks; would pass up to 8 ranks (untested); would fail at 16 (untested)."
+        "The curve passes up to 2 ranks, would pass up to 8 ranks (untested) and would fail at 16 ranks "
+        "(untested)."
     )
-    assert outcome_text(judged[judged["ranks"] == 8]) == "Would pass up to 8 ranks (untested)."
-    assert outcome_text(judged[judged["ranks"] == 16]) == "Passes nowhere; would fail at 16 (untested)."
+    assert outcome_text(judged[judged["ranks"] == 8]) == "The curve would pass up to 8 ranks (untested)."
+    assert outcome_text(judged[judged["ranks"] == 16]) == (
+        "The curve passes at no number of ranks and would fail at 16 ranks (untested)."
+    )
 
 
 @pytest.mark.parametrize("file", sorted(RULES.glob("*.yaml")), ids=lambda file: file.stem)
@@ -191,7 +197,7 @@ def test_the_caption_explains_times_and_brackets(exact_runs):
     simulated = runs_table(rows("duct", "gigabit", {2: 4.0, 4: 4.0}, (1,), **band))
     (sheet,) = sheets(table(simulated), DOUBLING, LABELS)
     assert "Times are simulated; " in sheet.caption
-    assert "In brackets: the band of the simulation." in sheet.caption
+    assert "Brackets are the band of the simulation." in sheet.caption
     assert sheet.rows[0][3:5] == ("4.00 [3.90, 4.10]", "–")
 
 
