@@ -39,7 +39,8 @@ class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
     Attributes
     ----------
     names_baseline : bool
-        False if `baselines` are chosen by default, since the study names none.
+        False if the study names neither baselines nor several interconnects, so that `baselines` come from the
+        imported runs.
     """
 
     name: str | None = None

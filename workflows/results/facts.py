@@ -258,7 +258,7 @@ def _requested(plan: Plan, runs: pd.DataFrame) -> Facts:
         scaling=study.scaling,
         seed=study.seed,
         baselines=baselines(study, runs),
-        names_baseline=bool(study.baselines),
+        names_baseline=bool(study.baselines) or len(study.interconnects) > 1,
         inside_nodes=_inside_nodes(plan.asked, runs),
         compare_kinds=study.compare_kinds,
         compare_sites=study.compare_sites,
