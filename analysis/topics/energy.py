@@ -393,7 +393,7 @@ def energy_section(content: Content) -> Section | None:
             blocks.append(bullets(sentences, title))
         blocks.append(_table(rows, caption, labels))
     blocks.append(paragraph(READING))
-    return section("energy", "What does it take in energy?", blocks)
+    return section("energy", "How much energy does a run take?", blocks)
 
 
 def _sentence(rows: pd.DataFrame, labels: Labels) -> str:

@@ -119,14 +119,14 @@ def hybrid_section(content: Content) -> Section | None:
 
 
 def hybrid_sentence(line: Line, labels: Labels) -> str:
-    """Summarise a row of the table ``hybrid``: ``..., 8 cores: 4 × 2 beats 8 × 1 by 12 % [8, 15]``."""
+    """Summarise a row of the table ``hybrid``: ``..., 8 cores: 4 × 2 is 12 % [8, 15] faster than 8 × 1``."""
     gain, low, high = percent_interval(line, "gain")
     if line["verdict"] == "faster":
         percent = formats.percent_with_interval(gain, low, high)
-        result = f"{_size(line)} beats {_size(line, '_of_baseline')} by {percent}"
+        result = f"{_size(line)} is {percent} faster than {_size(line, '_of_baseline')}"
     elif line["verdict"] == "slower":
         percent = formats.percent_with_interval(-gain, -high, -low)
-        result = f"{_size(line)} loses {percent} to {_size(line, '_of_baseline')}"
+        result = f"{_size(line)} is {percent} slower than {_size(line, '_of_baseline')}"
     else:
         percent = formats.percent_with_interval(gain, low, high, signed=True)
         result = f"{_both_sizes(line)}: {percent}, {line['verdict']}"

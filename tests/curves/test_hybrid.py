@@ -94,8 +94,8 @@ def test_a_report_names_numbers_of_threads():
 
 def test_the_report_compares_processes_and_threads_at_equal_cores():
     section = part(make_report(small_runs.unplaced(*ALL), tables_of(*ALL), Facts.of({}), []), "hybrid")
-    assert "Gigabit, 8 cores: 4 × 2 beats 8 × 1 by 25 % [25, 25]." in sentences_of(section)
-    assert "Gigabit, 8 cores: 2 × 4 loses 20 % [20, 20] to 8 × 1." in sentences_of(section)
+    assert "Gigabit, 8 cores: 4 × 2 is 25 % [25, 25] faster than 8 × 1." in sentences_of(section)
+    assert "Gigabit, 8 cores: 2 × 4 is 20 % [20, 20] slower than 8 × 1." in sentences_of(section)
     (table,) = blocks(section, "table")
     assert [line[2:5] for line in cells(table)] == [
         ["4 × 2 against 8 × 1", "3.28", "4.10"],

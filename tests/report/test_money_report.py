@@ -409,7 +409,7 @@ def test_a_point_estimate_gives_neither_verdict_nor_best_choice(tmp_path):
     (buy,) = [line for line in paragraphs(pays(report)) if ", buy " in line]
     assert buy.endswith(" (differences are not tested).")
     text = blocks(turnaround(report), "paragraph")[-1]["text"]
-    assert text.endswith("tables/advice.csv (unknown below 5 blocks).")
+    assert text.endswith("Ways that may be as good are unknown below 5 blocks.")
 
 
 def test_an_unfinished_study_states_costs_and_no_advice(tmp_path):
