@@ -123,7 +123,7 @@ def line_notes(kinds: Iterable[str]) -> list[str]:
     """Name the kinds whose lines are not solid, in at most one sentence."""
     names = {"emulated": "dashed", "simulated": "dotted", "published": "dash-dotted"}
     lines = formats.listed(
-        f"{names[kind]} lines are {kind}" for kind in dict.fromkeys(kinds) if kind in names
+        f"{names[kind]} lines show {kind} values" for kind in dict.fromkeys(kinds) if kind in names
     )
     return [f"{lines[0].upper()}{lines[1:]}."] if lines else []
 

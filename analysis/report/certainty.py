@@ -175,10 +175,11 @@ def count_runs(runs: pd.DataFrame) -> str:
         counts.append(OF_SIMULATED)
     stopped = int(runs["censored"].sum()) if "censored" in runs else 0
     if stopped:
-        counts.append(f"{counted(stopped, 'run')} stopped at a time limit, which gives a lower bound")
+        verb = "was" if stopped == 1 else "were"
+        counts.append(f"{counted(stopped, 'run')} {verb} stopped at a time limit, which gives a lower bound")
     invalid = int((~runs["valid"]).sum()) - stopped
     if invalid:
-        counts.append(f"{counted(invalid, 'run')} invalid and left out")
+        counts.append(f"{counted(invalid, 'run')} {'is' if invalid == 1 else 'are'} invalid and left out")
     disturbed, observed = count_disturbed(runs)
     if disturbed:
         counts.append(

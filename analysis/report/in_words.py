@@ -31,7 +31,7 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     notes = [labels.explain(content.tables["peaks"]), reference_note(scaling, labels)]
     notes += [] if study.unfinished else look_sentences(study)
     if scaling["speedup_low"].notna().any():
-        notes.append(f"Brackets contain {labels.intervals(scaling)}: a value probably lies in this range.")
+        notes += _bracket_notes(scaling, labels)
     notes += _rule_notes(pd.concat([contest.improvement for contest in contests]), content)
     is_compared = any(contest.improvement["improvement_percent"].notna().any() for contest in contests)
     if is_compared and not study.names_baseline:
@@ -56,19 +56,32 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
     return [*notes, _superlinear_note(scaling, content)]
 
 
+def _bracket_notes(scaling: pd.DataFrame, labels: Labels) -> list[str]:
+    """Explain brackets: intervals of runs, and bands of simulated values, which have no probability."""
+    is_simulated = scaling["kind"] == "simulated"
+    notes = [f"Brackets contain {labels.intervals(scaling)}."]
+    notes += [] if is_simulated.all() else ["The true value probably lies in its interval."]
+    if is_simulated.any():
+        notes.append("The band is the range that the uncertain inputs of the simulation allow.")
+    return notes
+
+
 def reference_note(scaling: pd.DataFrame, labels: Labels) -> str:
     """Say which run speedups refer to; empty without speedups."""
-    keys = ["reference_interconnect", "reference_processes", "reference_nodes", "kind", "unit"]
+    keys = ["case", "reference_interconnect", "reference_processes", "reference_nodes", "kind", "unit"]
     references = scaling.dropna(subset=["reference_processes"])[keys].drop_duplicates()
-    names = dict.fromkeys(
-        "the serial run" if is_missing(line["reference_interconnect"]) else _reference_run(line, labels)
-        for line in as_lines(references)
-    )
-    if not names:
+    cases_of_run: dict[str, set[str]] = {}
+    for line in as_lines(references):
+        is_serial = is_missing(line["reference_interconnect"])
+        run = "the serial run" if is_serial else _reference_run(line, labels)
+        cases_of_run.setdefault(run, set()).add(line["case"])
+    if not cases_of_run:
         return ""
     start = f"{labels.speedup.capitalize()} is relative to"
-    if len(names) <= MOST:
-        return f"{start} {listed(names)}."
+    if len(cases_of_run) <= MOST:
+        one_each = len(cases_of_run) > 1 and all(len(cases) == 1 for cases in cases_of_run.values())
+        runs = [f"{run} in {labels.case(*cases)}" if one_each else run for run, cases in cases_of_run.items()]
+        return f"{start} {listed(runs)}."
     unit = listed(references["unit"].unique(), "or")
     counts = [references[f"reference_{name}"] for name in references["unit"].unique()]
     ends = [formats.whole(getattr(pd.concat(counts), end)()) for end in ("min", "max")]

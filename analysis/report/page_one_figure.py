@@ -65,7 +65,7 @@ def page_one_figure(tables: Tables, labels: FigureLabels) -> list[Drawing]:
         title = f"{title[:1].upper()}{title[1:]}"
     ideal = "the ideal" if headline.level == 1 else "the ideal of as many cores"
     curves = f"{labels.speedup} of {labels.case(headline.case)} against {counts_of(headline.scaling)}"
-    caption = f"{f'left: {curves}' if equivalents else curves}. Grey is {ideal}."
+    caption = f"{f'left: {curves}' if equivalents else curves}. Grey lines show {ideal}."
     caption = f"{caption[:1].upper()}{caption[1:]}"
     if equivalents:
         caption += f" Right: interpolated {headline.unit} that match the baseline's best speedup."

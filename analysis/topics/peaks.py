@@ -122,8 +122,8 @@ def peak_tables(peaks: pd.DataFrame, labels: Labels) -> list[Block]:
     several_levels = peaks["oversubscription"].nunique() > 1
     curves = labels.lines(peaks.drop_duplicates(keys), "oversubscription", "interconnect")
     caption = (
-        f"Highest {labels.speedup} and its count. An arrow (↑) means that the peak is not reached, or may "
-        "not be reached."
+        f"Highest {labels.speedup} and its count. An arrow (↑) means that the peak lies, or may lie, beyond "
+        "the largest count."
     )
     blocks = []
     for cases in side_by_side(labels.sorted_cases(peaks["case"]), MOST_CASES):

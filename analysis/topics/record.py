@@ -157,7 +157,7 @@ def _interval_sentences(scaling: pd.DataFrame, runs: pd.DataFrame, labels: Label
     noun = "runs" if in_blocks.empty else "blocks"
     text = (
         f"Times are medians over {noun}, including outliers. The interval of a time lies between two order "
-        f"statistics of its {noun}. Its confidence is {shares}. "
+        f"statistics of its {noun}. The confidence of an interval from n {noun} is {shares}. "
     )
     blocks, alone_with_draws = in_blocks[in_blocks >= FEWEST], alone[alone >= FEWEST_ALONE]
     if blocks.empty and alone_with_draws.empty:

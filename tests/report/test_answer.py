@@ -298,7 +298,7 @@ class TestWhatCounts:
     def test_invalid_runs_are_not_counted_as_measured(self):
         assert plain(certainty.count_runs(self.runs())) == (
             "12 runs measured and 1 point simulated. Simulated points are predictions from replayed traces, with "
-            "a band and without a test (docs/validation.md states their errors). 6 runs invalid and left out"
+            "a band and without a test (docs/validation.md states their errors). 6 runs are invalid and left out"
         )
 
     def test_imported_rows_without_a_kind_are_not_called_published(self):
@@ -308,7 +308,7 @@ class TestWhatCounts:
     def test_runs_stopped_at_a_time_limit_are_a_lower_bound(self):
         runs = self.runs()
         sentences = plain(certainty.count_runs(runs.assign(censored=~runs["valid"])))
-        assert sentences.endswith(". 6 runs stopped at a time limit, which gives a lower bound")
+        assert sentences.endswith(". 6 runs were stopped at a time limit, which gives a lower bound")
 
     def test_disturbed_runs_are_counted_among_the_valid_ones(self):
         busy = self.runs().assign(foreign_cores=0.5)

@@ -64,7 +64,7 @@ def improvement_table(improvement: pd.DataFrame, labels: Labels) -> Block:
         fields.append(numbers("With the same computing (%)", _interval_alone("improvement_same_computing")))
     if is_simultaneous:
         fields.append(numbers("All at once (%)", _interval_alone("simultaneous")))
-        caption += " The intervals of column “All at once” hold together for all rows."
+        caption += " Column “All at once” shows wider intervals, which hold for all rows together."
     if has_same_computing:
         caption += (
             " Column “With the same computing” shows the band if computing takes equally long over both "
