@@ -29,9 +29,10 @@ def tornado_figures(tornado: pd.DataFrame, labels: FigureLabels) -> list[Drawing
     shown = [rows.head(MOST_BARS) for _, rows in pairs]
     heights = [BAR_HEIGHT * len(rows) + PANEL_MARGIN for rows in shown]
     caption = (
-        "Saving as a share of the baseline's total cost, at the baseline's highest speedup, with one input "
-        "at a time at its minimum and at its maximum. The thin line is the saving with all inputs at their "
-        "values; left of 0 the interconnect costs more. The numbers on the right are the two savings."
+        "Saving in percent of the baseline's total cost, at the baseline's highest speedup. For each pair "
+        "of bars, one input is at its minimum or its maximum. The thin line is the saving with all inputs "
+        "at their stated values. Left of 0 the interconnect costs more. The numbers on the right are the "
+        "savings at the minimum and at the maximum."
     )
     alt = "Saving over the years in percent, for each input at its minimum and at its maximum."
     with new_drawing("tornado", "tornado", sum(heights) + 0.4, caption, alt) as drawing:

@@ -185,10 +185,10 @@ def reading_notes(rows: pd.DataFrame) -> str:
     """Explain the bands, the line styles and the imported curves of a figure."""
     notes = []
     if (rows["runs"] > 1).any():
-        notes.append("Lines are medians over runs, bands reach from the fastest to the slowest run.")
+        notes.append("Lines are medians over runs. Bands reach from the fastest to the slowest run.")
     notes += line_notes(rows["kind"])
     if files := list(dict.fromkeys(rows["imported_from"].dropna())):
-        notes.append(f"Imported: {formats.listed(files)}.")
+        notes.append(f"Imported curves are from {formats.listed(files)}.")
     return " ".join(notes)
 
 
