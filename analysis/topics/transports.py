@@ -310,7 +310,7 @@ def _streams(rows: pd.DataFrame, looks: dict[str, Look]) -> Drawing:
     """Draw sent and received rates of each transport at full speed against the message size."""
     caption = (
         "Rate of streams below MPI in one direction at full speed, against the message size. Hollow points "
-        "are sent, filled points are received. Messages were lost where the two differ."
+        "are sent rates, filled points received rates. Messages were lost where the two differ."
     )
 
     def draw(axes: Axes, panel: pd.DataFrame, drawing: Drawing) -> None:

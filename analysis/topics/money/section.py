@@ -199,8 +199,8 @@ def _break_even_table(highest: pd.DataFrame, labels: Labels) -> list[Block]:
         texts("Verdict", lambda verdict: MISSING if is_missing(verdict) else verdict, "verdict"),
     ]
     caption = (
-        "The baseline reaches its highest speedup with the nodes of the baseline, the interconnect with the "
-        "equivalent nodes. Both are whole nodes. The saving is at "
+        "The equivalent nodes of an interconnect are as fast as the nodes of the baseline at its highest "
+        "speedup. Both are whole nodes. The saving is at "
         f"{node_price(highest.iloc[0].to_dict())} per node."
     )
     return [line_table(caption, fields, labels.lines(highest, "case", "interconnect"), title)]

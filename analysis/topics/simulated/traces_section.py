@@ -96,7 +96,7 @@ def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
         "ranks together took far more or less CPU time than the serial run, or waited": rows[~is_alone],
     }
     return [
-        f"These traces are only indicative: {_names(traces_of_reason, labels)}. Reason: {reason}."
+        f"Predictions from these traces are only indicative: {_names(traces_of_reason, labels)}. Reason: {reason}."
         for reason, traces_of_reason in reasons.items()
         if not traces_of_reason.empty
     ]
