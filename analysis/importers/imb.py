@@ -17,7 +17,9 @@ from analysis.importers.lines import (
     has_only_numbers,
     quoted,
     read_row,
+    set_environment,
     whole_lines,
+    without_rows,
 )
 from analysis.importers.mapping import Mapping
 from analysis.importers.marks import program_of
@@ -28,6 +30,10 @@ BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)")
 MODE = re.compile(r"#\s+MODE: (?P<mode>[\w-]+)")
 """Ways in which IMB-EXT and IMB-IO repeat a benchmark."""
 PROCESSES = re.compile(r"# (?:#processes = |\( \d+ groups of )(?P<count>[1-9]\d{0,8})\b")
+COMMAND = re.compile(r"\bIMB-[A-Z]\w*")
+"""A line that shows how IMB was started: of a shell, before the version; after the version, of IMB itself."""
+UNMEASURED = {"out-of-mem.;": "of memory", "time-out.;": "of time"}
+"""Second words of the lines about sizes that IMB did not measure, and what it ran out of."""
 LAST = "# All processes entering MPI_Finalize"
 
 MESSAGES = {"pingpong": 1, "pingping": 1, "sendrecv": 2, "exchange": 4}
@@ -65,11 +71,19 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     mega: float | None = None
     largest = -1
     runs: Counter[tuple[str, int | None]] = Counter()
+    command = ""
+    environment: dict[str, str] = {}
+    start: dict[str, str] = {}
+    not_kept: list[str] = []
+    empty_tables: dict[int, str] = {}  # by the line of the heading
+    heading_line = 0
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         cells = line.split()
         if match := VERSION.match(line):
             mega = 1.048576 if int(match["major"]) <= BINARY_UNTIL else 1.0
+            start = {"command": command, "environment": "; ".join(environment.values())}
+            command = ""
             benchmark, heading = "", []
         elif match := BENCHMARK.match(line):
             benchmark, processes, heading = match["name"].lower().replace("-", "_"), None, []
@@ -92,7 +106,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             largest = -1
             heading, targets = cells, [_target(name, mega) for name in cells]
             runs[benchmark + mode, processes] += 1
-            unread += [
+            heading_line, empty_tables[number] = number, f"imb_{benchmark}{mode}"
+            not_kept = [
                 f"{source}: line {number}: column '{name}' is not kept"
                 + (": the version, and thus its unit, is unknown" if name == "Mbytes/sec" else "")
                 for name, target in zip(heading, targets, strict=True)
@@ -101,7 +116,11 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         elif cells and not line.startswith("#"):
             if not has_only_numbers(cells[0]):
                 foreign.append((number, line))
+                command = line if COMMAND.search(line) else command
+                set_environment(environment, line)
                 continue
+            if empty_tables.pop(heading_line, ""):
+                unread += not_kept
             row = _row(cells, heading, targets, benchmark)
             if isinstance(row, dict) and row.get("bytes", largest) < largest:
                 row, heading = FALLS, []
@@ -110,11 +129,15 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                 unread.append(f"{source}: line {number}: {quoted(line)} {row}")
             else:
                 run: dict = {"run": runs[benchmark + mode, processes], "processes": processes, "line": number}
+                run |= start
                 run["decimals"] = decimals(cells)
                 if processes is None:  # tables of different numbers of processes are no repetitions
                     run["settings"] = f"an unknown number of processes in table {run['run']}"
                 rows.append({"benchmark": f"imb_{benchmark}{mode}", **run, **row})
                 largest = int(row.get("bytes", largest))
+        elif COMMAND.search(line):
+            start["called"] = line.removeprefix("#").strip()
+    unread += [without_rows(source, line, name, foreign) for line, name in empty_tables.items()]
     unread += foreign_lines(source, foreign)
     if LAST not in text:
         unread.append(f"{source}: ends without '{LAST}': cut off")
@@ -142,6 +165,8 @@ def _row(cells: list[str], heading: list[str], targets: list[Target | None], ben
 
     The printed bandwidth is checked against the time of the slowest process, from which IMB computes it.
     """
+    if missing := next((what for word, what in UNMEASURED.items() if word in cells), ""):
+        return f"was not measured: IMB ran out {missing}"
     row = read_row(cells, targets) if heading else "is no row of a table"
     slowest = next((name for name in ("t_max[usec]", "t[usec]") if name in heading), None)
     if isinstance(row, str) or slowest is None or "bandwidth_MBps" not in row:

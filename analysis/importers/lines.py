@@ -20,6 +20,13 @@ SLACK = 0.002
 """Relative tolerance between time × bandwidth and the bytes, in addition to the printed digits."""
 
 
+SETTING = re.compile(
+    r"(?:.*[$#+>%] +)?(?P<statement>(?:export|setenv|unset) +(?P<name>\w+).*|source +\S*/\S+"
+    r"|(?:module|ml) +(?:load|add|unload|rm|swap|switch|purge|restore|use)\b.*|spack +(?:load|unload)\b.*)"
+)
+"""Line of a shell that changes the environment of the programs after it."""
+
+
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -53,6 +60,20 @@ def foreign_lines(source: str, lines: Sequence[tuple[int, str]]) -> list[str]:
     number, line = lines[0]
     place = "is a line" if len(lines) == 1 else f"is the first of {len(lines)} lines"
     return [f"{source}: line {number}: {quoted(line)} {place} of another program"]
+
+
+def set_environment(environment: dict[str, str], line: str) -> None:
+    """Add a line that changes the environment; it replaces an earlier line about the same variable."""
+    if match := SETTING.match(line):
+        environment[match["name"] or match["statement"]] = match["statement"]
+
+
+def without_rows(source: str, number: int, benchmark: str, foreign: Sequence[tuple[int, str]]) -> str:
+    """Return a sentence about a heading without rows, with the first line of another program after it."""
+    following = next((f": line {later} is {quoted(line)}" for later, line in foreign if later > number), "")
+    return (
+        f"{source}: line {number}: the table of {benchmark} has no row, so the benchmark stopped{following}"
+    )
 
 
 def quoted(line: str) -> str:

@@ -15,7 +15,9 @@ from analysis.importers.lines import (
     has_only_numbers,
     quoted,
     read_row,
+    set_environment,
     whole_lines,
+    without_rows,
 )
 from analysis.importers.mapping import Mapping
 from analysis.importers.marks import MARKS, is_marked, program_of
@@ -25,6 +27,16 @@ PAIRS = re.compile(r"# \[ pairs: (?P<pairs>[1-9]\d{0,8}) \](?: \[ window size: (
 
 COMMAND = re.compile(r"\bosu_\w+")
 """A line before a title that shows how the benchmark was started."""
+
+HEADING = ("#", "Overall(us)")
+"""Starts of the headings of tables; only the non-blocking barrier, which has no sizes, prints no ``#``."""
+
+ONE_PAIR = re.compile(
+    r"osu_(?:(?:mpi|one_sided|cuda|rocm|openacc|put|get|(?:get_)?accumulate|"
+    r"compare_and_swap|fetch_and_op|multi_threaded|multi_process|persistent|partitioned)_)*"
+    r"(?:latency|bandwidth|bi_directional_bandwidth)"
+)
+"""Benchmarks that refuse to run with more or fewer than two processes."""
 
 COLUMNS: dict[str, Target] = {
     "size": ("bytes", 1),
@@ -44,8 +56,9 @@ COLUMNS: dict[str, Target] = {
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """Parse the output of OSU micro-benchmarks to rows of network curves, and list the skipped lines.
 
-    Each run of a benchmark has a number. Lines of other programs, which do not begin with a number, are
-    listed together. A line that begins the output of another benchmark ends the table.
+    Each run of a benchmark has a number. A benchmark of one pair has 2 processes. Lines of other programs,
+    which do not begin with a number, are listed together. A line that begins the output of another benchmark
+    ends the table.
     """
     rows: list[dict] = []
     unread: list[str] = []
@@ -57,15 +70,22 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     largest = -1
     runs: Counter[str] = Counter()
     command, started_by = "", ""
+    environment: dict[str, str] = {}
+    variables = ""
+    not_kept: list[str] = []
+    empty_tables: dict[int, str] = {}  # by the line of the heading
+    heading_line = 0
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         title = MARKS["osu"].match(line)
-        names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith("#") else []
+        names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith(HEADING) else []
         keys = [name.lower().replace(" ", "") for name in names]
         if title:
             benchmark = "osu_" + re.sub(r"\W+", "_", title["title"]).strip("_").lower()
-            heading, targets, stated, settings = [], [], {}, f"version {title['version']}"
+            heading, targets, settings = [], [], f"version {title['version']}"
+            stated = {"processes": 2} if ONE_PAIR.fullmatch(benchmark) else {}
             started_by, command = command, ""
+            variables = "; ".join(environment.values())
             runs[benchmark] += 1
         elif program := program_of(line):
             if benchmark:
@@ -82,7 +102,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         elif benchmark and any(key in COLUMNS for key in keys):
             largest = -1
             heading, targets = keys, [COLUMNS.get(key) for key in keys]
-            unread += [
+            heading_line, empty_tables[number] = number, benchmark
+            not_kept = [
                 f"{source}: line {number}: column '{name}' is not kept"
                 for name, target in zip(names, targets, strict=True)
                 if target is None and name != "Validation"
@@ -92,7 +113,10 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if not has_only_numbers(cells[0]):
                 foreign.append((number, line))
                 command = line if COMMAND.search(line) else command
+                set_environment(environment, line)
                 continue
+            if empty_tables.pop(heading_line, ""):
+                unread += not_kept
             row = read_row(cells, targets) if targets else "is no row of a table"
             if "validation" in heading and "Fail" in cells:
                 row = "failed its validation"
@@ -106,6 +130,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
                     "benchmark": benchmark,
                     "run": runs[benchmark],
                     "settings": settings,
+                    "environment": variables,
                     "command": started_by,
                     **stated,
                 }
@@ -120,6 +145,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     unread += [
         f"{source}: line {row['line']}: has fewer iterations than the next row: cut off" for row in cut
     ]
+    unread += [without_rows(source, line, name, foreign) for line, name in empty_tables.items()]
     return whole, unread + foreign_lines(source, foreign)
 
 

@@ -38,7 +38,10 @@ CURVES = pa.DataFrameSchema(
             "`pingpong` and other benchmarks of Nodeworth; `osu_…` with the printed title, `imb_…` "
             "with the benchmark's name, `netpipe`.",
         ),
-        "processes": described(_optional("Int64", COUNT), "Process count, if printed or stated."),
+        "processes": described(
+            _optional("Int64", COUNT),
+            "Process count, if printed or stated; 2 for OSU's benchmarks of one pair.",
+        ),
         "group": described(_optional("Int64", _SIZE), "Group of an IMB run with `-multi`."),
         "bytes": described(
             _optional("Int64", _SIZE),
@@ -152,8 +155,9 @@ def make_curves(
     ----------
     rows : iterable of mappings
         Columns of `CURVES` that the output holds, and ``line``, the number of its line. The optional ``run``
-        numbers the runs of a benchmark in one file. ``settings`` is what the run prints about itself, and
-        ``command`` the line that started it, if there is one.
+        numbers the runs of a benchmark in one file. ``settings`` is what the run prints about itself,
+        ``environment`` the lines of a shell that changed its environment, ``command`` the line that started
+        it, and ``called`` the command that it prints itself, if they are there.
     unread : list of str
         One line for each part of the output that was skipped.
     mapping : Mapping
@@ -191,6 +195,8 @@ def make_curves(
 _OF_RUN = ("run", "settings")
 _CURVE = ("benchmark", "processes", "group")
 """Columns that identify a curve of a file."""
+_QUANTITIES = {"latency_us": "times", "bandwidth_MBps": "bandwidths", "messages_per_second": "message rates"}
+"""Measured columns, and the words of messages for them."""
 
 
 def _with_all_digits(
@@ -285,15 +291,26 @@ def _check_settings(rows: list[Entries[str, object]], source: str) -> None:
     first_rows: dict[tuple, Entries[str, object]] = {}
     for row in rows:
         first = first_rows.setdefault(tuple(row.get(name) for name in _CURVE), row)
-        for name in ("settings", "command"):
+        for name in ("settings", "environment", "command", "called"):
             value, before = row.get(name), first.get(name)
-            if value != before and (name == "settings" or (value and before)):
+            if value != before and (name in ("settings", "environment") or (value and before)):
+                if name == "environment":
+                    value, before = _without_common(str(value), str(before))
                 raise TableError(
                     f"{row['benchmark']} ran with {value!r}, and before line {row['line']} with {before!r}: "
                     "give each run its own file, with its own name of the interconnect",
                     source,
                     f"line {row['line']}",
                 )
+
+
+def _without_common(environment: str, before: str) -> tuple[str, str]:
+    """Return the lines of two environments that are not in the other environment."""
+    lines, lines_before = environment.split("; "), before.split("; ")
+    return (
+        "; ".join(line for line in lines if line not in lines_before),
+        "; ".join(line for line in lines_before if line not in lines),
+    )
 
 
 def _medians_over_runs(frame: pd.DataFrame, unread: list[str], source: str) -> pd.DataFrame:
@@ -303,23 +320,36 @@ def _medians_over_runs(frame: pd.DataFrame, unread: list[str], source: str) -> p
     runs = groups["record"].transform("size")
     if runs.max() == 1:
         return frame
-    values = ["latency_us", "bandwidth_MBps", "messages_per_second"]
+    values = list(_QUANTITIES)
     several = runs > 1
     times = groups["latency_us"]
     spread = {"latency_us_low": times.transform("min"), "latency_us_high": times.transform("max")}
+    ratios = pd.DataFrame(
+        {name: groups[name].transform("max") / groups[name].transform("min") for name in values}
+    )
     frame = frame.assign(
-        **{name: frame[name].mask(several, groups[name].transform("median")) for name in values},
+        **{name: frame[name].mask(several, groups[name].transform(_median)) for name in values},
         **{name: frame[name].mask(several, extreme) for name, extreme in spread.items()},
         runs=runs.where(several).astype("Int64"),
     )
     for benchmark, rows in frame[several].groupby("benchmark", sort=False):
-        ratio = (rows["latency_us_high"] / rows["latency_us_low"]).max()
-        differ = f" (times differ by up to {100 * (ratio - 1):.0f} %)" if ratio > 1 else ""
         unread.append(
-            f"{source}: {benchmark} ran {rows['runs'].max()} times with equal settings: repetitions{differ}, "
-            "of which the medians are kept. Runs of different libraries need files of their own"
+            f"{source}: {benchmark} ran {rows['runs'].max()} times with equal settings: repetitions"
+            f"{_difference(ratios.loc[rows.index].max())}, of which the medians are kept. Runs of different "
+            "libraries need files of their own"
         )
     return frame.drop_duplicates(key)
+
+
+def _difference(ratios: Entries[str, float]) -> str:
+    """Return by how much the runs of a benchmark differ, from the largest ratio of each quantity."""
+    words = ((name, 100 * (ratios[name] - 1)) for name in _QUANTITIES if ratios[name] > 1)
+    return next((f" ({_QUANTITIES[name]} differ by up to {percent:.0f} %)" for name, percent in words), "")
+
+
+def _median(values: pd.Series) -> float:
+    """Return the median without the binary digits that a mean of two decimal fractions has at its end."""
+    return float(f"{values.median():.12g}")
 
 
 def write_table(table: pd.DataFrame, path: str | Path) -> None:

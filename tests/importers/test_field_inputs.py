@@ -304,6 +304,52 @@ def test_runs_started_by_different_commands_need_labels(written):
     )
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("export UCX_TLS=tcp", "export UCX_TLS=rc", "ran with 'export UCX_TLS=rc', and before line 12 with 'export UCX_TLS=tcp'"),
+        ("module load openmpi/5", "me@node1:~$ module load mpich/4", "ran with 'module load mpich/4', and before"),
+        ("", "setenv UCX_TLS rc", "ran with 'setenv UCX_TLS rc', and before line 12 with ''"),
+    ],
+)  # fmt: skip
+def test_runs_in_different_environments_need_labels(written, first, second, message):
+    text = f"export KEPT=1\n{first}\nmpirun osu_latency\n{OSU}{second}\nmpirun osu_latency\n{OSU}"
+    assert message in refusal(TableError, read_foreign, written(text), mapping=IB)
+
+
+def test_runs_in_an_environment_that_stays_are_repetitions(written):
+    path = written(f"export UCX_TLS=tcp\n{OSU}{OSU}+ export UCX_TLS=tcp\n{OSU}")
+    assert read_foreign(path, mapping=IB).curves["runs"].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("export UCX_TLS=tcp", "export UCX_TLS=rc", "imb_pingpong ran with 'export UCX_TLS=rc'"),
+        ("mpirun IMB-MPI1 PingPong", "mpirun --map-by node IMB-MPI1 PingPong", "ran with 'mpirun --map-by node IMB"),
+        ("# IMB-MPI1 PingPong", "# IMB-MPI1 -off_cache 64 PingPong", "ran with 'IMB-MPI1 -off_cache 64 PingPong', and"),
+    ],
+)  # fmt: skip
+def test_runs_of_imb_that_started_differently_need_labels(written, first, second, message):
+    title = "# Intel(R) MPI Benchmarks 2021.7, MPI-1 part\n"
+    table = (
+        "# Benchmarking PingPong\n# #processes = 2\n#bytes #repetitions t[usec] Mbytes/sec\n8 100 1.52 5.26\n"
+    )
+    runs = [(title, line) if line.startswith("#") else (line + "\n", title) for line in (first, second)]
+    text = "".join(f"{before}{after}\n{table}" for before, after in runs)
+    assert message in refusal(TableError, read_foreign, written(text), mapping=IB)
+
+
+def test_a_table_without_rows_shows_where_the_benchmark_stopped(written):
+    title = "# OSU MPI-CUDA Non-blocking Allreduce Latency Test v7.5\n"
+    heading = "# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+    path = written(f"{title}{heading}[node1:42] Signal: Segmentation fault (11)\n")
+    assert refusal(TableError, read_foreign, path, mapping=IB) == (
+        f"{path}: holds no curve: {path}: line 2: the table of osu_mpi_cuda_non_blocking_allreduce_latency has no "
+        "row, so the benchmark stopped: line 3 is '[node1:42] Signal: Segmentation fault (11)'"
+    )
+
+
 def test_selected_output_of_netperf_is_named(written):
     text = (
         "TCP REQUEST/RESPONSE TEST from 0.0.0.0\nThroughput,Throughput Units,Latency\n2217.06,Trans/s,442\n"

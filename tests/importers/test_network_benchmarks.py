@@ -44,7 +44,8 @@ OSU = [
 def test_osu(foreign, shared_memory, file, benchmark, size, numbers):
     measurement = row(foreign / "osu" / file, shared_memory, benchmark, size)
     words = {name: measurement.pop(name) for name in ("interconnect", "kind", "benchmark", "record")}
-    assert measurement == numbers
+    pair = {} if "allreduce" in benchmark else {"processes": 2}
+    assert measurement == pair | numbers
     assert words["record"].startswith(f"{file}: line ") and words["kind"] == "measured"
 
 
@@ -52,6 +53,17 @@ def test_osu_barrier_has_no_size(foreign, shared_memory):
     curves = read_foreign(foreign / "osu/barrier_full_7.4.txt", mapping=shared_memory).curves
     assert len(curves) == 1 and curves["bytes"].isna().all()
     assert (curves["latency_us"].item(), curves["samples"].item()) == (0.21, 200)
+
+
+def test_the_non_blocking_barrier_of_osu_has_a_heading_without_a_mark(shared_memory, written):
+    """The heading of osu_ibarrier 5.8, in a log of the metrics-operator (converged-computing)."""
+    text = (
+        "# OSU MPI Non-blocking Barrier Latency Test v5.8\n# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+        "       Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+        "          45936.79          26853.71          23791.59             19.79\n"
+    )
+    curves = read_foreign(written(text), mapping=shared_memory).curves
+    assert curves["latency_us"].tolist() == [23791.59] and curves["bytes"].isna().all()
 
 
 def test_osu_counts_megabytes_of_10_to_the_6_bytes(foreign, shared_memory):
@@ -95,6 +107,14 @@ def test_osu_runs_with_equal_settings_are_repetitions(foreign, shared_memory, wr
         "osu_latency ran 3 times with equal settings: repetitions (times differ by up to 197 %), of which the "
         "medians are kept. Runs of different libraries need files of their own",
     ]
+
+
+def test_repetitions_state_how_far_their_bandwidths_differ(shared_memory, written):
+    """The median of 28.14 and 28.34 is 28.240000000000002 in binary."""
+    run = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n8       {}\n"
+    imported = read_foreign(written(run.format("28.14") + run.format("28.34")), mapping=shared_memory)
+    assert imported.curves["bandwidth_MBps"].tolist() == [28.24]
+    assert "repetitions (bandwidths differ by up to 1 %), of which the medians are kept" in imported.unread[0]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +213,21 @@ def test_imb_groups_and_unfinished_measurements(foreign, shared_memory):
     assert [line.rpartition("txt: ")[2][:31] for line in imported.unread] == [
         "line 73: '0 1024 time-out.; Tim", "line 74: '1 1024 time-out.; Tim"
     ]  # fmt: skip
+    assert all(line.endswith("…' was not measured: IMB ran out of time") for line in imported.unread)
+
+
+def test_imb_without_memory_for_a_size_says_so(shared_memory, written):
+    """Lines of IMB 2019 on 128 nodes with Cray MPICH."""
+    text = (
+        "# Intel(R) MPI Benchmarks 2019 Update 2\n# Benchmarking Allgather\n# #processes = 16384\n"
+        "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+        "        32768           48   1417784.61   1475368.48   1437044.06\n"
+        '        65536 out-of-mem.; needed X=   1.001 GB; use flag "-mem X" or MAX_MEM_USAGE>=X (IMB_mem_info.h)\n'
+        "# All processes entering MPI_Finalize\n"
+    )
+    (unread,) = read_foreign(written(text), mapping=shared_memory).unread
+    assert "line 6: '65536 out-of-mem.; needed X= 1.001 GB;" in unread
+    assert unread.endswith("was not measured: IMB ran out of memory")
 
 
 def test_times_below_the_printed_resolution_are_not_read_as_zero(foreign, shared_memory):
@@ -331,7 +366,9 @@ def test_an_interconnect_must_be_named(foreign, file):
 )
 def test_keys_of_a_mapping_for_a_network_benchmark(foreign, key, value, message):
     mapping = make_mapping({"interconnect": {"value": "x"}, key: value})
-    assert message in refusal(TableError, read_foreign, foreign / "osu/bw_7.4.txt", mapping=mapping)
+    assert message in refusal(
+        TableError, read_foreign, foreign / "osu/allreduce_full_7.4.txt", mapping=mapping
+    )
 
 
 def test_a_mapping_can_give_the_number_of_processes(foreign):
@@ -340,3 +377,23 @@ def test_a_mapping_can_give_the_number_of_processes(foreign):
     imb = read_foreign(foreign / "imb/counts_2021.11.txt", mapping=mapping).curves
     assert set(osu["processes"]) == {16} and set(imb["processes"]) == {2, 3}
     assert tuple(osu) == tuple(CURVES.columns) and set(osu["kind"]) == {"published"}
+
+
+@pytest.mark.parametrize(
+    ("title", "processes"),
+    [
+        ("MPI Latency", 2),
+        ("MPI-ROCM Bandwidth", 2),
+        ("MPI Multi-threaded Latency", 2),
+        ("MPI_Put Bi-directional Bandwidth", 2),
+        ("MPI_Get_accumulate-CUDA latency", 2),
+        ("One Sided MPI_Put latency", 2),
+        ("MPI Multi Latency", 16),
+        ("MPI All-to-All Personalized Exchange Latency", 16),
+    ],
+)
+def test_a_benchmark_of_one_pair_has_two_processes_whatever_the_mapping_states(written, title, processes):
+    mapping = make_mapping({"interconnect": {"value": "a"}, "processes": {"value": 16}})
+    column = "Bandwidth (MB/s)" if "Bandwidth" in title else "Latency (us)"
+    path = written(f"# OSU {title} Test v5.8\n# Size      {column}\n8       1.52\n")
+    assert read_foreign(path, mapping=mapping).curves["processes"].tolist() == [processes]
