@@ -91,8 +91,10 @@ RATIOS = ("greenup", "speedup", "speedup_per_extra_joule")
 """Columns that compare a run with the reference."""
 MOST_ROWS = 120
 CAPTIONS = {
-    COUNTED: "Energy of the whole run on all its machines, counted by {}: medians over the blocks, with {}.",
-    MODEL: "Energy by a model, not counted: {} × the time of the main loop, with all ranges and {}.",
+    COUNTED: "Energy of the whole run on all its machines, counted by {}: medians over the blocks. Brackets "
+    "contain {}.",
+    MODEL: "Energy by a model, not counted: {} × the time of the main loop. Brackets contain all ranges "
+    "and {}.",
 }
 """Captions of the table of a basis, with the source and a description of the intervals."""
 READING = (

@@ -172,7 +172,7 @@ def _caption(case: str, curves: int, shown: list[dict[Hashable, Any]], labels: L
     factors = {formats.plain(round(line["told_to"] / line["fitted_to"], 1)) for line in shown}
     sentences = [
         f"{labels.case(case)}: {labels.speedup} against processes. Points are runs. Lines are the average "
-        f"of the models, with {labels.intervals(pd.DataFrame(shown))}.",
+        f"of the models. Bands are {labels.intervals(pd.DataFrame(shown))}.",
         "Dashed lines are predictions above the largest count that was run, up to "
         f"{formats.listed(sorted(factors), 'or')} times this count.",
     ]

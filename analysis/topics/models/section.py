@@ -76,9 +76,9 @@ def _model_table(best_models: pd.DataFrame, model_curves: pd.DataFrame, labels: 
         numbers(f"{labels.speedup.capitalize()} there", predicted_speedup),
     ]
     has_intervals = best_models[["serial_fraction_low", "peak_low"]].notna().any(axis=None)
-    brackets = f", with {labels.intervals(best_models)} in brackets" if has_intervals else ""
+    brackets = f" Brackets contain {labels.intervals(best_models)}." if has_intervals else ""
     caption = (
-        f"The best model of each curve{brackets}. {MISSING} marks a coefficient that the model lacks. The "
+        f"The best model of each curve.{brackets} {MISSING} marks a coefficient that the model lacks. The "
         "predicted speedup is that of the average of the models. All models are in tables/models.csv."
     )
     lines = labels.lines(best_models, "case", "interconnect")

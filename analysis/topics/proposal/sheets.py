@@ -115,7 +115,7 @@ def _reading(rows: pd.DataFrame, labels: Labels) -> str:
     times = "simulated" if first["kind"] == "simulated" else "medians over n blocks"
     text = f"Times are {times}; {labels.speedup} is relative to {_reference(first, labels)}."
     if rows["speedup_low"].notna().any():
-        text += f" Brackets are {labels.intervals(rows, times=True)}."
+        text += f" Brackets contain {labels.intervals(rows, times=True)}."
     return text
 
 

@@ -162,7 +162,7 @@ def _choice_table(choices: pd.DataFrame, caption: str, labels: Labels) -> Block:
     lines = [line for answers in by_question(choices) for line in answers]
     caption += (
         " Nodes are whole numbers and may lie between measured numbers. ▸ marks the best system. "
-        f"Brackets: {labels.intervals(choices)}."
+        f"Brackets contain {labels.intervals(choices)}."
     )
     if len(lines) > MOST_ROWS:
         lines = lines[:MOST_ROWS]

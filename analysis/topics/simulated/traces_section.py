@@ -89,14 +89,14 @@ def _indicative_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
     """Name the traces whose predictions are only indicative, by reason."""
     rows = rows[rows["indicative"]]
     is_alone = rows["timing"] == "alone"
+    alone, together = rows[is_alone], rows[~is_alone]
     reasons = {
-        "a rank was timed alone fewer than three times, or its times differ by more than 10 %": rows[
-            is_alone
-        ],
-        "ranks together took far more or less CPU time than the serial run, or waited": rows[~is_alone],
+        "a rank was timed alone fewer than three times, or its times differ by more than 10 %": alone,
+        "ranks together took far more or less CPU time than the serial run, or waited": together,
     }
     return [
-        f"Predictions from these traces are only indicative: {_names(traces_of_reason, labels)}. Reason: {reason}."
+        f"Predictions from these traces are only indicative: {_names(traces_of_reason, labels)}. "
+        f"Reason: {reason}."
         for reason, traces_of_reason in reasons.items()
         if not traces_of_reason.empty
     ]

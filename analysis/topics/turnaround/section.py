@@ -12,7 +12,7 @@ from analysis.presentation.content import Content
 from analysis.presentation.formats import MISSING, listed
 from analysis.presentation.labels import Labels
 from analysis.presentation.sentences import processes
-from analysis.runs.frames import Line, is_missing
+from analysis.runs.frames import Line, as_float, is_missing
 from analysis.runs.settings import NODES
 from analysis.statistics.best import FEWEST
 from analysis.topics.turnaround.advice import NOTED, per_node, with_notes
@@ -160,7 +160,7 @@ def _advice_table(advice: pd.DataFrame, labels: Labels) -> Block:
                 _cell(goals.loc["one user"].to_dict(), "time_per_job_seconds", f"{formats.THIN}s"),
                 _cell(goals.loc["queue"].to_dict(), "jobs_per_day", " a day"),
                 _cell(goals.loc["shared machine"].to_dict(), "time_per_job_seconds", f"{formats.THIN}s"),
-                formats.seconds(goals.loc[jobs, "makespan_seconds"]),
+                formats.seconds(as_float(goals.loc[jobs, "makespan_seconds"])),
             ]
             groups.setdefault(labels.case(case), []).append(row(cells, case, line["interconnect"]))
     columns = [*left("Interconnect"), *right("Cores", "One user", "Queue", "Shared machine", jobs)]

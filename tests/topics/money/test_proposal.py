@@ -197,7 +197,7 @@ def test_the_caption_explains_times_and_brackets(exact_runs):
     simulated = runs_table(rows("duct", "gigabit", {2: 4.0, 4: 4.0}, (1,), **band))
     (sheet,) = sheets(table(simulated), DOUBLING, LABELS)
     assert "Times are simulated; " in sheet.caption
-    assert "Brackets are the band of the simulation." in sheet.caption
+    assert "Brackets contain the band of the simulation." in sheet.caption
     assert sheet.rows[0][3:5] == ("4.00 [3.90, 4.10]", "–")
 
 
