@@ -136,8 +136,8 @@ def population_figure(runs: pd.DataFrame, populations: pd.DataFrame, labels: Fig
         "marks are the slower group. Bars are the medians of the groups."
     )
     if len(mixed) > len(lines):
-        shown = f"{len(lines)} of {len(mixed)} points"
-        caption += f" The figure shows the {shown} whose groups are farthest apart."
+        named = f"{len(lines)} of {len(mixed)} points"
+        caption += f" The figure shows the {named} whose groups are farthest apart."
     alt = f"Times of the runs of {formats.counted(len(lines), 'point')}, in two groups each."
     with new_drawing("populations", "quality", ROW_HEIGHT * len(lines) + 0.6, caption, alt) as drawing:
         axes = drawing.figure.subplots()
