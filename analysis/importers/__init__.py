@@ -8,7 +8,14 @@ import pandas as pd
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import first_line, quoted
-from analysis.importers.lookalikes import NO_HEADING, holds_only_numbers, is_json, lookalike, parse_json
+from analysis.importers.lookalikes import (
+    NO_HEADING,
+    heading_apart,
+    holds_only_numbers,
+    is_json,
+    lookalike,
+    parse_json,
+)
 from analysis.importers.mapping import COLUMNS, Mapping, make_mapping, read_mapping
 from analysis.importers.marks import MARKS
 from analysis.importers.registry import IMPORTERS
@@ -74,8 +81,14 @@ def read_foreign(path: str | Path, format: str | None = None, mapping: Mapping |
     if path.suffix == ".parquet" and format in (None, "runs"):
         return Import(runs=read_runs(path, mapping.settings))
     text = read_text(path)
-    importer = candidates[0] if format else recognised(text, str(path))
-    return importer.read(text, str(path), mapping)
+    if format is None:
+        return recognised(text, str(path)).read(text, str(path), mapping)
+    try:
+        return candidates[0].read(text, str(path), mapping)
+    except TableError as error:
+        if not candidates[0].recognises(text) and (message := lookalike(text)):
+            raise TableError(f"cannot be read as {format}: {message}", str(path)) from error
+        raise
 
 
 def recognised(text: str, source: str) -> Importer:
@@ -101,7 +114,7 @@ def recognised(text: str, source: str) -> Importer:
         message = "is JSON, but no report of ReFrame (session_info) and no result of iperf3 (version)"
         raise TableError(message, source)
     if holds_only_numbers(text):
-        raise TableError(NO_HEADING.format(",".join(REQUIRED)), source)
+        raise TableError(heading_apart(text) or NO_HEADING.format(",".join(REQUIRED)), source)
     first = f"its first line is {quoted(first_line(text))}, and no line marks a benchmark or a table"
     raise TableError(
         f"is in no known format: {first}. If it has one of these formats, name it: {', '.join(FORMATS)}. "

@@ -47,7 +47,7 @@ def constants(settings: list[str]) -> Mapping:
 
 
 def convert(options: argparse.Namespace) -> list[str]:
-    """Convert a file, and return one line per skipped entry and a last line about the output.
+    """Convert a file, and return one line per skipped entry or doubt, and a last line about the output.
 
     Raises
     ------
@@ -67,7 +67,9 @@ def convert(options: argparse.Namespace) -> list[str]:
                 f"is already a table of Nodeworth ({name}), which a study imports", str(options.file)
             )
     write_table(table, options.output)
-    return [*(f"not read: {line}" for line in imported.unread), f"{options.output}: {len(table)} {rows}"]
+    skipped = [f"not read: {line}" for line in imported.unread]
+    doubts = [f"note: {line}" for line in imported.remarks]
+    return [*skipped, *doubts, f"{options.output}: {len(table)} {rows}"]
 
 
 def main() -> None:

@@ -27,8 +27,12 @@ _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\
 _INVISIBLE = str.maketrans({"\ufeff": "", "\u200b": "", "\u00a0": " ", "\u202f": " "})
 """Marks of byte order, and blanks of web pages."""
 
-_STREAM = re.compile(r"^(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})?(?:\[[^\[\]\s]+\])*<std(?:out|err)>: ?", re.M)
-"""Rank of a line, as ``mpirun --tag-output`` and ``prterun --output tag`` print it."""
+_STREAM = re.compile(
+    r"^(?:\[STD(?:OUT|ERR)\] |(?:\w{3} \w{3} [ \d]\d [\d:]{8} \d{4})?(?:\[[^\[\]\s]+\])*<std(?:out|err)>: ?)",
+    re.M,
+)
+"""Rank of a line, as ``mpirun --tag-output`` and ``prterun --output tag`` print it, and ``[STDOUT]`` of
+scripts."""
 
 _LABELS = (re.compile(r" *\d+:(?: |$)"), re.compile(r"\[\d+\](?: |$)"), re.compile(r" {0,3}(?:>(?: |$))+"))
 """Rank of a line, as ``srun --label``, and ``mpiexec -prepend-rank`` of MPICH and Intel MPI, print it; and

@@ -24,7 +24,8 @@ RATE_SLACK = 0.02
 def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     """Parse the JSON of runs of iperf3.
 
-    Rates are sums over all streams. Busy cores count the processes of iperf3 only.
+    Rates are sums over all streams. Busy cores count the processes of iperf3 only. The JSON may be of the
+    client or of the server.
 
     Returns
     -------
@@ -67,8 +68,8 @@ def _row(result: dict) -> dict | str:
     if "error" in result:
         return f"iperf3 says: {result['error']}"
     start, end = result["start"]["test_start"], result["end"]
-    if start.get("bidir"):
-        return "iperf3 does not report the two directions of --bidir separately"
+    if start.get("bidir") or any("bidir" in name for name in end):  # before 3.13, only the results show it
+        return "holds both directions of --bidir: run the test without --bidir, and again with --reverse"
     seconds = end.get("sum_sent", end.get("sum", {})).get("seconds", SHORTEST_SECONDS)
     if seconds < SHORTEST_SECONDS:
         return (
@@ -81,22 +82,28 @@ def _row(result: dict) -> dict | str:
             if not 1 - RATE_SLACK < share < 1 + RATE_SLACK:
                 return f"bytes, seconds and bits_per_second of {name} contradict each other"
     transport, cpu = start["protocol"].lower(), end["cpu_utilization_percent"]
-    # "host" is the client, which receives with --reverse and otherwise sends.
-    sender, receiver = ("remote", "host") if start.get("reverse") else ("host", "remote")
+    # "host" wrote the file. The client sends, with --reverse the server, which has accepted a connection.
+    is_server = "accepted_connection" in result["start"]
+    host_sends = is_server == bool(start.get("reverse"))
+    sender, receiver = ("host", "remote") if host_sends else ("remote", "host")
     row = {
         "program": f"iperf3 {start['protocol']}",
         "transport": transport,
         "test": "stream",
         "bytes": start["blksize"],
-        "sender_busy": cpu[f"{sender}_total"] / 100,
-        "receiver_busy": cpu[f"{receiver}_total"] / 100,
+        # 0 is printed for another side that reported nothing.
+        "sender_busy": cpu[f"{sender}_total"] / 100 or None,
+        "receiver_busy": cpu[f"{receiver}_total"] / 100 or None,
     }
     if transport == "udp":
         lost_percent = end["sum"]["lost_percent"]
         sent = end.get("sum_sent", end["sum"])["bits_per_second"] / 8e6
+        if not sent:
+            return "has no sent rate: import the JSON of the client"
         received = sent * (1 - lost_percent / 100)
         return row | {"sent_MBps": sent, "received_MBps": received, "lost_percent": lost_percent}
-    return row | {"received_MBps": end["sum_received"]["bits_per_second"] / 8e6}
+    received = end["sum_received"]["bits_per_second"] / 8e6
+    return row | {"received_MBps": received} if received else "has no received rate"
 
 
 def recognises(text: str) -> bool:

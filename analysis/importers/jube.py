@@ -10,7 +10,7 @@ from collections import Counter
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import has_only_numbers, quoted, whole_lines
-from analysis.importers.lookalikes import is_json, lookalike
+from analysis.importers.lookalikes import SEPARATORS, is_json, lookalike
 from analysis.importers.mapping import Mapping
 from analysis.importers.results import Import
 from analysis.importers.variables import GUESSES, Recorded, Value, make_runs
@@ -19,7 +19,6 @@ from analysis.runs.runs import TableError
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]+)\]$")
 _RULE = re.compile(r"\|?[-=+|: ]*-{2,}[-=+|: ]*\|?")
 _NAME = re.compile(r"(?=.*[^\W\d])[^=]{1,60}")
-SEPARATORS = ",;|\t"
 WIDE = "  "
 """Separator of tables whose names hold single blanks."""
 LARGEST_PREFACE = 200
@@ -39,7 +38,7 @@ def parse(text: str, source: str) -> tuple[list[Recorded], list[str]]:
         If there is no heading of two columns or more, a name occurs twice in it, or a quote is open.
     """
     unread: list[str] = []
-    rows = _rows(text, source, unread)
+    rows = _without_empty_end(_rows(text, source, unread))
     if not rows or len(rows[0][1]) < 2:
         raise TableError("has no heading of two columns or more, separated by , ; | or blanks", source)
     headings = [_UNIT.match(cell) for cell in rows[0][1]]
@@ -96,6 +95,13 @@ def _rows(text: str, source: str, unread: list[str]) -> list[tuple[int, list[str
         raise TableError(f"cannot be read: {error}", source, f"line {begin + reader.line_num}") from None
 
 
+def _without_empty_end(rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Return the rows without the empty cell that a separator at the end of every line makes."""
+    if rows and all(len(cells) > 2 and not cells[-1] for _, cells in rows):
+        return [(number, cells[:-1]) for number, cells in rows]
+    return rows
+
+
 def _most_frequent(line: str) -> str:
     """Return the separator that a line has most often; empty if it has none."""
     separator = max(SEPARATORS, key=line.strip().count)
@@ -130,6 +136,8 @@ def _table(lines: list[str]) -> tuple[int, str] | None:
         most_frequent = _most_frequent(line)
         for separator in (most_frequent,) if most_frequent else ("", WIDE):
             names = _cells(line, separator, is_heading=True)
+            if separator and not names[-1] and all(row.strip().endswith(separator) for row in rows):
+                names = names[:-1]
             is_most = separator not in ("", WIDE) or 2 * (len(rows) + 1) >= printed
             if is_most and _are_names(names) and _fits(names, rows, separator):
                 return begin, separator

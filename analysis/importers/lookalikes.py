@@ -58,6 +58,19 @@ LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             "'# Benchmarking PingPong' and the version",
         ),
         (
+            r'^[ \t{]*"?test_info"?\s*:',
+            "is the JSON of perftest, which is not read: import what the program prints without --out_json",
+        ),
+        (
+            r'(?<=\{)\s*"error"\s*:',
+            "is an error without a result, as iperf3 -J writes it: make the run again",
+        ),
+        (
+            r'"jobs"\s*:\s*\[(?=[\s\S]{,10000}?"job_id"\s*:)',
+            "is JSON of Slurm's accounting: run sacct --parsable2 without --json, with at least JobID, "
+            "JobName, State, ElapsedRaw",
+        ),
+        (
             r"#bytes +#iterations",
             "is the heading of a table of perftest; its title must be above, and be a test of sends, writes "
             "or reads, such as 'RDMA_Write BW Test'",
@@ -76,10 +89,13 @@ LOOKALIKES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 """Pattern of a line that marks a format, and a message with its name and what to import instead."""
 
-_JSON = re.compile(r"\s*[{\[]")
+_JSON = re.compile(r"\s*(?:\{|\[\s*[\[{\"\]])")
 
 _NUMBERS = 0.8
 """Share of lines with numbers alone from which a file is a table without a heading."""
+
+SEPARATORS = ",;|\t"
+"""Separators of the cells of a table, besides blanks."""
 
 NO_HEADING = (
     "has no heading, and Nodeworth does not guess what its numbers are. For NetPIPE's np.out give "
@@ -117,6 +133,21 @@ def parse_json(text: str, source: str) -> Any:
         raise TableError(f"cut off or damaged: {error.msg}", source, f"line {error.lineno}") from None
     except RecursionError:
         raise TableError("is nested too deeply to be a report", source) from None
+
+
+def heading_apart(text: str) -> str:
+    """Return that the line above the first numbers of a text has other separators; empty if it has not."""
+    above = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if has_only_numbers(line) and line.strip():
+            if not above or {*above} & {*SEPARATORS} == {*line} & {*SEPARATORS}:
+                return ""
+            return (
+                f"line {number}: {quoted(line)} has other separators than the line above, {quoted(above)}: "
+                "separate the heading and the rows of a table by the same , ; | or tab"
+            )
+        above = line.strip() or above
+    return ""
 
 
 def holds_only_numbers(text: str) -> bool:

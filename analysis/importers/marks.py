@@ -17,7 +17,8 @@ MARKS = {
         r"(?P<transport>tcp|udp|sctp|rc|uc|ud|xrc)_(?P<how>(?:rdma_(?:read|write)|bi)_)?(?P<what>bw|lat):$"
     ),
     "netperf": re.compile(
-        r"(?:MIGRATED )?(?P<protocol>TCP|UDP) (?P<what>STREAM|UNIDIRECTIONAL SEND|REQUEST/RESPONSE) TEST\b"
+        r"(?:MIGRATED )?(?:(?P<protocol>TCP|UDP) (?P<what>STREAM|UNIDIRECTIONAL SEND|REQUEST/RESPONSE) TEST\b"
+        r"|[A-Z][\w/ ]* TEST (?:from|to) .*\bAF_)"
     ),
     "sockperf": re.compile(r"sockperf(?:\[\w+\])?: "),
     "netpipe": re.compile(r"(?:\d+: +)?\d+ +bytes +\d+ +times +(?:-->|\d+ failures)"),

@@ -42,7 +42,7 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             title, transport, receives, columns = MARKS["perftest"].match(line), "", None, []
             if title is None:
                 unread.append(f"{source}: line {number}: {quoted(line)} is no test of sends, writes or reads")
-        elif match := _CONNECTION.match(line):
+        elif match := _CONNECTION.search(line):
             if columns:  # the title of this test is missing
                 title = None
             transport, columns = match[1].lower(), []

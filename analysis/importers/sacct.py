@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from analysis.importers.importer import Importer
 from analysis.importers.lines import whole_lines
@@ -199,7 +199,14 @@ def counted_joules(word: str) -> float | None:
 
 def read(text: str, source: str, mapping: Mapping) -> Import:
     """Read a dump of Slurm's accounting: see `Importer`."""
-    return make_runs(*parse(text, source), mapping, source)
+    records, unread = parse(text, source)
+    imported = make_runs(records, unread, mapping, source)
+    if not {"cores", "threads"} & mapping.fields.keys() and not any(
+        job.variables["cores"] for job in records
+    ):
+        remark = f"{source}: has no {' or '.join(_CPUS)}: each process is taken to have one core"
+        return replace(imported, remarks=[remark])
+    return imported
 
 
 IMPORTER = Importer("sacct", lambda text: any(map(begins, text.split("\n"))), read)

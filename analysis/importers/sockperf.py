@@ -38,7 +38,10 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             if (match := re.search(pattern, line)) and name not in values:
                 values[name] = match[1]
     if "protocol" not in values:
-        return [], [*unread, f"{source}: does not say whether it is TCP or UDP"]
+        message = (
+            "no line such as 'PORT = 11111 # TCP' shows the transport: keep all lines that sockperf prints"
+        )
+        return [], [*unread, f"{source}: {message}"]
     row: dict[str, object] = {"program": "sockperf", "transport": values["protocol"].lower()}
     if "bytes" in values:
         row["bytes"] = int(values["bytes"])

@@ -184,6 +184,13 @@ def test_a_table_of_blanks_may_have_blanks_in_its_names(written):
         ("[  3] 0.0-10.0 sec  1.1 GBytes  941 Mbits/sec\n", "is the text output of iperf"),
         ('{"results": [{"command": "./x", "mean": 3}]}', "is JSON, but no report of ReFrame (session_info)"),
         ('{"start": {"version": "iperf 3.12"}, "end": ', "cut off or damaged JSON of iperf3"),
+        ('{\n  "test_info": {\n  "test": "RDMA_Write_BW_Test"\n}}', "line 2: '\"test_info\": {' is the JSON of perftest"),
+        ("{\ntest_info: {\ntest: RDMA_Write_Latency_Test,\n", "line 2: 'test_info: {' is the JSON of perftest"),
+        ('{"jobs": [{"account": "a", "job_id": 3}]}\n', "is JSON of Slurm's accounting: run sacct --parsable2"),
+        ('Warning: --bidir\n{\n\t"error": "unable to connect"\n}\n',
+         "line 3: '\"error\": \"unable to connect\"' is an error without a result, as iperf3 -J writes it"),
+        ("[STDOUT] sockperf: Summary: Latency is 156.309 usec\n", "no line such as 'PORT = 11111 # TCP' shows the"),
+        ('"ranks","nodes"\n1 1\n2 1\n4 1\n8 1\n', "line 2: '1 1' has other separators than the line above, '\"ranks\""),
         ("PK\x03\x04zip", "is a ZIP archive or a spreadsheet: unpack it, or export it as CSV"),
         ("<!DOCTYPE html><p>1,2</p>\n", "is a web page or XML"),
         ("Hello, world\nthe run took long, too long\n", "its first line is 'Hello, world', and no line marks"),
@@ -191,6 +198,19 @@ def test_a_table_of_blanks_may_have_blanks_in_its_names(written):
 )  # fmt: skip
 def test_a_refusal_quotes_the_line_that_shows_the_program(written, text, message):
     assert message in refusal(TableError, read_foreign, written(text), mapping=IB)
+
+
+def test_a_stated_format_does_not_hide_what_the_file_is(written):
+    path = written('{\n"test_info": {}\n}\n')
+    message = (
+        "cannot be read as perftest: line 2: '\"test_info\": {}' is the JSON of perftest, which is not read"
+    )
+    assert message in refusal(TableError, read_foreign, path, "perftest", IB)
+
+
+def test_a_separator_at_the_end_of_every_line_is_no_column(written):
+    path = written("case,interconnect,tasks,seconds,\nfall,ib,2,8.5,\nfall,ib,4,4.5,\n")
+    assert read_foreign(path).runs["seconds"].tolist() == [8.5, 4.5]
 
 
 def test_a_decimal_comma_is_named(written):

@@ -182,3 +182,14 @@ def test_the_command_writes_a_table_that_is_read_back(year, tmp_path):
     assert convert(arguments(words))[-1].endswith("runs.csv: 8 runs")
     runs = read_runs(tmp_path / "runs.csv")
     assert runs["censored"].sum() == 1 and runs["energy_joules"].dtype == float
+
+
+@pytest.mark.parametrize(
+    ("column", "mapping", "has_remark"),
+    [("NNodes", {}, True), ("AllocCPUS", {}, False), ("NNodes", {"cores": {"value": 32}}, False)],
+)
+def test_an_export_without_cores_says_what_is_assumed(dump, column, mapping, has_remark):
+    path = dump(f"JobID|JobName|State|ElapsedRaw|{column}", "1|wing_ib_32|COMPLETED|60|64")
+    imported = read_foreign(path, mapping=make_mapping(NAMES | mapping))
+    remark = f"{path}: has no AllocCPUS or NCPUS: each process is taken to have one core"
+    assert imported.remarks == ([remark] if has_remark else [])

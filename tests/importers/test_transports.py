@@ -1,5 +1,7 @@
 """Results of tests of transports below MPI, read to the digit."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -18,6 +20,10 @@ def read(foreign):
         return table.drop(columns=["interconnect", "kind", "source"]), imported.unread
 
     return read
+
+
+def missing(number):
+    return float("nan") if number is None else number
 
 
 def only(table, **values):
@@ -90,6 +96,55 @@ def test_iperf3_of_tcp_and_udp_with_its_own_processors(read):
     assert (udp["bytes"], udp["sender_busy"]) == (8192, pytest.approx(0.1501, abs=1e-4))
 
 
+@pytest.fixture
+def read_iperf3(foreign, written):
+    """Read the output of iperf3 over TCP, after a change."""
+
+    def read(change):
+        result = json.loads((foreign / "iperf3/tcp_3.12.json").read_text())
+        change(result)
+        return only(read_foreign(written(json.dumps(result)), None, MAPPING).derived["transports"])
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("reverse", "is_server", "busy"),
+    [(0, False, (0.4, None)), (1, False, (None, 0.4)), (0, True, (None, 0.4)), (1, True, (0.4, None))],
+)
+def test_iperf3_on_a_server_has_the_processor_of_the_server(read_iperf3, reverse, is_server, busy):
+    """The other side reported nothing, for which iperf3 prints 0."""
+
+    def change(result):
+        start = result["start"]
+        start["test_start"]["reverse"] = reverse
+        if is_server:
+            start["accepted_connection"] = start.pop("connecting_to")
+        result["end"]["cpu_utilization_percent"] |= {"host_total": 40, "remote_total": 0}
+
+    row = read_iperf3(change)
+    assert [row["sender_busy"], row["receiver_busy"]] == pytest.approx(list(map(missing, busy)), nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["sum_sent_bidir_reverse", "sum_bidir_reverse"])
+def test_iperf3_in_both_directions_is_refused_by_its_results(read_iperf3, name):
+    """iperf3 before 3.13 does not print "bidir" among the settings of the test."""
+
+    def change(result):
+        result["end"][name] = {"bits_per_second": 1.0}
+
+    with pytest.raises(TableError, match="holds both directions of --bidir: run the test"):
+        read_iperf3(change)
+
+
+def test_iperf3_without_a_rate_is_refused(read_iperf3):
+    def change(result):
+        result["end"]["sum_received"]["bits_per_second"] = 0
+
+    with pytest.raises(TableError, match="has no received rate"):
+        read_iperf3(change)
+
+
 def test_netperf_halves_a_transaction_and_separates_sent_from_received(read):
     table, _ = read("netperf/tcp.txt")
     assert only(table, test="pingpong")["latency_us"] == pytest.approx(1e6 / 23340.40 / 2)
@@ -136,6 +191,81 @@ def test_a_row_of_netperf_with_more_values_than_its_heading_is_left_out(foreign,
     imported = read_foreign(file, None, MAPPING)
     assert imported.derived["transports"]["test"].tolist() == ["pingpong"]
     assert any("has more values than its heading" in line for line in imported.unread)
+
+
+STREAM = """MIGRATED TCP {} TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.168.0.8 () port 0 AF_INET
+Recv   Send    Send
+Socket Socket  Message  Elapsed
+Size   Size    Size     Time     Throughput
+bytes  bytes   bytes    secs.    10^6bits/sec
+
+131072  16384  16384    10.00      {}
+"""
+"""Output of netperf 2.7 without options."""
+CONNECT = STREAM.replace("TCP {} TEST", "TCP Connect/Request/Response TEST")
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 2)])
+def test_other_tests_of_netperf_are_no_streams(written, order):
+    tests = [STREAM.format("STREAM", "94.05"), STREAM.format("MAERTS", "88.40"), CONNECT.format("1.00")]
+    imported = read_foreign(written("".join(tests[test] for test in order)), None, MAPPING)
+    assert imported.derived["transports"]["received_MBps"].tolist() == [pytest.approx(94.05 / 8)]
+    assert len(imported.unread) == len(order) - 1
+    assert (
+        "'MIGRATED TCP MAERTS TEST from 0.0.0.0 (0.0.0.0) port 0 AF_I…' begins a test that"
+        in imported.unread[0]
+    )
+
+
+SELECTED = """MIGRATED TCP REQUEST/RESPONSE TEST from 192.168.1.34 () port 0 AF_INET to 192.168.1.36 () port 0 AF_INET
+Minimum      Mean         Throughput Throughput
+Latency      Latency                 Units
+Microseconds Microseconds
+4            8.94         60085.02   Trans/s
+"""
+"""Output of netperf -O; shortened from the documentation of Gazelle (openEuler)."""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (STREAM.format("MAERTS", "9.56"), "begins a test that is not read; run netperf -t TCP_STREAM, TCP_RR,"),
+        ("OMNI Send TEST from 0.0.0.0 () port 0 AF_INET\n1.00\n", "'OMNI Send TEST from .*' begins a test"),
+        (SELECTED, "is followed by no table of the default output; run netperf without -o, -O and -k"),
+        (
+            STREAM.format("STREAM", "142.94 -2934.86 -5440.08 -401.008 -743.313").replace(
+                "10^6bits/sec", "MBytes  /s  % S      % S      us/KB   us/KB"
+            ),
+            r"is not in 10\^6bits/sec: the heading is 'bytes bytes bytes secs. MBytes /s % S .*run netperf without -f",
+        ),
+        (
+            STREAM.format("STREAM", "142.94 -2934.86 -5440.08 -401.008 -743.313").replace(
+                "10^6bits/sec", "10^6bits/s  % S      % S      us/KB   us/KB"
+            ),
+            "has a value below 0",
+        ),
+    ],
+)  # fmt: skip
+def test_output_of_netperf_without_a_result_shows_the_cause(written, text, message):
+    with pytest.raises(TableError, match=f"holds no result: .*{message}"):
+        read_foreign(written(text), None, MAPPING)
+
+
+def test_the_connection_of_perftest_may_share_its_line(written):
+    """Output of hccn_tool, Huawei's form of perftest."""
+    text = (
+        "RDMA_Read BW Test\nNumber of qps: 1      Connection type: RC\nOutstand reads: 128\n"
+        "#bytes       #iterations       BW average[MB/sec]      MsgRate[Mpps]\n"
+        "1048576      93205             23302.26                0.023302\n"
+    )
+    row = only(read_foreign(written(text), None, MAPPING).derived["transports"])
+    assert (row["transport"], row["received_MBps"]) == ("rc", pytest.approx(23302.26 * 1.048576))
+
+
+def test_lines_of_sockperf_after_the_name_of_their_stream_are_read(foreign, written):
+    text = (foreign / "sockperf/udp_3.7.txt").read_text()
+    labelled = "".join(f"[STDOUT] {line}\n" for line in text.splitlines())
+    assert only(read_foreign(written(labelled), None, MAPPING).derived["transports"])["latency_us"] == 5.593
 
 
 def test_a_second_title_in_a_heading_of_perftest_ends_the_test(foreign, tmp_path):

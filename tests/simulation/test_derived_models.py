@@ -184,7 +184,10 @@ def test_pairs_show_the_messages_of_a_node_and_one_pair_the_bandwidth_of_a_link(
     )
     of_one = derive(pd.concat([curves, pairs.assign(processes=2)]), None, 1, 1024)
     assert of_one.simulate["curve"]["peak_MBps"] == 25_000
-    sentence = "A node sends at most 5.00 million messages per second (osu_multiple_bandwidth_message_rate)"
+    sentence = (
+        "A node sends at most 5.00 million messages per second (osu_multiple_bandwidth_message_rate, if its "
+        "pairs ran on two nodes)"
+    )
     assert (
         made.simulate["messages_per_second"] == 5e6 and f"{sentence}, assumed to be its limit." in made.notes
     )

@@ -510,8 +510,10 @@ def _message_rate(curves: pd.DataFrame, interval_us: float | None) -> _Part:
         return _Part()
     fastest = rows.iloc[int(rows["messages_per_second"].astype(float).argmax())]
     rate, processes = float(fastest["messages_per_second"]), fastest["processes"]
+    # The output shows the pairs, but not their nodes.
     sentence = (
-        f"A node sends at most {number(rate / 1e6)} million messages per second ({fastest['benchmark']})"
+        f"A node sends at most {number(rate / 1e6)} million messages per second ({fastest['benchmark']}, if "
+        "its pairs ran on two nodes)"
     )
     if pd.isna(processes) or not interval_us:
         return _Part({"messages_per_second": rate}, [f"{sentence}, assumed to be its limit."])
