@@ -80,14 +80,15 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         cells = line.split()
+        command = line if COMMAND.search(line) else command
+        set_environment(environment, line)
         if match := VERSION.match(line):
             mega = 1.048576 if int(match["major"]) <= BINARY_UNTIL else 1.0
             start = {"command": command, "environment": "; ".join(environment.values())}
-            command = ""
             benchmark, heading = "", []
         elif match := BENCHMARK.match(line):
             benchmark, processes, heading = match["name"].lower().replace("-", "_"), None, []
-            mode = ""
+            mode, command = "", ""
         elif program := program_of(line):
             if benchmark:
                 unread.append(f"{source}: line {number}: {quoted(line)} begins output of {program}")
@@ -116,8 +117,6 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
         elif cells and not line.startswith("#"):
             if not has_only_numbers(cells[0]):
                 foreign.append((number, line))
-                command = line if COMMAND.search(line) else command
-                set_environment(environment, line)
                 continue
             if empty_tables.pop(heading_line, ""):
                 unread += not_kept

@@ -78,6 +78,8 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
     for number, printed in whole_lines(text, source, unread):
         line = printed.strip()
         title = MARKS["osu"].match(line)
+        command = line if COMMAND.search(line) else command
+        set_environment(environment, line)
         names = re.split(r"\s{2,}", line.removeprefix("#").strip()) if line.startswith(HEADING) else []
         keys = [name.lower().replace(" ", "") for name in names]
         if title:
@@ -112,8 +114,6 @@ def parse(text: str, source: str) -> tuple[list[dict], list[str]]:
             cells = line.split()
             if not has_only_numbers(cells[0]):
                 foreign.append((number, line))
-                command = line if COMMAND.search(line) else command
-                set_environment(environment, line)
                 continue
             if empty_tables.pop(heading_line, ""):
                 unread += not_kept

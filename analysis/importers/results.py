@@ -341,7 +341,7 @@ def _medians_over_runs(frame: pd.DataFrame, unread: list[str], source: str) -> p
     return frame.drop_duplicates(key)
 
 
-def _difference(ratios: Entries[str, float]) -> str:
+def _difference(ratios: pd.Series) -> str:
     """Return by how much the runs of a benchmark differ, from the largest ratio of each quantity."""
     words = ((name, 100 * (ratios[name] - 1)) for name in _QUANTITIES if ratios[name] > 1)
     return next((f" ({_QUANTITIES[name]} differ by up to {percent:.0f} %)" for name, percent in words), "")

@@ -328,6 +328,7 @@ def test_runs_started_by_different_commands_need_labels(written):
     ("first", "second", "message"),
     [
         ("export UCX_TLS=tcp", "export UCX_TLS=rc", "ran with 'export UCX_TLS=rc', and before line 12 with 'export UCX_TLS=tcp'"),
+        ("# export UCX_TLS=tcp", "# export UCX_TLS=rc", "ran with 'export UCX_TLS=rc', and before line 12"),
         ("module load openmpi/5", "me@node1:~$ module load mpich/4", "ran with 'module load mpich/4', and before"),
         ("", "setenv UCX_TLS rc", "ran with 'setenv UCX_TLS rc', and before line 12 with ''"),
     ],
@@ -347,6 +348,7 @@ def test_runs_in_an_environment_that_stays_are_repetitions(written):
     [
         ("export UCX_TLS=tcp", "export UCX_TLS=rc", "imb_pingpong ran with 'export UCX_TLS=rc'"),
         ("mpirun IMB-MPI1 PingPong", "mpirun --map-by node IMB-MPI1 PingPong", "ran with 'mpirun --map-by node IMB"),
+        ("[root@node1]# IMB-MPI1", "[root@node1]# IMB-MPI1 -off_cache 64", "ran with '[root@node1]# IMB-MPI1 -off"),
         ("# IMB-MPI1 PingPong", "# IMB-MPI1 -off_cache 64 PingPong", "ran with 'IMB-MPI1 -off_cache 64 PingPong', and"),
     ],
 )  # fmt: skip
