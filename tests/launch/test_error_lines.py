@@ -24,6 +24,16 @@ FATAL = """[2] --> FOAM FATAL ERROR:
 FOAM parallel run aborting
 [2] #0  Foam::error::printStack(Foam::Ostream&) at ??:?
 """
+MIXED = """[0]
+[0] --> FOAM FATAL IO ERROR: (openfoam-2012)[1]
+[1]
+[1] --> FOAM FATAL IO ERROR: (openfoam-2012
+[2]
+[2] --> FOAM FATAL IO ERROR: (openfoam-2012)
+[2] Unknown solver type smmothSolver
+[2] file: system/fvSolution at line 46.
+[2]     From static Foam::lduMatrix::solver::New()
+"""
 SIGNAL = """[1] #0  Foam::error::printStack(Foam::Ostream&) at ??:?
 [1] #1  Foam::sigFpe::sigHandler(int) at ??:?
 [1] #2  ? in "/lib/x86_64-linux-gnu/libc.so.6"
@@ -51,6 +61,7 @@ MPI = """[n1:7] *** An error occurred in MPI_Recv
         (FATAL_IO, "FOAM FATAL IO ERROR: Entry 'nuTilda' not found in dictionary \"system/fvSolution/solvers\" "
                    "(file: system/fvSolution/solvers at line 20 to 60)"),
         (FATAL, "FOAM FATAL ERROR: Maximum number of iterations exceeded: 100 when starting from T0:-33.7"),
+        (MIXED, "FOAM FATAL IO ERROR: Unknown solver type smmothSolver (file: system/fvSolution at line 46)"),
         (SIGNAL, "floating point exception (Foam::sigFpe)"),
         (SIGNAL.replace("sigFpe", "sigSegv"), "segmentation fault (Foam::sigSegv)"),
         (ARMCI, "Segmentation Violation error, status=: 11"),

@@ -70,7 +70,9 @@ _ITERATION_END = re.compile(r"ExecutionTime = (\S+) s  ClockTime = \S+ s")
 # A coupled solver prints the iterations of all components in each one's line: (3 3 3).
 _EQUATION = re.compile(r"Solving for (\w+), Initial residual = ([^ ,]+), .*No Iterations \(?(\d+)")
 _PROCESSES = r"^nProcs +: (\d+)$"
+_FATAL = r"FOAM FATAL (IO )?ERROR|#\d+ +Foam::sig\w+::sigHandler"
 _CLOCK = r"ClockTime = (\S+) s"
+_WHOLE_CLOCK = re.compile(r"ExecutionTime = \S+ s +ClockTime = \S+ s")
 _CLOCK_STEP = 2.0
 """Step of a difference of two times of this clock, seconds: each is truncated to whole seconds."""
 _BLOCK = re.compile(r"\bhex\s*\([^)]*\)\s*\w*\s*\(\s*(\d+)\s+(\d+)\s+(\d+)\s*\)")
@@ -84,6 +86,7 @@ class OpenFOAM(Application):
     steps = Steps(("ExecutionTime = ",), "iterations", 1)
     variables = ("FOAM_", "WM_PROJECT")
     adopted = "an OpenFOAM folder with system/controlDict"
+    log_mark = r"OpenFOAM|foam-extend|FOAM FATAL|^ExecutionTime = "
 
     def programs(self, case: Case) -> list[str]:
         """Return the meshing programs, ``checkMesh``, ``decomposePar`` and the solver."""
@@ -233,7 +236,7 @@ class OpenFOAM(Application):
         of rank 0, which lacks the time in which the rank sleeps.
         """
         ends = [index for index, line in enumerate(lines) if _ITERATION_END.match(line.text)]
-        stopped = tools.first_match("FOAM FATAL (IO )?ERROR", lines)
+        stopped, (damage, damaged) = tools.first_match(_FATAL, lines), _damage(lines, ends)
         processes = tools.count(_PROCESSES, lines)
         passed = _passed(_CLOCK, lines[ends[0]], lines[ends[-1]]) if ends else None
         seconds = passed if passed and passed >= _CLOCK_STEP else None
@@ -242,6 +245,7 @@ class OpenFOAM(Application):
         date, time = (tools.last_text(rf"^{name} +: (.+)", lines) for name in ("Date", "Time"))
         problem = (
             (None if stopped is None else self.explain("\n".join(line.text for line in lines[stopped:])))
+            or damage
             or finished
             or tools.several("'End'", tools.matches("^End$", lines))
             or _not_finite(lines, ends)
@@ -256,7 +260,7 @@ class OpenFOAM(Application):
             started=f"{date} {time}" if date and time else None,
             work=Work(float(len(ends) - 1), "iterations") if len(ends) > 1 else None,
             problem=problem,
-            line=stopped if stopped is not None else ends[-1] if ends else None,
+            line=next((place for place in (stopped, damaged, *ends[-1:]) if place is not None), None),
         )
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
@@ -601,6 +605,17 @@ def _unfinished(after: Sequence[Line], processes: int) -> str | None:
         if text not in texts:
             return f"incomplete: no '{text}' after the last iteration"
     return None
+
+
+def _damage(lines: Sequence[Line], ends: Sequence[int]) -> tuple[str | None, int | None]:
+    """Return how and where a log shows that two runs wrote into it: a mixed line, or a clock that falls."""
+    for index, line in enumerate(lines[:-1]):
+        if "ClockTime = " in line.text and not _WHOLE_CLOCK.fullmatch(line.text.strip()):
+            return "damaged: other text is in a line of ClockTime; give each run a log of its own", index
+    for start, end in pairwise(ends):
+        if (_passed(_CLOCK, lines[start], lines[end]) or 0.0) < 0:
+            return "holds two runs, since ClockTime falls; give each run a log of its own", end
+    return None, None
 
 
 def _not_finite(lines: Sequence[Line], ends: Sequence[int]) -> str | None:

@@ -64,9 +64,13 @@ def error_line(errors: str) -> str | None:
     libraries of C, C++ and Fortran. It skips frames of a backtrace and messages of launchers.
     """
     lines = [_TAG.sub("", line, count=1).strip() for line in errors.splitlines()]
-    for index, line in enumerate(lines):
-        if match := _FOAM_FATAL.fullmatch(line):
-            return _of_foam(match[1], [match[2].strip(), *lines[index + 1 :]])
+    fatal = [
+        _of_foam(match[1], [match[2].strip(), *lines[index + 1 :]])
+        for index, line in enumerate(lines)
+        if (match := _FOAM_FATAL.fullmatch(line))
+    ]
+    if fatal:  # the message of a rank may be cut by that of another
+        return next((text for text in fatal if "-->" not in text), fatal[0])
     for cause in _CAUSES:
         place = next((index for index, line in enumerate(lines) if cause.fullmatch(line)), None)
         if place is not None:
