@@ -6,6 +6,7 @@ import pytest
 from stamped_logs import read_log
 
 from workflows.applications import application, names
+from workflows.domain import Line
 
 LOGS = Path(__file__).parents[1] / "logs"
 
@@ -73,6 +74,138 @@ def test_a_log_of_two_runs_does_not_choose_one(name):
     lines = read_log(file)
     problem = application(file.parent.name).read_log(lines + lines).problem
     assert problem.startswith("prints 2 times ") and "state read.seconds" in problem
+
+
+def changed(name, *changes):
+    """What the log `name` states about its run after changes, each of a text and its replacement."""
+    file = LOGS / f"{name}.log.gz"
+    text = "\n".join(line.text for line in read_log(file))
+    for before, after in changes:
+        assert before in text
+        text = text.replace(before, after)
+    return application(file.parent.name).read_log([Line(0.0, line) for line in text.split("\n")])
+
+
+# Rows of a public log of GROMACS 2019.3 (ARCHER benchmarks) on 24 and 8 ranks, with other times.
+SEPARATE_RANKS = """\
+ Force                  2    1        101       0.955          4.959  13.9
+ PME mesh *             1    1        101       4.100         10.645  29.9
+ PME wait for PP *                              2.755          7.153  20.1
+"""
+FORCE = SEPARATE_RANKS.splitlines(keepends=True)[0]
+
+
+def test_separate_pme_ranks_work_alongside_the_others():
+    run, alone = changed("gromacs/water_parallel", (FORCE, SEPARATE_RANKS)), logged("gromacs/water_parallel")
+    assert run.problem is None and run.loop_seconds == alone.loop_seconds
+    assert sum(run.loop_seconds.values()) == pytest.approx(run.seconds, abs=0.01)
+
+
+def test_parts_that_overlap_are_left_out():
+    wait = " Wait PME GPU gather    2    1        101       1.500          0.010   0.0\n"
+    run = changed("gromacs/water_parallel", (FORCE, FORCE + wait))
+    assert (run.problem, run.seconds, run.loop_seconds) == (None, 6.855, {})
+
+
+def test_a_log_of_gromacs_4_names_nodes_and_lambda():
+    run = changed(
+        "gromacs/water_parallel",
+        ("           Step           Time", "           Step           Time         Lambda"),
+        ("100        0.20000", "100        0.20000        0.00000"),
+        ("mdrun on rank 0", "mdrun on node 0"),
+        (
+            "Num   Num      Call    Wall time         Giga-Cycles",
+            "Nodes     Number     G-Cycles    Seconds     %",
+        ),
+    )
+    assert (run.problem, run.seconds, run.answer) == (None, 6.855, -79902.0)
+    assert (run.work.amount, run.started, run.loop_seconds) == (0.2, "Sat Nov 28 18:29:39 2026", {})
+    assert run.resolution_seconds is None
+
+
+def test_gromacs_4_0_counts_whole_seconds():
+    run = changed("gromacs/water_parallel", (":-) GROMACS - gmx mdrun, 2022.5", ":-)  VERSION 4.0.3"))
+    assert run.resolution_seconds == 2.0
+
+
+def test_a_minimisation_is_no_dynamics():
+    run = changed("gromacs/water_parallel", ("= md\n", "= steep\n"))
+    assert run.problem == "no molecular dynamics: integrator is steep; only dynamics is read"
+
+
+# Form of LAMMPS 2013 and 1 Feb 2014: the parts have no table, and no total follows.
+OLD_LAMMPS = """\
+LAMMPS (1 Feb 2014)
+Loop time of 21.5 on 8 procs (4 MPI x 2 OpenMP) for 100 steps with 32000 atoms
+
+Pair  time (%) = 18.5 (86.0465)
+Neigh time (%) = 2 (9.30233)
+Other time (%) = 1 (4.65116)
+
+Ave neighs/atom = 5.86476
+Neighbor list builds = 5
+Dangerous builds = 0
+"""
+
+
+def old_lammps(text):
+    """What a log in `OLD_LAMMPS`'s form states."""
+    return application("lammps").read_log([Line(0.0, line) for line in text.split("\n")])
+
+
+def test_an_old_version_of_lammps_prints_no_total():
+    run = old_lammps(OLD_LAMMPS)
+    assert (run.problem, run.seconds, run.processes, run.threads) == (None, 21.5, 4, 2)
+    assert run.work.amount == 100 * 32000
+
+
+@pytest.mark.parametrize("cut", ["Ave neighs", "Neighbor list"])
+def test_an_old_log_ends_with_its_statistics(cut):
+    expected = "incomplete: neither 'Total wall time' nor 'Neighbor list builds' at the end"
+    assert old_lammps(OLD_LAMMPS[: OLD_LAMMPS.index(cut)]).problem == expected
+    assert old_lammps(f"{OLD_LAMMPS}\nSetting up run ...\n").problem == expected
+
+
+def test_an_error_after_the_total_of_nwchem():
+    error = "[1] Received an Error in Communication: (4) 1:pnga_copy_patch:0 != GA_stack_size:"
+    (total,) = (
+        line.text for line in read_log(LOGS / "nwchem/mp2_parallel.log.gz") if " Total times" in line.text
+    )
+    run = changed("nwchem/mp2_parallel", (total, f"{total}\n{error}\nMPI_ABORT was invoked on rank 1"))
+    assert run.problem == f"NWChem stopped: {error}"
+
+
+def foam_log():
+    """Lines of the log of the coal boiler, and the indices of those that end an iteration."""
+    lines = [line.text for line in read_log(LOGS / "openfoam/coal_boiler_parallel.log.gz")]
+    ends = [index for index, text in enumerate(lines) if text.startswith("ExecutionTime")]
+    return lines, ends
+
+
+def test_two_runs_that_write_into_one_log_at_once():
+    lines, ends = foam_log()
+    lines[ends[3]] += "dedeltaT = 0.0001"
+    run = application("openfoam").read_log([Line(0.0, text) for text in lines])
+    assert run.problem == "damaged: other text is in a line of ClockTime; give each run a log of its own"
+    assert run.line == ends[3]
+
+
+def test_a_run_after_a_killed_one_in_the_same_log():
+    lines, ends = foam_log()
+    run = application("openfoam").read_log([Line(0.0, text) for text in lines[: ends[-2]] + lines])
+    assert run.problem == "holds two runs, since ClockTime falls; give each run a log of its own"
+    assert run.line == ends[-2] + ends[0]
+
+
+def test_a_floating_point_exception_is_named():
+    lines, ends = foam_log()
+    frames = [
+        f"#{n}  Foam::{name} at ??:?"
+        for n, name in enumerate(("error::printStack()", "sigFpe::sigHandler(int)"))
+    ]
+    run = application("openfoam").read_log([Line(0.0, text) for text in [*lines[: ends[-1]], *frames]])
+    assert run.problem == "floating point exception (Foam::sigFpe)"
+    assert run.line == ends[-1] + 1
 
 
 def test_every_prefix_of_a_log_can_be_read():

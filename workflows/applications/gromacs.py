@@ -47,8 +47,19 @@ _TIME = r"^ +Time: +\S+ +(\S+) +\S+$"
 _PART = r"^ (\S.*?) +(?:\d+ +\d+ +(?:\d+ +)?)?([\d.]+) +[\d.]+ +[\d.]+$"
 _PROCESSES = r"^Using (\d+) MPI (?:process|thread)"
 _STEPS_REQUESTED = r"^(?: +nsteps += |Overriding nsteps with value passed on the command line:) *(-?\d+)"
-_FIRST_STEP = r"^ +init-step += +(\d+)"
+_FIRST_STEP = r"^ +init[-_]step += +(\d+)"
 _THREADS = r"^Using (\d+) OpenMP thread"
+_STARTED = r"^Started mdrun on (?:rank|node) 0 (.+)"
+_FINISHED = r"^Finished mdrun on (?:rank|node) 0 "
+"""Versions before 5.0 number nodes, not ranks."""
+_NO_DYNAMICS = r"^ +integrator += (steep|cg|l-bfgs|nm|tpic?)$"
+_FAULT = rf"^(?:Fatal error|Error):?|{_NO_DYNAMICS}"
+_WHOLE_SECONDS = r":-\) +VERSION (?:3|4\.0)\."
+"""Versions that take the time from a clock with whole seconds."""
+_CLOCK_STEP = 2.0
+"""Step of a difference of two times of such a clock, seconds: each is truncated."""
+_OVERLAP = 0.01
+"""Relative excess of the parts of the main loop over its time from which they are not kept."""
 
 
 class GROMACS(Application):
@@ -56,6 +67,7 @@ class GROMACS(Application):
 
     variables = ("GMX", "GROMACS_")
     adopted = "a run input of GROMACS (.tpr)"
+    log_mark = r":-\) +(?:GROMACS|G  R  O  M  A  C  S)|^GROMACS: |^(?:Started|Finished) mdrun on "
 
     def programs(self, case: Case) -> list[str]:
         """Return ``gmx_mpi``, which also prepares the run input."""
@@ -143,11 +155,11 @@ class GROMACS(Application):
             the wall time of each part of the main loop, averaged over the ranks.
         """
         limits, steps = case.settings["read"], case.parameters["steps"]
-        start = tools.first_match("^Started mdrun on rank 0 ", lines)
+        start = tools.first_match(_STARTED, lines)
         averages = tools.first_match("A V E R A G E S", lines)
         rows = _rows(lines[:averages])
         printed = tools.last_text(_TIME, lines)
-        finished = tools.first_match("^Finished mdrun on rank 0 ", lines) is not None
+        finished = tools.first_match(_FINISHED, lines) is not None
         answer = rows[-1].get(limits["answer"]) if rows and case.answer else None
         problem = (
             _error([line.text for line in lines])
@@ -182,11 +194,13 @@ class GROMACS(Application):
     def read_log(self, lines: list[Line]) -> LoggedRun:
         """Read the wall time of the main loop, and the potential energy of the last step as answer."""
         times, rows = tools.matches(_TIME, lines), _rows(lines[: tools.first_match("A V E R A G E S", lines)])
-        finished = tools.first_match("^Finished mdrun on rank 0 ", lines) is not None
+        finished = tools.first_match(_FINISHED, lines) is not None
         answer = rows[-1].get("Potential") if rows else None
         simulated = rows[-1]["Time"] if rows else None
+        minimiser = tools.last_text(_NO_DYNAMICS, lines)
         problem = (
             _error([line.text for line in lines])
+            or (minimiser and f"no molecular dynamics: integrator is {minimiser}; only dynamics is read")
             or (None if times else "incomplete: no table of times")
             or tools.several("'Time:'", times)
             or (None if finished else "incomplete: no 'Finished mdrun'")
@@ -199,12 +213,13 @@ class GROMACS(Application):
             processes=tools.count(_PROCESSES, lines),
             threads=tools.count(_THREADS, lines),
             nodes=tools.count(r"^Running on (\d+) nodes? ", lines),
-            started=tools.last_text(r"^Started mdrun on rank 0 (.+)", lines),
+            started=tools.last_text(_STARTED, lines),
             work=Work(simulated, "ps of simulated time") if simulated else None,
             answer=answer,
             problem=problem,
+            resolution_seconds=_CLOCK_STEP if tools.first_match(_WHOLE_SECONDS, lines) is not None else None,
             loop_seconds=_parts(lines),
-            line=times[-1] if times else tools.first_match("^(Fatal error|Error):?", lines),
+            line=times[-1] if times and not minimiser else tools.first_match(_FAULT, lines),
         )
 
     def adopts(self, source: Path) -> bool:
@@ -284,7 +299,7 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
     rows: list[Row] = []
     names: list[str] | None = None
     for before, line in pairwise(lines):
-        if before.text.split() == ["Step", "Time"]:
+        if before.text.split() in (["Step", "Time"], ["Step", "Time", "Lambda"]):  # Lambda until 5.0
             rows.append(dict(zip(("Step", "Time"), map(tools.number, line.text.split()), strict=False)))
         elif line.text.strip() in ("", "Energies (kJ/mol)"):
             names = [] if line.text.strip() and rows else None
@@ -299,18 +314,27 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
 
 
 def _parts(lines: Sequence[Line]) -> dict[str, float]:
-    """Return the wall seconds of each part of the main loop, from GROMACS's table of cycles."""
+    """Return the wall seconds of each part of the main loop, from GROMACS's table of cycles.
+
+    Separate PME ranks work alongside the other ranks. Their rows, which end with an asterisk, are left out:
+    the other rows add up to the main loop. All parts are left out if they overlap, as some waits for a GPU
+    do. Versions before 4.6 print no wall times.
+    """
     begin = tools.first_match("R E A L   C Y C L E", lines)
-    if begin is None:
+    if begin is None or tools.first_match(r"Wall t", lines[begin : begin + 8]) is None:
         return {}
     parts: dict[str, float] = {}
+    total = math.inf
     for line in lines[begin:]:
         match = re.match(_PART, line.text)
-        if match and match[1] == "Total":
+        seconds = tools.number(match[2]) if match else None
+        if match is None or seconds is None or match[1].endswith(" *"):
+            continue
+        if match[1] == "Total":
+            total = seconds
             break
-        if match and (seconds := tools.number(match[2])) is not None:
-            parts[match[1]] = seconds
-    return parts
+        parts[match[1]] = seconds
+    return parts if sum(parts.values()) <= (1 + _OVERLAP) * total else {}
 
 
 def _error(texts: Iterable[str]) -> str | None:

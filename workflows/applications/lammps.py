@@ -32,10 +32,13 @@ _ENERGY_ALLOWED = 1e-6
 """Largest relative difference of the energy of the first step."""
 _SECONDS, _MEMORY_MB = 60.0, 200.0
 """Rough time and memory of a user's input before a trial run."""
-_LOOP = r"^Loop time of (\S+) on (\d+) procs for (\d+) steps with (\d+) atoms"
-_TASKS = r"CPU use with (\d+) MPI tasks x (\d+) OpenMP threads"
+_LOOP = r"^Loop time of (\S+) on (\d+) procs (?:\(\d+ MPI x \d+ OpenMP\) )?for (\d+) steps with (\d+) atoms"
+_TASKS = r"(?:CPU use with |^Loop time of \S+ on \d+ procs \()(\d+) MPI (?:tasks )?x (\d+) OpenMP"
 _TOTAL = r"^Total wall time: (\d+:\d\d:\d\d)"
 _ERROR = r"^ERROR(?: on proc \d+)?: (.+)"
+_OLD_PARTS = r"^Pair +time \(%\) = "
+"""First line of the parts of the main loop in old versions. Some of them (1 Feb 2014) print no total."""
+_LAST_STATISTICS = r"(?:Neighbor list|Dangerous) builds = "
 _PART = r"^(\w+) *\| *[\d.e+-]* *\| *([\d.e+-]+) *\|"
 
 
@@ -43,6 +46,7 @@ class LAMMPS(Application):
     """Molecular dynamics with LAMMPS."""
 
     adopted = "an input of LAMMPS (in.NAME, NAME.in or NAME.lmp)"
+    log_mark = r"^LAMMPS \(|^Loop time of "
 
     def programs(self, case: Case) -> list[str]:
         """Return ``lmp``."""
@@ -132,7 +136,7 @@ class LAMMPS(Application):
             _error(lines)
             or (None if loop else "incomplete: no 'Loop time'")
             or tools.several("'Loop time'", loops)
-            or (None if total else "incomplete: no 'Total wall time' at the end")
+            or (None if total else _without_total(lines))
             or ("diverged: the last energy is no finite number" if rows and answer is None else None)
         )
         return LoggedRun(
@@ -252,6 +256,16 @@ def _incomplete(
     if tools.first_match(_TOTAL, lines) is None:
         return "incomplete: no 'Total wall time' at the end"
     return None
+
+
+def _without_total(lines: Sequence[Line]) -> str | None:
+    """Return which line is missing at the end of a log without total; None if an old version finished."""
+    if tools.first_match(_OLD_PARTS, lines) is None:
+        return "incomplete: no 'Total wall time' at the end"
+    last = next(line.text for line in reversed(lines) if line.text.strip())
+    if re.match(_LAST_STATISTICS, last):
+        return None
+    return "incomplete: neither 'Total wall time' nor 'Neighbor list builds' at the end"
 
 
 def _other_counts(

@@ -69,6 +69,9 @@ _SECONDS, _MEMORY_MB = 60.0, 1000.0
 _TASK_BEGIN = r"^ +(NWChem (?!Input\b).*\bModule *$|\* +NWPW PSPW Calculation)"
 _TASK_END = r"^ Task +times +cpu: +([\d.]+)s +wall: +([\d.]+)s"
 _PROCESSES = r"^ +nproc += +(\d+)"
+_INPUT_LINE = r"^ *current input line :"
+_ABORTED = "Received an Error in Communication"
+"""Last words of the Global Arrays, which may follow the total."""
 _NO_TOTAL = "incomplete: no 'Total times' after the task"
 _IN_ORDER = r"^ Total times +cpu: +[\d.]+s +wall: +([\d.]+)s"
 _LOADED, _RESTARTED = "Loading old vectors from job", "Restarting from old vector in"
@@ -94,6 +97,7 @@ class NWChem(Application):
 
     variables = ("NWCHEM_",)
     adopted = "an input of NWChem (.nw)"
+    log_mark = r"Northwest Computational Chemistry Package|^ Task  times "
 
     def programs(self, case: Case) -> list[str]:
         """Return ``nwchem``."""
@@ -202,7 +206,7 @@ class NWChem(Application):
         printed = re.search(_TASK_END, lines[ends[-1]].text) if ends else None
         total = tools.last_text(_IN_ORDER, lines)
         processes = tools.count(_PROCESSES, lines)
-        stopped = tools.first_match(r"^ *current input line :", lines)
+        stopped = tools.first_match(f"{_INPUT_LINE}|{_ABORTED}", lines)
         problem = (
             _error(lines)
             or (None if processes is None else _start(lines, processes))
@@ -392,10 +396,13 @@ def _text(file: Path) -> str:
 
 
 def _error(lines: Sequence[Line]) -> str | None:
-    """Return the reason that NWChem prints between two rules, before the current input line."""
-    index = tools.first_match(r"^ *current input line :", lines)
+    """Return the reason that NWChem prints between two rules, before the current input line.
+
+    Without it, return the error of the Global Arrays.
+    """
+    index, aborted = (tools.first_match(mark, lines) for mark in (_INPUT_LINE, _ABORTED))
     if index is None:
-        return None
+        return None if aborted is None else f"NWChem stopped: {lines[aborted].text.strip()}"
     reasons = [text for line in lines[max(index - 4, 0) : index] if (text := line.text.strip(" -"))]
     return f"NWChem stopped: {re.sub(r' {2,}-?[0-9]+$', '', reasons[-1]) if reasons else 'no reason printed'}"
 
