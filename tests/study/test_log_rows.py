@@ -134,18 +134,63 @@ def test_nodes_give_the_processes_that_a_failed_log_lacks(tmp_path):
     content = imported(tmp_path, entry, size1__a=melt(), size1__b=failed)
     sound, invalid = content.runs.to_dict("records")
     assert (sound["valid"], invalid["valid"], invalid["processes"]) == (True, False, 2)
-    assert invalid["reason"] == "incomplete: no 'Loop time'" and invalid["record"] == "size1/b.out: line 2"
+    assert (
+        invalid["reason"] == "the launcher reports a failure" and invalid["record"] == "size1/b.out: line 2"
+    )
     (listed,) = content.unread
     assert listed.what == "size1/b.out: line 2"
-    assert listed.reason == "incomplete: no 'Loop time', at 'slurmstepd: error: *** JOB 91 CANCELLED ***'"
+    assert listed.reason == "the launcher reports a failure, at 'slurmstepd: error: *** JOB 91 CANCELLED ***'"
 
 
 def test_without_processes_a_failed_log_is_listed(tmp_path):
     content = imported(tmp_path, "    application: lammps\n    interconnect: efa\n", a=melt(), b="Killed\n")
     assert len(content.runs) == 1
     assert [(item.what, item.reason) for item in content.unread] == [
-        ("b.out: line 1", "incomplete: no 'Loop time', at 'Killed'")
+        ("b.out: line 1", "no output of lammps in the log, at 'Killed'")
     ]
+
+
+FOREIGN = [
+    ("Time[ps]  Etot[eV]\n0.0000  -1529.456\n", 2, "no output of lammps in the log, at '0.0000 -1529.456'"),
+    (
+        "Log file opened\n       :-) GROMACS - gmx mdrun, 2022.5 (-:\nStep\n",
+        2,
+        "no output of lammps in the log, but output of gromacs, at ':-) GROMACS - gmx mdrun, 2022.5 (-:'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "reason"), FOREIGN)
+def test_a_log_of_another_program(tmp_path, text, line, reason):
+    entry = "    application: lammps\n    interconnect: efa\n"
+    content = imported(tmp_path, entry, a=melt(), b=text)
+    assert [(item.what, item.reason) for item in content.unread] == [(f"b.out: line {line}", reason)]
+
+
+FAILURES = [
+    "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
+    "Primary job  terminated normally, but 1 process returned",
+    "mpirun noticed that process rank 1 with PID 7 on node n1 exited on signal 11 (Segmentation fault).",
+    "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 1",
+    "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+    "srun: error: n1: task 1: Segmentation fault",
+    "slurmstepd: error: *** STEP 91.0 ON n1 CANCELLED AT 2024-05-26T17:00:00 DUE TO TIME LIMIT ***",
+]
+
+
+@pytest.mark.parametrize("line", FAILURES)
+def test_a_failure_after_the_time_of_a_run(tmp_path, line):
+    entry = "    application: lammps\n    interconnect: efa\n"
+    rows = imported(tmp_path, entry, a=melt(), b=melt(after=f"{line}\n")).runs.to_dict("records")
+    assert [row["valid"] for row in rows] == [True, False]
+    assert rows[1]["reason"] == "the launcher reports a failure"
+
+
+def test_what_a_launcher_says_without_a_failure(tmp_path):
+    before = "srun: job 7 queued and waiting for resources\nmpirun -np 2 lmp -in in.melt\n"
+    entry = "    application: lammps\n    interconnect: efa\n"
+    (row,) = imported(tmp_path, entry, a=melt(before=before)).runs.to_dict("records")
+    assert row["valid"]
 
 
 def test_a_path_that_does_not_match_is_listed(tmp_path):

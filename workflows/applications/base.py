@@ -146,12 +146,15 @@ class Application(ABC):
         lines.
     adopted : str or None
         Description of the users' inputs that `adopt` accepts, for messages. None if it accepts none.
+    log_mark : str or None
+        Regular expression for lines that only this program prints, for logs that `read_log` cannot read.
     """
 
     steps: Steps | None = None
     variables: tuple[str, ...] = ()
     reads_errors: bool = False
     adopted: str | None = None
+    log_mark: str | None = None
 
     @abstractmethod
     def programs(self, case: Case) -> list[str]:

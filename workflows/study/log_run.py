@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.importers.mapping import SECONDS
 from analysis.runs.runs import LOOP_SECONDS
-from workflows.applications import tools
+from workflows.applications import application, names, tools
 from workflows.applications.base import LoggedRun
 from workflows.domain import InputError, Line, Work
 from workflows.launch.printed import shown_lines
@@ -26,6 +26,13 @@ _TAG = re.compile(r"(?:\[\d+,\d+\]<std(?:out|err)>: ?|\s*\d+: )")
 _TAGGED_SHARE = 0.8
 _CLOCKS = 0.01
 """Relative difference of two clocks of a run."""
+_FAILED = (
+    r"MPI_ABORT was invoked on rank |application called MPI_Abort\(|Abort\(\d+\) on node \d+ "
+    r"|Primary job +terminated normally, but |\S+ (?:noticed|detected) that (?:one or more )?process"
+    r"|=+ +BAD TERMINATION OF ONE OF |srun: error: \S+: tasks? \S+: "
+    r"|slurmstepd: error: (?:\*\*\* |.*\boom[-_ ]?kill)"
+)
+"""Beginnings of lines in which a launcher reports that a process failed or that the job was cancelled."""
 _DATES = ("%a %b %d %H:%M:%S %Y", "%b %d %Y %H:%M:%S")
 """Dates as C's ctime prints them, and with the day after the month."""
 
@@ -53,6 +60,7 @@ def log_row(logs: Logs, lines: list[Line], of_path: Mapping[str, str]) -> tuple[
     text = "\n".join(line.text for line in lines)
     run = (logs.program.read_log(lines) if logs.program else None) or LoggedRun()
     run, settings = _by_patterns(logs, text, run)
+    run = _explained(logs, lines, run)
     place = {name: int(value) if name in COUNTS else value for name, value in of_path.items()}
     if "iteration" in place:
         place["repetition"] = place.pop("iteration")
@@ -110,6 +118,26 @@ def _by_patterns(logs: Logs, text: str, run: LoggedRun) -> tuple[LoggedRun, dict
         elif name != COMPLETE:
             settings[name] = matches[0][1]
     return replace(run, **changes, problem=problem), settings
+
+
+def _explained(logs: Logs, lines: list[Line], run: LoggedRun) -> LoggedRun:
+    """Return the run with a failure that the launcher reports, or whose program the log does not show."""
+    if run.problem and not run.problem.startswith("incomplete"):
+        return run
+    failed = tools.first_match(f"^(?:{_FAILED})", lines)
+    if failed is not None:
+        return replace(run, problem="the launcher reports a failure", line=failed)
+    if logs.program is None or "seconds" in logs.read or run.seconds is not None:
+        return run
+    marks = {name: mark for name in names() if (mark := application(name).log_mark)}
+    places = {name: tools.first_match(mark, lines) for name, mark in marks.items()}
+    if places.get(logs.application or "", 0) is not None:
+        return run
+    problem = f"no output of {logs.application} in the log"
+    other = next((name for name, place in places.items() if place is not None), None)
+    if other is None:
+        return replace(run, problem=problem, line=None)
+    return replace(run, problem=f"{problem}, but output of {other}", line=places[other])
 
 
 def _value(name: str, pattern: LogPattern, matches: list[re.Match[str]]) -> Any:
