@@ -123,6 +123,25 @@ def test_a_log_of_gromacs_4_names_nodes_and_lambda():
     assert run.resolution_seconds is None
 
 
+def test_work_after_a_reset_of_the_counters():
+    (row,) = [
+        line.text
+        for line in read_log(LOGS / "gromacs/water_parallel.log.gz")
+        if line.text.endswith(" 0.10000")
+    ]
+    reset = "step 60: resetting all time and cycle counters"
+    run = changed("gromacs/water_parallel", (row, f"{row}\n{reset}"))
+    assert run.work.amount == pytest.approx(0.08)
+
+
+def test_work_of_a_restarted_run():
+    lines = [line.text for line in read_log(LOGS / "gromacs/water_parallel.log.gz")]
+    half = next(index for index, text in enumerate(lines) if text.endswith(" 0.10000"))
+    again = [text.replace("0        0.00000", "50       0.10000") for text in lines]
+    run = application("gromacs").read_log([Line(0.0, text) for text in [*lines[:half], *again]])
+    assert (run.problem, run.work.amount) == (None, pytest.approx(0.1))
+
+
 def test_gromacs_4_0_counts_whole_seconds():
     run = changed("gromacs/water_parallel", (":-) GROMACS - gmx mdrun, 2022.5", ":-)  VERSION 4.0.3"))
     assert run.resolution_seconds == 2.0

@@ -48,6 +48,7 @@ _PART = r"^ (\S.*?) +(?:\d+ +\d+ +(?:\d+ +)?)?([\d.]+) +[\d.]+ +[\d.]+$"
 _PROCESSES = r"^Using (\d+) MPI (?:process|thread)"
 _STEPS_REQUESTED = r"^(?: +nsteps += |Overriding nsteps with value passed on the command line:) *(-?\d+)"
 _FIRST_STEP = r"^ +init[-_]step += +(\d+)"
+_RESET = r"^step (\d+): resetting all time and cycle counters"
 _THREADS = r"^Using (\d+) OpenMP thread"
 _STARTED = r"^Started mdrun on (?:rank|node) 0 (.+)"
 _FINISHED = r"^Finished mdrun on (?:rank|node) 0 "
@@ -193,10 +194,12 @@ class GROMACS(Application):
 
     def read_log(self, lines: list[Line]) -> LoggedRun:
         """Read the wall time of the main loop, and the potential energy of the last step as answer."""
-        times, rows = tools.matches(_TIME, lines), _rows(lines[: tools.first_match("A V E R A G E S", lines)])
+        times, starts = tools.matches(_TIME, lines), tools.matches(_STARTED, lines)
+        begin = starts[-1] if starts else 0  # a restarted run continues the log
+        rows = _rows(lines[begin : tools.first_match("A V E R A G E S", lines)])
         finished = tools.first_match(_FINISHED, lines) is not None
         answer = rows[-1].get("Potential") if rows else None
-        simulated = rows[-1]["Time"] if rows else None
+        simulated = _simulated(rows, lines[begin:])
         minimiser = tools.last_text(_NO_DYNAMICS, lines)
         problem = (
             _error([line.text for line in lines])
@@ -311,6 +314,17 @@ def _rows(lines: Sequence[Line]) -> list[Row]:
             else:
                 names = texts
     return [row for row in rows if {"Step", "Time"} <= row.keys()]
+
+
+def _simulated(rows: Sequence[Row], lines: Sequence[Line]) -> float | None:
+    """Return the simulated time that the time of the main loop covers: from the reset of the counters on."""
+    printed = [row[name] for row in (*rows[:1], *rows[-1:]) for name in ("Step", "Time")]
+    numbers = [number for number in printed if number is not None]
+    if len(numbers) < 4 or numbers[2] <= numbers[0]:
+        return None
+    first, begin, last, end = numbers
+    reset = tools.last_number(_RESET, lines)
+    return (end - begin) * (last - (first if reset is None else reset)) / (last - first)
 
 
 def _parts(lines: Sequence[Line]) -> dict[str, float]:
