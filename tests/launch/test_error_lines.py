@@ -31,6 +31,9 @@ MIXED = """[0]
 [2]
 [2] --> FOAM FATAL IO ERROR: (openfoam-2012)
 [2] Unknown solver type smmothSolver
+
+Valid solver types :
+2(GAMG smoothSolver)
 [2] file: system/fvSolution at line 46.
 [2]     From static Foam::lduMatrix::solver::New()
 """
