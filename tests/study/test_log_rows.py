@@ -151,7 +151,11 @@ def test_without_processes_a_failed_log_is_listed(tmp_path):
 
 
 FOREIGN = [
-    ("Time[ps]  Etot[eV]\n0.0000  -1529.456\n", 2, "no output of lammps in the log, at '0.0000 -1529.456'"),
+    (
+        "\nTime[ps]  Etot[eV]\n0.0000  -1529.456\n",
+        2,
+        "no output of lammps in the log, at 'Time[ps] Etot[eV]'",
+    ),
     (
         "Log file opened\n       :-) GROMACS - gmx mdrun, 2022.5 (-:\nStep\n",
         2,

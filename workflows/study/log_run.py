@@ -136,7 +136,7 @@ def _explained(logs: Logs, lines: list[Line], run: LoggedRun) -> LoggedRun:
     problem = f"no output of {logs.application} in the log"
     other = next((name for name, place in places.items() if place is not None), None)
     if other is None:
-        return replace(run, problem=problem, line=None)
+        return replace(run, problem=problem, line=tools.first_match(r"\S", lines))
     return replace(run, problem=f"{problem}, but output of {other}", line=places[other])
 
 
