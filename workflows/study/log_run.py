@@ -30,7 +30,7 @@ _FAILED = (
     r"MPI_ABORT was invoked on rank |application called MPI_Abort\(|Abort\(\d+\) on node \d+ "
     r"|Primary job +terminated normally, but |\S+ (?:noticed|detected) that (?:one or more )?process"
     r"|=+ +BAD TERMINATION OF ONE OF |srun: error: \S+: tasks? \S+: "
-    r"|slurmstepd: error: (?:\*\*\* |.*\boom[-_ ]?kill)"
+    r"|slurmstepd: error: (?:\*\*\* |.*\boom[-_ ]?kill)|[\d.]+s: job\.exception "
 )
 """Beginnings of lines in which a launcher reports that a process failed or that the job was cancelled."""
 _DATES = ("%a %b %d %H:%M:%S %Y", "%b %d %Y %H:%M:%S")
@@ -136,7 +136,7 @@ def _explained(logs: Logs, lines: list[Line], run: LoggedRun) -> LoggedRun:
     problem = f"no output of {logs.application} in the log"
     other = next((name for name, place in places.items() if place is not None), None)
     if other is None:
-        return replace(run, problem=problem, line=tools.first_match(r"\S", lines))
+        return replace(run, problem=problem, line=None)  # the last line may show why it ended
     return replace(run, problem=f"{problem}, but output of {other}", line=places[other])
 
 
