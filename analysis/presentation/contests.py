@@ -17,6 +17,8 @@ from analysis.runs.settings import NODES
 
 ROUNDING = 1e-9
 """Largest excess over a whole number of processes or nodes that counts as a rounding error."""
+DISTURBED = "mostly disturbed"
+"""Beginning of column ``note`` of table ``peaks`` for a curve whose runs other programs disturbed."""
 NEARLY = 0.9
 """Share of the highest speedup at which a smaller count is nearly as good."""
 
@@ -253,16 +255,16 @@ def end_of(peak: Line, scaling: pd.DataFrame) -> str:
     -------
     str
         ``rises`` if the largest count is the best; ``stops`` if it is not; ``unsure`` if the blocks do not
-        show which, or are too few.
+        show which, are too few, or were mostly disturbed.
     """
-    if has_too_few_blocks(peak) or (not peak["reached"] and " " in str(peak["peak_set"])):
+    if has_weak_blocks(peak) or (not peak["reached"] and " " in str(peak["peak_set"])):
         return "unsure"
     return "rises" if is_best_at_largest(peak, scaling) else "stops"
 
 
-def has_too_few_blocks(peak: Line) -> bool:
-    """Return whether a curve has several blocks, but too few to judge its peak in table ``peaks``."""
-    return str(peak["note"]).startswith("fewer")
+def has_weak_blocks(peak: Line) -> bool:
+    """Return whether the blocks of a curve cannot show its peak: see column ``note`` of table ``peaks``."""
+    return str(peak["note"]).startswith(("fewer", DISTURBED))
 
 
 def is_best_at_largest(peak: Line, scaling: pd.DataFrame) -> bool:

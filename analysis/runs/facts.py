@@ -39,7 +39,7 @@ class AboutStudy(JsonPart, converters={"until": AboutTarget.of}):
     Attributes
     ----------
     names_baseline : bool
-        False if the study names neither baselines nor several interconnects, so that `baselines` come from the
+        False if the study names neither baselines nor several interconnects: `baselines` then come from the
         imported runs.
     """
 

@@ -13,9 +13,10 @@ from analysis.presentation import formats, sentences
 from analysis.presentation.blocks import Block, Row, Section, left, paragraph, right, row, section, table
 from analysis.presentation.content import Content
 from analysis.presentation.contests import (
+    DISTURBED,
     Contest,
     end_of,
-    has_too_few_blocks,
+    has_weak_blocks,
     is_best_at_largest,
     on_shared_cores,
 )
@@ -36,6 +37,7 @@ from analysis.runs.columns import (
 from analysis.runs.frames import Line, Piece, Tables, as_lines, interval, is_missing, rows_like, stacked
 from analysis.runs.settings import PROCESSES
 from analysis.statistics.best import FEWEST
+from analysis.topics.quality.sentences import count_disturbed
 from analysis.topics.scaling.figures import overview_figure
 from analysis.topics.topic import Context, Headline, Page, Topic
 
@@ -75,10 +77,25 @@ PERCENT = 100
 
 def make_peaks(context: Context) -> Tables:
     """Make the table ``peaks``, with one row per curve."""
-    return {"peaks": stacked([peak_columns(curve) for curves in context.curves.cases for curve in curves])}
+    curves = [curve for curves in context.curves.cases for curve in curves]
+    return {"peaks": stacked([peak_columns(curve, is_disturbed(curve, context.runs)) for curve in curves])}
 
 
-def peak_columns(curve: Curve) -> Piece:
+def is_disturbed(curve: Curve, runs: pd.DataFrame) -> bool:
+    """Return whether other programs disturbed more than half of the parallel runs of a curve.
+
+    Such runs cannot show where a curve peaks: disturbance slows runs on many cores more than runs on few.
+    """
+    of_curve = (
+        (runs["case"] == curve.case)
+        & (runs["interconnect"] == curve.interconnect)
+        & (runs["kind"] == curve.kind)
+    )
+    disturbed, observed = count_disturbed(runs[of_curve.fillna(False).astype(bool)])
+    return 2 * disturbed > observed
+
+
+def peak_columns(curve: Curve, disturbed: bool = False) -> Piece:
     """Return the row of a curve in the table ``peaks``."""
     members, counts, peak = may_peak(curve), curve.counts.astype(str), curve.peak
     return {
@@ -88,12 +105,14 @@ def peak_columns(curve: Curve) -> Piece:
         "peak_set": " ".join(counts[members]) or None,
         "reached": not members[-1] if members.any() else peak < len(counts) - 1,
         "blocks": curve.table["n"].min(),
-        "note": _note(curve, members),
+        "note": _note(curve, members, disturbed),
         "unit": curve.unit,
     }
 
 
-def _note(curve: Curve, members: NDArray[np.bool_]) -> str | None:
+def _note(curve: Curve, members: NDArray[np.bool_], disturbed: bool) -> str | None:
+    if disturbed:
+        return f"{DISTURBED} runs"
     if curve.kind == "simulated":
         return "simulated" if members.any() else "simulated, without a band"
     if members.any():
@@ -193,7 +212,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
     if all(_has_one_count(line, contest) for line in lines):
         return f"the only count over {names} is {contest.counted(count)}"
     gain = f"{labels.speedup} {_speedup_range(lines)}"
-    gain += "".join({f", from {line['note']}" for line in lines if has_too_few_blocks(line)})
+    gain += "".join({f", from {line['note']}" for line in lines if has_weak_blocks(line)})
     bound = (
         "the largest count that was run"
         if contest.beyond.empty
@@ -204,7 +223,7 @@ def _end_clause(end: str, count: int, lines: Sequence[Line], contest: Contest, l
         return f"speedup over {names} still rises at {largest} ({gain})"
     if end == "unsure" and all(is_best_at_largest(line, contest.scaling) for line in lines):
         return f"it is undecided whether speedup over {names} still rises at {largest} ({gain})"
-    if any(map(has_too_few_blocks, lines)):
+    if any(map(has_weak_blocks, lines)):
         return f"it is undecided whether more than {contest.counted(count)} help over {names} ({gain})"
     if len(lines) == 1:
         gain += _nearly_best_clause(lines[0], contest)

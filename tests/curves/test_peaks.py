@@ -56,6 +56,20 @@ def test_few_blocks_go_by_the_point_estimate(blocks, note):
     assert not peaks(curve({1: 8.0, 2: 5.0, 4: 4.0}, APART[0][:blocks]))["reached"]
 
 
+def test_a_single_run_at_one_count_does_not_show_the_peak():
+    few = rows("duct", "a", {4: 5.0}, (1.0,))
+    row = peaks(curve({1: 8.0, 2: 4.0}), few)
+    assert row["note"] == "fewer than 5 blocks"
+
+
+@pytest.mark.parametrize(("disturbed", "note"), [(3, None), (7, "mostly disturbed runs")])
+def test_disturbed_runs_do_not_show_the_peak(disturbed, note):
+    runs = unplaced(curve({2: 4.0, 4: 5.0}))
+    runs["foreign_cores"] = [0.9 if number < disturbed else 0.0 for number in range(len(runs))]
+    peak = make_tables(runs, SETTINGS)["peaks"].iloc[0]
+    assert (peak["note"] or None) == note or (note is None and peak.isna()["note"])
+
+
 def test_a_serial_run_of_one_block_takes_no_set_away():
     serial = rows("duct", None, {1: 8.0}, (1.0,))
     row = peaks(serial, curve({2: 4.0, 4: 2.0, 8: 3.0}))

@@ -79,6 +79,21 @@ def test_only_the_runs_of_a_request_are_announced(study, capsys):
     assert listed == "  faulty, shared_memory, 2 processes: block 1"
 
 
+def test_the_same_request_continues_until_its_runs_are_made(study, capsys):
+    plan = make_plan(study)
+    recorded(plan, started="2020-01-01T00:00:00+00:00")
+    study_run(plan).announce("faulty")
+    study_run(make_plan(study)).announce("faulty")
+    assert len(plan.paths.requests.read_text().splitlines()) == 1
+    assert "again faulty: the request of" in capsys.readouterr().err
+    for repetition, attempt in plan.missing(plan.design.repetitions):
+        inputs = plan.design.inputs(repetition.point)
+        started = "2999-01-01T00:00:00+00:00"
+        write_record(plan.paths.record(repetition, attempt), record(inputs=inputs, started=started))
+    study_run(make_plan(study)).announce("faulty")
+    assert len(plan.paths.requests.read_text().splitlines()) == 2
+
+
 def test_only_runs_that_still_count_are_counted(study):
     plan = make_plan(study)
     recorded(plan)

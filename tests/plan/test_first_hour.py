@@ -100,6 +100,14 @@ def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):
     assert message.startswith(f"hour.yaml: again {request_text}: {line}")
 
 
+def test_kinds_that_are_not_compared_get_a_line(study):
+    text = "name: hour\ncases: [cavity-smoke]\ninterconnects: [shared_memory, emulated_gigabit]\nblocks: 1\n"
+    study.write_text(text)
+    assert "not compared: measured with emulated interconnects" in announcement(make_plan(study))
+    study.write_text(f"{text}compare_kinds: [[emulated, measured]]\n")
+    assert "not compared" not in announcement(make_plan(study))
+
+
 def test_too_few_cells_per_process_get_a_remark(study):
     text = "name: hour\ncases: [cavity-smoke]\ninterconnects: [gigabit_ethernet]\nprocesses: [1, 2, 512]\nblocks: 1\n"
     study.write_text(text)

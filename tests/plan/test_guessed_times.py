@@ -49,6 +49,15 @@ def test_a_case_by_path_that_never_ran_is_a_guess(tmp_path, monkeypatch):
     assert line.startswith("a run of melt on 1, 2 processes takes about 16 s (a guess), above ")
 
 
+def test_a_stated_time_is_no_guess(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "melt.lmp").write_text(MELT)
+    stated = STUDY.replace("steps: 5", "steps: 5, serial_seconds: 40, memory_MB: 700")
+    plan = plan_on_cluster(tmp_path, study=stated)
+    case = plan.asked.cases["melt"]
+    assert guesses(plan) == [] and (case.serial_seconds, case.memory_MB) == (40, 700)
+
+
 def test_a_case_by_path_with_a_trial_run_is_none(tmp_path, monkeypatch):
     """The copy of a single machine, where a trial run measured the time, serves a cluster too."""
     monkeypatch.chdir(tmp_path)

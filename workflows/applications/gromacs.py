@@ -40,7 +40,7 @@ _WRITTEN_KEYS = {"nsteps", "gen-seed", "ld-seed"}
 _COLUMN = 15
 """Characters of a column in the tables of energies."""
 _ENERGY_ALLOWED = 1e-4
-"""Largest relative difference of the energy of the first step, which is computed in single precision."""
+"""Largest difference of the energy of the first step, as a share of its largest term: single precision."""
 _STEPS, _SECONDS, _MEMORY_MB = 10_000, 60.0, 200.0
 """Steps, rough time and memory of a user's run input before a trial run."""
 _TIME = r"^ +Time: +\S+ +(\S+) +\S+$"
@@ -183,7 +183,10 @@ class GROMACS(Application):
                 "load_imbalance_percent": tools.last_number(r"^ Average load imbalance: ([\d.]+)%", lines),
                 "loop_seconds": _parts(lines),
                 **(
-                    {"first_energy": rows[0].get("Potential") if rows else None}
+                    {
+                        "first_energy": rows[0].get("Potential") if rows else None,
+                        "largest_energy_term": _largest_term(rows[0]) if rows else None,
+                    }
                     if case.answer is None
                     else {}
                 ),
@@ -260,7 +263,9 @@ class GROMACS(Application):
         first, expected = details.get("first_energy"), serial.get("first_energy")
         if expected is None:
             return []
-        value = math.inf if first is None else abs(first - expected) / (abs(expected) or 1.0)
+        # Large terms of opposite sign cancel, so their rounding is compared with the largest term.
+        scale = max(abs(expected), serial.get("largest_energy_term") or 0.0) or 1.0
+        value = math.inf if first is None else abs(first - expected) / scale
         return [Difference("potential energy of the first step", value, _ENERGY_ALLOWED, _ENERGY_ALLOWED)]
 
     def work(self, prepared: Path, details: Mapping[str, Any]) -> Work | None:
@@ -325,6 +330,17 @@ def _simulated(rows: Sequence[Row], lines: Sequence[Line]) -> float | None:
     first, begin, last, end = numbers
     reset = tools.last_number(_RESET, lines)
     return (end - begin) * (last - (first if reset is None else reset)) / (last - first)
+
+
+def _largest_term(row: Row) -> float | None:
+    """Return the largest absolute term of the potential energy, whose terms precede it in the row."""
+    terms: list[float] = []
+    for name, value in row.items():
+        if name == "Potential":
+            return max(terms, default=None)
+        if name not in ("Step", "Time") and value is not None:
+            terms.append(abs(value))
+    return None
 
 
 def _parts(lines: Sequence[Line]) -> dict[str, float]:

@@ -108,6 +108,7 @@ def announcement(plan: Plan) -> str:
         lines.append(f"sizes at scale {study.scale:g}: {sizes}")
     lines += _interconnect_lines(plan)
     lines += _one_node(plan)
+    lines += _separate_kinds(plan)
     lines += _few_blocks(plan)
     if study.is_generated:
         shared = dict.fromkeys(
@@ -118,6 +119,20 @@ def announcement(plan: Plan) -> str:
     lines += _few_cells(plan)
     lines += [f"left out: {part.what}: {part.reason}" for part in design.left_out]
     return "\n".join(lines)
+
+
+def _separate_kinds(plan: Plan) -> list[str]:
+    """Return a line if measured and emulated interconnects run that the study does not compare."""
+    interconnects = plan.asked.interconnects
+    kinds = {interconnects[name].kind for name in plan.asked.study.interconnects}
+    pair = {"measured", "emulated"}
+    compared = [{*kinds_compared} for kinds_compared in plan.asked.study.compare_kinds]
+    if not pair <= kinds or pair in compared:
+        return []
+    return [
+        "not compared: measured with emulated interconnects; "
+        "compare_kinds: [[measured, emulated]] in the study compares them"
+    ]
 
 
 def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
@@ -134,7 +149,10 @@ def _earlier_versions(plan: Plan, missing: Sequence[Repetition]) -> list[str]:
         return []
     number = f"{counted(runs, 'run')} recorded before the change"
     verbs = "does not count (it is kept)" if runs == 1 else "do not count (they are kept)"
-    return [f"{', '.join(changed)} changed: {number} {verbs}"]
+    lines = [f"{', '.join(changed)} changed: {number} {verbs}"]
+    if plan.paths.report.exists():
+        lines.append(f"until the study ends, {plan.paths.report} shows the runs before the change")
+    return lines
 
 
 def _quota(plan: Plan) -> list[str]:

@@ -12,14 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from workflows.domain import FAILED, InputError, Repetition
+from workflows.domain import FAILED, InputError, Repetition, counted
 from workflows.inputs import choose, nearest
 from workflows.paths import StudyPaths
 from workflows.plan.announce import announce, closing_lines, print_results
 from workflows.plan.jobs import check_requests
 from workflows.plan.machine import end_scripts_at_sigterm, hold_study, keep_to_owner, note_interruption
 from workflows.plan.plan import Plan
-from workflows.plan.records import Rerun, attempts, request_names
+from workflows.plan.record import Record
+from workflows.plan.records import Rerun, attempts, read_requests, request_names
 
 _runs: list[StudyRun] = []
 
@@ -140,7 +141,10 @@ NOUNS = ("case", "interconnect", "process count", "oversubscription", "placement
 
 
 def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
-    """Return a request that is made now; if no run has failed, a request for failed runs is none.
+    """Return a request that is made now.
+
+    The result is empty if no run has failed that could run again, or if the same request was interrupted: it
+    then continues.
 
     Raises
     ------
@@ -154,7 +158,7 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
         if not repeats:
             file = plan.asked.study.file
             print(f"again failed: no run of {file} has failed; nothing is repeated", file=sys.stderr)
-        return reruns if repeats else ()
+        return reruns if repeats and not _continues(plan, request) else ()
     where = f"{plan.asked.study.file}: again {request}"
     names_of_points = [request_names(point) for point in plan.design.points]
     for index, name in enumerate(request.split("/")):
@@ -163,14 +167,34 @@ def reruns(plan: Plan, request: str) -> tuple[Rerun, ...]:
             raise InputError(f"{where}: {name!r} does not belong here; write {FORM}")
         choose(name, allowed if index else {*allowed, FAILED}, NOUNS[index], where)
         names_of_points = [names for names in names_of_points if names[index : index + 1] == [name]]
-    return reruns
+    return () if _continues(plan, request) else reruns
+
+
+def _continues(plan: Plan, request: str) -> bool:
+    """Whether the latest request was the same and some of its runs are missing; print that it continues."""
+    latest = next(reversed(read_requests(plan.paths)), None)
+    if latest is None or latest.what != request:
+        return False
+    left = sum(
+        bool(records := _current_records(plan, repetition)) and latest.is_open(repetition.point, records)
+        for repetition in plan.design.repetitions
+    )
+    if left:
+        since = f"the request of {latest.time[:16]} UTC continues"
+        print(f"again {request}: {since}, {counted(left, 'run')} left", file=sys.stderr)
+    return left > 0
 
 
 def _has_failed(plan: Plan, repetition: Repetition) -> bool:
     """Whether a repetition has attempts with the current inputs, and all these attempts are invalid."""
+    records = _current_records(plan, repetition)
+    return bool(records) and not any(record.valid for record in records)
+
+
+def _current_records(plan: Plan, repetition: Repetition) -> list[Record]:
+    """Return the records of a repetition that were made with the current inputs."""
     inputs = plan.design.inputs(repetition.point)
-    counted = [record for record in attempts(plan.paths, repetition) if record.inputs == inputs]
-    return bool(counted) and not any(record.valid for record in counted)
+    return [record for record in attempts(plan.paths, repetition) if record.inputs == inputs]
 
 
 def record_requests(plan: Plan) -> None:

@@ -10,11 +10,13 @@ import fcntl
 import os
 import signal
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
+from typing import TextIO
 
 import psutil
 
@@ -22,6 +24,16 @@ from workflows.domain import InputError
 
 LOCK = Path("/tmp/nodeworth-measuring.lock")
 """Lock file that all users and jobs of this machine share. It does not depend on their TMPDIR."""
+
+
+def say_in(log: TextIO) -> Callable[[str], None]:
+    """Return a function that writes a line to a log and to standard error."""
+
+    def say(line: str) -> None:
+        for file in (log, sys.stderr):
+            print(line, file=file, flush=True)
+
+    return say
 
 
 @contextlib.contextmanager

@@ -131,6 +131,14 @@ class Rerun:
         requested = self.what.split("/")
         return self.what == FAILED or request_names(point)[: len(requested)] == requested
 
+    def is_open(self, point: Point, records: Sequence[Record]) -> bool:
+        """Whether a repetition of a point still needs the requested run; `records` are those that count."""
+        return (
+            self.covers(point)
+            and not any(record.started > self.time for record in records)
+            and not (self.what == FAILED and any(record.valid for record in records))
+        )
+
 
 def request_names(point: Point) -> list[str]:
     """Return the names by which a request refers to a point, in the order of `Rerun.what`."""
@@ -172,9 +180,4 @@ def is_missing(
     counted = [record for record in records if record.inputs == inputs]
     if len(counted) < TRIES and all(record.interrupted for record in counted):
         return True
-    return any(
-        request.covers(repetition.point)
-        and not any(record.started > request.time for record in counted)
-        and not (request.what == FAILED and any(record.valid for record in counted))
-        for request in requests
-    )
+    return any(request.is_open(repetition.point, counted) for request in requests)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from workflows.errors import one_line_errors
-from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine, say_in
 from workflows.study.cases import case_of_results
 from workflows.study.interconnects import load_interconnect
 from workflows.tracing.capture import capture
@@ -21,7 +21,7 @@ def trace_case(request: TraceRequest, trace: Path, serial: Path | None, log: Tex
 
     `serial` is the trace on one process; None to make that trace.
     """
-    with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
+    with only_study_on_this_machine(say_in(log)):
         print(capture(request, trace, serial).summary(), file=log)
 
 

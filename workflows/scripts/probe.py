@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from workflows.errors import one_line_errors
-from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine, say_in
 from workflows.simulation.processor import probe, probe_bandwidth
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def write_probe(measure: Callable[[], object], probed: Path, log: TextIO) -> None:
     """Call `measure` while no other study measures on this machine, and write its result as JSON."""
-    with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
+    with only_study_on_this_machine(say_in(log)):
         result = measure()
     probed.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from workflows.domain import Case
 from workflows.errors import one_line_errors
-from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine
+from workflows.plan.machine import end_with_snakemake, only_study_on_this_machine, say_in
 from workflows.replay.servers import time_tasks
 from workflows.study.cases import case_of_results
 
@@ -26,7 +26,7 @@ def write_times(case: Case, prepared: Path, run_seconds: float, times: Path, log
     run_seconds : float
         Time limit of a run.
     """
-    with only_study_on_this_machine(lambda line: print(line, file=log, flush=True)):
+    with only_study_on_this_machine(say_in(log)):
         timed = time_tasks(case, prepared, run_seconds)
     times.write_text(json.dumps(timed, indent=1) + "\n")
 

@@ -247,7 +247,8 @@ def cores_per_node(study: Study, model: str) -> int:
 def _check_folder(study: Study, key: str, folder: Path | None) -> None:
     """Refuse a folder that the study names and that is missing."""
     if folder and not (is_there(folder) and folder.is_dir()):
-        raise InputError(f"{study.file}: {key}: {folder}: no such folder")
+        hint = "; ./run-study --interconnects --write makes one" if key == "interconnects_folder" else ""
+        raise InputError(f"{study.file}: {key}: {folder}: no such folder{hint}")
 
 
 def _check_files(study: Study) -> None:

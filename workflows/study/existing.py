@@ -27,6 +27,7 @@ from workflows.applications.base import Adopted, Application
 from workflows.domain import Case, InputError, Point, short_digest
 from workflows.launch.execution import execute
 from workflows.launch.launch import launch_ranks
+from workflows.measure.noise import wait_until_idle
 from workflows.study.cases import load_case
 from workflows.study.inline import Existing
 
@@ -41,6 +42,8 @@ _LEAST_STEPS = 10
 _TRIALS = (5, 50)
 """Steps of the trial run, and of a second trial run if the first takes less than `_SHORT_SECONDS`."""
 _SHORT_SECONDS = 0.5
+_IDLE_SECONDS = 10
+"""Longest wait for an idle machine before the trial run."""
 _SERIAL_MB = 100
 
 
@@ -82,7 +85,7 @@ def _link(target: str, link: str) -> None:
 def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float) -> bool:
     """Make the copy of a user's input in ``<cases>/<application>/<name>``, unless it is there.
 
-    Return whether a trial run measured the time of the case; else the time is a rough guess.
+    Return whether a trial run or the study states the time of the case; else the time is a rough guess.
 
     Parameters
     ----------
@@ -117,11 +120,12 @@ def make_case(given: Existing, cases: Path, run_here: bool, limit_seconds: float
                 steps = _complete(app, accepting, given, copy, steps, run_here, limit_seconds)
             except RuntimeError as error:
                 raise InputError(f"{where}: {error}") from None
-            (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps, "is_timed": run_here}))
+            is_timed = run_here or given.serial_seconds is not None
+            (copy / STAMP).write_text(json.dumps({"stamp": stamp, "steps": steps, "is_timed": is_timed}))
             shutil.rmtree(folder, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
             copy.rename(folder)
-    return run_here
+    return is_timed
 
 
 def _complete(
@@ -142,13 +146,17 @@ def _complete(
     if run_here:
         print(f"case {given.name}: a short serial run of {given.path} measures its time", file=sys.stderr)
         case = load_case(given.name, copy.parents[1])
+        wait_until_idle(_IDLE_SECONDS)
         startup, each, memory = _trial(app, case, adopted, limit_seconds)
     else:
         startup, each = 0.0, seconds / (adopted.steps or 1)
     if adopted.steps and steps is None:
         fitting = max(_round(_LONGEST_SECONDS / each), _LEAST_STEPS)
         steps = min(adopted.steps, fitting)
-    seconds = startup + each * (steps or 1)
+    seconds = given.serial_seconds or startup + each * (steps or 1)
+    memory = given.memory_MB or memory
+    if run_here and steps:
+        print(f"case {given.name}: {steps} steps per run, about {seconds:.3g} s serially", file=sys.stderr)
     _write_case(name, given, copy, adopted, steps, seconds, memory)
     return steps
 
@@ -237,7 +245,7 @@ def _write_case(
 
 def _stamp(given: Existing, files: dict[str, Path]) -> str:
     """Return a digest of the names, sizes and times of the user's files, and of the keys of the study."""
-    keys = [given.steps, given.run_scripts, str(given.path)]
+    keys = [given.steps, given.run_scripts, str(given.path), given.serial_seconds, given.memory_MB]
     states = [(name, path.stat().st_size, path.stat().st_mtime_ns) for name, path in files.items()]
     return short_digest(repr([keys, states]).encode())
 

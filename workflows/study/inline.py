@@ -43,6 +43,8 @@ class Existing:
         Whether scripts in the input may run.
     file : Path
         The study file, for messages.
+    serial_seconds, memory_MB : float or None
+        Time and memory of a serial run, for the plan of a study that cannot run the input before its jobs.
     """
 
     name: str
@@ -50,6 +52,8 @@ class Existing:
     steps: int | None
     run_scripts: bool
     file: Path
+    serial_seconds: float | None = None
+    memory_MB: float | None = None  # noqa: N815 - the key of the study
 
 
 def existing_cases(entries: Sequence[Any], file: Path) -> dict[str, Existing]:
@@ -80,7 +84,10 @@ def existing_cases(entries: Sequence[Any], file: Path) -> dict[str, Existing]:
             raise InputError(
                 f"{file}: cases: {name!r} is there twice; give one another name with the key name"
             )
-        existing[name] = Existing(name, path, entry.get("steps"), entry.get("run_scripts", False), file)
+        planned = (entry.get("serial_seconds"), entry.get("memory_MB"))
+        existing[name] = Existing(
+            name, path, entry.get("steps"), entry.get("run_scripts", False), file, *planned
+        )
     return existing
 
 

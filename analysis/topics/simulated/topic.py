@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.topics.simulated.figures import simulated_figures
 from analysis.topics.simulated.section import simulated
 from analysis.topics.simulated.tables import SIMULATED_TABLES, make_simulated_tables
-from analysis.topics.simulated.traces_section import traces
+from analysis.topics.simulated.traces_section import traces, traces_headline
 from analysis.topics.topic import Topic
 
 TOPIC = Topic(
@@ -17,4 +17,6 @@ TOPIC = Topic(
     in_appendix=True,
     on_screen={"list"},
 )
-TRACES = Topic(name="traces", section=traces, in_appendix=True, on_screen={"figure", "table"})
+TRACES = Topic(
+    name="traces", section=traces, headline=traces_headline, in_appendix=True, on_screen={"figure", "table"}
+)

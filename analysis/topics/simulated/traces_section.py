@@ -13,6 +13,7 @@ from analysis.presentation.network_words import size_text
 from analysis.presentation.rows import line_table, numbers, texts
 from analysis.runs.frames import Line, as_float, is_missing
 from analysis.runs.side_tables import FACTORS, with_fewest_threads
+from analysis.topics.topic import Headline, Page
 
 HOW = (
     "A trace contains the computing and communication of every rank in a few steps of a run. Computing is "
@@ -74,6 +75,16 @@ def traces(content: Content) -> Section | None:
         blocks.append(_efficiency_table(content))
     blocks += content.figures("simulated_times")
     return section("traces", "Traces: computing and communication", blocks)
+
+
+def traces_headline(page: Page) -> Headline | None:
+    """Offer a caution for page one if predictions are only indicative."""
+    made = page.content.tables.get("traces")
+    if made is None or not made["indicative"].any():
+        return None
+    return Headline(
+        cautions=["Some predictions are only indicative: see Traces: computing and communication."]
+    )
 
 
 def _together_sentences(rows: pd.DataFrame, labels: Labels) -> list[str]:
