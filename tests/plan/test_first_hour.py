@@ -101,7 +101,8 @@ def test_a_wrong_part_of_again_gets_a_suggestion(study, request_text, line):
 
 
 def test_kinds_that_are_not_compared_get_a_line(study):
-    text = "name: hour\ncases: [cavity-smoke]\ninterconnects: [shared_memory, emulated_gigabit]\nblocks: 1\n"
+    text = "name: hour\ncases: [cavity-smoke]\ninterconnects: [shared_memory, emulated_gigabit]\n"
+    text += "processes: [1, 2]\nblocks: 1\n"
     study.write_text(text)
     assert "not compared: measured with emulated interconnects" in announcement(make_plan(study))
     study.write_text(f"{text}compare_kinds: [[emulated, measured]]\n")
