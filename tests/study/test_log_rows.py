@@ -152,9 +152,9 @@ def test_without_processes_a_failed_log_is_listed(tmp_path):
 
 FOREIGN = [
     (
-        "\nTime[ps]  Etot[eV]\n0.0000  -1529.456\n",
+        "Time[ps]  Etot[eV]\n0.0000  -1529.456\n",
         2,
-        "no output of lammps in the log, at 'Time[ps] Etot[eV]'",
+        "no output of lammps in the log, at '0.0000 -1529.456'",
     ),
     (
         "Log file opened\n       :-) GROMACS - gmx mdrun, 2022.5 (-:\nStep\n",
@@ -178,6 +178,7 @@ FAILURES = [
     "application called MPI_Abort(MPI_COMM_WORLD, 1) - process 1",
     "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
     "srun: error: n1: task 1: Segmentation fault",
+    "62.898s: job.exception type=cancel severity=0 ",
     "slurmstepd: error: *** STEP 91.0 ON n1 CANCELLED AT 2024-05-26T17:00:00 DUE TO TIME LIMIT ***",
 ]
 
