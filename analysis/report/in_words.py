@@ -50,7 +50,9 @@ def table_notes(contests: Sequence[Contest], content: Content) -> list[str]:
         )
     if any(not contest.targets.empty for contest in contests):
         units = listed(dict.fromkeys(contest.unit for contest in contests), "or")
-        notes.append(f"Numbers of {units} that were not run are interpolated between counts that were run.")
+        notes.append(
+            f"If a sentence states a number of {units} that was not run, this number is interpolated."
+        )
     if "data_servers" in content.runs and content.runs["data_servers"].fillna(0).max() > 0:
         notes.append("Process counts do not include data servers. Processes per core include data servers.")
     return [*notes, _superlinear_note(scaling, content)]

@@ -151,7 +151,8 @@ def equivalent_table(equivalent: pd.DataFrame, labels: Labels) -> Block:
     ]
     caption = (
         f"{capital} with which each interconnect reaches the baseline's highest {labels.speedup}, "
-        f"interpolated between counts that were run. Page one rounds them up to whole {nouns}. All other "
+        f"interpolated between counts that were run. The answer at the top rounds these values up to whole "
+        f"{nouns}. All other "
         "target speedups are in tables/node_equivalent.csv."
     )
     if (rows["equivalent_low"].isna() & rows["equivalent_high"].notna()).any():

@@ -146,7 +146,7 @@ def _draw_noise(axes: Axes, ordered: pd.DataFrame) -> None:
     noise = ordered.dropna(subset="noise")
     axes.vlines(noise["order"], 0, 100 * noise["noise"].astype(float), color=style.INK, linewidth=0.7)
     axes.set_ylim(bottom=0)
-    axes.set_title("Noise: share of the run under CPU pressure (%)")
+    axes.set_title("Noise: share of the run in which a process waited (%)")
 
 
 def _shade_blocks(axes: Axes, ordered: pd.DataFrame) -> None:
@@ -176,7 +176,10 @@ def _caption(ordered: pd.DataFrame, noisy: bool) -> str:
     if (~ordered["valid"] & ordered["deviation_percent"].notna()).any():
         sentences.append("Crosses are invalid runs.")
     if noisy:
-        sentences.append("The bottom panel shows noise: the share of a run's wall time under CPU pressure.")
+        sentences.append(
+            "The bottom panel shows noise: the share of a run's wall time in which some process waited for "
+            "a core."
+        )
     return " ".join(sentences)
 
 

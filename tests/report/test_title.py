@@ -57,7 +57,7 @@ def test_every_place_rounds_the_same_count_up():
     assert figure["value"] == str(16 - 9) and plain(figure["note"]).startswith("9 with swift instead of 16")
     assert plain(swift[5]).startswith("9 [")
     assert any(cell.startswith("8.34 [") for line in cells(exact) for cell in line)
-    assert "Page one rounds them up to whole processes." in exact["caption"]
+    assert "The answer at the top rounds these values up to whole processes." in exact["caption"]
 
 
 def test_a_faster_baseline_needs_fewer_for_the_best_of_the_other():

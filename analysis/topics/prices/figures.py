@@ -37,8 +37,8 @@ def _figure(currency: str, rows: pd.DataFrame, labels: FigureLabels) -> Drawing:
     offers = list(labels.in_order(rows, "interconnect").groupby(OFFER, dropna=False, sort=False))
     caption = (
         f"Price of an interconnect (adapters, switches and cables) in {currency} against the number of "
-        "nodes. Bars are published ranges. Bands are published ranges for any number of nodes. Computed "
-        "prices follow from a switch tree."
+        "nodes. A bar is a range published for one number of nodes. A band is a range published without a "
+        "number of nodes. Computed prices follow from a switch tree."
     )
     inches = HEIGHT + LINE_HEIGHT * math.ceil(len(offers) / COLUMNS)
     alt = f"Price per node and total price in {currency} against nodes, by interconnect."

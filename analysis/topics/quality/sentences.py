@@ -405,7 +405,9 @@ def precision_sentences(precision: pd.DataFrame) -> list[str]:
 
 def _others(wide: int, compared: int) -> str:
     """Name the intervals that are too wide: all of the compared ones, or the others."""
-    return "They" if wide == compared else "The others"
+    if wide == compared:
+        return "They"
+    return "The other" if wide == 1 else "The others"
 
 
 def point_name(row: Line, labels: Labels) -> str:

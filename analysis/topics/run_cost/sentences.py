@@ -110,12 +110,12 @@ def same_speed(lines: Sequence[Line], labels: Labels) -> str:
     saved = f", {formats.percent(100 * (1 - best['cost'] / own['cost']))} less"
     if best["cost_high"] >= own["cost_low"]:
         saved = "; the intervals overlap"
-    return (
-        f"{labels.curve(best)} with {counted(int(best['nodes']), 'node')} is about as fast as "
-        f"{labels.curve(own)} with {counted(int(own['nodes']), 'node')} "
-        f"({formats.seconds(own['seconds'])}). A run costs {priced(best, 'cost')} instead of "
-        f"{priced(own, 'cost')}{saved}."
+    mine, theirs = (
+        f"{labels.curve(line)} with {counted(int(line['nodes']), 'node')} takes "
+        f"{formats.seconds(line['seconds'])}"
+        for line in (best, own)
     )
+    return f"{mine}, {theirs}. A run costs {priced(best, 'cost')} instead of {priced(own, 'cost')}{saved}."
 
 
 def cost_headlines(choices: pd.DataFrame, contest: Contest, labels: Labels) -> list[str]:

@@ -85,12 +85,10 @@ def _full_table(case: str, scaling: pd.DataFrame, labels: Labels) -> Block:
 def _contents(scaling: pd.DataFrame, labels: Labels) -> str:
     """Say what the numbers and brackets of the full table are."""
     if scaling["speedup_low"].notna().any():
-        return (
-            f"points are {labels.times(scaling)}. Brackets contain {labels.intervals(scaling, times=True)}."
-        )
+        return f"times are {labels.times(scaling)}. Brackets contain {labels.intervals(scaling, times=True)}."
     if has_several(scaling["n"]):
         of_speedups = f"{OF_SPEEDUPS[:1].upper()}{OF_SPEEDUPS[1:]}"
-        return f"points are {labels.times(scaling)}. Brackets contain intervals of the times. {of_speedups}."
+        return f"times are {labels.times(scaling)}. Brackets contain intervals of the times. {of_speedups}."
     return "single samples without intervals."
 
 

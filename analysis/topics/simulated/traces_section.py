@@ -220,7 +220,7 @@ def _efficiency_table(content: Content) -> Block:
         "excellence. Load balance is the mean computing time of the ranks / the largest computing time. "
         "Serialisation is the largest computing time / the run time if messages took no time. Transfer is "
         "the run time if messages took no time / the run time. The parallel efficiency is the product of the "
-        "three. It does not include additional computing of the parallel program."
+        "three. It does not count computing that the parallel program does in addition to the serial program."
     )
     lines = labels.lines(rows, "case", "interconnect", "processes")
     return line_table(caption, fields, lines, lambda line: labels.case(line["case"]))

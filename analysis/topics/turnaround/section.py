@@ -20,8 +20,8 @@ from analysis.topics.turnaround.packing import Queue
 
 GOALS = (
     "One user needs the shortest time per job. A queue needs the most jobs a day at an efficiency of "
-    "{efficiency} or more. A shared machine needs the shortest time per job at this efficiency. A set of "
-    "{jobs} has to end soonest."
+    "{efficiency} or more. A shared machine needs the shortest time per job at this efficiency. Of "
+    "{jobs}, the last has to end as early as possible."
 )
 GOAL_TITLES = {"one user": "One user", "queue": "Queue", "shared machine": "Shared machine"}
 """Titles of goals. The goal that is not listed is a number of jobs."""
