@@ -46,7 +46,7 @@ KEY_PAGES = {
         "add-a-case",
         ["case", *(f"case_{name}" for name in names())],
     ),
-    "cluster": ("The site file, `cluster/site.yaml`", "cluster", ["cluster"]),
+    "cluster": ("The site file, `site.yaml`", "cluster", ["cluster"]),
     "proposal": ("A rule for proposals, `config/proposals/*.yaml`", "proposal", ["rules"]),
     "record": (
         "A record, `results/<study>/records/…/block-B-attempt-A.json`",
