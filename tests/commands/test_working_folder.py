@@ -107,11 +107,10 @@ def test_plain_snakemake_in_the_folder_of_the_user(mine):
 
 
 def test_only_the_report_of_a_study(mine):
-    """In the orders that the documentation states."""
+    """By ./run-study, as the documentation states, and by plain Snakemake."""
     report, study = "results/in_my_folder/report.pdf", "mine.yaml"
     troubleshooting = (ROOT / "docs/troubleshooting.md").read_text()
-    assert "`./run-study mystudy.yaml results/mystudy/report.pdf`" in troubleshooting
-    assert "snakemake results/mystudy/report.pdf --configfile mystudy.yaml" in troubleshooting
+    assert "./run-study mystudy.yaml results/mystudy/report.pdf " in troubleshooting
     plain = [SNAKEMAKE, "--snakefile", ROOT / "Snakefile"]
     for words in ([*plain, report, "--configfile", study], [ROOT / "run-study", study, report]):
         done = ran(*words, "--dry-run", cwd=mine, timeout=100)
